@@ -1,0 +1,131 @@
+"""Every failure ELF reports, drawn once.
+
+    ElfError
+    ├── ConfigError               a config file is wrong; carries every fault found in it
+    ├── StartupError              the process cannot start: a port is taken, a folder is in use, a file is damaged
+    └── ServiceError              a request cannot be answered; has an error_code and an HTTP status
+        ├── InvalidRequest        400 INVALID_REQUEST
+        ├── ScopeDenied           403 SCOPE_DENIED
+        ├── NotFound              404 NOT_FOUND
+        ├── PayloadTooLarge       413 PAYLOAD_TOO_LARGE
+        ├── NonEnglishInput       422 NON_ENGLISH_INPUT
+        ├── InternalError         500 INTERNAL_ERROR
+        └── Unavailable           503 UNAVAILABLE, may be retried after `retry_after_s`
+            ├── DatabaseUnavailable
+            ├── IndexUnavailable
+            └── ProviderUnavailable
+
+Adapters translate the errors of their library into these; nothing above an adapter sees a library's own class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class ElfError(Exception):
+    """The root of all failures that ELF raises on purpose."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFault:
+    """One fault of a config file: the dotted key, what is wrong with it and what is allowed."""
+
+    key: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.problem}" if self.key else self.problem
+
+
+class ConfigError(ElfError):
+    """A config file cannot be used; `faults` lists everything that is wrong with it at once."""
+
+    def __init__(self, source: str, faults: Sequence[ConfigFault]) -> None:
+        self.source = source
+        self.faults = tuple(faults)
+        lines = "".join(f"\n  {fault}" for fault in self.faults)
+        super().__init__(f"{source} cannot be used:{lines}")
+
+
+class StartupError(ElfError):
+    """The process cannot start; the message names the thing in the way."""
+
+
+class ServiceError(ElfError):
+    """A request cannot be answered. `fields` are the paths at fault, in request order, when there are any."""
+
+    error_code: ClassVar[str] = "INTERNAL_ERROR"
+    status: ClassVar[int] = 500
+
+    def __init__(self, message: str, *, fields: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fields = tuple(fields)
+
+
+class InvalidRequest(ServiceError):
+    """The request is malformed, out of bounds or names something that does not exist by definition."""
+
+    error_code = "INVALID_REQUEST"
+    status = 400
+
+
+class ScopeDenied(ServiceError):
+    """The scope is not allowed for this operation."""
+
+    error_code = "SCOPE_DENIED"
+    status = 403
+
+
+class NotFound(ServiceError):
+    """There is no such note within the context given."""
+
+    error_code = "NOT_FOUND"
+    status = 404
+
+
+class PayloadTooLarge(ServiceError):
+    """The body is larger than the service takes."""
+
+    error_code = "PAYLOAD_TOO_LARGE"
+    status = 413
+
+
+class NonEnglishInput(ServiceError):
+    """The request holds CJK text."""
+
+    error_code = "NON_ENGLISH_INPUT"
+    status = 422
+
+
+class InternalError(ServiceError):
+    """A fault of ELF itself or an answer of a provider that breaks its contract."""
+
+    error_code = "INTERNAL_ERROR"
+    status = 500
+
+
+class Unavailable(ServiceError):
+    """Something the request needs is away for now. The same request may succeed after `retry_after_s` seconds."""
+
+    error_code = "UNAVAILABLE"
+    status = 503
+
+    def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class DatabaseUnavailable(Unavailable):
+    """Postgres does not answer."""
+
+
+class IndexUnavailable(Unavailable):
+    """The vector index does not answer."""
+
+
+class ProviderUnavailable(Unavailable):
+    """A model provider does not answer, or answers with a failure that may pass."""

@@ -1,0 +1,42 @@
+"""The ports of the model providers.
+
+Each call is one request of the caller's; adapters split it into batches, retry what may pass within the configured
+timeout, and raise ProviderUnavailable when the provider does not answer in time or answers with a failure that may
+pass, InternalError when its answer breaks the contract (wrong count, wrong dimensions, refused credentials).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def version(self) -> str:
+        """The embedding_version `provider_id:model:dimensions`; vectors of different versions never meet."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """The length of every vector."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts."""
+        ...
+
+
+class Reranker(Protocol):
+    """Scores documents against a query."""
+
+    async def rerank(self, query: str, documents: Sequence[str]) -> list[float]:
+        """Return one score a document (higher is better), aligned to `documents`; NaN stands for a missing score."""
+        ...
