@@ -10,9 +10,9 @@ from anyio.abc import TaskStatus
 class Actor(Protocol):
     """A long-lived object that a supervisor runs.
 
-    `run` calls `task_status.started()` once when the actor is ready, then works until its scope is cancelled. It
-    cleans up inside a finite shielded scope. Raising an exception is a crash: the supervisor decides what follows.
-    `run` may be called again after it ended, so it keeps no state from an earlier run.
+    `run` calls `task_status.started()` once when the actor is ready, then works until its scope is cancelled.
+    It cleans up inside a finite shielded scope. Raising an exception is a crash: the supervisor decides what
+    follows. `run` may be called again after it ended, so it keeps no state from an earlier run.
     """
 
     @property
