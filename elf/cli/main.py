@@ -1,0 +1,41 @@
+"""The entry point: parses, runs one command and turns what went wrong into a message and an exit code.
+
+Exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, 3 the service cannot be reached or is
+not available, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from elf.cli.arguments import parser
+from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
+from elf.core.errors import ConfigError, StartupError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; `argv` is without the program's name and defaults to the process's own."""
+    options = parser().parse_args(argv)
+    try:
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except (ConfigError, UsageError) as error:
+        return _fail(error, ExitCode.USAGE)
+    except Refused as error:
+        return _fail(error, ExitCode.REJECTED)
+    except (StartupError, Unreachable) as error:
+        return _fail(error, ExitCode.UNAVAILABLE)
+    except BrokenPipeError:
+        # Whoever read our output has seen enough; keep the interpreter from failing again on its last flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    return code
+
+
+def _fail(error: Exception, code: ExitCode) -> int:
+    print(f"elf: {error}", file=sys.stderr)
+    return code

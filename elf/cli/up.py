@@ -1,0 +1,16 @@
+"""`elf up`: run the service in this process."""
+
+from __future__ import annotations
+
+import argparse
+
+from elf.config import load
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run everything until it is told to stop; returns the exit code."""
+    config = load(options.config)
+    # The only place where the command line meets the service's code: the other commands start without it.
+    from actors.system import run as run_system
+
+    return run_system(config)

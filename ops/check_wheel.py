@@ -1,0 +1,42 @@
+"""Build the wheel, unpack it and prove that the package in it finds its SQL files. Needs no network."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parent.parent
+
+
+def build(folder: Path) -> Path:
+    """Build the wheel into a folder with the build backend of the current environment."""
+    command = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--no-build-isolation", "-w", folder, REPO]
+    subprocess.run(command, check=True)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
+
+
+def missing_files(wheel: Path) -> list[str]:
+    """List the files of the repository that belong into the wheel and are not in it."""
+    held = set(zipfile.ZipFile(wheel).namelist())
+    wanted = {f"elf/{path.relative_to(REPO)}" for path in REPO.glob("sql/**/*.sql")}
+    wanted |= {str(path.relative_to(REPO)) for root in ("elf", "actors") for path in REPO.glob(f"{root}/**/*.py")}
+    return sorted(wanted - held)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        wheel = build(folder)
+        if missing := missing_files(wheel):
+            print(f"{wheel.name} lacks {', '.join(missing)}")
+            return 1
+        print(f"{wheel.name} holds every module and SQL file")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
