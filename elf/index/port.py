@@ -88,8 +88,11 @@ class VectorIndex(Protocol):
         """Write points; when this returns they survive a crash of the engine and queries see them."""
         ...
 
-    async def delete_owners(self, owner_ids: Sequence[UUID]) -> None:
-        """Delete every point of these owners (ids that have none are ignored), as lasting as upsert."""
+    async def delete_owners(self, owner_ids: Sequence[UUID], *, keep: Sequence[UUID] = ()) -> None:
+        """Delete every point of these owners but those in `keep` (owners that have none are ignored).
+
+        As lasting as upsert.
+        """
         ...
 
     async def delete_points(self, point_ids: Sequence[UUID]) -> None:

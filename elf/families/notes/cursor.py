@@ -1,0 +1,31 @@
+"""The opaque cursor of a listing: where a page ended, readable by this service only."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from datetime import datetime
+from uuid import UUID
+
+from elf.core.errors import InvalidRequest
+from elf.families.notes.model import Note
+from elf.families.notes.store import Cursor
+
+
+def encode_cursor(note: Note) -> str:
+    """Return the cursor behind a note."""
+    text = f"{note.updated_at.isoformat()}|{note.note_id}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def decode_cursor(text: str) -> Cursor:
+    """Read a cursor. Raises InvalidRequest naming the field when it is not one of ours."""
+    try:
+        padded = text.encode("ascii") + b"=" * (-len(text) % 4)
+        moment, _, note_id = base64.b64decode(padded, altchars=b"-_", validate=True).decode().partition("|")
+        updated_at = datetime.fromisoformat(moment)
+        if updated_at.tzinfo is None:
+            raise ValueError("the moment has no time zone")
+        return Cursor(updated_at, UUID(note_id))
+    except (ValueError, binascii.Error) as error:
+        raise InvalidRequest("the cursor is not one that a listing returned", fields=["$.cursor"]) from error

@@ -1,0 +1,176 @@
+"""Bringing the index to what Postgres says: the handler of the indexing outbox.
+
+A job only names a note. The handler looks at the note as it is now: a live note gets its chunks, vectors and points,
+any other loses its points. So jobs may be repeated, reordered or merged without harm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from elf.core.clock import Clock
+from elf.core.ids import ChunkId, NoteId
+from elf.db.database import Database
+from elf.db.queries import Queries
+from elf.families.notes.embedding import EmbeddedText, TextEmbedder, Vector
+from elf.families.notes.model import Note
+from elf.families.notes.store import NoteStore
+from elf.index.port import IndexPoint, VectorIndex
+from elf.outbox.leased import Job
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedChunk:
+    """One chunk with its stored vector."""
+
+    chunk_id: ChunkId
+    index: int
+    start: int
+    end: int
+    text: str
+    vector: Vector
+
+
+class NoteIndexing:
+    """Embeds what has no vectors yet, writes the points, and ends the jobs."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        queries: Queries,
+        store: NoteStore,
+        embedder: TextEmbedder,
+        index: VectorIndex,
+        clock: Clock,
+    ) -> None:
+        self._database = database
+        self._sql = queries
+        self._store = store
+        self._embedder = embedder
+        self._index = index
+        self._clock = clock
+
+    async def handle(self, jobs: Sequence[Job]) -> None:
+        """Do a batch of leased jobs and mark them done; on an error none of them is."""
+        notes = await self._read({job.subject_id for job in jobs})
+        now = self._clock.now()
+        live = {note_id: note for note_id, note in notes.items() if note.is_live(now)}
+        chunks = await self._chunks_with_vectors(live)
+        await self._bring_index_up_to_date(live, chunks, {job.subject_id for job in jobs} - set(chunks))
+        await self._finish(jobs, notes)
+
+    async def _read(self, note_ids: set[UUID]) -> dict[UUID, Note]:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["read_for_indexing"], list(note_ids))
+        return {row["note_id"]: Note.from_row(row) for row in rows}
+
+    async def _chunks_with_vectors(self, live: Mapping[UUID, Note]) -> dict[UUID, list[IndexedChunk]]:
+        chunks = await self._stored_chunks(live)
+        missing = [note for note_id, note in live.items() if not self._covers(chunks.get(note_id), note)]
+        if not missing:
+            return chunks
+        texts = await self._embedder.embed([note.text for note in missing])
+        await self._keep_vectors({note.note_id: (note, text) for note, text in zip(missing, texts, strict=True)})
+        return await self._stored_chunks(live)
+
+    def _covers(self, chunks: Sequence[IndexedChunk] | None, note: Note) -> bool:
+        # Chunks are removed together with the text they were cut from, so their texts need no second look.
+        return chunks is not None and chunks[0].start == 0 and chunks[-1].end == len(note.text)
+
+    async def _keep_vectors(self, embedded: Mapping[NoteId, tuple[Note, EmbeddedText]]) -> None:
+        async with self._database.transaction() as connection:
+            rows = await connection.fetch(
+                self._sql["lock_unchanged"],
+                list(embedded),
+                [note.updated_at for note, _ in embedded.values()],
+            )
+            # A note that changed while its text was embedded has a newer job, which embeds the newer text.
+            unchanged = [NoteId(row["note_id"]) for row in rows]
+            await connection.execute(self._sql["drop_chunks"], unchanged)
+            await self._store.write_chunks(
+                connection,
+                {note_id: embedded[note_id][1] for note_id in unchanged},
+                embedding_version=self._embedder.version,
+            )
+
+    async def _stored_chunks(self, live: Mapping[UUID, Note]) -> dict[UUID, list[IndexedChunk]]:
+        if not live:
+            return {}
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["read_vectors"], list(live), self._embedder.version)
+        chunks: dict[UUID, list[IndexedChunk]] = {}
+        for row in rows:
+            chunk = IndexedChunk(
+                ChunkId(row["chunk_id"]),
+                row["chunk_index"],
+                row["start_offset"],
+                row["end_offset"],
+                row["text"],
+                np.asarray(row["vec"], dtype=np.float32),
+            )
+            chunks.setdefault(row["note_id"], []).append(chunk)
+        return chunks
+
+    async def _bring_index_up_to_date(
+        self, live: Mapping[UUID, Note], chunks: Mapping[UUID, Sequence[IndexedChunk]], gone: set[UUID]
+    ) -> None:
+        points = [
+            point_of(live[note_id], chunk, self._embedder.version)
+            for note_id, found in chunks.items()
+            for chunk in found
+        ]
+        if points:
+            await self._index.upsert(points)
+        if gone:
+            await self._index.delete_owners(list(gone))
+        changed = [note_id for note_id in chunks if live[note_id].updated_at != live[note_id].created_at]
+        if changed:
+            # A shorter text has fewer chunks: the points of the former ones go.
+            keep = [chunk.chunk_id for note_id in changed for chunk in chunks[note_id]]
+            await self._index.delete_owners(changed, keep=keep)
+
+    async def _finish(self, jobs: Sequence[Job], notes: Mapping[UUID, Note]) -> None:
+        seen: list[datetime | None] = [
+            notes[job.subject_id].updated_at if job.subject_id in notes else None for job in jobs
+        ]
+        async with self._database.connection() as connection:
+            await connection.execute(
+                self._sql["finish_jobs"],
+                [job.outbox_id for job in jobs],
+                [job.subject_id for job in jobs],
+                seen,
+            )
+
+
+def point_of(note: Note, chunk: IndexedChunk, embedding_version: str) -> IndexPoint:
+    """Return the index point of a chunk, with the payload of section 6."""
+    payload: dict[str, Any] = {
+        "note_id": str(note.note_id),
+        "chunk_id": str(chunk.chunk_id),
+        "chunk_index": chunk.index,
+        "start_offset": chunk.start,
+        "end_offset": chunk.end,
+        "tenant_id": note.tenant_id,
+        "project_id": note.project_id,
+        "agent_id": note.agent_id,
+        "scope": note.scope,
+        "type": note.type,
+        "key": note.key,
+        "status": note.status,
+        "updated_at": note.updated_at.isoformat(),
+        "expires_at": None if note.expires_at is None else note.expires_at.isoformat(),
+        "importance": note.importance,
+        "confidence": note.confidence,
+        "embedding_version": embedding_version,
+    }
+    return IndexPoint(
+        point_id=chunk.chunk_id, owner_id=note.note_id, dense=chunk.vector, text=chunk.text, payload=payload
+    )
+

@@ -1,0 +1,374 @@
+"""Writing and reading notes: the use cases behind the endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+import structlog
+
+from elf.core.clock import Clock
+from elf.core.errors import InvalidRequest, NotFound, ProviderUnavailable, ScopeDenied
+from elf.core.ids import NoteId
+from elf.core.scopes import AGENT_PRIVATE, ScopeRules
+from elf.core.secrets import redact_json
+from elf.core.ttl import expiry
+from elf.db.database import Connection, Database
+from elf.families.notes.cursor import decode_cursor, encode_cursor
+from elf.families.notes.embedding import EmbeddedText, TextEmbedder
+from elf.families.notes.gate import Rejection, WriteGate
+from elf.families.notes.model import Context, Note, as_real
+from elf.families.notes.requests import (
+    AddNoteRequest,
+    AddNoteResponse,
+    DeleteRequest,
+    DeleteResponse,
+    GetNoteRequest,
+    InContext,
+    ListRequest,
+    ListResponse,
+    NewNote,
+    NoteResponse,
+    UpdateRequest,
+    UpdateResponse,
+    WriteResult,
+)
+from elf.families.notes.resolver import (
+    Change,
+    Incoming,
+    Match,
+    Outcome,
+    ResolverRules,
+    Workspace,
+    next_moment,
+)
+from elf.families.notes.store import ListFilter, NoteStore
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class NotePolicy:
+    """What the config says about writing: the gate, the thresholds, and whether references are redacted."""
+
+    gate: WriteGate
+    scopes: ScopeRules
+    rules: ResolverRules
+    redact: bool
+
+
+class NoteService:
+    """Adds, reads, lists, changes and deletes notes.
+
+    A write is one transaction; `ring` is called after each commit that left indexing work.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        store: NoteStore,
+        embedder: TextEmbedder,
+        policy: NotePolicy,
+        clock: Clock,
+        ring: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._store = store
+        self._embedder = embedder
+        self._policy = policy
+        self._clock = clock
+        self._ring = ring
+
+    async def add_note(self, request: AddNoteRequest) -> AddNoteResponse:
+        """Write the notes of a request, all or none; a note the gate refuses is answered with REJECTED."""
+        verdicts = [self._gate(note, request.scope) for note in request.notes]
+        accepted = [
+            self._incoming(note, request.scope)
+            for note, verdict in zip(request.notes, verdicts, strict=True)
+            if verdict is None
+        ]
+        outcomes = iter(await self.store_incoming(context_of(request), accepted, actor="add_note"))
+        return AddNoteResponse(
+            results=[
+                _rejected(verdict) if verdict is not None else _stored(next(outcomes)) for verdict in verdicts
+            ]
+        )
+
+    async def store_incoming(
+        self, context: Context, incoming: Sequence[Incoming], *, actor: str
+    ) -> list[Outcome]:
+        """Resolve and store notes that passed the gate, in one transaction. Outcomes are in the given order."""
+        if not incoming:
+            return []
+        embedded = await self._embed_unkeyed(incoming)
+        pooled = [replace(note, pooled=text and text.unit_pooled) for note, text in zip(incoming, embedded, strict=True)]
+        outcomes, changed = await self._database.retrying(lambda: self._store_all(context, pooled, embedded, actor))
+        if changed:
+            self._ring()
+        return outcomes
+
+    async def get(self, request: GetNoteRequest) -> NoteResponse:
+        """Read one note. Raises NotFound when it is not within the context given."""
+        async with self._database.connection() as connection:
+            note = await self._store.get(connection, request.note_id)
+        if note is None or not _may_read(note, request):
+            raise _not_found(request.note_id)
+        return _response(note)
+
+    async def list(self, request: ListRequest) -> ListResponse:
+        """Read a page of notes, newest first."""
+        filter = self._list_filter(request)
+        after = None if request.cursor is None else decode_cursor(request.cursor)
+        async with self._database.connection() as connection:
+            notes = await self._store.page(
+                connection,
+                tenant_id=request.tenant_id,
+                project_id=request.project_id,
+                filter=filter,
+                after=after,
+                now=self._clock.now(),
+                limit=request.limit + 1,
+            )
+        page = notes[: request.limit]
+        more = len(notes) > request.limit
+        return ListResponse(
+            items=[_response(note) for note in page], next_cursor=encode_cursor(page[-1]) if more else None
+        )
+
+    async def update(self, request: UpdateRequest) -> UpdateResponse:
+        """Change a note in place. Raises NotFound, or ScopeDenied when its scope may not be written."""
+        return await self._database.retrying(lambda: self._update(request))
+
+    async def delete(self, request: DeleteRequest) -> DeleteResponse:
+        """Mark a note deleted; it is never found again. Raises NotFound or ScopeDenied."""
+        return await self._database.retrying(lambda: self._delete(request))
+
+    # Adding
+
+    def _gate(self, note: NewNote, scope: str) -> Rejection | None:
+        return self._policy.gate.check(type=note.type, scope=scope, key=note.key, text=note.text)
+
+    def _incoming(self, note: NewNote, scope: str) -> Incoming:
+        source_ref = redact_json(note.source_ref) if self._policy.redact else note.source_ref
+        return Incoming(
+            scope=scope,
+            type=note.type,
+            key=note.key,
+            text=note.text,
+            importance=note.importance,
+            confidence=note.confidence,
+            ttl_days=note.ttl_days,
+            source_ref=source_ref,
+        )
+
+    async def _embed_unkeyed(self, incoming: Sequence[Incoming]) -> list[EmbeddedText | None]:
+        places = [index for index, note in enumerate(incoming) if note.key is None]
+        embedded: list[EmbeddedText | None] = [None] * len(incoming)
+        if not places:
+            return embedded
+        try:
+            texts = await self._embedder.embed([incoming[index].text for index in places])
+        except ProviderUnavailable as error:
+            # A memory must not be lost because a model is asleep: the note is stored without a comparison.
+            log.warning("similarity_unchecked", notes=len(places), error=error.message)
+            return embedded
+        for index, text in zip(places, texts, strict=True):
+            embedded[index] = text
+        return embedded
+
+    async def _store_all(
+        self,
+        context: Context,
+        incoming: Sequence[Incoming],
+        embedded: Sequence[EmbeddedText | None],
+        actor: str,
+    ) -> tuple[list[Outcome], bool]:
+        workspace = Workspace(context, self._clock.now(), self._embedder.version, self._policy.rules)
+        async with self._database.transaction() as connection:
+            await self._store.lock_groups(connection, context, {n.group for n in incoming if n.key is None})
+            keys = [(*note.group, note.key) for note in incoming if note.key is not None]
+            workspace.know_keyed(await self._store.lock_by_key(connection, context, keys))
+            outcomes = [await self._resolve(connection, workspace, note) for note in incoming]
+            await self._store.write(connection, workspace.changes, actor=actor)
+            vectors = self._vectors_to_keep(workspace, incoming, embedded, outcomes)
+            await self._store.write_chunks(connection, vectors, embedding_version=self._embedder.version)
+        return outcomes, bool(workspace.changes)
+
+    async def _resolve(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Outcome:
+        if incoming.key is not None:
+            return workspace.resolve_keyed(incoming)
+        return workspace.resolve_similar(incoming, await self._match(connection, workspace, incoming))
+
+    async def _match(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Match | None:
+        while True:
+            found = await self._nearest(connection, workspace, incoming)
+            if found is None:
+                return None
+            note = await self._store.lock(connection, found[0])
+            if note is not None and note.is_live(workspace.now):
+                return Match(note, 1.0 if note.text == incoming.text else found[1])
+            # A writer that holds no group lock (update, delete, a keyed note) was faster: look again.
+
+    async def _nearest(
+        self, connection: Connection, workspace: Workspace, incoming: Incoming
+    ) -> tuple[NoteId, float] | None:
+        context, now = workspace.context, workspace.now
+        if incoming.pooled is not None:
+            found = await self._store.nearest(
+                connection,
+                context,
+                incoming,
+                vector=incoming.pooled,
+                embedding_version=workspace.embedding_version,
+                now=now,
+                but_not=workspace.touched(),
+            )
+            if found is not None and found[1] >= self._policy.rules.dup_sim_threshold:
+                return found
+        else:
+            found = None
+        same = await self._store.same_text(connection, context, incoming, now=now)
+        return found if same is None or same in workspace.touched() else (same, 1.0)
+
+    def _vectors_to_keep(
+        self,
+        workspace: Workspace,
+        incoming: Sequence[Incoming],
+        embedded: Sequence[EmbeddedText | None],
+        outcomes: Sequence[Outcome],
+    ) -> dict[NoteId, EmbeddedText]:
+        keep: dict[NoteId, EmbeddedText] = {}
+        for note, text, outcome in zip(incoming, embedded, outcomes, strict=True):
+            written = workspace.current.get(outcome.note_id)
+            if text is not None and outcome.op != "NONE" and written is not None and written.text == note.text:
+                keep[outcome.note_id] = text
+        return keep
+
+    # Changing
+
+    async def _update(self, request: UpdateRequest) -> UpdateResponse:
+        now = self._clock.now()
+        async with self._database.transaction() as connection:
+            stored = await self._locked(connection, request)
+            if not stored.is_live(now):
+                raise _not_found(request.note_id)
+            rejection = self._reject_update(request, stored)
+            if rejection is not None:
+                return UpdateResponse(
+                    note_id=stored.note_id, op="REJECTED", reason_code=rejection.code, reason=rejection.reason
+                )
+            changed = self._changed(stored, request, now)
+            if changed == stored:
+                return UpdateResponse(note_id=stored.note_id, op="NONE")
+            after = replace(changed, updated_at=next_moment(stored, now))
+            change = Change(op="UPDATE", before=stored, after=after, reason="update request")
+            await self._store.write(connection, [change], actor="update")
+        self._ring()
+        return UpdateResponse(note_id=stored.note_id, op="UPDATE")
+
+    def _reject_update(self, request: UpdateRequest, stored: Note) -> Rejection | None:
+        return None if request.text is None else self._policy.gate.check_update(text=request.text, key=stored.key)
+
+    def _changed(self, stored: Note, request: UpdateRequest, now: datetime) -> Note:
+        given = request.model_fields_set
+        note = replace(
+            stored,
+            text=stored.text if request.text is None else request.text,
+            importance=stored.importance if request.importance is None else as_real(request.importance),
+            confidence=stored.confidence if request.confidence is None else as_real(request.confidence),
+            embedding_version=self._embedder.version,
+        )
+        if "ttl_days" not in given or request.ttl_days is None:
+            return note
+        default_days = self._policy.rules.default_ttl_days[stored.type]
+        expires_at = expiry(now=now, ttl_days=request.ttl_days, default_days=default_days)
+        return replace(note, requested_ttl_days=request.ttl_days, expires_at=expires_at)
+
+    async def _delete(self, request: DeleteRequest) -> DeleteResponse:
+        now = self._clock.now()
+        async with self._database.transaction() as connection:
+            stored = await self._locked(connection, request)
+            if stored.status == "deleted":
+                return DeleteResponse(note_id=stored.note_id, op="NONE")
+            after = replace(stored, status="deleted", updated_at=next_moment(stored, now))
+            change = Change(op="DELETE", before=stored, after=after, reason="delete request")
+            await self._store.write(connection, [change], actor="delete")
+        self._ring()
+        return DeleteResponse(note_id=stored.note_id, op="DELETE")
+
+    async def _locked(self, connection: Connection, request: UpdateRequest | DeleteRequest) -> Note:
+        note = await self._store.lock(connection, request.note_id)
+        if note is None or not _is_within(note, context_of(request)):
+            raise _not_found(request.note_id)
+        if not self._policy.scopes.is_writable(note.scope):
+            raise ScopeDenied(f"the scope {note.scope} may not be written")
+        return note
+
+    # Reading
+
+    def _list_filter(self, request: ListRequest) -> ListFilter:
+        if request.scope is not None and not self._policy.scopes.is_known(request.scope):
+            raise ScopeDenied(f"the scope must be one of {', '.join(self._policy.scopes.allowed)}", fields=["$.scope"])
+        if request.scope == AGENT_PRIVATE and request.agent_id is None:
+            raise InvalidRequest("agent_id is required to list the scope agent_private", fields=["$.agent_id"])
+        shared = [scope for scope in self._policy.scopes.allowed if scope != AGENT_PRIVATE]
+        return ListFilter(
+            scopes=shared if request.scope is None else [request.scope],
+            reader_agent_id=request.agent_id,
+            status=request.status,
+            type=request.type,
+        )
+
+
+def context_of(request: InContext) -> Context:
+    """Return who speaks in a request."""
+    return Context(request.tenant_id, request.project_id, request.agent_id)
+
+
+def _is_within(note: Note, context: Context) -> bool:
+    same_project = (note.tenant_id, note.project_id) == (context.tenant_id, context.project_id)
+    return same_project and (note.scope != AGENT_PRIVATE or note.agent_id == context.agent_id)
+
+
+def _may_read(note: Note, request: GetNoteRequest) -> bool:
+    asked = (request.tenant_id, request.project_id, request.agent_id)
+    if asked == (None, None, None):
+        return True  # the id alone is the capability
+    if request.tenant_id not in (None, note.tenant_id) or request.project_id not in (None, note.project_id):
+        return False
+    return note.scope != AGENT_PRIVATE or request.agent_id == note.agent_id
+
+
+def _not_found(note_id: UUID) -> NotFound:
+    return NotFound(f"there is no note {note_id} in this context", fields=["$.note_id"])
+
+
+def _rejected(rejection: Rejection) -> WriteResult:
+    return WriteResult(note_id=None, op="REJECTED", reason_code=rejection.code, reason=rejection.reason)
+
+
+def _stored(outcome: Outcome) -> WriteResult:
+    return WriteResult(note_id=outcome.note_id, op=outcome.op, reason_code=outcome.reason_code)
+
+
+def _response(note: Note) -> NoteResponse:
+    return NoteResponse(
+        note_id=note.note_id,
+        tenant_id=note.tenant_id,
+        project_id=note.project_id,
+        agent_id=note.agent_id,
+        scope=note.scope,
+        type=note.type,
+        key=note.key,
+        text=note.text,
+        importance=note.importance,
+        confidence=note.confidence,
+        status=note.status,
+        created_at=note.created_at,
+        updated_at=note.updated_at,
+        expires_at=note.expires_at,
+        source_ref=note.source_ref,
+    )

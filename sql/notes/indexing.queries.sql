@@ -1,0 +1,111 @@
+-- Working off the indexing outbox, and comparing the index with the truth.
+
+-- name: lease_jobs
+-- Leases due jobs: their available_at is pushed forward, so a job whose worker dies comes back by itself.
+WITH due AS (
+  SELECT outbox_id
+  FROM indexing_outbox
+  WHERE status IN ('PENDING', 'FAILED') AND available_at <= now()
+  ORDER BY available_at
+  LIMIT $1
+  FOR UPDATE SKIP LOCKED
+)
+UPDATE indexing_outbox AS o
+SET available_at = now() + $2::interval, updated_at = now()
+FROM due
+WHERE o.outbox_id = due.outbox_id
+RETURNING o.outbox_id, o.note_id AS subject_id, o.op, o.attempts, o.created_at;
+
+-- name: finish_jobs
+-- Ends jobs whose note is still as it was indexed, together with the older jobs they supersede. A job whose note
+-- changed meanwhile becomes due again, even one that somebody else ended: what was written to the index just now may
+-- be older than what that one wrote.
+WITH seen AS (
+  SELECT DISTINCT ON (t.note_id)
+    t.note_id, o.created_at AS newest, n.updated_at IS NOT DISTINCT FROM t.updated_at AS is_current
+  FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS t (outbox_id, note_id, updated_at)
+  JOIN indexing_outbox AS o ON o.outbox_id = t.outbox_id
+  LEFT JOIN memory_notes AS n ON n.note_id = t.note_id
+  ORDER BY t.note_id, o.created_at DESC
+)
+UPDATE indexing_outbox AS o
+SET status = CASE WHEN seen.is_current THEN 'DONE' ELSE 'PENDING' END,
+    available_at = now(), updated_at = now(), last_error = NULL
+FROM seen
+WHERE o.note_id = seen.note_id
+  AND ((seen.is_current AND o.created_at <= seen.newest AND o.status <> 'DONE')
+    OR (NOT seen.is_current AND o.outbox_id = ANY ($1::uuid[])));
+
+-- name: fail_jobs
+-- Puts jobs off after a failure.
+UPDATE indexing_outbox AS o
+SET status = 'FAILED', attempts = o.attempts + 1, last_error = $3,
+    available_at = now() + t.delay, updated_at = now()
+FROM unnest($1::uuid[], $2::interval[]) AS t (outbox_id, delay)
+WHERE o.outbox_id = t.outbox_id AND o.status <> 'DONE';
+
+-- name: release_jobs
+-- Gives leased jobs back untouched.
+UPDATE indexing_outbox SET available_at = now(), updated_at = now()
+WHERE outbox_id = ANY ($1::uuid[]) AND status <> 'DONE';
+
+-- name: outbox_statistics
+-- How much waits, and since when.
+SELECT
+  count(*) FILTER (WHERE status = 'PENDING') AS pending,
+  count(*) FILTER (WHERE status = 'FAILED') AS failed,
+  min(created_at) AS oldest
+FROM indexing_outbox
+WHERE status IN ('PENDING', 'FAILED');
+
+-- name: read_for_indexing
+-- The notes of a batch of jobs as they are now.
+SELECT n.* FROM memory_notes AS n WHERE n.note_id = ANY ($1::uuid[]);
+
+-- name: read_vectors
+-- The stored chunks of notes with their vectors, for one embedding version.
+SELECT c.note_id, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset, c.text, e.vec
+FROM memory_note_chunks AS c
+JOIN note_chunk_embeddings AS e ON e.chunk_id = c.chunk_id AND e.embedding_version = c.embedding_version
+WHERE c.note_id = ANY ($1::uuid[]) AND c.embedding_version = $2
+ORDER BY c.note_id, c.chunk_index;
+
+-- name: lock_unchanged
+-- Locks those notes of a batch that are still as they were read.
+SELECT n.note_id
+FROM memory_notes AS n
+JOIN unnest($1::uuid[], $2::timestamptz[]) AS t (note_id, updated_at)
+  ON n.note_id = t.note_id AND n.updated_at = t.updated_at
+ORDER BY n.note_id
+FOR UPDATE OF n;
+
+-- name: drop_chunks
+-- Removes the chunks of notes, and their vectors with them.
+DELETE FROM memory_note_chunks WHERE note_id = ANY ($1::uuid[]);
+
+-- name: live_chunks
+-- A page of what the index should hold, in chunk id order behind $1.
+SELECT c.chunk_id, c.note_id, n.updated_at
+FROM memory_note_chunks AS c
+JOIN memory_notes AS n ON n.note_id = c.note_id
+WHERE ($1::uuid IS NULL OR c.chunk_id > $1)
+  AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
+ORDER BY c.chunk_id
+LIMIT $3;
+
+-- name: enqueue_indexing
+-- Asks for notes to be indexed again.
+INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
+SELECT gen_random_uuid(), t.note_id, t.op, $3, 'PENDING'
+FROM unnest($1::uuid[], $2::text[]) AS t (note_id, op);
+
+-- name: enqueue_unindexed
+-- Asks for live notes that have no chunks of the active embedding version and no job to be indexed.
+INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
+SELECT gen_random_uuid(), n.note_id, 'UPSERT', $1, 'PENDING'
+FROM memory_notes AS n
+WHERE n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
+  AND NOT EXISTS (
+    SELECT 1 FROM memory_note_chunks AS c WHERE c.note_id = n.note_id AND c.embedding_version = $1)
+  AND NOT EXISTS (
+    SELECT 1 FROM indexing_outbox AS o WHERE o.note_id = n.note_id AND o.status IN ('PENDING', 'FAILED'));

@@ -1,0 +1,45 @@
+-- Reading notes: by id, as a page, and as the authoritative rows behind a search.
+
+-- name: get_note
+-- Reads one note by id.
+SELECT n.* FROM memory_notes AS n WHERE n.note_id = $1;
+
+-- name: list_notes
+-- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its
+-- row but past its time; a null type does not filter.
+SELECT n.*
+FROM memory_notes AS n
+WHERE n.tenant_id = $1 AND n.project_id = $2
+  AND n.scope = ANY ($3::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $4)
+  AND n.status = CASE $5::text WHEN 'expired' THEN 'active' ELSE $5::text END
+  AND ($5::text = 'deleted' OR $5::text = 'deprecated'
+    OR (n.expires_at IS NOT NULL AND n.expires_at <= $9) = ($5::text = 'expired'))
+  AND ($6::text IS NULL OR n.type = $6)
+  AND ($7::timestamptz IS NULL OR (n.updated_at, n.note_id) < ($7, $8::uuid))
+ORDER BY n.updated_at DESC, n.note_id DESC
+LIMIT $10;
+
+-- name: read_candidates
+-- The authoritative rows behind candidate chunks: live, in scope, of the active embedding version, each with the
+-- offsets that its neighbour chunks reach to.
+SELECT
+  n.*, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
+  coalesce(before.start_offset, c.start_offset) AS snippet_start,
+  coalesce(behind.end_offset, c.end_offset) AS snippet_end
+FROM memory_note_chunks AS c
+JOIN memory_notes AS n ON n.note_id = c.note_id
+LEFT JOIN memory_note_chunks AS before ON before.note_id = c.note_id AND before.chunk_index = c.chunk_index - 1
+LEFT JOIN memory_note_chunks AS behind ON behind.note_id = c.note_id AND behind.chunk_index = c.chunk_index + 1
+WHERE c.chunk_id = ANY ($1::uuid[]) AND c.embedding_version = $2
+  AND n.tenant_id = $3 AND n.project_id = $4
+  AND n.scope = ANY ($6::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $5)
+  AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7);
+
+-- name: record_hits
+-- Counts hits and logs them, in one statement.
+WITH hits AS (
+  INSERT INTO memory_hits (hit_id, note_id, chunk_id, query_hash, rank, final_score, ts)
+  SELECT gen_random_uuid(), t.note_id, t.chunk_id, $5, t.rank, t.final_score, $6
+  FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::real[]) AS t (note_id, chunk_id, rank, final_score)
+)
+UPDATE memory_notes SET hit_count = hit_count + 1, last_hit_at = $6 WHERE note_id = ANY ($1::uuid[]);

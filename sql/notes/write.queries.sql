@@ -1,0 +1,93 @@
+-- Writing notes: locks, lookups of the resolver, and the set-based writes of one transaction.
+
+-- name: lock_groups
+-- Serialises writers of the same resolution groups until the transaction ends; keys are locked in ascending order.
+SELECT pg_advisory_xact_lock(g.lock_key)
+FROM (SELECT DISTINCT k AS lock_key FROM unnest($1::bigint[]) AS k ORDER BY k) AS g;
+
+-- name: lock_notes_by_key
+-- Finds and locks the active notes that hold these (scope, type, key) triples of one agent.
+SELECT n.*
+FROM memory_notes AS n
+JOIN unnest($4::text[], $5::text[], $6::text[]) AS wanted (scope, type, key)
+  ON n.scope = wanted.scope AND n.type = wanted.type AND n.key = wanted.key
+WHERE n.tenant_id = $1 AND n.project_id = $2 AND n.agent_id = $3 AND n.status = 'active'
+ORDER BY n.note_id
+FOR UPDATE OF n;
+
+-- name: nearest_in_group
+-- Finds the live note of one resolution group whose pooled vector is closest to the given one, and how similar it is.
+SELECT n.note_id, 1 - (e.vec <=> $7) AS similarity
+FROM memory_notes AS n
+JOIN note_embeddings AS e ON e.note_id = n.note_id AND e.embedding_version = $6
+WHERE n.tenant_id = $1 AND n.project_id = $2 AND n.agent_id = $3 AND n.scope = $4 AND n.type = $5
+  AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $8)
+  AND NOT n.note_id = ANY ($9::uuid[])
+ORDER BY e.vec <=> $7, n.note_id
+LIMIT 1;
+
+-- name: same_text_in_group
+-- Finds a live note of one resolution group with exactly this text; works while no vector can be computed.
+SELECT n.note_id
+FROM memory_notes AS n
+WHERE n.tenant_id = $1 AND n.project_id = $2 AND n.agent_id = $3 AND n.scope = $4 AND n.type = $5
+  AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7)
+  AND md5(n.text) = md5($6) AND n.text = $6
+ORDER BY n.created_at, n.note_id
+LIMIT 1;
+
+-- name: lock_note
+-- Reads and locks one note by id.
+SELECT n.* FROM memory_notes AS n WHERE n.note_id = $1 FOR UPDATE OF n;
+
+-- name: write_notes
+-- Inserts or replaces notes, appends their versions, enqueues one indexing job a note and drops the chunks of texts
+-- that changed (their vectors go with them): everything one request changes, in one round trip.
+WITH dropped AS (
+  DELETE FROM memory_note_chunks WHERE note_id = ANY ($28::uuid[])
+), dropped_pooled AS (
+  DELETE FROM note_embeddings WHERE note_id = ANY ($28::uuid[])
+), written AS (
+  INSERT INTO memory_notes AS n (
+    note_id, tenant_id, project_id, agent_id, scope, type, key, text, importance, confidence, status,
+    created_at, updated_at, expires_at, requested_ttl_days, embedding_version, source_ref)
+  SELECT * FROM unnest(
+    $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::real[],
+    $10::real[], $11::text[], $12::timestamptz[], $13::timestamptz[], $14::timestamptz[],
+    $15::double precision[], $16::text[], $17::jsonb[])
+  ON CONFLICT (note_id) DO UPDATE SET
+    text = excluded.text, importance = excluded.importance, confidence = excluded.confidence,
+    status = excluded.status, updated_at = excluded.updated_at, expires_at = excluded.expires_at,
+    requested_ttl_days = excluded.requested_ttl_days, embedding_version = excluded.embedding_version,
+    source_ref = excluded.source_ref
+), versions AS (
+  INSERT INTO memory_note_versions (version_id, note_id, op, prev_snapshot, new_snapshot, reason, actor, ts)
+  SELECT * FROM unnest(
+    $18::uuid[], $19::uuid[], $20::text[], $21::jsonb[], $22::jsonb[], $23::text[], $24::text[],
+    $25::timestamptz[])
+)
+INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
+SELECT gen_random_uuid(), job.note_id, job.op, job.embedding_version, 'PENDING'
+FROM unnest($26::uuid[], $27::text[], $29::text[]) AS job (note_id, op, embedding_version);
+
+-- name: write_chunks
+-- Stores chunks, their vectors and the pooled vectors of their notes, replacing what is there.
+WITH chunks AS (
+  INSERT INTO memory_note_chunks AS c (
+    chunk_id, note_id, chunk_index, start_offset, end_offset, text, embedding_version)
+  SELECT t.chunk_id, t.note_id, t.chunk_index, t.start_offset, t.end_offset, t.text, $8
+  FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[], $6::text[]) AS t (
+    chunk_id, note_id, chunk_index, start_offset, end_offset, text)
+  ON CONFLICT (chunk_id) DO UPDATE SET
+    start_offset = excluded.start_offset, end_offset = excluded.end_offset, text = excluded.text,
+    embedding_version = excluded.embedding_version
+), vectors AS (
+  INSERT INTO note_chunk_embeddings AS e (chunk_id, embedding_version, embedding_dim, vec)
+  SELECT t.chunk_id, $8, $9, t.vec FROM unnest($1::uuid[], $7::vector[]) AS t (chunk_id, vec)
+  ON CONFLICT (chunk_id, embedding_version) DO UPDATE SET
+    vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now()
+)
+INSERT INTO note_embeddings AS p (note_id, embedding_version, embedding_dim, vec)
+SELECT t.note_id, $8, $9, t.vec FROM unnest($10::uuid[], $11::vector[]) AS t (note_id, vec)
+ON CONFLICT (note_id, embedding_version) DO UPDATE SET
+  vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now();
