@@ -1,0 +1,161 @@
+"""The connection pool and its transactions.
+
+A connection is borrowed for as short as possible, every wait is bounded, and every failure leaves as one of
+`elf.db.errors`. Sessions are shared, so code that borrows one changes no session state: `SET LOCAL` and
+transaction-scoped advisory locks only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+import anyio
+import asyncpg
+import msgspec
+import structlog
+from pgvector.asyncpg import register_vector
+
+from elf.core.errors import DatabaseUnavailable
+from elf.db.errors import map_errors
+
+CONNECT_TIMEOUT_S = 5.0
+ACQUIRE_TIMEOUT_S = 10.0
+COMMAND_TIMEOUT_S = 30.0
+RELEASE_TIMEOUT_S = 5.0
+CLOSE_TIMEOUT_S = 5.0
+
+_JSONB_VERSION = b"\x01"  # jsonb's binary format is a version byte before the JSON text
+
+log = structlog.get_logger()
+
+
+class Connection(Protocol):
+    """The part of asyncpg's connection that ELF uses. `timeout` is in seconds."""
+
+    async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
+        """Run a statement (or, without arguments, a script) and return its command tag."""
+        ...
+
+    async def executemany(
+        self, command: str, args: Iterable[Sequence[Any]], *, timeout: float | None = None
+    ) -> None:
+        """Run a statement once for each tuple of arguments, atomically."""
+        ...
+
+    async def fetch(self, query: str, *args: Any, timeout: float | None = None) -> list[Mapping[str, Any]]:
+        """Run a query and return all rows."""
+        ...
+
+    async def fetchrow(
+        self, query: str, *args: Any, timeout: float | None = None
+    ) -> Mapping[str, Any] | None:
+        """Run a query and return its first row."""
+        ...
+
+    async def fetchval(self, query: str, *args: Any, column: int = 0, timeout: float | None = None) -> Any:
+        """Run a query and return one value of its first row."""
+        ...
+
+
+class Database:
+    """A pool of at most `max_conns` connections to one Postgres. May be opened again after it was closed."""
+
+    def __init__(self, *, max_conns: int) -> None:
+        self._max_conns = max_conns
+        self._pool: Any = None
+
+    async def open(self, dsn: str) -> None:
+        """Connect, and have one connection ready. Raises DatabaseUnavailable when Postgres does not
+        answer.
+        """
+        if self._pool is not None:
+            raise RuntimeError("the database is already open")
+        with map_errors():
+            self._pool = await asyncpg.create_pool(
+                dsn,
+                min_size=1,
+                max_size=self._max_conns,
+                init=_prepare_connection,
+                reset=_reset_nothing,
+                timeout=CONNECT_TIMEOUT_S,
+                command_timeout=COMMAND_TIMEOUT_S,
+                server_settings={"application_name": "elf", "client_min_messages": "warning"},
+            )
+
+    async def close(self) -> None:
+        """Close every connection: gracefully while there is time, else by dropping them. Cannot be
+        cancelled.
+        """
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True) as scope:
+            await pool.close()
+        if scope.cancelled_caught:
+            pool.terminate()
+            log.warning("database_close_forced", after_s=CLOSE_TIMEOUT_S)
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """Borrow a connection in autocommit mode. Raises DatabaseUnavailable, also from the body's
+        queries.
+        """
+        if self._pool is None:
+            raise DatabaseUnavailable("the connection pool is not open")
+        pool = self._pool
+        with map_errors():
+            connection = await pool.acquire(timeout=ACQUIRE_TIMEOUT_S)
+            try:
+                yield connection
+            finally:
+                # The time limit is asyncpg's own: when it runs out, the connection is dropped, not leaked.
+                with anyio.CancelScope(shield=True):
+                    await pool.release(connection, timeout=RELEASE_TIMEOUT_S)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """Borrow a connection in a READ COMMITTED transaction: committed when the body ends, else rolled
+        back.
+
+        The commit cannot be cancelled. When Postgres goes away during it, DatabaseUnavailable is raised
+        although the transaction may have been committed: a caller that tries again must write idempotently.
+        """
+        async with self.connection() as connection:
+            transaction = connection.transaction()  # type: ignore[attr-defined]
+            await transaction.start()
+            try:
+                yield connection
+            except BaseException:
+                await _roll_back(connection, transaction)
+                raise
+            with anyio.CancelScope(shield=True):
+                await transaction.commit()
+
+
+async def _roll_back(connection: Any, transaction: Any) -> None:
+    if connection.is_closed():
+        return  # the server has rolled back already
+    try:
+        with anyio.fail_after(RELEASE_TIMEOUT_S, shield=True):
+            await transaction.rollback()
+    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError) as error:
+        # The body's own error matters more; the session is ended, and Postgres rolls back with it.
+        log.info("rollback_failed", error=type(error).__name__)
+        connection.terminate()
+
+
+async def _prepare_connection(connection: Any) -> None:
+    await register_vector(connection)
+    await connection.set_type_codec(
+        "jsonb",
+        schema="pg_catalog",
+        format="binary",
+        encoder=lambda value: _JSONB_VERSION + msgspec.json.encode(value),
+        decoder=lambda data: msgspec.json.decode(memoryview(data)[1:]),
+    )
+
+
+async def _reset_nothing(connection: Any) -> None:
+    """Skip asyncpg's reset script, a round trip for each borrowing: no borrower changes session state."""

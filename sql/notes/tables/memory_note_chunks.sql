@@ -1,0 +1,17 @@
+-- The chunks of notes; offsets are code points into the note's text.
+CREATE TABLE IF NOT EXISTS memory_note_chunks (
+  chunk_id uuid PRIMARY KEY,
+  note_id uuid NOT NULL REFERENCES memory_notes (note_id) ON DELETE CASCADE,
+  chunk_index int NOT NULL CONSTRAINT memory_note_chunks_index_range CHECK (chunk_index >= 0),
+  start_offset int NOT NULL,
+  end_offset int NOT NULL,
+  text text NOT NULL,
+  embedding_version text NOT NULL,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  CONSTRAINT memory_note_chunks_offsets_ordered CHECK (0 <= start_offset AND start_offset < end_offset)
+);
+
+CREATE INDEX IF NOT EXISTS idx_note_chunks_note ON memory_note_chunks (note_id);
+
+-- Unique: a note has one chunk at each place.
+CREATE UNIQUE INDEX IF NOT EXISTS idx_note_chunks_note_index ON memory_note_chunks (note_id, chunk_index);

@@ -1,0 +1,20 @@
+-- One result of a traced search; item_id is the result_handle of the answer.
+CREATE TABLE IF NOT EXISTS search_trace_items (
+  item_id uuid PRIMARY KEY,
+  trace_id uuid NOT NULL REFERENCES search_traces (trace_id) ON DELETE CASCADE,
+  note_id uuid NOT NULL,
+  chunk_id uuid NULL,
+  rank int NOT NULL CONSTRAINT search_trace_items_rank_range CHECK (rank >= 1),
+  retrieval_score real NULL,
+  retrieval_rank int NULL,
+  rerank_score real NOT NULL,
+  tie_breaker_score real NOT NULL,
+  final_score real NOT NULL,
+  boosts jsonb NOT NULL,
+  matched_terms jsonb NOT NULL,
+  matched_fields jsonb NOT NULL
+);
+
+CREATE INDEX IF NOT EXISTS idx_search_trace_items_trace ON search_trace_items (trace_id, rank);
+
+CREATE INDEX IF NOT EXISTS idx_search_trace_items_note ON search_trace_items (note_id);
