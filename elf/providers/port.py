@@ -1,8 +1,9 @@
 """The ports of the model providers.
 
-Each call is one request of the caller's; adapters split it into batches, retry what may pass within the configured
-timeout, and raise ProviderUnavailable when the provider does not answer in time or answers with a failure that may
-pass, InternalError when its answer breaks the contract (wrong count, wrong dimensions, refused credentials).
+Each call is one request of the caller's; adapters split it into batches, retry what may pass within the
+configured timeout, and raise ProviderUnavailable when the provider does not answer in time or answers with
+a failure that may pass, InternalError when its answer breaks the contract (wrong count, wrong dimensions,
+refused credentials).
 """
 
 from __future__ import annotations
@@ -38,5 +39,5 @@ class Reranker(Protocol):
     """Scores documents against a query."""
 
     async def rerank(self, query: str, documents: Sequence[str]) -> list[float]:
-        """Return one score a document (higher is better), aligned to `documents`; NaN stands for a missing score."""
+        """Return one score a document (higher is better), aligned to `documents`; NaN is a missing score."""
         ...

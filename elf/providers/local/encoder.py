@@ -1,0 +1,162 @@
+"""Runs the packaged model: texts in, sentence vectors and token vectors out, never on the event loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+import numpy as np
+import numpy.typing as npt
+import onnxruntime
+from tokenizers import Encoding, Tokenizer
+
+from elf.config.model import LocalModel
+from elf.core.errors import StartupError
+from elf.providers.local.graph_cache import cached_graph
+from elf.providers.local.model import DIMENSIONS, MAX_TOKENS, TOKENIZER, checked, find_model_folder
+from elf.providers.local.token_cache import TokenCache
+from elf.providers.local.token_vectors import TokenVectors, pack
+from elf.providers.port import Matrix
+
+T = TypeVar("T")
+
+# One batch holds the cores for about 0.2 s: long enough to be efficient, short enough to take turns.
+_BATCH_TEXTS = 64
+_BATCH_TOKENS = 1024
+# What goes through the quick lane: a query or a note or two.
+_QUICK_TEXTS = 4
+_QUICK_CHARS = 2048
+_QUICK_LANE = 2
+
+_ERRORS_ONLY = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """What one pass yields for a text: its unit sentence vector, float32 (384,), and its token vectors."""
+
+    sentence: npt.NDArray[np.float32]
+    tokens: TokenVectors
+
+
+class Encoder:
+    """The model on onnxruntime.
+
+    Work runs in worker threads in two lanes over one session: big jobs take turns batch by batch in the
+    bulk lane, small or urgent ones go through the quick lane at once and share the cores with a running
+    batch instead of waiting behind the queue.
+    """
+
+    def __init__(
+        self, session: onnxruntime.InferenceSession, tokenizer: Tokenizer, token_cache: TokenCache
+    ) -> None:
+        self._session = session
+        self._tokenizer = tokenizer
+        self._cache = token_cache
+        self._bulk = anyio.CapacityLimiter(1)
+        self._quick = anyio.CapacityLimiter(_QUICK_LANE)
+
+    @classmethod
+    def open(cls, config: LocalModel, *, model_folder: Path | None = None) -> Encoder:
+        """Load the model; blocks for a fraction of a second, on the first start for a second or two.
+
+        Raises StartupError when the model is missing or damaged or the cache folder cannot be used.
+        """
+        folder = model_folder or find_model_folder()
+        tokenizer = Tokenizer.from_file(str(checked(folder, TOKENIZER)))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(MAX_TOKENS)
+        session = _open_session(cached_graph(folder, Path(config.cache_dir)), threads=config.threads)
+        return cls(session, tokenizer, TokenCache(config.token_cache_mb << 20))
+
+    @property
+    def token_cache(self) -> TokenCache:
+        return self._cache
+
+    async def sentences(self, texts: Sequence[str]) -> Matrix:
+        """Return the unit sentence vectors, float32 of shape (len(texts), 384), in the order of the texts."""
+        small = len(texts) <= _QUICK_TEXTS and sum(map(len, texts)) <= _QUICK_CHARS
+        encoded = await self._encode(texts, lane=self._quick if small else self._bulk)
+        if not encoded:
+            return np.empty((0, DIMENSIONS), dtype=np.float32)
+        return np.stack([one.sentence for one in encoded])
+
+    async def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """Return the token vectors of each text: from the cache, the others from passes of the quick lane."""
+        found = self._cache.get_many(texts)
+        pairs = list(zip(texts, found, strict=True))
+        missing = list(dict.fromkeys(text for text, tokens in pairs if tokens is None))
+        encoded = dict(zip(missing, await self._encode(missing, lane=self._quick), strict=True))
+        return [encoded[text].tokens if tokens is None else tokens for text, tokens in pairs]
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run other arithmetic of a request in the quick lane."""
+        return await anyio.to_thread.run_sync(work, limiter=self._quick)
+
+    async def _encode(self, texts: Sequence[str], *, lane: anyio.CapacityLimiter) -> list[Encoded]:
+        if not texts:
+            return []
+        if len(texts) == 1:
+            return await anyio.to_thread.run_sync(self._encode_now, texts, limiter=lane)
+        encodings = await anyio.to_thread.run_sync(self._tokenise, texts, limiter=lane)
+        encoded: dict[int, Encoded] = {}
+        for batch in _batches([len(encoding) for encoding in encodings]):
+            work = _Batch([texts[place] for place in batch], [encodings[place] for place in batch])
+            done = await anyio.to_thread.run_sync(self._forward, work, limiter=lane)
+            encoded.update(zip(batch, done, strict=True))
+        return [encoded[place] for place in range(len(texts))]
+
+    def _encode_now(self, texts: Sequence[str]) -> list[Encoded]:
+        return self._forward(_Batch(texts, self._tokenise(texts)))
+
+    def _tokenise(self, texts: Sequence[str]) -> list[Encoding]:
+        encodings: list[Encoding] = self._tokenizer.encode_batch_fast(list(texts))
+        return encodings
+
+    def _forward(self, batch: _Batch) -> list[Encoded]:
+        lengths = [len(encoding) for encoding in batch.encodings]
+        ids = np.zeros((len(lengths), max(lengths)), dtype=np.int64)
+        mask = np.zeros_like(ids, dtype=np.int32)
+        for row, encoding in enumerate(batch.encodings):
+            ids[row, : lengths[row]] = encoding.ids
+            mask[row, : lengths[row]] = 1
+        sentences, hidden = self._session.run(["sentence", "tokens"], {"input_ids": ids, "mask": mask})
+        packed = pack(hidden, lengths)
+        self._cache.put_many(zip(batch.texts, packed, strict=True))
+        return [Encoded(sentence, tokens) for sentence, tokens in zip(sentences, packed, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    texts: Sequence[str]
+    encodings: Sequence[Encoding]
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Group places by similar length, so that little is padding, within the bounds of a batch."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        # The order is ascending, so the newest text sets the padded length.
+        if batch and (len(batch) >= _BATCH_TEXTS or (len(batch) + 1) * lengths[place] > _BATCH_TOKENS):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _open_session(graph: Path, *, threads: int) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = _ERRORS_ONLY
+    # Spin while a pass runs (a quarter faster for one query), never between passes: others need the cores.
+    options.add_session_config_entry("session.force_spinning_stop", "1")
+    try:
+        return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # the runtime's errors share no nearer root
+        raise StartupError(f"the model graph {graph} cannot be loaded: {error}") from error

@@ -1,0 +1,53 @@
+"""The vectors of a text's tokens, compact: what late interaction compares and the token cache keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from elf.providers.port import Matrix
+
+_LARGEST = 127.0
+_TINY = 1e-30
+
+
+@dataclass(frozen=True, slots=True)
+class TokenVectors:
+    """The unit vectors of a text's tokens, without [CLS] and [SEP].
+
+    Token i is `values[i] * scales[i]`, of length 1. `values` is int8 of shape (tokens, dimensions), `scales`
+    float32 of shape (tokens,). Rounding moves a cosine of two tokens by less than 0.005.
+    """
+
+    values: npt.NDArray[np.int8]
+    scales: npt.NDArray[np.float32]
+
+    @property
+    def nbytes(self) -> int:
+        return self.values.nbytes + self.scales.nbytes
+
+    def __len__(self) -> int:
+        return len(self.scales)
+
+    def unpack(self) -> Matrix:
+        """Return the unit vectors, float32 of shape (tokens, dimensions)."""
+        return self.values * self.scales[:, None]
+
+
+def pack(hidden: npt.NDArray[np.float32], lengths: Sequence[int]) -> list[TokenVectors]:
+    """Pack the hidden states of a padded batch, shape (batch, length, dimensions).
+
+    `lengths` counts each text's tokens with [CLS] and [SEP], which are left out. Every text gets arrays of
+    its own, so that keeping one does not keep the batch.
+    """
+    largest = np.maximum(np.abs(hidden).max(axis=2, keepdims=True), _TINY)
+    rounded = np.rint(hidden * (_LARGEST / largest))
+    scales = 1.0 / np.maximum(np.linalg.norm(rounded, axis=2), _TINY)
+    values = rounded.astype(np.int8)
+    return [
+        TokenVectors(values[row, 1 : length - 1].copy(), scales[row, 1 : length - 1].astype(np.float32))
+        for row, length in enumerate(lengths)
+    ]
