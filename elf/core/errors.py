@@ -2,7 +2,7 @@
 
     ElfError
     ├── ConfigError               a config file is wrong; carries every fault found in it
-    ├── StartupError              the process cannot start: a port is taken, a folder is in use, a file is damaged
+    ├── StartupError              the process cannot start: a port is taken, a folder in use, a file damaged
     └── ServiceError              a request cannot be answered; has an error_code and an HTTP status
         ├── InvalidRequest        400 INVALID_REQUEST
         ├── ScopeDenied           403 SCOPE_DENIED
@@ -15,7 +15,8 @@
             ├── IndexUnavailable
             └── ProviderUnavailable
 
-Adapters translate the errors of their library into these; nothing above an adapter sees a library's own class.
+Adapters translate the errors of their library into these; nothing above an adapter sees a library's own
+class.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class InternalError(ServiceError):
 
 
 class Unavailable(ServiceError):
-    """Something the request needs is away for now. The same request may succeed after `retry_after_s` seconds."""
+    """Something the request needs is away; the same request may succeed after `retry_after_s` seconds."""
 
     error_code = "UNAVAILABLE"
     status = 503

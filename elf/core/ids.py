@@ -15,5 +15,5 @@ def new_note_id() -> NoteId:
 
 
 def chunk_id_for(note_id: NoteId, chunk_index: int) -> ChunkId:
-    """Return the id of a note's chunk: UUIDv5 of the note id and the index, so the same place keeps its id."""
+    """Return a chunk's id: UUIDv5 of the note id and the index, so the same place keeps its id."""
     return ChunkId(uuid5(note_id, str(chunk_index)))
