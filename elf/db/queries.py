@@ -83,7 +83,7 @@ def parse_blocks(text: str, *, source: str) -> Iterator[tuple[str, str]]:
             yield name, _statement(name, lines, source=source)
         name, lines = match.group(1).strip(), []
         if not _NAME.fullmatch(name) or hasattr(Queries, name):
-            raise StartupError(f"{source}: {name!r} is not a query name; use lower_snake_case, no dict method")
+            raise StartupError(f"{source}: {name!r} is not a query name; use lower_snake_case")
 
 
 def _statement(name: str, lines: list[str], *, source: str) -> str:
