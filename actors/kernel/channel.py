@@ -119,7 +119,7 @@ class Channel(Generic[T]):
 
 
 class _WaitingLine:
-    """Tasks that wait for one side of a channel, first come first served.
+    """Tasks that wait for one side of a channel, woken first come first served.
 
     A wake-up is a hint and carries no item, so nothing is lost with a task that is cancelled after it was
     woken; the hint itself is passed on. There are always as many woken tasks as chances, or nobody left to

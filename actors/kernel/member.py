@@ -88,7 +88,9 @@ class Member:
 
     @property
     def needs_ready(self) -> bool:
-        return all(need.ready for need in self.needs)
+        # Also what its needs need: in the middle of taking a tower down, the floor below is still ready for a
+        # moment.
+        return all(need.ready for need in self.all_needs)
 
     def goes_before(self, later: Member) -> bool:
         """Whether `later` has to wait until this member, added earlier, is ready.
