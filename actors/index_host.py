@@ -1,0 +1,127 @@
+"""The owner of the embedded index: starts the index process, watches it, and stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import anyio
+import structlog
+from anyio.abc import TaskStatus
+
+from elf.core.errors import IndexUnavailable, StartupError
+from elf.index.edge.client import EdgeIndex, IndexInfo
+from elf.index.edge.folder import FolderInUse
+from elf.index.edge.process import EdgeProcess
+
+log = structlog.get_logger()
+
+OnOpen: TypeAlias = Callable[[IndexInfo], Awaitable[None]]
+
+START_DEADLINE_S: Final = 120.0  # a load reads everything: about 0.5 s for 20,000 points, more after a crash
+ATTACH_DEADLINE_S: Final = 120.0  # the other process may be loading, too
+ATTACH_RETRY_S: Final = 0.2
+PING_INTERVAL_S: Final = 5.0
+PING_TIMEOUT_S: Final = 10.0
+
+
+class IndexHost:
+    """The actor that keeps the index process of `folder` alive.
+
+    It is ready once the index answers and `on_open` returned; `on_open` is told in which state the index was
+    found and brings it up to date. When the index process ends or falls silent the actor fails, so that its
+    supervisor starts it again. When another living process serves the folder already, the actor is ready as
+    soon as that index answers, only watches, and takes over when it ends.
+    """
+
+    name = "index_host"
+
+    def __init__(self, folder: Path, *, vector_dim: int, avg_len: float, on_open: OnOpen) -> None:
+        self._folder = folder
+        self._vector_dim = vector_dim
+        self._avg_len = avg_len
+        self._on_open = on_open
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None:
+        """Serve or attach until cancelled.
+
+        Raises StartupError when the folder cannot be used, IndexUnavailable when the index died or does not
+        answer, and whatever `on_open` raises.
+        """
+        announce = _Once(task_status.started)
+        unanswered_since: float | None = None
+        while True:
+            try:
+                await self._own(announce)
+            except FolderInUse as error:
+                if await self._attach(announce):
+                    unanswered_since = None
+                    continue  # the other process is gone: take over
+                unanswered_since = unanswered_since or anyio.current_time()
+                if anyio.current_time() - unanswered_since > ATTACH_DEADLINE_S:
+                    raise StartupError(f"{error}, which does not answer") from error
+                await anyio.sleep(ATTACH_RETRY_S)
+
+    async def _own(self, announce: _Once) -> None:
+        """Run an index process of this actor's own; ends only by an exception."""
+        process = await EdgeProcess.start(self._folder, vector_dim=self._vector_dim, avg_len=self._avg_len)
+        try:
+            await process.wait_ready(deadline_s=START_DEADLINE_S)
+            await self._tend(process, announce)
+        finally:
+            await process.stop()
+
+    async def _tend(self, process: EdgeProcess, announce: _Once) -> None:
+        index = EdgeIndex(self._folder, timeout_s=PING_TIMEOUT_S)
+        try:
+            info = await index.info()
+            log.info("index_open", pid=info.pid, points=info.points, fresh=info.fresh, clean=info.clean)
+            await self._on_open(info)
+            await index.settle()
+            announce()
+            await self._watch(process, index)
+        finally:
+            await index.aclose()
+
+    async def _watch(self, process: EdgeProcess, index: EdgeIndex) -> None:
+        while True:
+            with anyio.move_on_after(PING_INTERVAL_S):
+                code = await process.wait()
+                raise IndexUnavailable(f"the index process for {self._folder} ended with exit code {code}")
+            await index.info()
+
+    async def _attach(self, announce: _Once) -> bool:
+        """Watch the index of another owner until it is gone; return False when it did not answer at all."""
+        index = EdgeIndex(self._folder, timeout_s=PING_TIMEOUT_S)
+        try:
+            try:
+                info = await index.info()
+            except IndexUnavailable:
+                return False
+            log.info("index_attached", pid=info.pid, points=info.points)
+            announce()
+            await self._watch_other(index)
+        finally:
+            await index.aclose()
+        return True
+
+    async def _watch_other(self, index: EdgeIndex) -> None:
+        """Return when the connection breaks. Raises IndexUnavailable when a ping is not answered."""
+        while True:
+            with anyio.move_on_after(PING_INTERVAL_S):
+                await index.wait_lost()
+                return
+            await index.info()
+
+
+class _Once:
+    """Calls a function the first time only: an actor is ready once, however often it changes hands."""
+
+    def __init__(self, call: Callable[[], None]) -> None:
+        self._call: Callable[[], None] | None = call
+
+    def __call__(self) -> None:
+        if self._call is not None:
+            call, self._call = self._call, None
+            call()

@@ -1,0 +1,19 @@
+"""The collection as every engine lays it out: names of vectors and of the payload fields that are indexed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+DENSE: Final = "dense"
+BM25: Final = "bm25"
+OWNER_FIELD: Final = "note_id"
+UPDATED_AT_FIELD: Final = "updated_at"
+KEYWORD_FIELDS: Final = (
+    "tenant_id",
+    "project_id",
+    "agent_id",
+    "scope",
+    "status",
+    "type",
+    "embedding_version",
+)
