@@ -154,8 +154,10 @@ def _open_session(graph: Path, *, threads: int) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = _ERRORS_ONLY
-    # Spin while a pass runs (a quarter faster for one query), never between passes: others need the cores.
-    options.add_session_config_entry("session.force_spinning_stop", "1")
+    # No spinning, and work cut small enough that a thread which lost its core holds nobody up. Measured on 2 cores
+    # for one query: 4.4 ms instead of 3.2 ms alone, 5.3 ms instead of 14 ms beside a busy process.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.dynamic_block_base", "4")
     try:
         return onnxruntime.InferenceSession(str(graph), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # the runtime's errors share no nearer root

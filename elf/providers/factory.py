@@ -1,0 +1,68 @@
+"""Builds the providers that a config names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+import anyio.to_thread
+import httpx
+
+from elf.config.model import Config, LocalModel, Provider
+from elf.providers.embedding import HttpEmbedder
+from elf.providers.http import ProviderHttp
+from elf.providers.port import Embedder, Reranker
+from elf.providers.rerank import HttpReranker
+
+
+@dataclass(frozen=True, slots=True)
+class Providers:
+    """The model providers of a process. Leaving the context, or aclose, closes their connections."""
+
+    embedder: Embedder
+    reranker: Reranker
+    connections: tuple[ProviderHttp, ...]
+
+    async def aclose(self) -> None:
+        for http in self.connections:
+            await http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+async def open_providers(config: Config, *, local_app: Any = None) -> Providers:
+    """Build the providers; the packaged model is loaded, in a thread, when one is `local:`.
+
+    `local_app` is the ASGI app that stands behind `local:` instead. Raises StartupError when a provider
+    cannot be built or the packaged model cannot be loaded.
+    """
+    tables = config.providers
+    if local_app is None and (tables.embedding.is_local or tables.rerank.is_local):
+        local_app = await anyio.to_thread.run_sync(_load_local_app, config.local_model)
+    embedding = _http("providers.embedding", tables.embedding, local_app)
+    rerank = _http("providers.rerank", tables.rerank, local_app)
+    return Providers(
+        embedder=HttpEmbedder(tables.embedding, embedding),
+        reranker=HttpReranker(tables.rerank, rerank),
+        connections=(embedding, rerank),
+    )
+
+
+def _http(name: str, config: Provider, local_app: Any) -> ProviderHttp:
+    transport = httpx.ASGITransport(app=local_app) if config.is_local else None
+    return ProviderHttp(name, config, transport=transport)
+
+
+def _load_local_app(config: LocalModel) -> Any:
+    # Imported here: a process whose providers are all remote needs no model runtime.
+    from elf.providers.local.app import LocalApp
+    from elf.providers.local.encoder import Encoder
+
+    return LocalApp(Encoder.open(config))

