@@ -3,45 +3,92 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
+from elf.config import rules
+from elf.config.faults import describe, dotted
 from elf.config.model import Config
 from elf.core.errors import ConfigError, ConfigFault
 
 
 def load(path: Path) -> Config:
-    """Read and check a config file. Raises ConfigError with every fault found."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(str(path), [ConfigFault("", f"cannot be read: {error}")]) from error
-    return loads(text, source=str(path))
+    """Read and check a config file; relative folders in it are below the folder it stands in.
+
+    Raises ConfigError with every fault found.
+    """
+    return loads(_read(path), source=str(path), folder=path.absolute().parent)
 
 
-def loads(text: str, *, source: str) -> Config:
-    """Check the text of a config file. Raises ConfigError with every fault found."""
+def loads(text: str, *, source: str, folder: Path | None = None) -> Config:
+    """Check the text of a config file. Without a folder, relative folders in it stay as they are.
+
+    Raises ConfigError with every fault found.
+    """
+    tables = _parse(text, source)
     try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(source, [ConfigFault("", f"is not TOML: {error}")]) from error
-    try:
-        return Config.model_validate(tables)
+        config = Config.model_validate(tables)
     except ValidationError as error:
-        raise ConfigError(source, [_fault(detail) for detail in error.errors()]) from None
+        raise ConfigError(source, _faults(tables, error)) from None  # the chain would show the file's values
+    return config if folder is None else config.anchored(folder)
 
 
-def _fault(detail: Any) -> ConfigFault:
-    key = ".".join(str(part) for part in detail["loc"])
-    return ConfigFault(key, _problem(detail))
+def _read(path: Path) -> str:
+    try:
+        # A byte order mark is what some editors put in front of UTF-8; it says nothing.
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        problem = "there is no such file"
+    except IsADirectoryError:
+        problem = "is a folder, not a file"
+    except UnicodeDecodeError as error:
+        problem = f"is not UTF-8 text: byte {error.start} cannot be read"
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        problem = f"cannot be read: {error}"
+    raise ConfigError(str(path), [ConfigFault("", problem)])
 
 
-def _problem(detail: Any) -> str:
-    if detail["type"] == "missing":
-        return "is missing"
-    if detail["type"] == "extra_forbidden":
-        return "is not a known key"
-    message = str(detail["msg"]).removeprefix("Value error, ")
-    return message[:1].lower() + message[1:]
+def _parse(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        last_line = len(text.splitlines()) or 1
+        problem = str(error).replace("(at end of document)", f"(at line {last_line}, the end of the file)")
+    except RecursionError:
+        problem = "tables or lists are nested too deeply"
+    except ValueError:
+        problem = "a number has too many digits"
+    raise ConfigError(source, [ConfigFault("", f"is not TOML: {problem}")])
+
+
+def _faults(tables: dict[str, Any], error: ValidationError) -> list[ConfigFault]:
+    """List what the models found wrong with single values, then the rules broken among the sound ones."""
+    details = [detail for detail in error.errors() if detail["loc"]]
+    sound = _without([detail["loc"] for detail in details], tables)
+    broken = [ConfigFault(dotted(breach.path), breach.problem) for breach in rules.breaches(sound)]
+    return [describe(detail) for detail in details] + broken
+
+
+def _without(paths: Iterable[rules.Path], tables: dict[str, Any]) -> dict[str, Any]:
+    """Copy the tables with the values at these paths, where there are any, replaced by FAULTY."""
+    copy: dict[str, Any] = _copied(tables)
+    for path in paths:
+        holder: Any = copy
+        for part in path[:-1]:
+            holder = holder[part] if _has(holder, part) else None
+        if _has(holder, path[-1]):
+            holder[path[-1]] = rules.FAULTY
+    return copy
+
+
+def _has(holder: Any, part: str | int) -> bool:
+    return part in holder if isinstance(holder, dict) else isinstance(holder, list) and isinstance(part, int)
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(inner) for key, inner in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value

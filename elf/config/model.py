@@ -1,40 +1,82 @@
 """The config file as frozen models, one class a TOML table.
 
-Every key of a table is required unless its annotation says `| None` with a default; there are no defaults in code
-for the keys of the spec's template. The tables under "optional" may be left out as a whole and are complete when
-present; each class says what its absence means.
+Every key of a table is required unless it has a default, as the keys that the spec calls optional have.
+Tables called optional may be left out as a whole and are complete when present; each says what absence means.
+Rules between keys are in `elf.config.rules`.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from elf.config.places import Address, IndexPlace, PostgresPlace, is_loopback, parse_address
+from elf.config import rules
+from elf.config.places import (
+    EDGE,
+    EMBEDDED,
+    LOCAL,
+    Address,
+    IndexPlace,
+    PostgresPlace,
+    check_url,
+    masked,
+    parse_address,
+    parse_folder,
+)
 
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NOTE_TYPES: tuple[NoteType, ...] = ("preference", "constraint", "decision", "profile", "fact", "plan")
 LogLevel = Literal["debug", "info", "warning", "error"]
 
-NonEmpty = Annotated[str, Field(min_length=1, pattern=r"\S")]
-Positive = Annotated[int, Field(ge=1)]
-NotNegative = Annotated[int, Field(ge=0)]
+Text = Annotated[str, Field(min_length=1, pattern=r"\S", description="a string that is not empty")]
+Positive = Annotated[int, Field(ge=1, le=1_000_000_000)]
+NotNegative = Annotated[int, Field(ge=0, le=1_000_000_000)]
+Days = Annotated[int, Field(ge=1, le=36_500)]
+DaysOrNever = Annotated[int, Field(ge=0, le=36_500)]
+Milliseconds = Annotated[int, Field(ge=1, le=3_600_000)]
+Dimensions = Annotated[int, Field(ge=1, le=16_000)]
 UnitInterval = Annotated[float, Field(ge=0.0, le=1.0)]
+Weight = Annotated[float, Field(ge=0.0, le=1e6)]
+Bind = Annotated[str, Field(description="host:port, such as 127.0.0.1:8765")]
+
+SECRET_KEYS = frozenset({"api_key", "default_headers"})
+PLACE_KEYS = frozenset({"dsn", "url", "api_base"})
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE = re.compile(r"[\x20-\x7e]*")
 
 
 class Table(BaseModel):
-    """A TOML table: frozen, strict about types, and unknown keys are faults."""
+    """A TOML table: frozen, strict about types, unknown keys are faults, and its repr shows no secret."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
+        for key, value in super().__repr_args__():
+            if key in SECRET_KEYS:
+                yield key, "***"
+            else:
+                yield key, masked(value) if key in PLACE_KEYS else value
+
+
+def _must_be_true(value: bool) -> bool:
+    if not value:
+        raise ValueError("must be true")
+    return value
 
 
 class Service(Table):
     """[service]: where the fronts listen and how much is logged."""
 
-    http_bind: str
-    mcp_bind: str
-    admin_bind: str
+    http_bind: Bind
+    mcp_bind: Bind
+    admin_bind: Bind
     log_level: LogLevel
 
     @field_validator("http_bind", "mcp_bind", "admin_bind")
@@ -51,8 +93,8 @@ class Service(Table):
 class Postgres(Table):
     """[storage.postgres]: the source of truth."""
 
-    dsn: str
-    pool_max_conns: Annotated[int, Field(ge=2)]
+    dsn: Annotated[str, Field(description="embedded:FOLDER or postgresql://USER:PASSWORD@HOST:PORT/DATABASE")]
+    pool_max_conns: Annotated[int, Field(ge=2, le=10_000)]
 
     @field_validator("dsn")
     @classmethod
@@ -64,13 +106,24 @@ class Postgres(Table):
     def place(self) -> PostgresPlace:
         return PostgresPlace.parse(self.dsn)
 
+    def anchored(self, folder: Path) -> Self:
+        """Return the table with a relative data folder taken as below `folder`."""
+        own = self.place.folder
+        return self if own is None else self.model_copy(update={"dsn": f"{EMBEDDED}{folder / own}"})
+
 
 class Qdrant(Table):
     """[storage.qdrant]: the derived index."""
 
-    url: str
-    collection: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
-    vector_dim: Annotated[int, Field(ge=1, le=16_000)]
+    url: Annotated[str, Field(description="edge:FOLDER, pgvector: or the URL of a Qdrant server")]
+    collection: Annotated[
+        str,
+        Field(
+            pattern=r"^[A-Za-z0-9_-]{1,128}\z",
+            description="a name of 1 to 128 letters, digits, underscores and hyphens",
+        ),
+    ]
+    vector_dim: Dimensions
 
     @field_validator("url")
     @classmethod
@@ -82,6 +135,11 @@ class Qdrant(Table):
     def place(self) -> IndexPlace:
         return IndexPlace.parse(self.url)
 
+    def anchored(self, folder: Path) -> Self:
+        """Return the table with a relative data folder taken as below `folder`."""
+        own = self.place.folder
+        return self if own is None else self.model_copy(update={"url": f"{EDGE}{folder / own}"})
+
 
 class Storage(Table):
     """[storage.*]"""
@@ -91,38 +149,56 @@ class Storage(Table):
 
 
 class Provider(Table):
-    """What every provider table holds. `api_base` is a URL, or `local:` for the packaged model in this process."""
+    """What every provider table holds. `api_base` is a URL, or `local:` for the packaged model."""
 
-    provider_id: NonEmpty
-    api_base: str
-    api_key: NonEmpty = Field(repr=False)
-    path: Annotated[str, Field(pattern=r"^/")]
-    model: NonEmpty
-    timeout_ms: Positive
-    default_headers: dict[str, str]
+    provider_id: Text
+    api_base: Annotated[str, Field(description="local: or a URL that begins with http:// or https://")]
+    api_key: Annotated[
+        str,
+        Field(pattern=r"^[\x20-\x7e]*[\x21-\x7e][\x20-\x7e]*\z", description="printable ASCII and not empty"),
+    ]
+    path: Annotated[str, Field(pattern=r"^/[\x21-\x7e]*\z", description="a path that begins with /")]
+    model: Text
+    timeout_ms: Milliseconds
+    default_headers: Annotated[
+        dict[str, str], Field(description='a table of headers, such as {} or { "X-Team" = "memory" }')
+    ]
 
     @field_validator("api_base")
     @classmethod
     def _is_local_or_a_url(cls, value: str) -> str:
-        if value == "local:" or value.startswith(("http://", "https://")):
+        if value == LOCAL:
             return value
-        raise ValueError("must be local: or begin with http:// or https://")
+        try:
+            return check_url(value)
+        except ValueError as error:
+            raise ValueError(f"must be {LOCAL} or a URL; a URL {error}") from None
+
+    @field_validator("default_headers")
+    @classmethod
+    def _can_be_sent(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            if not _HEADER_NAME.fullmatch(name) or not _HEADER_VALUE.fullmatch(text):
+                raise ValueError(
+                    f"the header {name!r} cannot be sent: names are tokens, values printable ASCII"
+                )
+        return value
 
     @property
     def is_local(self) -> bool:
-        return self.api_base == "local:"
+        return self.api_base == LOCAL
 
 
 class EmbeddingProvider(Provider):
     """[providers.embedding]"""
 
-    dimensions: Annotated[int, Field(ge=1, le=16_000)]
+    dimensions: Dimensions
 
     @field_validator("dimensions", mode="before")
     @classmethod
     def _may_be_quoted(cls, value: object) -> object:
         # The spec's template shows this one number in quotes.
-        return int(value) if isinstance(value, str) and value.isdecimal() else value
+        return int(value) if isinstance(value, str) and re.fullmatch(r"[0-9]{1,9}", value) else value
 
 
 class RerankProvider(Provider):
@@ -146,66 +222,48 @@ class Providers(Table):
 class Scopes(Table):
     """[scopes]: which scopes exist, who reads what, which may be written, and which wins a tie."""
 
-    allowed: Annotated[list[NonEmpty], Field(min_length=1)]
-    read_profiles: Annotated[dict[str, list[str]], Field(min_length=1)]
-    precedence: dict[str, int]
-    write_allowed: dict[str, bool]
-
-    @model_validator(mode="after")
-    def _names_only_allowed_scopes(self) -> Self:
-        allowed = set(self.allowed)
-        if len(allowed) != len(self.allowed):
-            raise ValueError("allowed names a scope twice")
-        for profile, scopes in self.read_profiles.items():
-            if unknown := [scope for scope in scopes if scope not in allowed]:
-                raise ValueError(f"read_profiles.{profile} names scopes that are not in allowed: {', '.join(unknown)}")
-        for table, keys in (("precedence", set(self.precedence)), ("write_allowed", set(self.write_allowed))):
-            if keys != allowed:
-                raise ValueError(f"{table} must have exactly the scopes of allowed: {', '.join(self.allowed)}")
-        return self
+    allowed: Annotated[list[Text], Field(min_length=1, description="a list of one or more scope names")]
+    read_profiles: Annotated[
+        dict[str, Annotated[list[Text], Field(description="a list of scope names")]],
+        Field(min_length=1, description="a table of one or more profiles, each a list of scope names"),
+    ]
+    precedence: Annotated[
+        dict[str, Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]],
+        Field(description="a table with a whole number for each scope"),
+    ]
+    write_allowed: Annotated[dict[str, bool], Field(description="a table with true or false for each scope")]
 
 
 class Memory(Table):
     """[memory]: limits of a note and of a request, similarity thresholds, retrieval sizes."""
 
-    max_notes_per_add_event: Positive
+    max_notes_per_add_event: Annotated[int, Field(ge=1, le=256)]
     max_note_chars: Annotated[int, Field(ge=1, le=100_000)]
     dup_sim_threshold: UnitInterval
     update_sim_threshold: UnitInterval
     candidate_k: Annotated[int, Field(ge=1, le=1000)]
     top_k: Annotated[int, Field(ge=1, le=100)]
 
-    @model_validator(mode="after")
-    def _is_ordered(self) -> Self:
-        if self.update_sim_threshold > self.dup_sim_threshold:
-            raise ValueError("update_sim_threshold must not be greater than dup_sim_threshold")
-        if self.top_k > self.candidate_k:
-            raise ValueError("top_k must not be greater than candidate_k")
-        return self
-
 
 class Chunking(Table):
     """[chunking]"""
 
     enabled: bool
-    max_tokens: Positive
-    overlap_tokens: NotNegative
+    max_tokens: Annotated[int, Field(ge=1, le=100_000)]
+    overlap_tokens: Annotated[int, Field(ge=0, le=100_000)]
     tokenizer_repo: str = ""
 
-    @model_validator(mode="after")
-    def _is_enabled_and_bounded(self) -> Self:
-        if not self.enabled:
-            raise ValueError("enabled must be true")
-        if self.overlap_tokens >= self.max_tokens:
-            raise ValueError("overlap_tokens must be less than max_tokens")
-        return self
+    @field_validator("enabled")
+    @classmethod
+    def _is_enabled(cls, value: bool) -> bool:
+        return _must_be_true(value)
 
 
 class Expansion(Table):
     """[search.expansion]"""
 
     mode: Literal["off", "always", "dynamic"]
-    max_queries: Positive
+    max_queries: Annotated[int, Field(ge=1, le=100)]
     include_original: bool
 
 
@@ -226,17 +284,17 @@ class SearchCache(Table):
     """[search.cache]"""
 
     enabled: bool
-    expansion_ttl_days: Positive
-    rerank_ttl_days: Positive
+    expansion_ttl_days: Days
+    rerank_ttl_days: Days
     max_payload_bytes: Positive | None = None
-    expansion_version: NonEmpty
-    rerank_version: NonEmpty
+    expansion_version: Text
+    rerank_version: Text
 
 
 class Explain(Table):
     """[search.explain]"""
 
-    retention_days: Positive
+    retention_days: Days
 
 
 class Fusion(Table):
@@ -248,21 +306,15 @@ class Fusion(Table):
 
     method: Literal["rrf", "minmax"]
     k: Positive
-    dense_weight: Annotated[float, Field(ge=0.0)]
-    bm25_weight: Annotated[float, Field(ge=0.0)]
-    rerank_weight: Annotated[float, Field(ge=0.0)]
-    retrieval_weight: Annotated[float, Field(ge=0.0)]
-
-    @model_validator(mode="after")
-    def _weighs_something(self) -> Self:
-        if self.dense_weight + self.bm25_weight <= 0:
-            raise ValueError("dense_weight and bm25_weight must not both be 0")
-        if self.rerank_weight + self.retrieval_weight <= 0:
-            raise ValueError("rerank_weight and retrieval_weight must not both be 0")
-        return self
+    dense_weight: Weight
+    bm25_weight: Weight
+    rerank_weight: Weight
+    retrieval_weight: Weight
 
 
-SPEC_FUSION = Fusion(method="rrf", k=60, dense_weight=1.0, bm25_weight=1.0, rerank_weight=1.0, retrieval_weight=0.0)
+SPEC_FUSION = Fusion(
+    method="rrf", k=60, dense_weight=1.0, bm25_weight=1.0, rerank_weight=1.0, retrieval_weight=0.0
+)
 
 
 class Search(Table):
@@ -279,27 +331,27 @@ class Search(Table):
 class Ranking(Table):
     """[ranking]: the tie-breaker of recency and importance."""
 
-    recency_tau_days: Annotated[float, Field(gt=0.0)]
-    tie_breaker_weight: Annotated[float, Field(ge=0.0)]
+    recency_tau_days: Annotated[float, Field(gt=0.0, le=1e6)]
+    tie_breaker_weight: Weight
 
 
 class TtlDays(Table):
     """[lifecycle.ttl_days]: days a note of a type lives; 0 is for ever."""
 
-    plan: NotNegative
-    fact: NotNegative
-    preference: NotNegative
-    constraint: NotNegative
-    decision: NotNegative
-    profile: NotNegative
+    plan: DaysOrNever
+    fact: DaysOrNever
+    preference: DaysOrNever
+    constraint: DaysOrNever
+    decision: DaysOrNever
+    profile: DaysOrNever
 
 
 class Lifecycle(Table):
     """[lifecycle]"""
 
     ttl_days: TtlDays
-    purge_deleted_after_days: NotNegative
-    purge_deprecated_after_days: NotNegative
+    purge_deleted_after_days: DaysOrNever
+    purge_deprecated_after_days: DaysOrNever
 
 
 class Security(Table):
@@ -312,17 +364,14 @@ class Security(Table):
     evidence_max_quotes: Positive
     evidence_max_quote_chars: Positive
 
-    @model_validator(mode="after")
-    def _is_safe(self) -> Self:
-        if not self.reject_cjk:
-            raise ValueError("reject_cjk must be true")
-        if self.evidence_min_quotes > self.evidence_max_quotes:
-            raise ValueError("evidence_min_quotes must not be greater than evidence_max_quotes")
-        return self
+    @field_validator("reject_cjk")
+    @classmethod
+    def _is_english_only(cls, value: bool) -> bool:
+        return _must_be_true(value)
 
 
 class Indexing(Table):
-    """[indexing], optional: how the outbox is worked off. Without the table: the values of DEFAULT_INDEXING."""
+    """[indexing], optional: how the outbox is worked off. Without the table: DEFAULT_INDEXING."""
 
     indexers: Annotated[int, Field(ge=1, le=64)]
     batch_size: Annotated[int, Field(ge=1, le=1000)]
@@ -334,11 +383,20 @@ DEFAULT_INDEXING = Indexing(indexers=2, batch_size=32, lease_seconds=60, poll_in
 
 
 class LocalModel(Table):
-    """[local_model], optional: the packaged model. Without the table: the values of DEFAULT_LOCAL_MODEL."""
+    """[local_model], optional: the packaged model. Without the table: DEFAULT_LOCAL_MODEL."""
 
-    cache_dir: NonEmpty
+    cache_dir: Annotated[str, Field(description="a folder")]
     threads: Annotated[int, Field(ge=1, le=256)]
-    token_cache_mb: NotNegative
+    token_cache_mb: Annotated[int, Field(ge=0, le=1_000_000)]
+
+    @field_validator("cache_dir")
+    @classmethod
+    def _is_a_folder(cls, value: str) -> str:
+        return str(parse_folder(value))
+
+    def anchored(self, folder: Path) -> Self:
+        """Return the table with a relative folder taken as below `folder`."""
+        return self.model_copy(update={"cache_dir": str(folder / self.cache_dir)})
 
 
 DEFAULT_LOCAL_MODEL = LocalModel(cache_dir=".elf/model", threads=2, token_cache_mb=512)
@@ -361,24 +419,23 @@ class Config(Table):
     local_model: LocalModel = DEFAULT_LOCAL_MODEL
 
     @model_validator(mode="after")
-    def _tables_agree(self) -> Self:
-        embedding, qdrant = self.providers.embedding, self.storage.qdrant
-        if embedding.dimensions != qdrant.vector_dim:
+    def _keeps_the_rules(self) -> Self:
+        # The loader runs the same rules over the sound parts of a faulty file; here they make objects total.
+        if breaches := rules.breaches(self.model_dump()):
             raise ValueError(
-                f"providers.embedding.dimensions ({embedding.dimensions}) must match"
-                f" storage.qdrant.vector_dim ({qdrant.vector_dim})"
+                "; ".join(f"{'.'.join(map(str, breach.path))} {breach.problem}" for breach in breaches)
             )
-        self._check_binds()
         return self
 
-    def _check_binds(self) -> None:
-        if not is_loopback(parse_address(self.service.admin_bind)):
-            raise ValueError("service.admin_bind must be a loopback address, always")
-        if not self.security.bind_localhost_only:
-            return
-        for key in ("http_bind", "mcp_bind"):
-            if not is_loopback(parse_address(getattr(self.service, key))):
-                raise ValueError(f"service.{key} must be a loopback address when security.bind_localhost_only is true")
+    def anchored(self, folder: Path) -> Self:
+        """Return the config with every relative folder in it taken as below `folder`."""
+        storage = self.storage.model_copy(
+            update={
+                "postgres": self.storage.postgres.anchored(folder),
+                "qdrant": self.storage.qdrant.anchored(folder),
+            }
+        )
+        return self.model_copy(update={"storage": storage, "local_model": self.local_model.anchored(folder)})
 
     @property
     def embedding_version(self) -> str:

@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import ipaddress
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
+from urllib.parse import parse_qs, urlsplit
+
+EMBEDDED = "embedded:"
+EDGE = "edge:"
+PGVECTOR = "pgvector:"
+LOCAL = "local:"
+
+_HOST_NAME = re.compile(r"[A-Za-z0-9._-]+")
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f]")
+_PASSWORD_IN_NETLOC = re.compile(r"(//[^/@\s]*?:)[^/\s]*(?=@)")
+_PASSWORD_IN_QUERY = re.compile(r"(?i)(\b(?:password|passwd|api[-_]?key|token|secret)=)[^&\s]*")
 
 
 class Address(NamedTuple):
@@ -20,14 +32,22 @@ class Address(NamedTuple):
 
 def parse_address(text: str) -> Address:
     """Split "host:port" or "[ipv6]:port". Raises ValueError with what is allowed."""
-    host, separator, port = text.rpartition(":")
-    if host.startswith("[") and host.endswith("]"):
+    host, _, port = text.rpartition(":")
+    if host.startswith("[") and host.endswith("]") and _is_ipv6(host[1:-1]):
         host = host[1:-1]
-    elif ":" in host:
+    elif not _HOST_NAME.fullmatch(host):
         host = ""
-    if not separator or not host or not port.isascii() or not port.isdecimal() or int(port) > 65_535:
-        raise ValueError("must be host:port with a port of 0 to 65535, such as 127.0.0.1:8765")
+    if not host or not re.fullmatch(r"[0-9]{1,5}", port) or int(port) > 65_535:
+        raise ValueError("must be host:port with a port of 0 to 65535, such as 127.0.0.1:8765 or [::1]:8765")
     return Address(host, int(port))
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        ipaddress.IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_loopback(address: Address) -> bool:
@@ -40,22 +60,66 @@ def is_loopback(address: Address) -> bool:
         return False  # a host name other than localhost may resolve to anything
 
 
+def masked(text: str) -> str:
+    """Replace the passwords and keys inside a DSN or URL by ***, for messages and reprs."""
+    return _PASSWORD_IN_QUERY.sub(r"\1***", _PASSWORD_IN_NETLOC.sub(r"\1***", text))
+
+
+def check_url(text: str) -> str:
+    """Return an http(s) URL as it came. Raises ValueError with what is allowed."""
+    problem = ValueError("must begin with http:// or https:// and name a host")
+    if not text.startswith(("http://", "https://")) or _UNPRINTABLE.search(text) or " " in text:
+        raise problem
+    try:
+        parts = urlsplit(text)
+        _ = parts.port  # reading it is what checks it
+    except ValueError:
+        raise problem from None
+    if not parts.hostname:
+        raise problem
+    return text
+
+
+def parse_folder(text: str) -> Path:
+    """Read a folder. Raises ValueError with what is allowed; `~` is refused, for nothing would expand it."""
+    text = text.strip()
+    if not text or _UNPRINTABLE.search(text) or text.startswith("~"):
+        raise ValueError("must name a folder, absolute or relative to the config file; ~ is not expanded")
+    return Path(text)
+
+
+def _check_dsn(text: str) -> str:
+    """Return a DSN as it came. It must say who connects to what, or the driver would ask the environment."""
+    problem = ValueError("must be embedded:FOLDER or postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
+    if not text.startswith(("postgresql://", "postgres://")) or _UNPRINTABLE.search(text):
+        raise problem
+    try:
+        parts = urlsplit(text)
+        options = parse_qs(parts.query)
+    except ValueError:
+        raise problem from None
+    login, _, hosts = parts.netloc.rpartition("@")
+    user = login.partition(":")[0] or options.get("user")
+    database = parts.path.strip("/") or options.get("dbname") or options.get("database")
+    if not user or not database or not (hosts or options.get("host")):
+        raise problem
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresPlace:
     """A server by its DSN, or the embedded server with its data in `folder`."""
 
     kind: Literal["embedded", "server"]
     folder: Path | None
-    dsn: str | None
+    dsn: str | None = field(repr=False)
 
     @classmethod
     def parse(cls, text: str) -> PostgresPlace:
-        """Read `embedded:PATH` or a `postgresql://` DSN. Raises ValueError with what is allowed."""
-        if text.startswith("embedded:") and text.removeprefix("embedded:").strip():
-            return cls("embedded", Path(text.removeprefix("embedded:").strip()), None)
-        if text.startswith(("postgresql://", "postgres://")):
-            return cls("server", None, text)
-        raise ValueError("must be embedded:PATH or begin with postgresql://")
+        """Read `embedded:FOLDER` or a `postgresql://` DSN. Raises ValueError with what is allowed."""
+        if text.startswith(EMBEDDED):
+            return cls("embedded", parse_folder(text.removeprefix(EMBEDDED)), None)
+        return cls("server", None, _check_dsn(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +128,15 @@ class IndexPlace:
 
     kind: Literal["edge", "server", "pgvector"]
     folder: Path | None
-    url: str | None
+    url: str | None = field(repr=False)
 
     @classmethod
     def parse(cls, text: str) -> IndexPlace:
-        """Read `edge:PATH`, an http(s) URL or `pgvector:`. Raises ValueError with what is allowed."""
-        if text.startswith("edge:") and text.removeprefix("edge:").strip():
-            return cls("edge", Path(text.removeprefix("edge:").strip()), None)
-        if text.startswith(("http://", "https://")):
-            return cls("server", None, text)
-        if text == "pgvector:":
+        """Read `edge:FOLDER`, an http(s) URL or `pgvector:`. Raises ValueError with what is allowed."""
+        if text.startswith(EDGE):
+            return cls("edge", parse_folder(text.removeprefix(EDGE)), None)
+        if text == PGVECTOR:
             return cls("pgvector", None, None)
-        raise ValueError("must be edge:PATH, pgvector: or begin with http:// or https://")
+        if text.startswith(("http://", "https://")):
+            return cls("server", None, check_url(text))
+        raise ValueError("must be edge:FOLDER, pgvector: or a URL that begins with http:// or https://")

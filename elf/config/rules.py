@@ -1,0 +1,178 @@
+"""The rules that tie keys of a config file together.
+
+They work on plain tables, not on models, so that they can also run over the sound parts of a faulty file: a
+value that has a fault of its own is replaced by FAULTY beforehand, and a rule is left out when one of its
+values is missing or FAULTY.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from elf.config.places import is_loopback, parse_address
+
+Path = tuple[str | int, ...]
+
+
+class Breach(NamedTuple):
+    """A broken rule: the path of the value to change, and what is wrong with it and allowed."""
+
+    path: Path
+    problem: str
+
+
+class _Faulty:
+    """The type of FAULTY."""
+
+
+FAULTY: Final = _Faulty()
+"""Stands for a value that is known to be wrong already."""
+
+Rule = Callable[..., Iterator[Breach]]
+
+
+def breaches(tables: Mapping[str, Any]) -> list[Breach]:
+    """Return every broken rule among the values that are there and sound, each with the path of one value."""
+    found: list[Breach] = []
+    for rule, keys in _RULES:
+        values = [_value_at(tables, key) for key in keys]
+        if not any(value is FAULTY for value in values):
+            found.extend(rule(*values))
+    return found
+
+
+def _value_at(tables: Mapping[str, Any], key: str) -> Any:
+    value: Any = tables
+    for part in key.split("."):
+        if not isinstance(value, Mapping) or part not in value:
+            return FAULTY
+        value = value[part]
+    return value
+
+
+def _path(key: str, *rest: str | int) -> Path:
+    return (*key.split("."), *rest)
+
+
+def _dimensions_match(dimensions: int | str, vector_dim: int) -> Iterator[Breach]:
+    if int(dimensions) != vector_dim:
+        problem = f"must be equal to storage.qdrant.vector_dim ({vector_dim}), not {dimensions}"
+        yield Breach(_path("providers.embedding.dimensions"), problem)
+
+
+def _admin_is_loopback(admin_bind: str) -> Iterator[Breach]:
+    if not is_loopback(parse_address(admin_bind)):
+        yield Breach(
+            _path("service.admin_bind"), "must be a loopback address always, such as 127.0.0.1 or [::1]"
+        )
+
+
+def _front_is_loopback(name: str) -> Rule:
+    def rule(bind: str, localhost_only: bool) -> Iterator[Breach]:
+        if localhost_only and not is_loopback(parse_address(bind)):
+            problem = (
+                "must be a loopback address, such as 127.0.0.1, while security.bind_localhost_only is true"
+            )
+            yield Breach(_path(f"service.{name}"), problem)
+
+    return rule
+
+
+def _binds_differ(first: str, second: str) -> Rule:
+    def rule(first_bind: str, second_bind: str) -> Iterator[Breach]:
+        if parse_address(first_bind) == parse_address(second_bind) and parse_address(first_bind).port != 0:
+            yield Breach(_path(f"service.{second}"), f"must differ from service.{first}")
+
+    return rule
+
+
+def _scopes_are_named_once(allowed: Sequence[Any]) -> Iterator[Breach]:
+    for position, scope in enumerate(allowed):
+        if scope is not FAULTY and scope in allowed[:position]:
+            yield Breach(_path("scopes.allowed", position), f"names {scope} a second time")
+
+
+def _profiles_name_scopes(allowed: Sequence[Any], profiles: Mapping[str, Any]) -> Iterator[Breach]:
+    if FAULTY in allowed:
+        return
+    for profile, scopes in profiles.items():
+        for position, scope in enumerate(scopes if scopes is not FAULTY else ()):
+            if scope is FAULTY:
+                continue
+            path = _path("scopes.read_profiles", profile, position)
+            if scope not in allowed:
+                yield Breach(path, f"must be one of scopes.allowed ({', '.join(allowed)}), not {scope}")
+            elif scope in scopes[:position]:
+                yield Breach(path, f"names {scope} a second time")
+
+
+def _table_covers_scopes(key: str) -> Rule:
+    def rule(allowed: Sequence[Any], table: Mapping[str, Any]) -> Iterator[Breach]:
+        if FAULTY in allowed:
+            return
+        for scope in dict.fromkeys(allowed):
+            if scope not in table:
+                yield Breach(_path(key, scope), f"is missing; {key} must have every scope of scopes.allowed")
+        for scope in table:
+            if scope not in allowed:
+                problem = f"is not one of scopes.allowed ({', '.join(allowed)})"
+                yield Breach(_path(key, scope), problem)
+
+    return rule
+
+
+def _at_most(key: str, limit_key: str) -> Rule:
+    def rule(value: float, limit: float) -> Iterator[Breach]:
+        if value > limit:
+            name = limit_key.rpartition(".")[2]
+            yield Breach(_path(key), f"must not be greater than {name} ({limit}), not {value}")
+
+    return rule
+
+
+def _overlap_is_smaller(overlap: int, maximum: int) -> Iterator[Breach]:
+    if overlap >= maximum:
+        yield Breach(
+            _path("chunking.overlap_tokens"), f"must be less than max_tokens ({maximum}), not {overlap}"
+        )
+
+
+def _not_both_zero(first: str, second: str) -> Rule:
+    def rule(first_weight: float, second_weight: float) -> Iterator[Breach]:
+        if first_weight == 0 and second_weight == 0:
+            yield Breach(_path(f"search.fusion.{first}"), f"must not be 0 while {second} is 0")
+
+    return rule
+
+
+_RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
+    (_dimensions_match, ("providers.embedding.dimensions", "storage.qdrant.vector_dim")),
+    (_admin_is_loopback, ("service.admin_bind",)),
+    (_front_is_loopback("http_bind"), ("service.http_bind", "security.bind_localhost_only")),
+    (_front_is_loopback("mcp_bind"), ("service.mcp_bind", "security.bind_localhost_only")),
+    (_binds_differ("http_bind", "mcp_bind"), ("service.http_bind", "service.mcp_bind")),
+    (_binds_differ("http_bind", "admin_bind"), ("service.http_bind", "service.admin_bind")),
+    (_binds_differ("mcp_bind", "admin_bind"), ("service.mcp_bind", "service.admin_bind")),
+    (_scopes_are_named_once, ("scopes.allowed",)),
+    (_profiles_name_scopes, ("scopes.allowed", "scopes.read_profiles")),
+    (_table_covers_scopes("scopes.precedence"), ("scopes.allowed", "scopes.precedence")),
+    (_table_covers_scopes("scopes.write_allowed"), ("scopes.allowed", "scopes.write_allowed")),
+    *(
+        (_at_most(key, limit), (key, limit))
+        for key, limit in (
+            ("memory.update_sim_threshold", "memory.dup_sim_threshold"),
+            ("memory.top_k", "memory.candidate_k"),
+            ("security.evidence_min_quotes", "security.evidence_max_quotes"),
+        )
+    ),
+    (_overlap_is_smaller, ("chunking.overlap_tokens", "chunking.max_tokens")),
+    (
+        _not_both_zero("dense_weight", "bm25_weight"),
+        ("search.fusion.dense_weight", "search.fusion.bm25_weight"),
+    ),
+    (
+        _not_both_zero("rerank_weight", "retrieval_weight"),
+        ("search.fusion.rerank_weight", "search.fusion.retrieval_weight"),
+    ),
+)

@@ -1,0 +1,276 @@
+"""What is said about a config file that has faults: each key at fault, once, with what is allowed."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from spec_template import SPEC_TEMPLATE, FaultsOf
+
+from elf.config import loads
+from elf.config.faults import dotted
+from elf.core.errors import ConfigError, ConfigFault
+
+
+def leaves(tables: dict[str, Any], above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    """List the paths of the template's keys; a table of free names counts as one."""
+    paths = []
+    for key, value in tables.items():
+        if isinstance(value, dict) and value:
+            paths += leaves(value, (*above, key))
+        else:
+            paths.append((*above, key))
+    return paths
+
+
+TEMPLATE = tomllib.loads(SPEC_TEMPLATE)
+OPTIONAL = {("chunking", "tokenizer_repo"), ("search", "cache", "max_payload_bytes")}
+
+
+def without(path: tuple[str, ...]) -> str:
+    """Return the template without the line of one key."""
+    table = f"[{'.'.join(path[:-1])}]\n"
+    before, found, after = SPEC_TEMPLATE.partition(table)
+    assert found
+    lines = after.splitlines(keepends=True)
+    lines.remove(next(line for line in lines if line.startswith(f"{path[-1]} = ")))
+    return before + found + "".join(lines)
+
+
+REQUIRED = [
+    path for path in leaves(TEMPLATE) if path not in OPTIONAL and path[:2] != ("scopes", "read_profiles")
+]  # the names of the profiles are the user's
+
+
+@pytest.mark.parametrize("path", REQUIRED, ids=".".join)
+def test_every_key_of_the_template_is_required(path: tuple[str, ...]) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loads(without(path), source="elf.toml")
+    assert [fault.key for fault in caught.value.faults] == [".".join(path)]
+    assert caught.value.faults[0].problem.startswith("is missing; ")
+
+
+def test_an_empty_file_names_every_missing_table() -> None:
+    with pytest.raises(ConfigError) as caught:
+        loads("", source="elf.toml")
+    assert [fault.key for fault in caught.value.faults] == [
+        "service", "storage", "providers", "scopes", "memory", "chunking", "search", "ranking", "lifecycle", "security",
+    ]  # fmt: skip
+    assert caught.value.faults[7].problem == (
+        "this table is missing; its keys are recency_tau_days, tie_breaker_weight"
+    )
+
+
+def test_all_faults_of_a_file_are_reported_at_once(faults_of: FaultsOf) -> None:
+    faults = faults_of(
+        ('log_level = "info"', 'log_level = "loud"'),
+        ("pool_max_conns = 10", "pool_max_conns = 1"),
+        ("vector_dim = 1536", "vector_dim = 768"),
+        ("top_k = 12", "top_k = 70"),
+        ("overlap_tokens = 128", "overlap_tokens = 512"),
+        ("reject_cjk = true", "reject_cjk = false"),
+        ("org_shared = 10", "org_shard = 10"),
+        ('project_shared"]', 'project_shard"]'),
+        ("evidence_min_quotes = 1", "evidence_min_quotes = 3"),
+        ("[ranking]", "[rankings]"),
+        ('admin_bind = "127.0.0.1:8082"', 'admin_bind = "0.0.0.0:8082"'),
+    )
+    assert set(faults) == {
+        "service.log_level",
+        "storage.postgres.pool_max_conns",
+        "providers.embedding.dimensions",
+        "memory.top_k",
+        "chunking.overlap_tokens",
+        "security.reject_cjk",
+        "scopes.precedence.org_shared",
+        "scopes.precedence.org_shard",
+        "scopes.read_profiles.private_plus_project[1]",
+        "security.evidence_min_quotes",
+        "ranking",
+        "rankings",
+        "service.admin_bind",
+    }
+
+
+def test_a_fault_in_a_table_does_not_hide_the_rules_of_its_other_keys(faults_of: FaultsOf) -> None:
+    faults = faults_of(
+        (
+            '["agent_private", "project_shared", "org_shared"]\n\n[scopes.prec',
+            '[5, "og_shared"]\n\n[scopes.prec',
+        )
+    )
+    assert faults["scopes.read_profiles.all_scopes[0]"] == "must be a string that is not empty, not 5"
+    assert "must be one of scopes.allowed" in faults["scopes.read_profiles.all_scopes[1]"]
+
+
+def test_a_faulty_value_is_not_also_held_against_the_rules(faults_of: FaultsOf) -> None:
+    assert set(faults_of(("top_k = 12", 'top_k = "70"'))) == {"memory.top_k"}
+    assert set(faults_of(("vector_dim = 1536", "vector_dim = 0"))) == {"storage.qdrant.vector_dim"}
+    assert set(faults_of(('allowed = ["agent_private", ', 'allowed = ["", '))) == {"scopes.allowed[0]"}
+    assert set(faults_of(("org_shared = 10", 'org_shared = "10"'))) == {"scopes.precedence.org_shared"}
+    assert set(faults_of(("org_shared = true", "org_shared = 1"))) == {"scopes.write_allowed.org_shared"}
+    assert set(faults_of(('allowed = ["agent_private", "project_shared", "org_shared"]', "allowed = 1"))) == {
+        "scopes.allowed"
+    }
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "problem"),
+    [
+        ("127.0.0.1:8080", "localhost", "service.http_bind", "must be host:port with a port of 0 to 65535"),
+        ("127.0.0.1:8080", "127.0.0.1:70000", "service.http_bind", "must be host:port"),
+        ("127.0.0.1:8080", "192.168.1.5:80", "service.http_bind", "must be a loopback address"),
+        ("127.0.0.1:8081", "elf.example:80", "service.mcp_bind", "must be a loopback address"),
+        ("127.0.0.1:8081", "127.0.0.1:8080", "service.mcp_bind", "must differ from service.http_bind"),
+        ("postgresql://elf:hunter2@db.internal:5432/elf", "mysql://x", "storage.postgres.dsn", "must be embedded:"),
+        ("postgresql://elf:hunter2@db.internal:5432/elf", "embedded:", "storage.postgres.dsn", "must name a folder"),
+        ("postgresql://elf:hunter2@db.internal:5432/elf", "embedded:~/x", "storage.postgres.dsn", "~ is not expanded"),
+        ("http://qdrant.internal:6333", "ftp://x", "storage.qdrant.url", "must be edge:FOLDER, pgvector: or a URL"),
+        ("http://qdrant.internal:6333", "http://", "storage.qdrant.url", "must begin with http"),
+        ("http://qdrant.internal:6333", "http://x:99999", "storage.qdrant.url", "must begin with http"),
+        ("mem_notes_v1", "mem notes", "storage.qdrant.collection", "must be a name of 1 to 128 letters"),
+        ("key-of-rerank", " ", "providers.rerank.api_key", "must be printable ASCII and not empty"),
+        ("key-of-rerank", "clé", "providers.rerank.api_key", "must be printable ASCII and not empty"),
+        ('"/v1/rerank"', '"v1/rerank"', "providers.rerank.path", 'must be a path that begins with /, not "v1/rerank"'),
+        ("temperature = 0.1", "temperature = 3", "providers.llm_extractor.temperature", "must be a number from 0 to 2"),
+        ("temperature = 0.1", "temperature = nan", "providers.llm_extractor.temperature", "must be a number"),
+        ("temperature = 0.1", "temperature = true", "providers.llm_extractor.temperature", "not true"),
+        ("dimensions = \"1536\"", 'dimensions = "many"', "providers.embedding.dimensions", "must be a whole number"),
+        ("recency_tau_days = 60", "recency_tau_days = 0", "ranking.recency_tau_days", "must be a number above 0"),
+        ("recency_tau_days = 60", "recency_tau_days = inf", "ranking.recency_tau_days", "must be a number above 0"),
+        ("timeout_ms = 60000", "timeout_ms = 60000.0", "providers.llm_extractor.timeout_ms", "must be a whole number"),
+        ("fact = 180", "fact = 1979-05-27", "lifecycle.ttl_days.fact", "must be a whole number from 0 to 36500"),
+        ("max_payload_bytes = 262144", "max_payload_bytes = 0", "search.cache.max_payload_bytes", "from 1 to"),
+        ("pool_max_conns = 10", f"pool_max_conns = 0x1{'0' * 9000}", "storage.postgres.pool_max_conns", "that size"),
+        ("max_tokens = 512", "max_tokens = 0", "chunking.max_tokens", "must be a whole number from 1"),
+        ("\nenabled = true\nmax_tokens", "\nenabled = false\nmax_tokens", "chunking.enabled", "must be true"),
+        ("= 0.85", "= 0.95", "memory.update_sim_threshold", "must not be greater than dup_sim_threshold (0.92)"),
+    ],
+)  # fmt: skip
+def test_a_fault_names_its_key_and_what_is_allowed(
+    faults_of: FaultsOf, old: str, new: str, key: str, problem: str
+) -> None:
+    faults = faults_of((old, new))
+    assert list(faults) == [key]
+    assert problem in faults[key]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "problem"),
+    [
+        ("log_level", "loglevel", "service.loglevel", "is not a known key; did you mean log_level?"),
+        ("[ranking]", "[rank]", "rank", "is not a known key; did you mean ranking?"),
+        ("[memory]", "[memory]\nzzz = 1", "memory.zzz", "is not a known key; known here are max_notes_per_add_event"),
+        ("[memory]", "[memory]\nretention_days = 1", "memory.retention_days", "mean search.explain.retention_days?"),
+        ("[memory]", '[memory]\n"a.b" = 1', 'memory."a.b"', "is not a known key"),
+    ],
+)  # fmt: skip
+def test_an_unknown_key_is_a_fault_with_the_nearest_known_key(
+    faults_of: FaultsOf, old: str, new: str, key: str, problem: str
+) -> None:
+    assert problem in faults_of((old, new))[key]
+
+
+def test_a_table_of_the_wrong_kind_is_a_fault(faults_of: FaultsOf) -> None:
+    faults = faults_of(("[ranking]\nrecency_tau_days = 60\ntie_breaker_weight = 0.1\n", "[[ranking]]\n"))
+    assert faults == {"ranking": "must be a table"}
+
+
+def test_weights_that_are_all_zero_are_a_fault(faults_of: FaultsOf) -> None:
+    fusion = """[search.fusion]
+method = "rrf"
+k = 60
+dense_weight = 0
+bm25_weight = 0.0
+rerank_weight = 0
+retrieval_weight = 0
+
+[ranking]"""
+    assert set(faults_of(("[ranking]", fusion))) == {
+        "search.fusion.dense_weight",
+        "search.fusion.rerank_weight",
+    }
+
+
+def test_an_optional_table_is_complete_when_present(faults_of: FaultsOf) -> None:
+    faults = faults_of(("[ranking]", "[indexing]\nindexers = 2\n\n[ranking]"))
+    assert set(faults) == {"indexing.batch_size", "indexing.lease_seconds", "indexing.poll_interval_ms"}
+
+
+def test_public_binds_are_allowed_when_the_config_says_so() -> None:
+    text = SPEC_TEMPLATE.replace("bind_localhost_only = true", "bind_localhost_only = false")
+    config = loads(text.replace("127.0.0.1:8080", "0.0.0.0:8080"), source="elf.toml")
+    assert config.service.http_address.host == "0.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("postgresql://elf:hunter2@db.internal:5432/elf", "postgresq://elf:hunter2@db.internal:5432/elf"),
+        ("http://qdrant.internal:6333", "htp://elf:hunter2@qdrant"),
+        ("https://api.acme.example", "ftp://elf:hunter2@api.acme.example"),
+        ('api_key = "key-of-rerank"', 'api_key = ["hunter2"]'),
+        ('api_key = "key-of-rerank"', 'api_key = "hunter2\\u0007"'),
+        ("default_headers = {}", 'default_headers = {"X-Key" = "hunter2\\n"}'),
+        ("default_headers = {}", 'default_headers = {"X-Key" = ["hunter2"]}'),
+        ("default_headers = {}", 'default_headers = "hunter2"'),
+    ],
+)
+def test_a_fault_never_shows_a_secret(old: str, new: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        loads(SPEC_TEMPLATE.replace(old, new), source="elf.toml")
+    assert "hunter2" not in str(caught.value)
+
+
+JSON_LIKE = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def toml(value: Any) -> str:
+    """Write a value as TOML; None, which TOML lacks, becomes a date."""
+    match value:
+        case None:
+            return "1979-05-27"
+        case bool():
+            return str(value).lower()
+        case str():
+            return '"' + "".join(f"\\U{ord(c):08x}" for c in value if not 0xD800 <= ord(c) < 0xE000) + '"'
+        case list():
+            return "[" + ", ".join(map(toml, value)) + "]"
+        case dict():
+            pairs = {toml(key): toml(inner) for key, inner in value.items()}
+            return "{" + ", ".join(f"{key} = {inner}" for key, inner in pairs.items()) + "}"
+        case _:
+            return str(value)
+
+
+@given(st.sampled_from(leaves(TEMPLATE)), JSON_LIKE)
+def test_any_value_at_any_key_loads_or_is_a_fault_below_that_key_or_of_a_rule_about_it(
+    path: tuple[str, ...], value: Any
+) -> None:
+    table = f"[{'.'.join(path[:-1])}]\n"
+    text = without(path).replace(table, f"{table}{path[-1]} = {toml(value)}\n", 1)
+    for fault in faults_in(text):
+        assert "function" not in fault.key
+        assert "input" not in fault.problem.lower()
+        # A rule between two tables is reported at one of them only.
+        assert fault.key.split(".")[0] in {path[0], "providers", "scopes", "service"}
+
+
+def faults_in(text: str) -> Sequence[ConfigFault]:
+    try:
+        loads(text, source="elf.toml")
+    except ConfigError as error:
+        return error.faults
+    return ()
+
+
+def test_a_path_is_written_as_toml_writes_keys() -> None:
+    assert dotted(("scopes", "read_profiles", "all scopes", 2)) == 'scopes.read_profiles."all scopes"[2]'

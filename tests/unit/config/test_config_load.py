@@ -1,0 +1,181 @@
+"""Reading a config file: what loads, and what is said about a file that cannot be read."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from spec_template import SPEC_TEMPLATE
+
+from elf.config import load, loads
+from elf.config.model import DEFAULT_INDEXING, DEFAULT_LOCAL_MODEL, SPEC_FUSION, Config, Table
+from elf.core.errors import ConfigError
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
+
+
+def refusal(path: Path) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load(path)
+    (fault,) = caught.value.faults
+    assert str(path) in str(caught.value)
+    return str(fault)
+
+
+def test_a_filled_in_template_of_the_spec_loads_and_behaves_as_the_spec_says() -> None:
+    config = loads(SPEC_TEMPLATE, source="elf.toml")
+    assert config.providers.embedding.dimensions == 1536
+    assert config.embedding_version == "acme:embed-large:1536"
+    assert config.search.fusion == SPEC_FUSION
+    assert config.indexing == DEFAULT_INDEXING
+    assert config.local_model == DEFAULT_LOCAL_MODEL
+
+
+def test_the_example_loads_and_has_every_key_there_is() -> None:
+    config = load(EXAMPLE)
+    assert _keys_left_out(config) == []
+
+
+def _keys_left_out(table: Table, above: str = "") -> list[str]:
+    left_out = [above + name for name in type(table).model_fields if name not in table.model_fields_set]
+    for name in type(table).model_fields:
+        value = getattr(table, name)
+        if isinstance(value, Table):
+            left_out += _keys_left_out(value, f"{above}{name}.")
+    return left_out
+
+
+def test_the_example_explains_each_key_in_one_line() -> None:
+    lines = EXAMPLE.read_text().splitlines()
+    spec_groups = {"scopes.read_profiles", "scopes.precedence", "scopes.write_allowed", "lifecycle.ttl_days"}
+    table, unexplained = "", []
+    for before, line in pairwise(lines):
+        table = line.strip("[]") if line.startswith("[") else table
+        if (
+            " = " in line
+            and not line.startswith("#")
+            and table not in spec_groups
+            and not before.startswith("#")
+        ):
+            unexplained.append(f"{table}: {line}")
+    assert unexplained == []
+
+
+def test_the_example_has_the_keys_of_the_template_in_its_order() -> None:
+    def keys(text: str) -> list[str]:
+        return re.findall(r"^(\[.+\]|[a-z0-9_]+)", text, re.MULTILINE)
+
+    remaining = iter(keys(EXAMPLE.read_text()))
+    assert [key for key in keys(SPEC_TEMPLATE) if key not in remaining] == []
+
+
+def test_keys_that_the_spec_calls_optional_may_be_left_out() -> None:
+    text = re.sub(r"(?m)^(tokenizer_repo|max_payload_bytes) = .*\n", "", SPEC_TEMPLATE)
+    config = loads(text, source="elf.toml")
+    assert config.chunking.tokenizer_repo == ""
+    assert config.search.cache.max_payload_bytes is None
+
+
+def test_whole_numbers_are_taken_where_fractions_are_asked() -> None:
+    text = SPEC_TEMPLATE.replace("temperature = 0.1", "temperature = 0")
+    assert loads(text, source="elf.toml").providers.llm_extractor.temperature == 0.0
+
+
+def test_relative_folders_are_below_the_folder_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "etc" / "elf.toml"
+    file.parent.mkdir()
+    file.write_text(EXAMPLE.read_text())
+    monkeypatch.chdir(tmp_path)
+    config = load(Path("etc/elf.toml"))
+    assert config.storage.postgres.place.folder == tmp_path / "etc/.elf/postgres"
+    assert config.storage.qdrant.place.folder == tmp_path / "etc/.elf/index"
+    assert config.local_model.cache_dir == str(tmp_path / "etc/.elf/model")
+
+
+def test_the_folder_of_a_table_left_out_is_below_the_folder_of_the_file_too(tmp_path: Path) -> None:
+    file = tmp_path / "elf.toml"
+    file.write_text(SPEC_TEMPLATE)
+    assert load(file).local_model.cache_dir == str(tmp_path / ".elf/model")
+
+
+def test_absolute_folders_and_servers_stay_as_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "elf.toml"
+    file.write_text(SPEC_TEMPLATE.replace("http://qdrant.internal:6333", "edge:/var/lib/elf/index"))
+    config = load(file)
+    assert config.storage.postgres.dsn == "postgresql://elf:hunter2@db.internal:5432/elf"
+    assert config.storage.qdrant.url == "edge:/var/lib/elf/index"
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none.toml") == "there is no such file"
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == "is a folder, not a file"
+
+
+def test_a_path_through_a_file_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert refusal(tmp_path / "file" / "elf.toml").startswith("cannot be read: ")
+
+
+def test_a_half_written_file_is_refused_with_line_and_column(tmp_path: Path) -> None:
+    file = tmp_path / "elf.toml"
+    file.write_text('[service]\nhttp_bind = "127.0.0.1:80')
+    assert re.fullmatch(r"is not TOML: .*line 2.*", refusal(file))
+    file.write_text('[service]\nhttp_bind 5\nmcp_bind = "x"\n')
+    assert re.fullmatch(r"is not TOML: .*\(at line 2, column 11\)", refusal(file))
+
+
+def test_a_file_cut_off_at_any_byte_is_refused_or_lacks_keys() -> None:
+    for end in range(0, len(SPEC_TEMPLATE) - 40, 97):
+        with pytest.raises(ConfigError):
+            loads(SPEC_TEMPLATE[:end], source="elf.toml")
+
+
+def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "elf.toml"
+    file.write_bytes(SPEC_TEMPLATE.encode("utf-16"))
+    assert refusal(file) == "is not UTF-8 text: byte 0 cannot be read"
+
+
+def test_a_byte_order_mark_is_no_fault(tmp_path: Path) -> None:
+    file = tmp_path / "elf.toml"
+    file.write_bytes(SPEC_TEMPLATE.encode("utf-8-sig"))
+    assert load(file).service.log_level == "info"
+
+
+@pytest.mark.parametrize("text", ["a = " + "[" * 10_000, "a = " + "9" * 5_000])
+def test_what_the_parser_cannot_hold_is_not_toml(text: str) -> None:
+    with pytest.raises(ConfigError, match="is not TOML"):
+        loads(text, source="elf.toml")
+
+
+@given(st.text(max_size=200))
+def test_no_text_leads_to_anything_but_a_config_error(text: str) -> None:
+    with pytest.raises(ConfigError):
+        loads(text, source="elf.toml")
+
+
+def test_a_config_shows_no_secret() -> None:
+    config = loads(
+        SPEC_TEMPLATE.replace("default_headers = {}", 'default_headers = {"X-Key" = "sesame"}'), source=""
+    )
+    for text in (repr(config), str(config), repr(config.storage.postgres.place)):
+        assert "hunter2" not in text
+        assert "key-of" not in text
+        assert "sesame" not in text
+    assert "postgresql://elf:***@db.internal:5432/elf" in repr(config.storage)
+
+
+def test_a_config_built_by_other_means_keeps_the_rules_too() -> None:
+    tables = loads(SPEC_TEMPLATE, source="elf.toml").model_dump()
+    tables["chunking"]["overlap_tokens"] = 512
+    with pytest.raises(ValueError, match="overlap_tokens must be less than max_tokens"):
+        Config.model_validate(tables)
