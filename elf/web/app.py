@@ -13,7 +13,14 @@ from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, RequestTimeout
 
 from elf.core.endpoint import Endpoint
-from elf.core.errors import InternalError, InvalidRequest, NotFound, PayloadTooLarge, ServiceError, Unavailable
+from elf.core.errors import (
+    InternalError,
+    InvalidRequest,
+    NotFound,
+    PayloadTooLarge,
+    ServiceError,
+    Unavailable,
+)
 from elf.web.connection import GroupedConnection
 from elf.web.parsing import parse_body, parse_values
 from elf.web.readiness import Readiness
@@ -34,7 +41,11 @@ def create_app(endpoints: Sequence[Endpoint], *, readiness: Callable[[], Readine
     app.config["PROPAGATE_EXCEPTIONS"] = False
     for endpoint in endpoints:
         app.add_url_rule(
-            _rule(endpoint.path), endpoint.name, _view(endpoint), methods=[endpoint.method], provide_automatic_options=False
+            _rule(endpoint.path),
+            endpoint.name,
+            _view(endpoint),
+            methods=[endpoint.method],
+            provide_automatic_options=False,
         )
     _add_probes(app, readiness)
     app.before_request(_begin)
@@ -68,7 +79,9 @@ async def _body() -> bytes:
 def _single_values() -> dict[str, str]:
     values = request.args.to_dict(flat=False)
     if repeated := [name for name, given in values.items() if len(given) > 1]:
-        raise InvalidRequest(f"{repeated[0]} is given more than once", fields=[f"$.{name}" for name in repeated])
+        raise InvalidRequest(
+            f"{repeated[0]} is given more than once", fields=[f"$.{name}" for name in repeated]
+        )
     return {name: given[0] for name, given in values.items()}
 
 
@@ -130,7 +143,9 @@ def error_body(failure: ServiceError, *, status: int | None = None) -> Response:
         "message": shown,
         "fields": list(failure.fields) or None,
     }
-    response = Response(_ErrorBody(**body).model_dump_json(), status=status or failure.status, content_type=JSON)
+    response = Response(
+        _ErrorBody(**body).model_dump_json(), status=status or failure.status, content_type=JSON
+    )
     if isinstance(failure, Unavailable):
         response.headers["Retry-After"] = str(failure.retry_after_s)
     return response

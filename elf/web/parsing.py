@@ -60,7 +60,9 @@ def _check_text(value: Any, *, plain: bool) -> None:
 def _invalid(error: ValidationError) -> InvalidRequest:
     faults = error.errors(include_url=False, include_input=False)
     paths = [_path(fault["loc"]) for fault in faults]
-    shown = [f"{path}: {_problem(fault)}" for path, fault in zip(paths, faults, strict=True)][:MAX_FAULTS_SHOWN]
+    shown = [f"{path}: {_problem(fault)}" for path, fault in zip(paths, faults, strict=True)][
+        :MAX_FAULTS_SHOWN
+    ]
     if len(faults) > len(shown):
         shown.append(f"and {len(faults) - len(shown)} more")
     return InvalidRequest("; ".join(shown), fields=list(dict.fromkeys(paths)))

@@ -88,10 +88,18 @@ DELETE FROM memory_note_chunks WHERE note_id = ANY ($1::uuid[]);
 SELECT c.chunk_id, c.note_id, n.updated_at
 FROM memory_note_chunks AS c
 JOIN memory_notes AS n ON n.note_id = c.note_id
-WHERE ($1::uuid IS NULL OR c.chunk_id > $1)
+WHERE ($1::uuid IS NULL OR c.chunk_id > $1) AND c.embedding_version = $4
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
 ORDER BY c.chunk_id
 LIMIT $3;
+
+-- name: count_live_chunks
+-- How many points the index should hold.
+SELECT count(*)
+FROM memory_note_chunks AS c
+JOIN memory_notes AS n ON n.note_id = c.note_id
+WHERE c.embedding_version = $1
+  AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2);
 
 -- name: enqueue_indexing
 -- Asks for notes to be indexed again.

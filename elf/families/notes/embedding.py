@@ -59,7 +59,9 @@ class TextEmbedder:
         """Embed texts, in order. Raises ProviderUnavailable or InternalError as the provider does."""
         splits = [self.split(text) for text in texts]
         flat = [chunk.text for chunks in splits for chunk in chunks]
-        vectors = await self.embedder.embed(flat) if flat else np.empty((0, self.dimensions), dtype=np.float32)
+        vectors = (
+            await self.embedder.embed(flat) if flat else np.empty((0, self.dimensions), dtype=np.float32)
+        )
         embedded = []
         position = 0
         for chunks in splits:

@@ -37,7 +37,9 @@ class WriteGate:
 
     def check(self, *, type: str, scope: str, key: str | None, text: str) -> Rejection | None:
         """Return the first rule the note breaks, or None when it may be stored."""
-        return self.check_text(text, key=key) or self._check_place(type, scope) or self._check_secrets(text, key)
+        return (
+            self.check_text(text, key=key) or self._check_place(type, scope) or self._check_secrets(text, key)
+        )
 
     def check_update(self, *, text: str, key: str | None) -> Rejection | None:
         """Return the first rule that a new text of a stored note breaks, or None."""
@@ -51,7 +53,8 @@ class WriteGate:
             return Rejection("REJECT_CJK", "the note holds CJK text")
         if len(text) > self.max_note_chars:
             return Rejection(
-                "REJECT_TOO_LONG", f"the text has {len(text)} characters; at most {self.max_note_chars} are allowed"
+                "REJECT_TOO_LONG",
+                f"the text has {len(text)} characters; at most {self.max_note_chars} are allowed",
             )
         return None
 
@@ -59,7 +62,9 @@ class WriteGate:
         if type not in NOTE_TYPES:
             return Rejection("REJECT_INVALID_TYPE", f"the type must be one of {', '.join(NOTE_TYPES)}")
         if not self.scopes.is_known(scope):
-            return Rejection("REJECT_SCOPE_DENIED", f"the scope must be one of {', '.join(self.scopes.allowed)}")
+            return Rejection(
+                "REJECT_SCOPE_DENIED", f"the scope must be one of {', '.join(self.scopes.allowed)}"
+            )
         if not self.scopes.is_writable(scope):
             return Rejection("REJECT_SCOPE_DENIED", f"the scope {scope} may not be written")
         return None
@@ -68,5 +73,7 @@ class WriteGate:
         for part in (text, key):
             finding = find_secret(part) if part else None
             if finding is not None:
-                return Rejection("REJECT_SECRET", f"the note holds a secret or personal data of kind {finding.kind}")
+                return Rejection(
+                    "REJECT_SECRET", f"the note holds a secret or personal data of kind {finding.kind}"
+                )
         return None

@@ -77,7 +77,9 @@ class NoteIndexing:
         if not missing:
             return chunks
         texts = await self._embedder.embed([note.text for note in missing])
-        await self._keep_vectors({note.note_id: (note, text) for note, text in zip(missing, texts, strict=True)})
+        await self._keep_vectors(
+            {note.note_id: (note, text) for note, text in zip(missing, texts, strict=True)}
+        )
         return await self._stored_chunks(live)
 
     def _covers(self, chunks: Sequence[IndexedChunk] | None, note: Note) -> bool:
@@ -113,7 +115,7 @@ class NoteIndexing:
                 row["start_offset"],
                 row["end_offset"],
                 row["text"],
-                np.asarray(row["vec"], dtype=np.float32),
+                np.asarray(row["vec"].to_numpy(), dtype=np.float32),
             )
             chunks.setdefault(row["note_id"], []).append(chunk)
         return chunks
@@ -173,4 +175,3 @@ def point_of(note: Note, chunk: IndexedChunk, embedding_version: str) -> IndexPo
     return IndexPoint(
         point_id=chunk.chunk_id, owner_id=note.note_id, dense=chunk.vector, text=chunk.text, payload=payload
     )
-

@@ -124,9 +124,11 @@ class Workspace:
 
     def _best(self, incoming: Incoming, match: Match | None) -> Match | None:
         candidates = [] if match is None else [match]
-        for note in self.current.values():
-            if (note.scope, note.type) == incoming.group and note.is_live(self.now):
-                candidates.append(Match(note, self._similarity(note, incoming)))
+        candidates.extend(
+            Match(note, self._similarity(note, incoming))
+            for note in self.current.values()
+            if (note.scope, note.type) == incoming.group and note.is_live(self.now)
+        )
         return max(candidates, key=lambda candidate: candidate.similarity, default=None)
 
     def _similarity(self, note: Note, incoming: Incoming) -> float:

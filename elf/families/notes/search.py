@@ -280,6 +280,6 @@ def _explanation(entry: Scored, terms: TermMatcher) -> Explanation:
         tie_breaker_score=entry.boosts["recency_importance"],
         final_score=entry.final,
         boosts=[Boost(name=name, score=score) for name, score in entry.boosts.items()],
-        matched_terms=terms.terms(found.snippet, found.note.key),
-        matched_fields=terms.fields(found.snippet, found.note.key),
+        matched_terms=terms.matched_terms(found.snippet, found.note.key),
+        matched_fields=terms.matched_fields(found.snippet, found.note.key),
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
@@ -16,6 +17,7 @@ from elf.core.scopes import AGENT_PRIVATE, ScopeRules
 from elf.core.secrets import redact_json
 from elf.core.ttl import expiry
 from elf.db.database import Connection, Database
+from elf.db.errors import Retryable, UniqueViolation, retrying
 from elf.families.notes.cursor import decode_cursor, encode_cursor
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder
 from elf.families.notes.gate import Rejection, WriteGate
@@ -45,6 +47,8 @@ from elf.families.notes.resolver import (
     next_moment,
 )
 from elf.families.notes.store import ListFilter, NoteStore
+
+ACTIVE_KEY_INDEX = "idx_notes_active_key"
 
 log = structlog.get_logger()
 
@@ -104,8 +108,11 @@ class NoteService:
         if not incoming:
             return []
         embedded = await self._embed_unkeyed(incoming)
-        pooled = [replace(note, pooled=text and text.unit_pooled) for note, text in zip(incoming, embedded, strict=True)]
-        outcomes, changed = await self._database.retrying(lambda: self._store_all(context, pooled, embedded, actor))
+        pooled = [
+            replace(note, pooled=text and text.unit_pooled)
+            for note, text in zip(incoming, embedded, strict=True)
+        ]
+        outcomes, changed = await retrying(lambda: self._store_all(context, pooled, embedded, actor))
         if changed:
             self._ring()
         return outcomes
@@ -140,11 +147,11 @@ class NoteService:
 
     async def update(self, request: UpdateRequest) -> UpdateResponse:
         """Change a note in place. Raises NotFound, or ScopeDenied when its scope may not be written."""
-        return await self._database.retrying(lambda: self._update(request))
+        return await retrying(lambda: self._update(request))
 
     async def delete(self, request: DeleteRequest) -> DeleteResponse:
         """Mark a note deleted; it is never found again. Raises NotFound or ScopeDenied."""
-        return await self._database.retrying(lambda: self._delete(request))
+        return await retrying(lambda: self._delete(request))
 
     # Adding
 
@@ -187,6 +194,18 @@ class NoteService:
         actor: str,
     ) -> tuple[list[Outcome], bool]:
         workspace = Workspace(context, self._clock.now(), self._embedder.version, self._policy.rules)
+        with _meeting_writers():
+            outcomes = await self._in_one_transaction(workspace, incoming, embedded, actor)
+        return outcomes, bool(workspace.changes)
+
+    async def _in_one_transaction(
+        self,
+        workspace: Workspace,
+        incoming: Sequence[Incoming],
+        embedded: Sequence[EmbeddedText | None],
+        actor: str,
+    ) -> list[Outcome]:
+        context = workspace.context
         async with self._database.transaction() as connection:
             await self._store.lock_groups(connection, context, {n.group for n in incoming if n.key is None})
             keys = [(*note.group, note.key) for note in incoming if note.key is not None]
@@ -195,7 +214,7 @@ class NoteService:
             await self._store.write(connection, workspace.changes, actor=actor)
             vectors = self._vectors_to_keep(workspace, incoming, embedded, outcomes)
             await self._store.write_chunks(connection, vectors, embedding_version=self._embedder.version)
-        return outcomes, bool(workspace.changes)
+        return outcomes
 
     async def _resolve(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Outcome:
         if incoming.key is not None:
@@ -243,7 +262,12 @@ class NoteService:
         keep: dict[NoteId, EmbeddedText] = {}
         for note, text, outcome in zip(incoming, embedded, outcomes, strict=True):
             written = workspace.current.get(outcome.note_id)
-            if text is not None and outcome.op != "NONE" and written is not None and written.text == note.text:
+            if (
+                text is not None
+                and outcome.op != "NONE"
+                and written is not None
+                and written.text == note.text
+            ):
                 keep[outcome.note_id] = text
         return keep
 
@@ -270,7 +294,11 @@ class NoteService:
         return UpdateResponse(note_id=stored.note_id, op="UPDATE")
 
     def _reject_update(self, request: UpdateRequest, stored: Note) -> Rejection | None:
-        return None if request.text is None else self._policy.gate.check_update(text=request.text, key=stored.key)
+        return (
+            None
+            if request.text is None
+            else self._policy.gate.check_update(text=request.text, key=stored.key)
+        )
 
     def _changed(self, stored: Note, request: UpdateRequest, now: datetime) -> Note:
         given = request.model_fields_set
@@ -311,9 +339,13 @@ class NoteService:
 
     def _list_filter(self, request: ListRequest) -> ListFilter:
         if request.scope is not None and not self._policy.scopes.is_known(request.scope):
-            raise ScopeDenied(f"the scope must be one of {', '.join(self._policy.scopes.allowed)}", fields=["$.scope"])
+            raise ScopeDenied(
+                f"the scope must be one of {', '.join(self._policy.scopes.allowed)}", fields=["$.scope"]
+            )
         if request.scope == AGENT_PRIVATE and request.agent_id is None:
-            raise InvalidRequest("agent_id is required to list the scope agent_private", fields=["$.agent_id"])
+            raise InvalidRequest(
+                "agent_id is required to list the scope agent_private", fields=["$.agent_id"]
+            )
         shared = [scope for scope in self._policy.scopes.allowed if scope != AGENT_PRIVATE]
         return ListFilter(
             scopes=shared if request.scope is None else [request.scope],
@@ -321,6 +353,17 @@ class NoteService:
             status=request.status,
             type=request.type,
         )
+
+
+@contextmanager
+def _meeting_writers() -> Iterator[None]:
+    """Make the loser of a race for a new key run again: then it finds the winner's note."""
+    try:
+        yield
+    except UniqueViolation as error:
+        if error.constraint != ACTIVE_KEY_INDEX:
+            raise
+        raise Retryable("another writer stored a note with this key at the same moment") from error
 
 
 def context_of(request: InContext) -> Context:

@@ -9,14 +9,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import blake3
-from asyncpg import Record
+from pgvector import Vector  # asyncpg would take a numpy array within an array for one more dimension
 
 from elf.core.ids import NoteId, chunk_id_for
 from elf.db.database import Connection
 from elf.db.queries import Queries
 from elf.families.notes.embedding import EmbeddedText
+from elf.families.notes.embedding import Vector as FloatVector
 from elf.families.notes.model import Context, Note
-from elf.families.notes.resolver import Change, Incoming, Vector
+from elf.families.notes.resolver import Change, Incoming
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,9 @@ class NoteStore:
     def __init__(self, queries: Queries) -> None:
         self._sql = queries
 
-    async def lock_groups(self, connection: Connection, context: Context, groups: Iterable[tuple[str, str]]) -> None:
+    async def lock_groups(
+        self, connection: Connection, context: Context, groups: Iterable[tuple[str, str]]
+    ) -> None:
         """Serialise writers of these (scope, type) groups of one agent until the transaction ends."""
         keys = sorted({_lock_key(context, group) for group in groups})
         if keys:
@@ -69,7 +72,7 @@ class NoteStore:
         context: Context,
         incoming: Incoming,
         *,
-        vector: Vector,
+        vector: FloatVector,
         embedding_version: str,
         now: datetime,
         but_not: Iterable[NoteId],
@@ -159,11 +162,11 @@ class NoteStore:
             [row[2].start for row in flat],
             [row[2].end for row in flat],
             [row[2].text for row in flat],
-            [row[3] for row in flat],
+            [Vector(row[3]) for row in flat],
             embedding_version,
             dimensions,
             list(embedded),
-            [text.pooled for text in embedded.values()],
+            [Vector(text.pooled) for text in embedded.values()],
         )
 
     async def candidates(
@@ -175,7 +178,7 @@ class NoteStore:
         context: Context,
         scopes: Sequence[str],
         now: datetime,
-    ) -> list[Record]:
+    ) -> list[Mapping[str, Any]]:
         """Return the rows of `read_candidates`, in no particular order."""
         return await connection.fetch(
             self._sql["read_candidates"],

@@ -37,8 +37,9 @@ CREATE UNIQUE INDEX IF NOT EXISTS idx_notes_active_key
   ON memory_notes (tenant_id, project_id, agent_id, scope, type, key)
   WHERE key IS NOT NULL AND status = 'active';
 
--- The live notes of a resolution group, for the similarity lookup.
-CREATE INDEX IF NOT EXISTS idx_notes_group ON memory_notes (tenant_id, project_id, agent_id, scope, type)
+-- The live notes of a resolution group, for the similarity lookup, and among them the one with a given text.
+CREATE INDEX IF NOT EXISTS idx_notes_group
+  ON memory_notes (tenant_id, project_id, agent_id, scope, type, md5(text))
   WHERE status = 'active';
 
 -- A page of a project's notes, newest first.

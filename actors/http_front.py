@@ -1,0 +1,87 @@
+"""The HTTP front: an ASGI application served by Hypercorn on a socket that is bound already."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import anyio
+import structlog
+from anyio.abc import TaskStatus
+from hypercorn.asyncio import serve
+from hypercorn.config import Config as HypercornConfig
+from hypercorn.typing import ASGIFramework
+
+from elf.config.places import Address
+from elf.core.errors import StartupError
+
+BACKLOG = 512
+GRACE_S = 4.0
+KEEP_ALIVE_S = 30
+
+log = structlog.get_logger()
+
+
+def bind(address: Address, *, key: str) -> socket.socket:
+    """Take a TCP port without listening yet. Raises StartupError naming the config key and the address."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((address.host, address.port))
+    except OSError as error:
+        sock.close()
+        raise StartupError(f"{key}: cannot listen on {address}: {error.strerror or error}") from error
+    return sock
+
+
+def bound_address(sock: socket.socket) -> Address:
+    """Return where a bound socket is, with the port the system chose when the config said 0."""
+    host, port = sock.getsockname()[:2]
+    return Address(host, port)
+
+
+class HttpFront:
+    """Serves one application until cancelled, then lets the requests in flight end within GRACE_S seconds.
+
+    Hypercorn must not be cancelled while connections are open, so it is told to stop and waited for.
+    """
+
+    def __init__(self, name: str, app: ASGIFramework, sock: socket.socket) -> None:
+        self.name = name
+        self._app = app
+        self._socket = sock
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        stop = anyio.Event()
+        # Hypercorn closes the descriptor it is given; a copy keeps the port ours for the next run.
+        config = _hypercorn_config(os.dup(self._socket.fileno()))
+        self._socket.listen(BACKLOG)
+        async with anyio.create_task_group() as group:
+            with anyio.CancelScope(shield=True) as serving:
+                group.start_soon(self._watch, stop, serving, task_status)
+                await serve(self._app, config, shutdown_trigger=stop.wait, mode="asgi")
+            group.cancel_scope.cancel()
+
+    async def _watch(
+        self, stop: anyio.Event, serving: anyio.CancelScope, task_status: TaskStatus[None]
+    ) -> None:
+        task_status.started()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            stop.set()
+            # The last resort, a little after Hypercorn's own grace: a request that does not end is cut off.
+            serving.deadline = anyio.current_time() + GRACE_S + 1.0
+
+
+def _hypercorn_config(descriptor: int) -> HypercornConfig:
+    config = HypercornConfig()
+    config.bind = [f"fd://{descriptor}"]
+    config.backlog = BACKLOG
+    config.graceful_timeout = GRACE_S
+    config.keep_alive_timeout = KEEP_ALIVE_S
+    config.accesslog = None
+    config.errorlog = None
+    config.include_server_header = False
+    return config

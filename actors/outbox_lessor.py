@@ -1,0 +1,78 @@
+"""Leases due jobs from an outbox and hands them to the workers in batches."""
+
+from __future__ import annotations
+
+import anyio
+import structlog
+from anyio.abc import TaskStatus
+
+from actors.kernel import Channel
+from elf.core.errors import DatabaseUnavailable
+from elf.outbox.leased import Job, LeasedOutbox
+
+RELEASE_TIMEOUT_S = 2.0
+
+log = structlog.get_logger()
+
+
+class OutboxLessor:
+    """Leases when woken, and at least once every `poll_interval_s`.
+
+    Batches grow by themselves: while the workers are busy, jobs gather in Postgres and the next lease takes more.
+    """
+
+    name = "outbox_lessor"
+
+    def __init__(
+        self,
+        outbox: LeasedOutbox,
+        *,
+        wake: Channel[None],
+        work: Channel[list[Job]],
+        batch_size: int,
+        poll_interval_s: float,
+    ) -> None:
+        self._outbox = outbox
+        self._wake = wake
+        self._work = work
+        self._batch_size = batch_size
+        self._poll_interval_s = poll_interval_s
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        task_status.started()
+        while True:
+            try:
+                await self._lease_what_is_due()
+            except DatabaseUnavailable as error:
+                log.warning("not_leasing", error=error.message)
+                await anyio.sleep(self._poll_interval_s)
+            with anyio.move_on_after(self._poll_interval_s):
+                await self._wake.receive()
+
+    async def _lease_what_is_due(self) -> None:
+        leased = self._batch_size
+        while leased == self._batch_size:
+            jobs = await self._outbox.lease(self._batch_size)
+            leased = len(jobs)
+            if jobs:
+                await self._hand_over(jobs)
+
+    async def _hand_over(self, jobs: list[Job]) -> None:
+        handed_over = False
+        try:
+            await self._work.send(jobs)
+            handed_over = True
+        finally:
+            if not handed_over:
+                await give_back(self._outbox, jobs)
+
+
+async def give_back(outbox: LeasedOutbox, jobs: list[Job]) -> None:
+    """Release leased jobs on the way out, so that nobody has to wait for their lease to end."""
+    with anyio.move_on_after(RELEASE_TIMEOUT_S, shield=True):
+        try:
+            await outbox.release(jobs)
+        except DatabaseUnavailable as error:
+            log.info(
+                "jobs_not_released", jobs=len(jobs), error=error.message
+            )  # they come back when the lease ends

@@ -1,0 +1,293 @@
+"""The composition root: the only file that knows every concrete class."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+import structlog
+
+from actors.database import DatabasePool
+from actors.http_front import HttpFront, bind, bound_address
+from actors.index_host import IndexHost
+from actors.indexer import Indexer
+from actors.kernel import ActorState, Channel, RestartPolicy, Supervisor, SupervisorEvent
+from actors.kernel.failure import unwrapped
+from actors.outbox_lessor import OutboxLessor
+from actors.outbox_wake import OutboxBell, OutboxListener, OutboxRinger
+from actors.postgres_host import PostgresHost
+from elf.config.model import Config
+from elf.core.clock import SystemClock
+from elf.core.errors import StartupError
+from elf.core.logs import configure_logging
+from elf.core.scopes import ScopeRules
+from elf.db.database import Database
+from elf.db.queries import Queries, sql_folder
+from elf.families.notes.embedding import TextEmbedder
+from elf.families.notes.endpoints import note_endpoints
+from elf.families.notes.gate import WriteGate
+from elf.families.notes.indexing import NoteIndexing
+from elf.families.notes.reconcile import IndexReconciler
+from elf.families.notes.resolver import ResolverRules
+from elf.families.notes.search import NoteSearch, SearchRules
+from elf.families.notes.service import NotePolicy, NoteService
+from elf.families.notes.store import NoteStore
+from elf.index.edge.client import EdgeIndex, IndexInfo
+from elf.index.port import VectorIndex
+from elf.outbox.leased import Job, LeasedOutbox
+from elf.providers.factory import Providers, open_providers
+from elf.providers.tokens import HfTokens
+from elf.search.fuse import FusionRules
+from elf.web.app import create_app
+from elf.web.readiness import Part, Readiness
+
+STOP_DEADLINE_S = 9.0
+BM25_AVERAGE_LENGTH = 20.0  # words of a note that are no stop words
+RESTARTS = RestartPolicy(initial_s=0.1, max_s=5.0, healthy_after_s=10.0, max_restarts=60, window_s=600.0)
+
+log = structlog.get_logger()
+
+
+def run(config: Config, *, say: Callable[[str], object] = print) -> int:
+    """Run the whole service in this process until SIGTERM or SIGINT. Returns the process's exit code.
+
+    `say` gets one line for people once the service is ready, and one when it stops. Raises StartupError when it
+    cannot start, ActorGaveUp when a part of it fails again and again.
+    """
+    configure_logging(config.service.log_level)
+    try:
+        anyio.run(_serve, config, say, backend_options={"use_uvloop": sys.platform != "win32"})
+    except BaseExceptionGroup as group:
+        raise unwrapped(group) from group
+    return 0
+
+
+async def _serve(config: Config, say: Callable[[str], object]) -> None:
+    async with open_system(config) as system, anyio.create_task_group() as group:
+        group.start_soon(_stop_on_signal, group.cancel_scope, say)
+        await group.start(system.run)
+        say(f"elf: ready at http://{system.http_address}")
+
+
+async def _stop_on_signal(scope: anyio.CancelScope, say: Callable[[str], object]) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for number in signals:
+            say(f"elf: stopping ({signal.Signals(number).name})")
+            _exit_in_any_case()
+            scope.cancel()
+            return
+
+
+def _exit_in_any_case() -> None:
+    # Everything acknowledged is in Postgres, so a process that cannot wind up in time may as well end.
+    watchdog = threading.Timer(STOP_DEADLINE_S, lambda: os._exit(3))
+    watchdog.daemon = True
+    watchdog.start()
+
+
+class System:
+    """All actors of one process under their supervisor."""
+
+    def __init__(self, supervisor: Supervisor, http_socket: socket.socket) -> None:
+        self._supervisor = supervisor
+        self.http_address = bound_address(http_socket)
+        self.run = supervisor.run
+        self.snapshot = supervisor.snapshot
+
+
+@asynccontextmanager
+async def open_system(config: Config) -> AsyncIterator[System]:
+    """Build everything the config names. Raises StartupError, before anything is started, when a port is taken."""
+    http_socket = bind(config.service.http_address, key="service.http_bind")
+    with http_socket:
+        tokens = HfTokens.open(config.chunking.tokenizer_repo, config.providers.embedding)
+        async with await open_providers(config) as providers:
+            yield _Builder(config, providers, tokens, http_socket).build()
+
+
+@dataclass
+class _Builder:
+    """Puts the parts together; each method is one part."""
+
+    config: Config
+    providers: Providers
+    tokens: HfTokens
+    http_socket: socket.socket
+
+    def __post_init__(self) -> None:
+        self.clock = SystemClock()
+        self.queries = Queries.load(sql_folder() / "notes")
+        self.store = NoteStore(self.queries)
+        self.database = Database(max_conns=self.config.storage.postgres.pool_max_conns)
+        self.scopes = _scope_rules(self.config)
+        self.wake: Channel[None] = Channel("outbox_wake", 1, "drop")
+        self.announce: Channel[None] = Channel("outbox_announce", 1, "drop")
+        self.work: Channel[list[Job]] = Channel("indexing_work", 1, "block")
+        self.bell = OutboxBell(self.wake, self.announce)
+        self.supervisor = Supervisor(policy=RESTARTS, fatal=(StartupError,), on_event=_log_event)
+        self.outbox = LeasedOutbox(
+            self.database, self.queries, lease_seconds=self.config.indexing.lease_seconds
+        )
+        self.texts = TextEmbedder(
+            self.providers.embedder,
+            self.tokens,
+            self.config.chunking.max_tokens,
+            self.config.chunking.overlap_tokens,
+        )
+
+    def build(self) -> System:
+        dsn = self._add_postgres()
+        self._add_index()
+        self._add_indexing(dsn)
+        app = create_app(note_endpoints(self._note_service(), self._note_search()), readiness=self._readiness)
+        self.supervisor.add(HttpFront("http_front", app, self.http_socket), stop_timeout_s=6.0)
+        return System(self.supervisor, self.http_socket)
+
+    def _add_postgres(self) -> Callable[[], str]:
+        place = self.config.storage.postgres.place
+        needs: list[str] = []
+        if place.folder is not None:
+            host = PostgresHost(place.folder)
+            self.supervisor.add(host, stop_timeout_s=8.0)
+            needs = [host.name]
+            dsn: Callable[[], str] = lambda: host.dsn  # noqa: E731 - the DSN is known once the server runs
+        else:
+            dsn = lambda: str(place.dsn)  # noqa: E731
+        vector_dim = self.config.storage.qdrant.vector_dim
+        self.supervisor.add(DatabasePool(self.database, dsn=dsn, vector_dim=vector_dim), needs=needs)
+        return dsn
+
+    def _add_index(self) -> None:
+        place = self.config.storage.qdrant.place
+        if place.folder is None:
+            raise StartupError(f"storage.qdrant.url: this version serves edge:PATH only, not {place.kind}")
+        self.index: VectorIndex = EdgeIndex(place.folder)
+        self.reconciler = IndexReconciler(
+            database=self.database,
+            queries=self.queries,
+            index=self.index,
+            embedding_version=self.texts.version,
+            clock=self.clock,
+            ring=self.bell.ring,
+        )
+        host = IndexHost(
+            place.folder,
+            vector_dim=self.config.storage.qdrant.vector_dim,
+            avg_len=BM25_AVERAGE_LENGTH,
+            on_open=self._bring_index_up_to_date,
+        )
+        self.supervisor.add(host, needs=["database"], stop_timeout_s=8.0)
+
+    async def _bring_index_up_to_date(self, info: IndexInfo) -> None:
+        await self.reconciler.enqueue_unindexed()
+        if info.clean and await self.reconciler.is_whole():
+            return
+        drift = await self.reconciler.reconcile()
+        log.info("index_reconciled", fresh=info.fresh, clean=info.clean, **drift._asdict())
+
+    def _add_indexing(self, dsn: Callable[[], str]) -> None:
+        indexing = self.config.indexing
+        handler = NoteIndexing(
+            database=self.database,
+            queries=self.queries,
+            store=self.store,
+            embedder=self.texts,
+            index=self.index,
+            clock=self.clock,
+        )
+        needs = ["database", "index_host"]
+        for number in range(1, indexing.indexers + 1):
+            indexer = Indexer(number, work=self.work, outbox=self.outbox, handle=handler.handle)
+            self.supervisor.add(indexer, needs=needs)
+        lessor = OutboxLessor(
+            self.outbox,
+            wake=self.wake,
+            work=self.work,
+            batch_size=indexing.batch_size,
+            poll_interval_s=indexing.poll_interval_ms / 1000,
+        )
+        self.supervisor.add(lessor, needs=needs)
+        self.supervisor.add(OutboxRinger(self.database, self.announce), needs=["database"])
+        self.supervisor.add(OutboxListener(dsn, self.wake), needs=["database"])
+
+    def _note_service(self) -> NoteService:
+        config = self.config
+        rules = ResolverRules(
+            dup_sim_threshold=config.memory.dup_sim_threshold,
+            update_sim_threshold=config.memory.update_sim_threshold,
+            default_ttl_days=config.lifecycle.ttl_days.model_dump(),
+        )
+        policy = NotePolicy(
+            gate=WriteGate(self.scopes, config.memory.max_note_chars),
+            scopes=self.scopes,
+            rules=rules,
+            redact=config.security.redact_secrets_on_write,
+        )
+        return NoteService(
+            database=self.database,
+            store=self.store,
+            embedder=self.texts,
+            policy=policy,
+            clock=self.clock,
+            ring=self.bell.ring,
+        )
+
+    def _note_search(self) -> NoteSearch:
+        return NoteSearch(
+            database=self.database,
+            store=self.store,
+            index=self.index,
+            embedder=self.providers.embedder,
+            reranker=self.providers.reranker,
+            scopes=self.scopes,
+            rules=_search_rules(self.config),
+            clock=self.clock,
+        )
+
+    def _readiness(self) -> Readiness:
+        snapshot = self.supervisor.snapshot()
+        parts = [
+            Part(name=actor.name, state=actor.state, restarts=actor.restarts, last_error=actor.last_error)
+            for actor in snapshot.actors
+        ]
+        return Readiness(ready=snapshot.ready, parts=parts)
+
+
+def _scope_rules(config: Config) -> ScopeRules:
+    scopes = config.scopes
+    return ScopeRules(
+        allowed=scopes.allowed,
+        read_profiles=scopes.read_profiles,
+        precedence=scopes.precedence,
+        write_allowed=scopes.write_allowed,
+    )
+
+
+def _search_rules(config: Config) -> SearchRules:
+    fusion = config.search.fusion
+    return SearchRules(
+        fusion=FusionRules(
+            method=fusion.method, k=fusion.k, dense_weight=fusion.dense_weight, bm25_weight=fusion.bm25_weight
+        ),
+        rerank_weight=fusion.rerank_weight,
+        retrieval_weight=fusion.retrieval_weight,
+        tie_breaker_weight=config.ranking.tie_breaker_weight,
+        recency_tau_days=config.ranking.recency_tau_days,
+        candidate_k=config.memory.candidate_k,
+        top_k=config.memory.top_k,
+        prefilter=config.search.prefilter.max_candidates,
+    )
+
+
+def _log_event(event: SupervisorEvent) -> None:
+    if event.state in (ActorState.BACKOFF, ActorState.FAILED, ActorState.STUCK):
+        log.warning("actor", actor=event.actor, state=event.state, error=event.error, delay_s=event.delay_s)
+    else:
+        log.info("actor", actor=event.actor, state=event.state)

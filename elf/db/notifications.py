@@ -1,0 +1,63 @@
+"""Wake-ups across processes: Postgres NOTIFY and a connection of its own that listens.
+
+A notification may be lost whenever the connection is; whoever waits for one polls as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import asyncpg
+from anyio.abc import TaskStatus
+
+from elf.core.errors import DatabaseUnavailable
+from elf.db.database import CONNECT_TIMEOUT_S, Database
+from elf.db.errors import map_errors
+
+PING_INTERVAL_S = 5.0
+PING_TIMEOUT_S = 5.0
+
+
+async def notify(database: Database, channel: str) -> None:
+    """Wake every process that listens on `channel`. Raises DatabaseUnavailable."""
+    async with database.connection() as connection:
+        await connection.execute("SELECT pg_notify($1, '')", channel)
+
+
+async def listen(
+    dsn: str,
+    channel: str,
+    heard: Callable[[], object],
+    *,
+    task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+) -> None:
+    """Call `heard` for each notification until cancelled; started() once the connection listens.
+
+    Raises DatabaseUnavailable when the connection is lost, which a ping notices within a few seconds.
+    """
+    with map_errors():
+        connection = await asyncpg.connect(
+            dsn, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": "elf listener"}
+        )
+        try:
+            await connection.add_listener(channel, lambda *_: heard())
+            task_status.started()
+            await _ping_for_ever(connection)
+        finally:
+            with anyio.move_on_after(CONNECT_TIMEOUT_S, shield=True) as scope:
+                await connection.close(timeout=CONNECT_TIMEOUT_S)
+            if scope.cancelled_caught:
+                connection.terminate()
+
+
+async def _ping_for_ever(connection: Any) -> None:
+    lost = anyio.Event()
+    connection.add_termination_listener(lambda _: lost.set())
+    while not lost.is_set():
+        with anyio.move_on_after(PING_INTERVAL_S):
+            await lost.wait()
+            break
+        await connection.execute("SELECT 1", timeout=PING_TIMEOUT_S)
+    raise DatabaseUnavailable("the listening connection was lost")

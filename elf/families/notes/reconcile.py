@@ -1,0 +1,140 @@
+"""Comparing the index with Postgres, and asking for what differs to be indexed again.
+
+Nothing is written to the index here but the removal of points that Postgres does not know: the differences become
+jobs of the outbox, so a note has one writer to the index and a newer state never loses to an older one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from elf.core.clock import Clock
+from elf.db.database import Database
+from elf.db.queries import Queries
+from elf.index.port import VectorIndex
+
+PAGE = 2000
+
+
+class Drift(NamedTuple):
+    """How many chunks were missing from the index or out of date in it, and how many points nobody owns."""
+
+    missing: int
+    stale: int
+    orphaned: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    chunk_id: UUID
+    note_id: UUID
+    updated_at: str
+
+
+class IndexReconciler:
+    """Finds the drift between the truth and the index."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        queries: Queries,
+        index: VectorIndex,
+        embedding_version: str,
+        clock: Clock,
+        ring: Callable[[], None],
+    ) -> None:
+        self._database = database
+        self._sql = queries
+        self._index = index
+        self._version = embedding_version
+        self._clock = clock
+        self._ring = ring
+
+    async def is_whole(self) -> bool:
+        """Tell cheaply whether the index holds as many points as Postgres has live chunks."""
+        async with self._database.connection() as connection:
+            expected = await connection.fetchval(
+                self._sql["count_live_chunks"], self._version, self._clock.now()
+            )
+        return int(expected) == await self._index.count()
+
+    async def enqueue_unindexed(self) -> None:
+        """Ask for live notes without vectors of the active embedding version to be indexed."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["enqueue_unindexed"], self._version, self._clock.now())
+        self._ring()
+
+    async def reconcile(self) -> Drift:
+        """Compare everything, enqueue what differs and remove what nobody owns."""
+        now = self._clock.now()
+        missing = stale = orphaned = 0
+        wanted, stored = _Cursor(self._live(now)), _Cursor(self._stored())
+        truth, point = await wanted.next(), await stored.next()
+        again: set[UUID] = set()
+        orphans: list[UUID] = []
+        while truth is not None or point is not None:
+            if point is None or (truth is not None and truth.chunk_id < point.chunk_id):
+                assert truth is not None
+                missing += 1
+                again.add(truth.note_id)
+                truth = await wanted.next()
+            elif truth is None or point.chunk_id < truth.chunk_id:
+                orphaned += 1
+                orphans.append(point.chunk_id)
+                point = await stored.next()
+            else:
+                if truth.updated_at != point.updated_at:
+                    stale += 1
+                    again.add(truth.note_id)
+                truth, point = await wanted.next(), await stored.next()
+        await self._mend(again, orphans)
+        return Drift(missing, stale, orphaned)
+
+    async def _mend(self, again: set[UUID], orphans: list[UUID]) -> None:
+        for start in range(0, len(orphans), PAGE):
+            await self._index.delete_points(orphans[start : start + PAGE])
+        note_ids = list(again)
+        for start in range(0, len(note_ids), PAGE):
+            page = note_ids[start : start + PAGE]
+            async with self._database.connection() as connection:
+                await connection.execute(
+                    self._sql["enqueue_indexing"], page, ["UPSERT"] * len(page), self._version
+                )
+        if note_ids:
+            self._ring()
+
+    async def _live(self, now: datetime) -> AsyncIterator[_Entry]:
+        after: UUID | None = None
+        while True:
+            async with self._database.connection() as connection:
+                rows = await connection.fetch(self._sql["live_chunks"], after, now, PAGE, self._version)
+            for row in rows:
+                yield _Entry(row["chunk_id"], row["note_id"], row["updated_at"].isoformat())
+            if len(rows) < PAGE:
+                return
+            after = rows[-1]["chunk_id"]
+
+    async def _stored(self) -> AsyncIterator[_Entry]:
+        after: UUID | None = None
+        while True:
+            points = await self._index.scan(after=after, limit=PAGE)
+            for point in points:
+                yield _Entry(point.point_id, point.owner_id, point.updated_at)
+            if not points:
+                return
+            after = points[-1].point_id
+
+
+class _Cursor:
+    """An async iterator that answers None at its end."""
+
+    def __init__(self, entries: AsyncIterator[_Entry]) -> None:
+        self._entries = entries
+
+    async def next(self) -> _Entry | None:
+        return await anext(self._entries, None)

@@ -1,0 +1,184 @@
+"""Starting, watching and stopping a real service."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+import psutil
+
+REPO = Path(__file__).resolve().parents[2]
+READY = re.compile(rb"elf: ready at (http://\S+)")
+START_TIMEOUT_S = 60.0
+
+T = TypeVar("T")
+
+
+def write_config(folder: Path, **changes: str) -> Path:
+    """Write the example config into `folder`, on free ports; `changes` replace whole lines by their key."""
+    text = (REPO / "elf.example.toml").read_text(encoding="utf-8")
+    lines = {"http_bind": '"127.0.0.1:0"', "mcp_bind": '"127.0.0.1:0"', "admin_bind": '"127.0.0.1:0"'} | changes
+    for key, value in lines.items():
+        text, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
+        assert count >= 1, f"the example config has no key {key}"
+    path = folder / "elf.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+class RunningService:
+    """`elf up` in a process of its own; a context manager that starts it and stops it with SIGTERM."""
+
+    def __init__(self, config: Path) -> None:
+        self.config = config
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = ""
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._process is not None:
+            self.stop()
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None, "the service is not running"
+        return self._process
+
+    @property
+    def log(self) -> str:
+        """Everything the service has logged since it was made."""
+        return (self.config.parent / "service.log").read_text(encoding="utf-8", errors="replace")
+
+    def start(self) -> None:
+        """Start and wait until it says that it is ready."""
+        with (self.config.parent / "service.log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "elf.cli", "up", "-c", str(self.config)],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                cwd=REPO,
+            )
+        self.url = self._read_address()
+        self.client = httpx.Client(base_url=self.url, timeout=30.0)
+
+    def stop(self, *, timeout_s: float = 15.0) -> int:
+        """Send SIGTERM and return the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self._reap(timeout_s)
+
+    def kill(self) -> None:
+        """Send SIGKILL, as a machine that runs out of memory does."""
+        self.process.kill()
+        self._reap(10.0)
+
+    def _reap(self, timeout_s: float) -> int:
+        process = self.process
+        try:
+            return process.wait(timeout_s)
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+            assert process.stdout is not None
+            process.stdout.close()
+            self.client.close()
+            self._process = None
+
+    def _read_address(self) -> str:
+        stdout = self.process.stdout
+        assert stdout is not None
+        deadline = time.monotonic() + START_TIMEOUT_S
+        seen = b""
+        while (match := READY.search(seen)) is None:
+            ready, _, _ = select.select([stdout], [], [], max(0.0, deadline - time.monotonic()))
+            chunk = os.read(stdout.fileno(), 4096) if ready else b""
+            if not chunk:
+                self.process.kill()
+                self.process.wait()
+                stdout.close()
+                raise AssertionError(f"the service did not become ready:\n{self.log[-4000:]}")
+            seen += chunk
+        return match.group(1).decode()
+
+    # Children
+
+    def postmaster(self) -> psutil.Process:
+        """The main process of the embedded Postgres."""
+        pid_file = next(self.config.parent.rglob("postmaster.pid"))
+        return psutil.Process(int(pid_file.read_text().split()[0]))
+
+    def index_process(self) -> psutil.Process:
+        """The process that owns the embedded index."""
+        children = psutil.Process(self.process.pid).children(recursive=True)
+        return next(child for child in children if "elf.index.edge.server" in child.cmdline())
+
+    # The API
+
+    def post(self, name: str, body: Mapping[str, Any]) -> httpx.Response:
+        return self.client.post(f"/v1/memory/{name}", json=body)
+
+    def add(self, tenant: str, *notes: Mapping[str, Any], **context: str) -> list[dict[str, Any]]:
+        """Add notes and return their results; fails on an error."""
+        response = self.post("add_note", add_body(tenant, *notes, **context))
+        assert response.status_code == 200, response.text
+        results: list[dict[str, Any]] = response.json()["results"]
+        return results
+
+    def search(self, tenant: str, query: str, **fields: Any) -> list[dict[str, Any]]:
+        """Search with all scopes and return the items; fails on an error."""
+        response = self.post("search", search_body(tenant, query, **fields))
+        assert response.status_code == 200, response.text
+        items: list[dict[str, Any]] = response.json()["items"]
+        return items
+
+    def wait_found(self, tenant: str, query: str, note_id: str, **fields: Any) -> dict[str, Any]:
+        """Search until the note is among the items, and return its item."""
+
+        def look() -> dict[str, Any] | None:
+            items = self.search(tenant, query, **fields)
+            return next((item for item in items if item["note_id"] == note_id), None)
+
+        return wait_for(look, f"{query!r} finds {note_id}")
+
+    def wait_ready(self) -> None:
+        """Wait until /ready says so."""
+        wait_for(lambda: self.client.get("/ready").status_code == 200, "/ready answers 200")
+
+
+def wait_for(look: Callable[[], T | None], what: str, *, timeout_s: float = 30.0) -> T:
+    """Call `look` until it returns something true."""
+    deadline = time.monotonic() + timeout_s
+    while not (seen := look()):
+        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain until {what}"
+        time.sleep(0.02)
+    return seen
+
+
+def note(text: str, **fields: Any) -> dict[str, Any]:
+    """A note as a client sends it."""
+    return {"type": "fact", "text": text, "importance": 0.5, "confidence": 0.9} | fields
+
+
+def add_body(tenant: str, *notes: Mapping[str, Any], **context: str) -> dict[str, Any]:
+    place = {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "scope": "project_shared"} | context
+    return place | {"notes": list(notes)}
+
+
+def search_body(tenant: str, query: str, **fields: Any) -> dict[str, Any]:
+    place = {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "read_profile": "all_scopes"}
+    return place | {"query": query} | fields
