@@ -25,7 +25,7 @@ def note_endpoints(notes: NoteService, search: NoteSearch) -> list[Endpoint]:
         ),
         Endpoint(
             "list_notes", "GET", "/v1/memory/list", "Read a page of notes, newest first",
-            r.ListRequest, r.ListResponse, notes.list,
+            r.ListRequest, r.ListResponse, notes.page,
         ),
         Endpoint(
             "update_note", "POST", "/v1/memory/update", "Change a note in place",

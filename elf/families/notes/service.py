@@ -109,7 +109,7 @@ class NoteService:
             return []
         embedded = await self._embed_unkeyed(incoming)
         pooled = [
-            replace(note, pooled=text and text.unit_pooled)
+            replace(note, pooled=None if text is None else text.unit_pooled)
             for note, text in zip(incoming, embedded, strict=True)
         ]
         outcomes, changed = await retrying(lambda: self._store_all(context, pooled, embedded, actor))
@@ -125,7 +125,7 @@ class NoteService:
             raise _not_found(request.note_id)
         return _response(note)
 
-    async def list(self, request: ListRequest) -> ListResponse:
+    async def page(self, request: ListRequest) -> ListResponse:
         """Read a page of notes, newest first."""
         filter = self._list_filter(request)
         after = None if request.cursor is None else decode_cursor(request.cursor)
