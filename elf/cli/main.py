@@ -1,11 +1,12 @@
 """The entry point: parses, runs one command and turns what went wrong into a message and an exit code.
 
-Exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, 3 the service cannot be reached or is
-not available, 130 interrupted.
+Exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, 3 the service cannot be reached
+or is not available, 130 interrupted.
 """
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -17,6 +18,8 @@ from elf.core.errors import ConfigError, StartupError
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; `argv` is without the program's name and defaults to the process's own."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character gets its code
     options = parser().parse_args(argv)
     try:
         code: int = options.run(options)

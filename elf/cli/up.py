@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 
 from elf.config import load
+from elf.core.errors import StartupError
 
 
 def run(options: argparse.Namespace) -> int:
     """Run everything until it is told to stop; returns the exit code."""
     config = load(options.config)
     # The only place where the command line meets the service's code: the other commands start without it.
+    from actors.kernel.failure import ActorGaveUp
     from actors.system import run as run_system
 
-    return run_system(config)
+    try:
+        return run_system(config)
+    except ActorGaveUp as error:
+        raise StartupError(f"{error}: {error.__cause__}") from error

@@ -1,0 +1,151 @@
+"""The command: opens the files, runs one writer a lane, and says what became of the lines."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from elf.cli.client import Service
+from elf.cli.importing.lanes import Batch, Lanes
+from elf.cli.importing.lines import Context, Line, Rejection, read_lines
+from elf.cli.importing.report import Report
+from elf.cli.importing.writer import BatchWriter
+from elf.cli.notes import context, default_scope
+from elf.cli.outcome import ExitCode, Unreachable, UsageError
+from elf.cli.text import print_json
+from elf.config import load
+
+LANES = 4
+
+Advance = Callable[[int], None]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Import a file; the exit code says whether every line was stored."""
+    config = load(options.config)
+    where = Context(**context(options), scope=options.scope or default_scope(config))
+    defaults = {"type": options.type, "importance": options.importance, "confidence": options.confidence}
+    failure: Unreachable | None = None
+    with ExitStack() as stack:
+        source: BinaryIO = stack.enter_context(_opened(options.file))
+        report = Report(stack.enter_context(_opened_for_errors(options)) if options.errors else None)
+        advance = stack.enter_context(_progress(options.file))
+        importer = Importer(Service(config), report, patience_s=options.patience)
+        try:
+            anyio.run(importer.run, read_lines(source, where, defaults), advance)
+        except Unreachable as error:
+            failure = error
+    _tell(report, failure, as_json=options.json)
+    if failure:
+        raise failure
+    return ExitCode.REJECTED if report.rejected else ExitCode.DONE
+
+
+def _opened(path: Path) -> BinaryIO:
+    try:
+        return path.open("rb")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be opened: {error.strerror}") from error
+
+
+def _opened_for_errors(options: argparse.Namespace) -> TextIO:
+    try:
+        if options.errors.exists() and options.errors.samefile(options.file):
+            raise UsageError("--errors names the file that is imported")
+        errors: TextIO = options.errors.open("w", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{options.errors} cannot be written: {error.strerror}") from error
+    return errors
+
+
+@contextmanager
+def _progress(path: Path) -> Iterator[Advance]:
+    """Show a bar of the bytes read, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(path.name, total=path.stat().st_size)
+        yield lambda size: progress.advance(task, size)
+
+
+def _tell(report: Report, failure: Unreachable | None, *, as_json: bool) -> None:
+    if as_json:
+        print_json(report.as_json(finished=failure is None))
+        return
+    report.print_rejections()
+    print(report.summary())
+    if failure:
+        print(
+            "elf: stopped before the end; import the file again, lines already stored stay as they are",
+            file=sys.stderr,
+        )
+
+
+class Importer:
+    """Reads lines, sorts them into lanes and writes the lanes at the same time."""
+
+    def __init__(self, service: Service, report: Report, *, patience_s: float) -> None:
+        self._service = service
+        self._report = report
+        self._writer = BatchWriter(service, report, patience_s=patience_s)
+        self._failure: Unreachable | None = None
+
+    async def run(self, lines: Iterator[tuple[int, Line | Rejection | None]], advance: Advance) -> None:
+        """Write all lines. Raises Unreachable when the service is away at first or for too long later."""
+        async with self._service:
+            await self._service.get("/health")
+            async with anyio.create_task_group() as group:
+                lanes = []
+                for _ in range(LANES):
+                    sender, receiver = anyio.create_memory_object_stream[Batch](1)
+                    lanes.append(sender)
+                    group.start_soon(self._write_lane, receiver, group.cancel_scope)
+                await self._read(lines, lanes, advance)
+        if self._failure:
+            raise self._failure
+
+    async def _read(
+        self,
+        lines: Iterator[tuple[int, Line | Rejection | None]],
+        senders: list[MemoryObjectSendStream[Batch]],
+        advance: Advance,
+    ) -> None:
+        lanes = Lanes(len(senders))
+        with ExitStack() as stack:
+            for sender in senders:
+                stack.enter_context(sender)
+            for size, line in lines:
+                advance(size)
+                match line:
+                    case Line():
+                        self._report.lines += 1
+                        for lane, batch in lanes.add(line):
+                            await senders[lane].send(batch)
+                    case Rejection():
+                        self._report.lines += 1
+                        self._report.reject(line)
+            for lane, batch in lanes.rest():
+                await senders[lane].send(batch)
+
+    async def _write_lane(
+        self, receiver: MemoryObjectReceiveStream[Batch], everything: anyio.CancelScope
+    ) -> None:
+        with receiver:
+            try:
+                async for batch in receiver:
+                    await self._writer.write(batch)
+            except Unreachable as error:
+                # Kept aside instead of raised, so that it leaves the task group as itself and not as a group.
+                self._failure = self._failure or error
+                everything.cancel()

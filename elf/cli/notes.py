@@ -1,0 +1,154 @@
+"""`elf add`, `search`, `get` and `list`: one request each."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import quote
+
+import anyio
+
+from elf.cli.client import Reply, Service
+from elf.cli.outcome import ExitCode
+from elf.cli.text import plain, print_columns, print_json
+from elf.config import Config, load
+
+DEFAULT_TENANT = "default"
+DEFAULT_PROJECT = "default"
+DEFAULT_AGENT = "cli"
+
+Command = Callable[[argparse.Namespace], int]
+Request = Callable[[Service, Config, argparse.Namespace], Awaitable[Reply]]
+Show = Callable[[dict[str, Any]], None]
+
+
+def add(options: argparse.Namespace) -> int:
+    return _run(options, _add, _show_results)
+
+
+def search(options: argparse.Namespace) -> int:
+    return _run(options, _search, _show_hits)
+
+
+def get(options: argparse.Namespace) -> int:
+    return _run(options, _get, _show_note)
+
+
+def list_notes(options: argparse.Namespace) -> int:
+    return _run(options, _list, _show_notes)
+
+
+def _run(options: argparse.Namespace, request: Request, show: Show) -> int:
+    """Send one request and print the answer; the exit code says whether the service did what was asked."""
+    config = load(options.config)
+
+    async def ask() -> Reply:
+        async with Service(config) as service:
+            return await request(service, config, options)
+
+    reply = anyio.run(ask)
+    if options.json:
+        print_json(reply.body)
+    else:
+        show(reply.check().body)
+    return max(reply.exit_code, _rejected(reply.body))
+
+
+def _rejected(body: dict[str, Any]) -> ExitCode:
+    rejected = any(result["op"] == "REJECTED" for result in body.get("results", ()))
+    return ExitCode.REJECTED if rejected else ExitCode.DONE
+
+
+def context(options: argparse.Namespace) -> dict[str, str]:
+    """Return the context of a request: what the flags say, else the command line's own."""
+    return {
+        "tenant_id": options.tenant or DEFAULT_TENANT,
+        "project_id": options.project or DEFAULT_PROJECT,
+        "agent_id": options.agent or DEFAULT_AGENT,
+    }
+
+
+def default_scope(config: Config) -> str:
+    """Return the scope a note gets when no flag names one."""
+    return config.scopes.allowed[0]
+
+
+def widest_profile(config: Config) -> str:
+    """Return the read profile that reads the most scopes, the first of them when several do."""
+    return max(config.scopes.read_profiles, key=lambda name: len(config.scopes.read_profiles[name]))
+
+
+async def _add(service: Service, config: Config, options: argparse.Namespace) -> Reply:
+    note = {
+        "type": options.type,
+        "key": options.key,
+        "text": options.text,
+        "importance": options.importance,
+        "confidence": options.confidence,
+        "ttl_days": options.ttl_days,
+        "source_ref": options.source_ref,
+    }
+    scope = options.scope or default_scope(config)
+    return await service.post("/v1/memory/add_note", {**context(options), "scope": scope, "notes": [note]})
+
+
+async def _search(service: Service, config: Config, options: argparse.Namespace) -> Reply:
+    body = {
+        **context(options),
+        "read_profile": options.profile or widest_profile(config),
+        "query": options.query,
+    }
+    if options.top_k is not None:
+        body["top_k"] = options.top_k
+    return await service.post("/v1/memory/search", body)
+
+
+async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
+    # Without a context the id alone is asked for; a flag asks within its context.
+    named = options.tenant or options.project or options.agent
+    return await service.get(
+        f"/v1/memory/notes/{quote(options.id, safe='')}", context(options) if named else None
+    )
+
+
+async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
+    params: dict[str, str | int | None] = {
+        **context(options),
+        "scope": options.scope,
+        "type": options.type,
+        "status": options.status,
+        "limit": options.limit,
+        "cursor": options.cursor,
+    }
+    return await service.get("/v1/memory/list", params)
+
+
+def _show_results(body: dict[str, Any]) -> None:
+    for result in body["results"]:
+        reasons = [plain(result[name]) for name in ("reason_code", "reason") if result.get(name)]
+        print("  ".join([result["op"], plain(result["note_id"]), *reasons]))
+
+
+def _show_hits(body: dict[str, Any]) -> None:
+    if body.get("degraded"):
+        print(f"elf: answered without {', '.join(map(plain, body['degraded']))}", file=sys.stderr)
+    if not body["items"]:
+        print("elf: nothing found", file=sys.stderr)
+    for rank, item in enumerate(body["items"], start=1):
+        print(f"{rank:>3}  {item['final_score']:.4f}  {plain(item['snippet'])}")
+        print(f"             {plain(item['key'])}  {item['type']}  {plain(item['scope'])}  {item['note_id']}")
+
+
+def _show_note(body: dict[str, Any]) -> None:
+    print_columns(body.items())
+
+
+def _show_notes(body: dict[str, Any]) -> None:
+    columns = ("note_id", "type", "scope", "key", "text")
+    if not body["items"]:
+        print("elf: nothing found", file=sys.stderr)
+    print_columns([[note[column] for column in columns] for note in body["items"]])
+    if body["next_cursor"]:
+        print(f"elf: there are more; continue with --cursor {body['next_cursor']}", file=sys.stderr)

@@ -1,0 +1,34 @@
+"""`elf status`: whether the service is ready, and the state of each of its parts."""
+
+from __future__ import annotations
+
+import argparse
+
+import anyio
+
+from elf.cli.client import Reply, Service
+from elf.cli.outcome import ExitCode, Refused
+from elf.cli.text import print_columns, print_json
+from elf.config import load
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask the service; the exit code is that of an unavailable service until every part is ready."""
+    config = load(options.config)
+
+    async def ask() -> tuple[str, Reply]:
+        async with Service(config) as service:
+            return service.address, await service.get("/ready")
+
+    address, reply = anyio.run(ask)
+    if "parts" not in reply.body:
+        raise Refused(reply.message())
+    if options.json:
+        print_json(reply.body)
+    else:
+        print(f"{'ready' if reply.body['ready'] else 'not ready'} at {address}")
+        print_columns(
+            (f"  {part['name']}", part["state"], f"restarts {part['restarts']}", part["last_error"] or "")
+            for part in reply.body["parts"]
+        )
+    return ExitCode.DONE if reply.body["ready"] else ExitCode.UNAVAILABLE
