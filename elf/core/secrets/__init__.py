@@ -1,0 +1,14 @@
+"""Secrets and personal numbers in texts: found, and redacted.
+
+Each module knows one way in which a secret shows: its own shape (`tokens`, `id_numbers`, `phrases`,
+`addresses`) or what stands around it (`assignments`, `connections`). E-mail addresses and phone numbers are
+not secrets here.
+"""
+
+from __future__ import annotations
+
+from elf.core.secrets.finding import SecretFinding
+from elf.core.secrets.redaction import redact, redact_json
+from elf.core.secrets.scan import find_secret, find_secrets
+
+__all__ = ["SecretFinding", "find_secret", "find_secrets", "redact", "redact_json"]

@@ -1,0 +1,141 @@
+"""Secrets that betray themselves by what stands before them: `password: ...`, `api_key=...`, `the PIN is
+...`.
+
+A keyword is found first; what follows decides. The more a connector looks like an assignment, the less the
+value has to look like a secret: after `=` an ordinary word counts, after "is" it must not be an adjective,
+with nothing but a space between it must mix letters and digits. "the token limit is 4096" has no value right
+after its keyword, and "password policy: 12 characters" neither.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import Final
+
+from elf.core.secrets.finding import SecretFinding
+from elf.core.secrets.folding import lower
+from elf.core.secrets.values import Link, is_password, is_pin, is_placeholder, is_random
+
+# All but `_VALUE` are matched against the text in lower case, which keeps every character in its place.
+_KEYWORD: Final = re.compile(
+    r"(?P<password>pass ?(?:word|code|phrase)s?|passwd|passwort|psswd|(?<![a-z])(?:pass|pwd?)(?![a-z]))"
+    r"|(?P<pin>(?<![a-z])pin(?![a-z])(?: ?(?:code|number))?)"
+    r"|(?P<key>key|token|secret|credential|(?<![a-z])(?:pat|sig)(?![a-z]))(?![a-rt-z])"
+)
+_CORES: Final = (
+    "pass",
+    "pw",
+    "psswd",
+    "pin",
+    "key",
+    "token",
+    "secret",
+    "credential",
+    "pat",
+    "sig",
+)  # of every keyword
+# A bare "key" opens doors, data bases and musical pieces; with one of these before it, it is a secret.
+_KEY_OF: Final = re.compile(
+    r"(?:api|app|application|access|auth|authentication|secret|private|encryption|decryption|signing|signature|master"
+    r"|service|account|client|consumer|webhook|deploy|storage|subscription|admin|root|shared|session|personal|project"
+    r"|license|function|bot|host|recovery|backup|wallet|ssh|wi-?fi|network|security|rest|live|test|prod|production)"
+    r"(?:[ _.-]?(?:api|access|secret))?[ _.-]?$"
+)
+_KEY_REACH: Final = 32
+_AFTER_KEYWORD: Final = re.compile(r"['\"`\]*_)]{0,3}(?: ?\([^()\n]{1,24}\))?")
+_ABOUT: Final = re.compile(
+    r"\s+(?:for|to|of|on|at|in|i use for)(?:\s+[\w'.@/-]+){1,5}?(?=\s+(?:is|was)\b|\s*[:=])"
+)
+_ASSIGNED: Final = re.compile(r"\s*(?:=>|:=|={1,3}|:|->|\u2192)\s*(?:(?:is|was)\s+)?")
+_STATED: Final = re.compile(
+    r"\s*,?\s+(?:(?:is |was |has been |got )?(?:re)?(?:set|changed|updated)(?: it)? to|is|was|are|will
+    be|would be"
+    r"|remains|equals|became|to|as)(?:\s+(?:now|still|just|currently|simply|always|actually))?\s*:?\s+"
+)
+_BESIDE: Final = re.compile(r"[ \t]+")
+_LINKS: Final = ((Link.ASSIGNED, _ASSIGNED), (Link.STATED, _STATED), (Link.BESIDE, _BESIDE))
+_SHORTEST_KEY: Final = MappingProxyType({Link.ASSIGNED: 8, Link.STATED: 10, Link.BESIDE: 16})
+
+_VALUE: Final = re.compile(
+    r"""(?P<quote>["'`])(?P<quoted>(?:(?!(?P=quote)|\n).){1,200})(?P=quote)(?![A-Za-z0-9])"""
+    r"""|["'`]?(?P<plain>(?:(?!&\w+=|;\s|;$|;\w[\w ]*=)\S){1,400})"""
+)
+_TRAILING: Final = ".,:;!?)]}\"'`*"
+
+_HEADER_HINTS: Final = ("bearer", "basic", "ssws")
+_HEADER: Final = re.compile(r"\b(?:bearer|basic|ssws)\s+(?P<value>[a-z0-9._~+/-]{12,}={0,2})")
+_PAIR_HINTS: Final = ("cred", "login", "log in", "user", "-u ")
+_PAIR: Final = re.compile(
+    r"(?:\b(?:creds?|credentials?|logins?|log
+    in|user(?:name)?\s?[/:&]\s?pass(?:word)?)|(?<!\S)(?:-u|--user))\b"
+    r"(?:\s*(?:is|are|was|with|as|details|:|=))*\s*['\"]?"
+    r"[\w.@+-]{2,64}\s?[:/]\s?(?P<value>[^\s'\"/]{4,64})"
+)
+
+
+def find_assignments(text: str) -> Iterator[SecretFinding]:
+    """Yield the values given to passwords, PINs, keys and tokens, and those of authorization headers."""
+    lowered = lower(text)
+    keywords = _KEYWORD.finditer(lowered) if any(core in lowered for core in _CORES) else ()
+    for keyword in keywords:
+        if keyword["key"] != "key" or _KEY_OF.search(
+            lowered, max(0, keyword.start() - _KEY_REACH), keyword.start()
+        ):
+            yield from _value_of(keyword, text, lowered)
+    if any(hint in lowered for hint in _HEADER_HINTS):
+        yield from _find_headers(text, lowered)
+    if any(hint in lowered for hint in _PAIR_HINTS):
+        yield from _find_pairs(text, lowered)
+
+
+def _find_headers(text: str, lowered: str) -> Iterator[SecretFinding]:
+    for match in _HEADER.finditer(lowered):
+        start, end = match.span("value")
+        if is_random(text[start:end], shortest=12):
+            yield SecretFinding(start, end, "credential")
+
+
+def _find_pairs(text: str, lowered: str) -> Iterator[SecretFinding]:
+    for match in _PAIR.finditer(lowered):
+        start, end = match.span("value")
+        value = text[start:end].rstrip(_TRAILING)
+        if not is_placeholder(value) and is_password(value, Link.STATED, following=None):
+            yield SecretFinding(start, start + len(value), "password")
+
+
+def _value_of(keyword: re.Match[str], text: str, lowered: str) -> Iterator[SecretFinding]:
+    position = _skip(_AFTER_KEYWORD, lowered, keyword.end())
+    position = _skip(_ABOUT, lowered, position)
+    for link, pattern in _LINKS:
+        connector = pattern.match(lowered, position)
+        if connector is not None:
+            value = _VALUE.match(text, connector.end())
+            if value is not None:
+                yield from _judged(keyword, link, value, text)
+            return
+
+
+def _judged(keyword: re.Match[str], link: Link, match: re.Match[str], text: str) -> Iterator[SecretFinding]:
+    quoted = match["quoted"] is not None
+    start = match.start("quoted" if quoted else "plain")
+    value = match["quoted"] if quoted else match["plain"].rstrip(_TRAILING)
+    if not value or is_placeholder(value):
+        return
+    if keyword["pin"] is not None:
+        kind, is_secret = "pin", link is not Link.BESIDE and is_pin(value)
+    elif keyword["password"] is not None:
+        following = None if quoted else text[start + len(value) :]
+        kind, is_secret = "password", is_password(value, link, following=following)
+        if len(keyword.group()) <= 4 and link is not Link.ASSIGNED:  # "pass" and "pw" are other words, too
+            is_secret = is_secret and is_random(value, shortest=6)
+    else:
+        kind, is_secret = "credential", is_random(value, shortest=_SHORTEST_KEY[link])
+    if is_secret:
+        yield SecretFinding(start, start + len(value), kind)
+
+
+def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
+    match = pattern.match(text, position)
+    return position if match is None else match.end()

@@ -1,0 +1,19 @@
+"""What a detector of secrets returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SecretFinding:
+    """A secret or personal number in a text: its kind in snake_case, and where it stands, in code points."""
+
+    start: int
+    end: int
+    kind: str
+
+
+Detector = Callable[[str], Iterator[SecretFinding]]
+"""Yields what it finds in a folded text (see `folding`), in any order."""

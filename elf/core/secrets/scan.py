@@ -1,0 +1,76 @@
+"""Finds the secrets of a text: all detectors over the folded text, overlaps merged."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from elf.core.secrets.addresses import find_addresses
+from elf.core.secrets.assignments import find_assignments
+from elf.core.secrets.connections import find_connections
+from elf.core.secrets.finding import Detector, SecretFinding
+from elf.core.secrets.folding import fold
+from elf.core.secrets.id_numbers import find_id_numbers
+from elf.core.secrets.phrases import find_seed_phrases
+from elf.core.secrets.tokens import find_tokens
+
+# Where findings overlap the earlier detector names the kind: the shape of a token says more than its
+# surroundings.
+_DETECTORS: Final[tuple[Detector, ...]] = (
+    find_tokens,
+    find_connections,
+    find_seed_phrases,
+    find_id_numbers,
+    find_assignments,
+    find_addresses,
+)
+
+PLACEHOLDER: Final = re.compile(r"\[REDACTED:[a-z_]+\]")
+"""What `redact` writes. Nothing within one is searched, and no finding reaches across one."""
+
+
+def find_secret(text: str) -> SecretFinding | None:
+    """Return the first secret or personal number in a text, or None."""
+    return next(iter(find_secrets(text)), None)
+
+
+def find_secrets(text: str) -> list[SecretFinding]:
+    """Return all secrets and personal numbers in a text, in order, without overlap."""
+    if "[REDACTED:" not in text:
+        return _scan(text, 0)
+    return [
+        finding for start, end in _between_placeholders(text) for finding in _scan(text[start:end], start)
+    ]
+
+
+def _between_placeholders(text: str) -> Iterator[tuple[int, int]]:
+    start = 0
+    for placeholder in PLACEHOLDER.finditer(text):
+        yield start, placeholder.start()
+        start = placeholder.end()
+    yield start, len(text)
+
+
+def _scan(text: str, offset: int) -> list[SecretFinding]:
+    folded = fold(text)
+    ranked = [(found, rank) for rank, detect in enumerate(_DETECTORS) for found in detect(folded.text)]
+    return [
+        SecretFinding(start + offset, end + offset, kind)
+        for kind, span in _merged(ranked)
+        for start, end in (folded.original(*span),)
+    ]
+
+
+def _merged(ranked: list[tuple[SecretFinding, int]]) -> list[tuple[str, tuple[int, int]]]:
+    """Return kind and span of the findings in order, each cluster of overlapping ones as one of its best
+    rank.
+    """
+    clusters: list[tuple[int, str, int, int]] = []
+    for found, rank in sorted(ranked):
+        if clusters and found.start < clusters[-1][3]:
+            best, kind, start, end = clusters[-1]
+            clusters[-1] = (*min((best, kind), (rank, found.kind)), start, max(end, found.end))
+        else:
+            clusters.append((rank, found.kind, found.start, found.end))
+    return [(kind, (start, end)) for _, kind, start, end in clusters]
