@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 SLICE_POINTS: Final = 64  # about 5 ms of engine time
 BATCH_QUERIES: Final = 32
-FLUSH_IDLE_S: Final = 1.0
-FLUSH_POINTS: Final = 4096  # half a second of replay at the next load after a crash
+FLUSH_IDLE_S: Final = 5.0
+FLUSH_POINTS: Final = 8192  # about a second of replay at the next load after a crash
 
 Answer: TypeAlias = Callable[[Reply], None]
 _R = TypeVar("_R", bound=Request)

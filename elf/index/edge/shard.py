@@ -79,7 +79,6 @@ class Shard:
                 kind = engine.PayloadSchemaType
                 schema = kind.Keyword if field in KEYWORD_FIELDS else kind.Uuid
                 edge.update(engine.UpdateOperation.create_field_index(field, schema))
-            edge.flush()
         return cls(edge, vector_dim=vector_dim, encoder=encoder)
 
     @classmethod

@@ -1,0 +1,247 @@
+"""QdrantServerIndex: the vector index on a Qdrant server or cluster."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+import numpy as np
+
+from elf.core.errors import IndexUnavailable
+from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder
+from elf.index.port import IndexFilter, IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint, Vector
+from elf.index.schema import BM25, DENSE, KEYWORD_FIELDS, OWNER_FIELD, UPDATED_AT_FIELD
+
+if TYPE_CHECKING:
+    from qdrant_client import AsyncQdrantClient, models
+
+UPSERT_POINTS: Final = 256  # points of one request
+
+
+class QdrantServerIndex:
+    """The VectorIndex over a client of qdrant_client, which this adapter closes.
+
+    BM25 weights are computed here, so the server needs no inference. Writes wait until the server applied
+    them. Every method raises IndexUnavailable when the server does not answer within `timeout_s`, or refuses.
+    """
+
+    def __init__(
+        self,
+        client: AsyncQdrantClient,
+        *,
+        collection: str,
+        vector_dim: int,
+        timeout_s: float,
+        avg_len: float = DEFAULT_AVG_LEN,
+    ) -> None:
+        from qdrant_client import models  # only a deployment with a Qdrant server pays for this import
+
+        self._models = models
+        self._client = client
+        self._collection = collection
+        self._vector_dim = vector_dim
+        self._timeout_s = max(1, math.ceil(timeout_s))  # the server takes whole seconds
+        self._encoder = Bm25Encoder(avg_len=avg_len)
+
+    @classmethod
+    def connect(
+        cls,
+        url: str,
+        *,
+        collection: str,
+        vector_dim: int,
+        timeout_s: float,
+        avg_len: float = DEFAULT_AVG_LEN,
+    ) -> QdrantServerIndex:
+        """Make the client for a server's REST URL; nothing is sent before the first call."""
+        from qdrant_client import AsyncQdrantClient
+
+        seconds = max(1, math.ceil(timeout_s))
+        client = AsyncQdrantClient(url=url, timeout=seconds, check_compatibility=False)
+        return cls(client, collection=collection, vector_dim=vector_dim, timeout_s=timeout_s, avg_len=avg_len)
+
+    async def ensure(self) -> None:
+        with _failures():
+            if not await self._client.collection_exists(self._collection):
+                await self._create()
+            info = await self._client.get_collection(self._collection)
+            self._check(info.config.params.vectors)
+            for field in (*KEYWORD_FIELDS, OWNER_FIELD):
+                if field not in info.payload_schema:
+                    await self._create_field_index(field)
+
+    async def _create(self) -> None:
+        from qdrant_client.http.exceptions import UnexpectedResponse
+
+        models = self._models
+        try:
+            await self._client.create_collection(
+                self._collection,
+                vectors_config={
+                    DENSE: models.VectorParams(size=self._vector_dim, distance=models.Distance.COSINE)
+                },
+                sparse_vectors_config={BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                timeout=self._timeout_s,
+            )
+        except UnexpectedResponse as error:
+            if error.status_code != 409:  # another process made it in the meantime
+                raise
+
+    def _check(self, vectors: object) -> None:
+        params = vectors.get(DENSE) if isinstance(vectors, dict) else None
+        if params is None or params.size != self._vector_dim:
+            raise IndexUnavailable(
+                f"the collection {self._collection} has no vector {DENSE} of {self._vector_dim} numbers:"
+                " drop it and rebuild the index, or name another collection"
+            )
+
+    async def _create_field_index(self, field: str) -> None:
+        kind = self._models.PayloadSchemaType
+        schema = kind.UUID if field == OWNER_FIELD else kind.KEYWORD
+        await self._client.create_payload_index(
+            self._collection, field, field_schema=schema, wait=True, timeout=self._timeout_s
+        )
+
+    async def upsert(self, points: Sequence[IndexPoint]) -> None:
+        for start in range(0, len(points), UPSERT_POINTS):
+            with _failures():
+                structs = [self._struct(point) for point in points[start : start + UPSERT_POINTS]]
+                await self._client.upsert(self._collection, structs, wait=True, timeout=self._timeout_s)
+
+    def _struct(self, point: IndexPoint) -> models.PointStruct:
+        words = self._encoder.document(point.text)
+        sparse = self._models.SparseVector(indices=words.indices, values=words.values)
+        return self._models.PointStruct(
+            id=str(point.point_id),
+            vector={DENSE: self._vector(point.dense), BM25: sparse},
+            payload={**point.payload, OWNER_FIELD: str(point.owner_id)},
+        )
+
+    def _vector(self, vector: Vector) -> list[float]:
+        if vector.shape != (self._vector_dim,) or not np.isfinite(vector).all():
+            raise IndexUnavailable(f"a vector must have {self._vector_dim} finite numbers")
+        numbers: list[float] = vector.astype(np.float32).tolist()
+        return numbers
+
+    async def delete_owners(self, owner_ids: Sequence[UUID], *, keep: Sequence[UUID] = ()) -> None:
+        if not owner_ids:
+            return
+        models = self._models
+        owners = models.MatchAny(any=[str(owner_id) for owner_id in owner_ids])
+        kept = [models.HasIdCondition(has_id=[str(point_id) for point_id in keep])] if keep else None
+        where = models.Filter(must=[models.FieldCondition(key=OWNER_FIELD, match=owners)], must_not=kept)
+        await self._delete(models.FilterSelector(filter=where))
+
+    async def delete_points(self, point_ids: Sequence[UUID]) -> None:
+        if point_ids:
+            ids: list[int | str | UUID] = [str(point_id) for point_id in point_ids]
+            await self._delete(self._models.PointIdsList(points=ids))
+
+    async def _delete(self, selector: models.FilterSelector | models.PointIdsList) -> None:
+        with _failures():
+            await self._client.delete(self._collection, selector, wait=True, timeout=self._timeout_s)
+
+    async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
+        places: list[tuple[int, str]] = []
+        requests: list[models.QueryRequest] = []
+        for number, query in enumerate(queries):
+            for name, request in self._legs(query):
+                places.append((number, name))
+                requests.append(request)
+        if not requests:
+            return [QueryResult(dense=[], bm25=[]) for _ in queries]
+        with _failures():
+            answers = await self._client.query_batch_points(
+                self._collection, requests, timeout=self._timeout_s
+            )
+            legs = {
+                place: [_hit(point) for point in answer.points]
+                for place, answer in zip(places, answers, strict=True)
+            }
+        return [
+            QueryResult(dense=legs.get((number, DENSE), []), bm25=legs.get((number, BM25), []))
+            for number in range(len(queries))
+        ]
+
+    def _legs(self, query: IndexQuery) -> Iterator[tuple[str, models.QueryRequest]]:
+        if query.limit <= 0:
+            return
+        where = self._filter(query.where)
+        if query.dense is not None:
+            yield DENSE, self._request(DENSE, self._vector(query.dense), where, query.limit)
+        if query.text is not None:
+            with _failures():
+                words = self._encoder.query(query.text)
+            if words.indices:
+                sparse = self._models.SparseVector(indices=words.indices, values=words.values)
+                yield BM25, self._request(BM25, sparse, where, query.limit)
+
+    def _request(
+        self, using: str, vector: list[float] | models.SparseVector, where: models.Filter, limit: int
+    ) -> models.QueryRequest:
+        return self._models.QueryRequest(
+            query=vector, using=using, filter=where, limit=limit, with_payload=[OWNER_FIELD]
+        )
+
+    def _filter(self, where: IndexFilter) -> models.Filter:
+        alternatives: list[models.Condition] = [
+            self._models.Filter(must=self._conditions(group)) for group in where.any_of
+        ]
+        must = self._conditions({field: [value] for field, value in where.must.items()})
+        return self._models.Filter(must=must, should=alternatives or None)
+
+    def _conditions(self, fields: Mapping[str, Sequence[str]]) -> list[models.Condition]:
+        return [
+            self._models.FieldCondition(key=field, match=self._models.MatchAny(any=list(values)))
+            for field, values in fields.items()
+        ]
+
+    async def scan(self, *, after: UUID | None, limit: int) -> list[StoredPoint]:
+        if limit <= 0:
+            return []
+        with _failures():
+            records, _ = await self._client.scroll(
+                self._collection,
+                offset=None if after is None else str(after),  # the offset is the first point of the answer
+                limit=limit + 1,
+                with_payload=[OWNER_FIELD, UPDATED_AT_FIELD],
+                timeout=self._timeout_s,
+            )
+            stored = [_stored(record) for record in records]
+        return [point for point in stored if point.point_id != after][:limit]
+
+    async def count(self) -> int:
+        with _failures():
+            answer = await self._client.count(self._collection, exact=True, timeout=self._timeout_s)
+        return answer.count
+
+    async def aclose(self) -> None:
+        await self._client.close()
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Turn all that the client library raises into IndexUnavailable; its errors have no common root."""
+    try:
+        yield
+    except IndexUnavailable:
+        raise
+    except Exception as error:
+        raise IndexUnavailable(
+            f"the Qdrant server did not answer: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _hit(point: models.ScoredPoint) -> LegHit:
+    payload = point.payload or {}
+    return LegHit(UUID(str(point.id)), UUID(payload[OWNER_FIELD]), point.score)
+
+
+def _stored(record: models.Record) -> StoredPoint:
+    payload = record.payload or {}
+    return StoredPoint(
+        UUID(str(record.id)), UUID(payload[OWNER_FIELD]), str(payload.get(UPDATED_AT_FIELD, ""))
+    )

@@ -1,0 +1,496 @@
+"""The contract of VectorIndex, held by every adapter: the embedded index with its real process, and Qdrant's client."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import warnings
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import anyio
+import numpy as np
+import pytest
+
+from elf.core.errors import IndexUnavailable
+from elf.index.edge.client import EdgeIndex
+from elf.index.edge.process import EdgeProcess
+from elf.index.port import IndexFilter, IndexPoint, IndexQuery, LegHit, PayloadValue, VectorIndex
+from elf.index.server import QdrantServerIndex
+
+pytestmark = pytest.mark.anyio
+
+DIM = 8
+EVERYTHING = IndexFilter(must={})
+SERVER_URL = os.environ.get("ELF_TEST_QDRANT_URL")
+ADAPTERS = ["edge", "memory", *(["server"] if SERVER_URL else [])]
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module", params=ADAPTERS)
+async def engine(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[VectorIndex]:
+    async with opened(request.param, tmp_path_factory.mktemp(request.param)) as index:
+        yield index
+
+
+@pytest.fixture(params=ADAPTERS)
+async def new_index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VectorIndex]:
+    """An engine that never held a point: deleted ones stay in the statistics of idf for a while."""
+    async with opened(request.param, tmp_path) as index:
+        yield index
+
+
+def opened(adapter: str, folder: Path) -> AbstractAsyncContextManager[VectorIndex]:
+    if adapter == "edge":
+        return _edge(folder / "index")
+    return _memory() if adapter == "memory" else _server()
+
+
+@pytest.fixture
+async def index(engine: VectorIndex) -> AsyncIterator[VectorIndex]:
+    """An engine that is empty."""
+    yield engine
+    while page := await engine.scan(after=None, limit=1000):
+        await engine.delete_points([stored.point_id for stored in page])
+
+
+@asynccontextmanager
+async def _edge(folder: Path) -> AsyncIterator[VectorIndex]:
+    process = await EdgeProcess.start(folder, vector_dim=DIM, avg_len=20.0)
+    index = EdgeIndex(folder)
+    try:
+        await process.wait_ready(deadline_s=60)
+        await index.ensure()
+        yield index
+    finally:
+        await index.aclose()
+        await process.stop()
+
+
+@asynccontextmanager
+async def _memory() -> AsyncIterator[VectorIndex]:
+    from qdrant_client import AsyncQdrantClient
+
+    index = QdrantServerIndex(
+        AsyncQdrantClient(location=":memory:"), collection="notes", vector_dim=DIM, timeout_s=5, avg_len=20.0
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Payload indexes have no effect in the local Qdrant")
+        await index.ensure()
+    yield index
+    await index.aclose()
+
+
+@asynccontextmanager
+async def _server() -> AsyncIterator[VectorIndex]:
+    assert SERVER_URL is not None
+    name = f"test-{uuid4()}"
+    index = QdrantServerIndex.connect(SERVER_URL, collection=name, vector_dim=DIM, timeout_s=10, avg_len=20.0)
+    await index.ensure()
+    yield index
+    from qdrant_client import AsyncQdrantClient
+
+    client = AsyncQdrantClient(url=SERVER_URL)
+    await client.delete_collection(name)
+    await client.close()
+    await index.aclose()
+
+
+def vector(*numbers: float) -> np.ndarray[Any, np.dtype[np.float32]]:
+    return np.array([*numbers, *[0.0] * (DIM - len(numbers))], np.float32)
+
+
+def point(
+    text: str = "a note",
+    *,
+    dense: Sequence[float] = (1.0,),
+    point_id: UUID | None = None,
+    owner_id: UUID | None = None,
+    **payload: PayloadValue,
+) -> IndexPoint:
+    fields: dict[str, PayloadValue] = {
+        "tenant_id": "acme",
+        "project_id": "alpha",
+        "agent_id": "anna",
+        "scope": "project_shared",
+        "status": "active",
+        "type": "fact",
+        "embedding_version": "test:v:8",
+        "updated_at": "2026-01-02T03:04:05+00:00",
+        "key": None,
+        "importance": 0.5,
+        "chunk_index": 0,
+    }
+    return IndexPoint(
+        point_id=point_id or uuid4(),
+        owner_id=owner_id or uuid4(),
+        dense=vector(*dense),
+        text=text,
+        payload=fields | payload,
+    )
+
+
+def search_filter(
+    agent: str = "anna", *, scopes: Sequence[str] = ("project_shared",), **must: str
+) -> IndexFilter:
+    """The filter of a search: shared scopes, and the agent's own private points."""
+    context = {
+        "tenant_id": "acme",
+        "project_id": "alpha",
+        "status": "active",
+        "embedding_version": "test:v:8",
+    }
+    return IndexFilter(
+        must=context | must,
+        any_of=[{"scope": scopes}, {"scope": ["agent_private"], "agent_id": [agent]}],
+    )
+
+
+async def dense_hits(
+    index: VectorIndex, where: IndexFilter, *numbers: float, limit: int = 100
+) -> list[LegHit]:
+    [result] = await index.query([IndexQuery(vector(*(numbers or (1.0,))), None, where, limit)])
+    assert result.bm25 == []
+    return list(result.dense)
+
+
+async def word_hits(index: VectorIndex, text: str, where: IndexFilter = EVERYTHING) -> list[LegHit]:
+    [result] = await index.query([IndexQuery(None, text, where, 100)])
+    assert result.dense == []
+    return list(result.bm25)
+
+
+def ids(hits: Sequence[LegHit]) -> list[UUID]:
+    return [hit.point_id for hit in hits]
+
+
+# Finding
+
+
+async def test_a_point_is_found_by_its_vector_with_the_cosine_as_score(index: VectorIndex) -> None:
+    near, far = point(dense=[3.0, 4.0]), point(dense=[0.0, 2.0])
+    await index.upsert([far, near])
+    hits = await dense_hits(index, EVERYTHING, 10.0)
+    assert ids(hits) == [near.point_id, far.point_id]
+    assert [hit.score for hit in hits] == pytest.approx([0.6, 0.0], abs=1e-6)
+    assert [hit.owner_id for hit in hits] == [near.owner_id, far.owner_id]
+
+
+async def test_words_are_scored_by_bm25_with_idf(new_index: VectorIndex) -> None:
+    index = new_index
+    rare = point("zebra crossing")
+    common = [point("river crossing") for _ in range(5)]
+    await index.upsert([rare, *common])
+    [hit] = await word_hits(index, "zebra")
+    # Two tokens in a document whose expected length is 20: tf = (k+1) / (1 + k (1 - b + b * 2/20)).
+    weight = 2.2 / (1 + 1.2 * (1 - 0.75 + 0.75 * 2 / 20))
+    assert hit.point_id == rare.point_id
+    assert hit.score == pytest.approx(weight * math.log(1 + (6 - 1 + 0.5) / (1 + 0.5)), rel=1e-5)
+    both = await word_hits(index, "zebra crossing")
+    assert both[0].point_id == rare.point_id
+    assert set(ids(both)) == {rare.point_id, *(one.point_id for one in common)}
+    assert [hit.score for hit in both] == sorted((hit.score for hit in both), reverse=True)
+
+
+async def test_words_match_by_their_stem_in_any_case(index: VectorIndex) -> None:
+    stored = point("She prefers RUNNING shoes")
+    await index.upsert([stored, point("something else")])
+    assert ids(await word_hits(index, "runs")) == [stored.point_id]
+
+
+async def test_both_legs_of_several_queries_come_in_the_order_of_the_queries(index: VectorIndex) -> None:
+    left, right = point("apple pie", dense=[1.0]), point("banana bread", dense=[0.0, 1.0])
+    await index.upsert([left, right])
+    first, second, third = await index.query(
+        [
+            IndexQuery(vector(0.0, 1.0), "apples", EVERYTHING, 1),
+            IndexQuery(None, None, EVERYTHING, 5),
+            IndexQuery(vector(1.0), "bananas", EVERYTHING, 1),
+        ]
+    )
+    assert (ids(first.dense), ids(first.bm25)) == ([right.point_id], [left.point_id])
+    assert (second.dense, second.bm25) == ([], [])
+    assert (ids(third.dense), ids(third.bm25)) == ([left.point_id], [right.point_id])
+
+
+async def test_a_leg_holds_at_most_limit_hits_the_best_ones(index: VectorIndex) -> None:
+    points = [point("word", dense=[1.0, 0.1 * number]) for number in range(6)]
+    await index.upsert(points)
+    assert ids(await dense_hits(index, EVERYTHING, 1.0, limit=2)) == [one.point_id for one in points[:2]]
+    assert await dense_hits(index, EVERYTHING, 1.0, limit=0) == []
+
+
+@pytest.mark.parametrize("text", ["", "   ", "the of and", "?!"])
+async def test_a_query_without_words_has_an_empty_bm25_leg(index: VectorIndex, text: str) -> None:
+    await index.upsert([point("the cat and the hat")])
+    [result] = await index.query([IndexQuery(vector(1.0), text, EVERYTHING, 5)])
+    assert result.bm25 == []
+    assert len(result.dense) == 1
+
+
+async def test_an_empty_index_and_an_empty_list_of_queries_give_nothing(index: VectorIndex) -> None:
+    assert await dense_hits(index, search_filter()) == []
+    assert await word_hits(index, "anything", search_filter()) == []
+    assert await index.query([]) == []
+    assert await index.scan(after=None, limit=10) == []
+    assert await index.count() == 0
+
+
+async def test_words_beyond_ascii_are_found(index: VectorIndex) -> None:
+    stored = point("Zażółć gęślą jaźń 😀 naïve café", key="ключ 😀", tenant_id="tenant ü/|\x1f")
+    await index.upsert([stored, point("plain words")])
+    where = IndexFilter(must={"tenant_id": "tenant ü/|\x1f"})
+    assert ids(await word_hits(index, "CAFÉ", where)) == [stored.point_id]
+    assert ids(await word_hits(index, "jaźń")) == [stored.point_id]
+
+
+async def test_a_point_without_words_is_found_by_its_vector(index: VectorIndex) -> None:
+    stored = point("of the and")
+    await index.upsert([stored])
+    assert ids(await dense_hits(index, search_filter())) == [stored.point_id]
+
+
+# Filtering
+
+
+async def test_a_search_sees_its_own_context_only(index: VectorIndex) -> None:
+    shared = point("secret")
+    own = point("secret", scope="agent_private")
+    strangers = [
+        point("secret", tenant_id="other"),
+        point("secret", project_id="beta"),
+        point("secret", status="deleted"),
+        point("secret", embedding_version="test:w:8"),
+        point("secret", scope="org_shared"),
+        point("secret", scope="agent_private", agent_id="bert"),
+        point("secret", scope="agent_private", tenant_id="other"),
+    ]
+    await index.upsert([shared, own, *strangers])
+    seen = {shared.point_id, own.point_id}
+    assert set(ids(await dense_hits(index, search_filter()))) == seen
+    assert set(ids(await word_hits(index, "secret", search_filter()))) == seen
+
+
+async def test_fields_that_look_alike_when_joined_do_not_meet(index: VectorIndex) -> None:
+    await index.upsert(
+        [point("secret", tenant_id="a", project_id="bc"), point("secret", tenant_id="ab", project_id="c")]
+    )
+    assert await word_hits(index, "secret", search_filter(tenant_id="a", project_id="c")) == []
+    assert await word_hits(index, "secret", search_filter(tenant_id="abc", project_id="")) == []
+
+
+FILTERS: Mapping[str, IndexFilter] = {
+    "nothing": EVERYTHING,
+    "one field": IndexFilter(must={"project_id": "alpha"}),
+    "a field that no shape has": IndexFilter(must={"type": "fact", "tenant_id": "acme"}),
+    "an unknown field": IndexFilter(must={"nonsense": "x"}),
+    "search": search_filter(),
+    "search of another agent": search_filter("bert", scopes=("project_shared", "org_shared")),
+    "search of one type": search_filter(type="plan"),
+    "search without a version": IndexFilter(
+        must={"tenant_id": "acme", "project_id": "alpha", "status": "active"},
+        any_of=[{"scope": ["project_shared"]}, {"scope": ["agent_private"], "agent_id": ["anna"]}],
+    ),
+    "alternatives of different fields": IndexFilter(
+        must={"tenant_id": "acme"},
+        any_of=[{"scope": ["org_shared"]}, {"agent_id": ["bert"], "type": ["plan"]}],
+    ),
+    "one covered alternative and one that is not": IndexFilter(
+        must={
+            "tenant_id": "acme",
+            "project_id": "alpha",
+            "status": "active",
+            "embedding_version": "test:v:8",
+        },
+        any_of=[{"scope": ["org_shared"]}, {"type": ["plan"]}],
+    ),
+    "an alternative against a must": IndexFilter(
+        must={"scope": "org_shared"}, any_of=[{"scope": ["project_shared"]}, {"agent_id": ["bert"]}]
+    ),
+    "an alternative without values": IndexFilter(must={}, any_of=[{"scope": []}]),
+    "an alternative that always holds": IndexFilter(
+        must={"tenant_id": "acme"}, any_of=[{"scope": ["org_shared"]}, {}]
+    ),
+    "many agents": IndexFilter(
+        must={
+            "tenant_id": "acme",
+            "project_id": "alpha",
+            "status": "active",
+            "embedding_version": "test:v:8",
+        },
+        any_of=[{"scope": ["agent_private"], "agent_id": ["anna", *(f"agent{n}" for n in range(100))]}],
+    ),
+}
+
+
+def holds(where: IndexFilter, payload: Mapping[str, PayloadValue]) -> bool:
+    """The filter's meaning, spelt out."""
+    if any(payload.get(field) != value for field, value in where.must.items()):
+        return False
+    return not where.any_of or any(
+        all(payload.get(field) in values for field, values in group.items()) for group in where.any_of
+    )
+
+
+async def test_a_filter_lets_through_what_it_says(index: VectorIndex) -> None:
+    choice = random.Random(11)
+    points = [
+        point(
+            "needle",
+            tenant_id=choice.choice(["acme", "other"]),
+            project_id=choice.choice(["alpha", "beta"]),
+            agent_id=choice.choice(["anna", "bert"]),
+            scope=choice.choice(["agent_private", "project_shared", "org_shared"]),
+            status=choice.choice(["active", "active", "deleted"]),
+            type=choice.choice(["fact", "plan"]),
+        )
+        for _ in range(200)
+    ]
+    await index.upsert(points)
+    due = {
+        name: {one.point_id for one in points if holds(where, one.payload)} for name, where in FILTERS.items()
+    }
+    results = await index.query([IndexQuery(vector(1.0), "needle", where, 500) for where in FILTERS.values()])
+    assert {name: set(ids(one.dense)) for name, one in zip(FILTERS, results, strict=True)} == due
+    assert {name: set(ids(one.bm25)) for name, one in zip(FILTERS, results, strict=True)} == due
+    assert sum(map(bool, due.values())) >= 10  # the filters are not all empty
+
+
+# Writing
+
+
+async def test_an_upsert_of_the_same_id_replaces_the_point(index: VectorIndex) -> None:
+    old = point("old words", dense=[1.0])
+    new = point("new words", dense=[0.0, 1.0], point_id=old.point_id, scope="agent_private")
+    await index.upsert([old])
+    await index.upsert([new])
+    assert await index.count() == 1
+    assert await word_hits(index, "old") == []
+    assert ids(await word_hits(index, "new")) == [new.point_id]
+    [hit] = await dense_hits(index, search_filter(), 0.0, 1.0)
+    assert hit == LegHit(new.point_id, new.owner_id, pytest.approx(1.0))
+    assert await dense_hits(index, search_filter("bert")) == []
+
+
+async def test_of_two_points_with_one_id_in_one_upsert_the_later_one_stays(index: VectorIndex) -> None:
+    first = point("first")
+    await index.upsert([first, point("second", point_id=first.point_id)])
+    assert await index.count() == 1
+    assert ids(await word_hits(index, "second")) == [first.point_id]
+
+
+async def test_many_points_go_in_one_upsert(index: VectorIndex) -> None:
+    await index.upsert([point(f"word{number}") for number in range(700)])
+    assert await index.count() == 700
+    assert len(await word_hits(index, "word699")) == 1
+
+
+async def test_empty_writes_do_nothing(index: VectorIndex) -> None:
+    await index.upsert([])
+    await index.delete_owners([])
+    await index.delete_points([])
+    assert await index.count() == 0
+
+
+async def test_deleting_owners_takes_all_their_points_and_no_others(index: VectorIndex) -> None:
+    owner, other = uuid4(), uuid4()
+    mine = [point("word", owner_id=owner) for _ in range(3)]
+    theirs = point("word", owner_id=other)
+    await index.upsert([*mine, theirs])
+    await index.delete_owners([owner, uuid4()])
+    assert ids(await word_hits(index, "word")) == [theirs.point_id]
+    assert await index.count() == 1
+
+
+async def test_deleting_owners_spares_the_points_to_keep(index: VectorIndex) -> None:
+    owner = uuid4()
+    kept, gone = point("word", owner_id=owner), point("word", owner_id=owner)
+    await index.upsert([kept, gone])
+    await index.delete_owners([owner], keep=[kept.point_id, uuid4()])
+    assert [stored.point_id for stored in await index.scan(after=None, limit=10)] == [kept.point_id]
+
+
+async def test_deleting_points_ignores_unknown_ids(index: VectorIndex) -> None:
+    kept, gone = point("word"), point("word")
+    await index.upsert([kept, gone])
+    await index.delete_points([gone.point_id, uuid4()])
+    await index.delete_points([gone.point_id])
+    assert ids(await dense_hits(index, EVERYTHING)) == [kept.point_id]
+    assert ids(await word_hits(index, "word")) == [kept.point_id]
+
+
+async def test_a_vector_of_the_wrong_length_is_refused_and_nothing_of_it_stays(index: VectorIndex) -> None:
+    bad = IndexPoint(uuid4(), uuid4(), np.ones(DIM + 1, np.float32), "bad", {})
+    with pytest.raises(IndexUnavailable):
+        await index.upsert([bad])
+    with pytest.raises(IndexUnavailable):
+        await index.query([IndexQuery(np.ones(DIM - 1, np.float32), None, EVERYTHING, 5)])
+    assert await index.count() == 0
+
+
+async def test_a_vector_that_is_not_finite_is_refused(index: VectorIndex) -> None:
+    with pytest.raises(IndexUnavailable):
+        await index.upsert([point(dense=[math.nan])])
+    with pytest.raises(IndexUnavailable):
+        await dense_hits(index, EVERYTHING, math.inf, -math.inf)
+
+
+# Scanning
+
+
+async def test_a_scan_pages_through_everything_in_the_order_of_the_ids(index: VectorIndex) -> None:
+    points = {one.point_id: one for one in (point(f"word{number}") for number in range(25))}
+    await index.upsert(list(points.values()))
+    seen = []
+    after: UUID | None = None
+    while page := await index.scan(after=after, limit=10):
+        assert len(page) <= 10
+        seen += page
+        after = page[-1].point_id
+    assert [stored.point_id for stored in seen] == sorted(points)
+    assert all(stored.owner_id == points[stored.point_id].owner_id for stored in seen)
+    assert {stored.updated_at for stored in seen} == {"2026-01-02T03:04:05+00:00"}
+
+
+async def test_a_scan_goes_on_behind_an_id_that_is_gone(index: VectorIndex) -> None:
+    points = sorted((point() for _ in range(5)), key=lambda one: one.point_id)
+    await index.upsert(points)
+    await index.delete_points([points[1].point_id])
+    rest = await index.scan(after=points[1].point_id, limit=10)
+    assert [stored.point_id for stored in rest] == [one.point_id for one in points[2:]]
+
+
+# Many callers
+
+
+async def test_many_concurrent_callers_each_get_their_own_answer(index: VectorIndex) -> None:
+    points = [point(f"unique{number}") for number in range(24)]
+
+    async def write_and_read(number: int) -> None:
+        await index.upsert([points[number]])
+        assert ids(await word_hits(index, f"unique{number}")) == [points[number].point_id]
+        assert points[number].point_id in ids(await dense_hits(index, search_filter()))
+        if number % 2:
+            await index.delete_points([points[number].point_id])
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(len(points)):
+            tasks.start_soon(write_and_read, number)
+    assert await index.count() == 12
+
+
+async def test_a_closed_index_is_unavailable(tmp_path: Path) -> None:
+    index = EdgeIndex(tmp_path)
+    await index.aclose()
+    with pytest.raises(IndexUnavailable):
+        await index.count()
