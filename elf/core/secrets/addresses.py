@@ -29,18 +29,14 @@ _NAME: Final = r"(?:[A-Z][\w'\u2019.-]*|\d{1,3}(?:st|nd|rd|th)|of|the|de|la|del)
 _UNIT: Final = r"(?:apartment|apt|unit|suite|ste|floor|fl|room|rm|building|bldg|\#)\.?[ ]?\#?[\w-]{1,8}"
 
 _PROPER: Final = re.compile(
-    rf"{_NUMBER},?[ ]+(?:{_DIRECTION}[ ]+)?(?:{_NAME}[ ]+){{1,4}}?(?:{_CLEAR}|{_AMBIGUOUS})\b\.?(?:[
-    ]+{_DIRECTION}(?![\w]))?"
+    rf"{_NUMBER},?[ ]+(?:{_DIRECTION}[ ]+)?(?:{_NAME}[ ]+){{1,4}}?(?:{_CLEAR}|{_AMBIGUOUS})\b\.?(?:[ ]+{_DIRECTION}(?![\w]))?"
 )
 _OTHER: Final = re.compile(
-    rf"{_NUMBER}[ ]+(?:{_DIRECTION}[ ]+)?(?:Broadway\b|(?:Avenue|Ave\.?)[ ]+(?:of[ ]+the[
-    ]+[A-Z]\w+|[A-Z]\b|\d+)" r"|(?:US[ ]|State[ ]|County[ ])?(?:Highway|Hwy|Route|Rte|Road)[ ]+\d+\b)"
+    rf"{_NUMBER}[ ]+(?:{_DIRECTION}[ ]+)?(?:Broadway\b|(?:Avenue|Ave\.?)[ ]+(?:of[ ]+the[ ]+[A-Z]\w+|[A-Z]\b|\d+)" r"|(?:US[ ]|State[ ]|County[ ])?(?:Highway|Hwy|Route|Rte|Road)[ ]+\d+\b)"
 )
 _LOWER: Final = re.compile(
-    rf"{_NUMBER}[ ]+(?:{_DIRECTION}[
-    ]+)?(?:(?!on\b|in\b|at\b|the\b|and\b|to\b|of\b|down\b|from\b|blocks?\b|miles?\b|hours?\b|"
-    rf"minutes?\b|min\b|days?\b|km\b|years?\b|months?\b|weeks?\b|more\b|other\b|people\b|lane\b)[\w'\u2019.-]+[
-    ]+){{1,3}}?(?:{_CLEAR}|way|square)\b\.?", re.IGNORECASE,
+    rf"{_NUMBER}[ ]+(?:{_DIRECTION}[ ]+)?(?:(?!on\b|in\b|at\b|the\b|and\b|to\b|of\b|down\b|from\b|blocks?\b|miles?\b|hours?\b|"
+    rf"minutes?\b|min\b|days?\b|km\b|years?\b|months?\b|weeks?\b|more\b|other\b|people\b|lane\b)[\w'\u2019.-]+[ ]+){{1,3}}?(?:{_CLEAR}|way|square)\b\.?", re.IGNORECASE,
 )
 _PLACE_AFTER: Final = re.compile(
     rf"[ ]?,?[ ]?(?:\n[ ]*)?(?:{_UNIT}[ ]?,?[ ]?)?(?:,?[ ]?[A-Z][\w .'\u2019-]{{1,30}}?,[ ]*)?"
@@ -64,8 +60,7 @@ _MONTH_BEFORE: Final = re.compile(
     r"dec(?:ember)?)\.?\s+$", re.IGNORECASE,
 )
 _COUNTED: Final = re.compile(
-    r"[
-    ]+(?:minutes?|mins?|hours?|days?|weeks?|months?|years?|miles?|km|best|top|new|people|more|other|times?|different|great|"
+    r"[ ]+(?:minutes?|mins?|hours?|days?|weeks?|months?|years?|miles?|km|best|top|new|people|more|other|times?|different|great|"
     r"big|small|of|the|january|february|march|april|may|june|july|august|september|october|november|december)\b",
     re.IGNORECASE,
 )
@@ -74,17 +69,13 @@ _POST_BOX: Final = re.compile(
     r"\b(?:p\.? ?o\.? ?box|post office box|postbox)\s*\#?\s*\d{1,8}\b", re.IGNORECASE
 )
 _GERMAN: Final = re.compile(
-    r"\b[A-Z\xc4\xd6\xdc][\w\xe4\xf6\xfc\xdf-]*(?:stra\xdfe|strasse|str\.|allee|gasse|platz|damm|[
-    ](?:Stra\xdfe|Strasse|Str\.|Allee|Platz))" r"[ ]\d{1,4}[ ]?[a-zA-Z]?\b"
+    r"\b[A-Z\xc4\xd6\xdc][\w\xe4\xf6\xfc\xdf-]*(?:stra\xdfe|strasse|str\.|allee|gasse|platz|damm|[ ](?:Stra\xdfe|Strasse|Str\.|Allee|Platz))" r"[ ]\d{1,4}[ ]?[a-zA-Z]?\b"
 )
 _FRENCH: Final = re.compile(
-    r"\b\d{1,4}(?:[ ]?(?:bis|ter))?,?[ ](?:rue|avenue|boulevard|place|quai|all\xe9e|chemin|impasse)[ ](?:de[
-    ]|du[ ]|des[ ]|d'|l'|la[ ]|le[ ]|les[ ])*" r"[A-Z\xc0-\xdd][\w\xc0-\xff'-]+"
+    r"\b\d{1,4}(?:[ ]?(?:bis|ter))?,?[ ](?:rue|avenue|boulevard|place|quai|all\xe9e|chemin|impasse)[ ](?:de[ ]|du[ ]|des[ ]|d'|l'|la[ ]|le[ ]|les[ ])*" r"[A-Z\xc0-\xdd][\w\xc0-\xff'-]+"
 )
 _SOUTHERN: Final = re.compile(
-    r"\b(?:Calle|Avenida|Av\.|Paseo|Plaza|Carrera|Rua|Via|Viale|Piazza|Corso)(?:[
-    ](?:de|la|del|las|los|da|do|dos|di|della|dei))*" r"(?:[ ][A-Z\xc0-\xdd][\w\xc0-\xff'-]+){1,3},?[
-    ](?:n[\xba\xb0o.]+[ ]?)?\d{1,4}\b"
+    r"\b(?:Calle|Avenida|Av\.|Paseo|Plaza|Carrera|Rua|Via|Viale|Piazza|Corso)(?:[ ](?:de|la|del|las|los|da|do|dos|di|della|dei))*" r"(?:[ ][A-Z\xc0-\xdd][\w\xc0-\xff'-]+){1,3},?[ ](?:n[\xba\xb0o.]+[ ]?)?\d{1,4}\b"
 )
 
 

@@ -50,8 +50,7 @@ _ABOUT: Final = re.compile(
 )
 _ASSIGNED: Final = re.compile(r"\s*(?:=>|:=|={1,3}|:|->|\u2192)\s*(?:(?:is|was)\s+)?")
 _STATED: Final = re.compile(
-    r"\s*,?\s+(?:(?:is |was |has been |got )?(?:re)?(?:set|changed|updated)(?: it)? to|is|was|are|will
-    be|would be"
+    r"\s*,?\s+(?:(?:is |was |has been |got )?(?:re)?(?:set|changed|updated)(?: it)? to|is|was|are|will be|would be"
     r"|remains|equals|became|to|as)(?:\s+(?:now|still|just|currently|simply|always|actually))?\s*:?\s+"
 )
 _BESIDE: Final = re.compile(r"[ \t]+")
@@ -68,8 +67,7 @@ _HEADER_HINTS: Final = ("bearer", "basic", "ssws")
 _HEADER: Final = re.compile(r"\b(?:bearer|basic|ssws)\s+(?P<value>[a-z0-9._~+/-]{12,}={0,2})")
 _PAIR_HINTS: Final = ("cred", "login", "log in", "user", "-u ")
 _PAIR: Final = re.compile(
-    r"(?:\b(?:creds?|credentials?|logins?|log
-    in|user(?:name)?\s?[/:&]\s?pass(?:word)?)|(?<!\S)(?:-u|--user))\b"
+    r"(?:\b(?:creds?|credentials?|logins?|log in|user(?:name)?\s?[/:&]\s?pass(?:word)?)|(?<!\S)(?:-u|--user))\b"
     r"(?:\s*(?:is|are|was|with|as|details|:|=))*\s*['\"]?"
     r"[\w.@+-]{2,64}\s?[:/]\s?(?P<value>[^\s'\"/]{4,64})"
 )
