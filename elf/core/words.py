@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 import Stemmer
 
@@ -27,37 +27,49 @@ _STOP_WORDS: Final = frozenset(
 )
 
 
+class TermMatch(NamedTuple):
+    """`terms`: the query's words, as written and in its order, that a result holds; `fields`: where, sorted."""
+
+    terms: list[str]
+    fields: list[str]
+
+
+class Stems:
+    """English Snowball stems of words. Keeps a cache of words seen; not to be shared between threads."""
+
+    def __init__(self) -> None:
+        self._stemmer = Stemmer.Stemmer("english")
+
+    def of(self, words: Iterable[str]) -> list[str]:
+        """Return the stem of each word, whatever its case."""
+        stems: list[str] = self._stemmer.stemWords([word.lower() for word in words])
+        return stems
+
+
 class TermMatcher:
-    """Compares one query with many results; the query is stemmed once. Not to be shared between threads.
+    """Compares one query with many results; the query is stemmed once.
 
     Words are runs of letters and digits: a key such as `preferred_language` is two words. Two words are the
-    same when their English Snowball stems are.
+    same when their stems are.
     """
 
-    def __init__(self, query: str) -> None:
-        self._stemmer = Stemmer.Stemmer("english")
+    def __init__(self, query: str, stems: Stems) -> None:
+        self._stems = stems
         self._terms: dict[str, str] = {}
         words = [word for word in _words(query) if word.lower() not in _STOP_WORDS]
-        for word, stem in zip(words, self._stems(words), strict=True):
+        for word, stem in zip(words, stems.of(words), strict=True):
             self._terms.setdefault(stem, word)
 
-    def matched_terms(self, snippet: str, key: str | None, limit: int = MAX_TERMS) -> list[str]:
-        """Return the query's words, as written and in its order, that occur in the snippet or the key."""
-        present = self._present(snippet) | self._present(key)
-        return [word for stem, word in self._terms.items() if stem in present][:limit]
-
-    def matched_fields(self, text: str, key: str | None) -> list[str]:
-        """Return which of "key" and "text" hold a word of the query, sorted."""
-        return [name for name, field in (("key", key), ("text", text)) if self._present(field)]
+    def match(self, text: str, key: str | None, limit: int = MAX_TERMS) -> TermMatch:
+        """Return which words of the query, at most `limit`, the text or the key holds."""
+        in_key, in_text = self._present(key), self._present(text)
+        terms = [word for stem, word in self._terms.items() if stem in in_key or stem in in_text]
+        return TermMatch(terms[:limit], ["key"] * bool(in_key) + ["text"] * bool(in_text))
 
     def _present(self, text: str | None) -> set[str]:
         if not text or not self._terms:
             return set()
-        return self._terms.keys() & set(self._stems(list(_words(text))))
-
-    def _stems(self, words: list[str]) -> list[str]:
-        stems: list[str] = self._stemmer.stemWords([word.lower() for word in words])
-        return stems
+        return self._terms.keys() & set(self._stems.of(_words(text)))
 
 
 def _words(text: str) -> Iterator[str]:
@@ -65,13 +77,3 @@ def _words(text: str) -> Iterator[str]:
     for match in _WORD.finditer(text):
         word = match.group()
         yield word if word.isalnum() or word.lower() in _STOP_WORDS else _ENDING.sub("", word)
-
-
-def matched_terms(query: str, snippet: str, key: str | None, limit: int = MAX_TERMS) -> list[str]:
-    """Return up to `limit` of the query's own words that occur in the snippet or key, stop words left out."""
-    return TermMatcher(query).matched_terms(snippet, key, limit)
-
-
-def matched_fields(query: str, text: str, key: str | None) -> list[str]:
-    """Return which of "key" and "text" hold a word of the query, sorted."""
-    return TermMatcher(query).matched_fields(text, key)

@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from elf.core.words import TermMatcher, matched_fields, matched_terms
+from elf.core.words import Stems, TermMatch, TermMatcher
+
+
+def match(query: str, text: str, key: str | None, limit: int = 8) -> TermMatch:
+    return TermMatcher(query, Stems()).match(text, key, limit)
 
 
 @pytest.mark.parametrize(
@@ -24,14 +28,14 @@ from elf.core.words import TermMatcher, matched_fields, matched_terms
 def test_matched_terms_are_the_query_words_found(
     query: str, snippet: str, key: str | None, terms: list[str]
 ) -> None:
-    assert matched_terms(query, snippet, key) == terms
+    assert match(query, snippet, key).terms == terms
 
 
 def test_at_most_eight_terms_are_returned_in_query_order() -> None:
     query = "north south east west red green blue black white"
     snippet = " ".join(reversed(query.split()))
-    assert matched_terms(query, snippet, None) == query.split()[:8]
-    assert matched_terms(query, snippet, None, limit=2) == ["north", "south"]
+    assert match(query, snippet, None).terms == query.split()[:8]
+    assert match(query, snippet, None, limit=2).terms == ["north", "south"]
 
 
 @pytest.mark.parametrize(
@@ -45,12 +49,12 @@ def test_at_most_eight_terms_are_returned_in_query_order() -> None:
     ],
 )
 def test_matched_fields_are_sorted(text: str, key: str | None, fields: list[str]) -> None:
-    assert matched_fields("testing", text, key) == fields
+    assert match("testing", text, key).fields == fields
 
 
 def test_one_matcher_serves_many_results() -> None:
-    matcher = TermMatcher("Where do the cats sleep")
-    assert [matcher.matched_terms(text, None) for text in ("a cat", "sleeping dogs", "none")] == [
+    matcher = TermMatcher("Where do the cats sleep", Stems())
+    assert [matcher.match(text, None).terms for text in ("a cat", "sleeping dogs", "none")] == [
         ["cats"],
         ["sleep"],
         [],

@@ -16,7 +16,7 @@ import structlog
 from elf.core.clock import Clock
 from elf.core.errors import DatabaseUnavailable, InternalError, ProviderUnavailable
 from elf.core.scopes import AGENT_PRIVATE, ScopeRules
-from elf.core.words import TermMatcher
+from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
 from elf.families.notes.model import Context, Note
 from elf.families.notes.requests import Boost, Explanation, SearchItem, SearchRequest, SearchResponse
@@ -96,6 +96,7 @@ class NoteSearch:
         self._scopes = scopes
         self._rules = rules
         self._clock = clock
+        self._stems = Stems()
 
     async def search(self, request: SearchRequest) -> SearchResponse:
         """Answer a search. Raises InvalidRequest for an unknown profile, Unavailable when it cannot be answered."""
@@ -109,7 +110,7 @@ class NoteSearch:
         best = self._best(scored, self._top_k(request))
         if request.record_hits:
             await self._record_hits(request.query, best, now)
-        terms = TermMatcher(request.query)
+        terms = TermMatcher(request.query, self._stems)
         items = [_item(entry, terms) for entry in best]
         return SearchResponse(trace_id=uuid4(), items=items, degraded=degraded)
 
@@ -273,6 +274,7 @@ def _item(entry: Scored, terms: TermMatcher) -> SearchItem:
 
 def _explanation(entry: Scored, terms: TermMatcher) -> Explanation:
     found = entry.found
+    match = terms.match(found.snippet, found.note.key)
     return Explanation(
         retrieval_score=found.candidate.score,
         retrieval_rank=found.candidate.rank,
@@ -280,6 +282,6 @@ def _explanation(entry: Scored, terms: TermMatcher) -> Explanation:
         tie_breaker_score=entry.boosts["recency_importance"],
         final_score=entry.final,
         boosts=[Boost(name=name, score=score) for name, score in entry.boosts.items()],
-        matched_terms=terms.matched_terms(found.snippet, found.note.key),
-        matched_fields=terms.matched_fields(found.snippet, found.note.key),
+        matched_terms=match.terms,
+        matched_fields=match.fields,
     )
