@@ -1,0 +1,281 @@
+"""One contract over every wire format that the providers understand, the packaged model's own app included."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import httpx
+import numpy as np
+import pytest
+from blake3 import blake3
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elf.config.model import LocalModel
+from elf.core.errors import InternalError
+from elf.providers.embedding import HttpEmbedder
+from elf.providers.local.app import LocalApp
+from elf.providers.local.encoder import Encoder
+from elf.providers.port import Embedder, Reranker
+from elf.providers.rerank import HttpReranker
+from tests.providers_kit import ScriptedNetwork, embedder_over, reranker_over
+
+pytestmark = pytest.mark.anyio
+
+Answer = Callable[[Any], object]
+LOCAL = {"api_base": "local:", "model": "all-MiniLM-L6-v2"}
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def local_app(tmp_path_factory: pytest.TempPathFactory) -> LocalApp:
+    folder = str(tmp_path_factory.mktemp("model"))
+    return LocalApp(Encoder.open(LocalModel(cache_dir=folder, threads=2, token_cache_mb=16)))
+
+
+def served(answer: Answer) -> ScriptedNetwork:
+    """A provider that answers every request with the JSON that `answer` makes of the request's body."""
+
+    async def respond(request: httpx.Request) -> httpx.Response:
+        # dumps writes NaN and Infinity as Python servers do.
+        return httpx.Response(200, content=json.dumps(answer(json.loads(request.content))))
+
+    return ScriptedNetwork(respond)
+
+
+def vector_of(text: str) -> list[float]:
+    """A vector of three numbers that float32 holds exactly."""
+    return [byte / 256 for byte in blake3(text.encode()).digest(3)]
+
+
+def as_base64(vector: list[float]) -> str:
+    return base64.b64encode(np.asarray(vector, dtype="<f4").tobytes()).decode()
+
+
+def items(body: Any) -> list[dict[str, Any]]:
+    return [{"index": place, "embedding": vector_of(text)} for place, text in enumerate(body["input"])]
+
+
+def floats(body: Any) -> object:
+    return {"object": "list", "data": items(body), "model": "m", "usage": {"prompt_tokens": 1}}
+
+
+def shuffled_base64(body: Any) -> object:
+    data = [item | {"embedding": as_base64(item["embedding"])} for item in items(body)]
+    random.Random(1).shuffle(data)
+    return {"data": data}
+
+
+def reversed_floats(body: Any) -> object:
+    return {"data": items(body)[::-1]}
+
+
+@pytest.fixture(
+    params=[floats, reversed_floats, shuffled_base64, "local"], ids=lambda p: getattr(p, "__name__", p)
+)
+def embedder(request: pytest.FixtureRequest) -> HttpEmbedder:
+    if request.param == "local":
+        app = httpx.ASGITransport(app=request.getfixturevalue("local_app"))
+        return embedder_over(app, dimensions=384, **LOCAL)
+    return embedder_over(served(request.param))
+
+
+async def test_every_text_gets_its_own_vector_in_order(embedder: Embedder) -> None:
+    texts = [f"The {animal} sleeps." for animal in ("cat", "dog", "owl", "cat", "fox")]
+    matrix = await embedder.embed(texts)
+    assert matrix.dtype == np.float32
+    assert matrix.shape == (5, embedder.dimensions)
+    assert np.isfinite(matrix).all()
+    for place, text in enumerate(texts):
+        np.testing.assert_allclose(matrix[place], (await embedder.embed([text]))[0], atol=1e-6)
+    assert np.abs(matrix[0] - matrix[1]).max() > 0.01
+
+
+async def test_more_texts_than_a_batch_keep_their_order(embedder: Embedder) -> None:
+    texts = [f"Number {number}" for number in range(150)]
+    matrix = await embedder.embed(texts)
+    np.testing.assert_allclose(matrix[::-1], await embedder.embed(texts[::-1]), atol=1e-6)
+
+
+async def test_no_texts_are_an_empty_matrix(embedder: Embedder) -> None:
+    assert (await embedder.embed([])).shape == (0, embedder.dimensions)
+
+
+async def test_the_version_names_provider_model_and_dimensions() -> None:
+    embedder = embedder_over(served(floats), provider_id="acme", model="m:1", dimensions=3)
+    assert embedder.version == "acme:m:1:3"
+
+
+def relevance(document: str) -> float:
+    return round(len(document) / 100, 2)
+
+
+def cohere(body: Any) -> object:
+    scores = [{"index": n, "relevance_score": relevance(text)} for n, text in enumerate(body["documents"])]
+    random.Random(2).shuffle(scores)
+    return {"id": "1", "results": scores, "meta": {}}
+
+
+def voyage(body: Any) -> object:
+    scores = [{"index": n, "relevance_score": relevance(text)} for n, text in enumerate(body["documents"])]
+    return {"object": "list", "data": sorted(scores, key=lambda one: -one["relevance_score"])}
+
+
+@pytest.fixture(params=[cohere, voyage, "local"], ids=lambda p: getattr(p, "__name__", p))
+def reranker(request: pytest.FixtureRequest) -> HttpReranker:
+    if request.param == "local":
+        return reranker_over(httpx.ASGITransport(app=request.getfixturevalue("local_app")), **LOCAL)
+    return reranker_over(served(request.param))
+
+
+async def test_scores_are_aligned_to_the_documents(reranker: Reranker) -> None:
+    documents = ["yes", "The heron is a bird that eats fish.", "The stock fell by two percent today, again."]
+    scores = await reranker.rerank("Which bird eats fish?", documents)
+    assert len(scores) == 3
+    for place, document in enumerate(documents):
+        assert await reranker.rerank("Which bird eats fish?", [document]) == pytest.approx(
+            [scores[place]], abs=1e-5
+        )
+    assert len(set(scores)) == 3
+
+
+async def test_no_documents_are_no_scores(reranker: Reranker) -> None:
+    assert await reranker.rerank("anything", []) == []
+
+
+async def test_the_embedding_request_is_exactly_the_specs_body() -> None:
+    network = served(floats)
+    await embedder_over(network).embed(["a", "b"])
+    assert network.bodies == [{"model": "small-model", "input": ["a", "b"], "dimensions": 3}]
+
+
+async def test_the_rerank_request_is_exactly_the_specs_body() -> None:
+    network = served(cohere)
+    await reranker_over(network).rerank("q", ["a", "b"])
+    assert network.bodies == [{"model": "rank-model", "query": "q", "documents": ["a", "b"]}]
+
+
+@given(order=st.permutations(range(7)), coded=st.lists(st.booleans(), min_size=7, max_size=7))
+def test_any_order_and_mix_of_codings_gives_the_same_matrix(order: list[int], coded: list[bool]) -> None:
+    def mixed(body: Any) -> object:
+        data = items(body)
+        for item, code in zip(data, coded, strict=True):
+            item["embedding"] = as_base64(item["embedding"]) if code else item["embedding"]
+        return {"data": [data[place] for place in order]}
+
+    texts = [f"text {number}" for number in range(7)]
+    matrix = anyio.run(embedder_over(served(mixed)).embed, texts)
+    np.testing.assert_array_equal(matrix, np.array([vector_of(text) for text in texts], dtype=np.float32))
+
+
+ONE = [0.25, 0.5, 0.75]
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        ([(0, ONE)], "one vector for each of 2"),
+        ([(0, ONE), (1, ONE), (2, ONE)], "one vector for each of 2"),
+        ([(0, ONE), (0, ONE)], "one vector for each of 2"),
+        ([(1, ONE), (2, ONE)], "one vector for each of 2"),
+        ([(0, ONE), (-1, ONE)], "one vector for each of 2"),
+        ([(0, ONE), (1, [0.5, 0.5])], "length 2 instead of 3"),
+        ([(0, ONE), (1, [])], "length 0 instead of 3"),
+        ([(0, ONE), (1, [1e39, 0.0, 0.0])], "not finite"),
+        ([(0, ONE), (1, as_base64([math.nan, 0.0, 0.0]))], "not finite"),
+        ([(0, ONE), (1, as_base64([math.inf, 0.0, 0.0]))], "not finite"),
+        ([(0, ONE), (1, as_base64([1.0] * 4))], "length 4 instead of 3"),
+        ([(0, ONE), (1, "AAAA")], "not base64 of float32"),
+        ([(0, ONE), (1, "*not base64*")], "not base64 of float32"),
+        ([(0, ONE), (1, "é")], "not base64 of float32"),
+        ([(0, ONE), (1, [math.nan, 0.0, 0.0])], "not an answer"),
+        ([(0, ONE), (1, ["1", "2", "3"])], "not an answer"),
+        ([(0, ONE), (1, None)], "not an answer"),
+        ([(0, ONE), ("1", ONE)], "not an answer"),
+    ],
+)
+async def test_vectors_that_break_the_contract_are_an_internal_error(
+    data: list[tuple[object, object]], problem: str
+) -> None:
+    answer = {"data": [{"index": index, "embedding": vector} for index, vector in data]}
+    with pytest.raises(InternalError, match=problem):
+        await embedder_over(served(lambda _: answer)).embed(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"<html>busy</html>", b"[]", b"{}", b'{"data": 1}', b"\xff", b"[" * 99_999]
+)
+async def test_an_answer_of_another_shape_is_an_internal_error(content: bytes) -> None:
+    network = ScriptedNetwork(httpx.Response(200, content=content))
+    with pytest.raises(InternalError, match=r"providers.embedding \(acme\) is not an answer"):
+        await embedder_over(network).embed(["a"])
+    with pytest.raises(InternalError, match=r"providers.rerank \(acme\) (is not an answer|holds neither)"):
+        await reranker_over(network).rerank("q", ["a"])
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, math.inf, -math.inf, "absent"])
+async def test_a_score_that_is_missing_or_not_finite_is_nan(missing: object) -> None:
+    item = {"index": 1} if missing == "absent" else {"index": 1, "relevance_score": missing}
+    answer = {"results": [item, {"index": 0, "relevance_score": 0.5}]}
+    scores = await reranker_over(served(lambda _: answer)).rerank("q", ["a", "b", "c"])
+    assert scores[0] == 0.5
+    assert math.isnan(scores[1])
+    assert math.isnan(scores[2])
+
+
+@pytest.mark.parametrize("indexes", [[2], [-1], [0, 0]])
+async def test_a_wrong_index_of_a_score_is_an_internal_error(indexes: list[int]) -> None:
+    answer = {"data": [{"index": index, "relevance_score": 0.5} for index in indexes]}
+    with pytest.raises(InternalError, match="wrongly"):
+        await reranker_over(served(lambda _: answer)).rerank("q", ["a", "b"])
+
+
+async def test_a_batch_is_bounded_in_texts_and_in_bytes() -> None:
+    network = served(floats)
+    texts = ["x" * 200_000, "y" * 200_000, "z" * 300_000, *(f"short {number}" for number in range(130))]
+    await embedder_over(network).embed(texts)
+    batches = sorted((body["input"] for body in network.bodies), key=lambda batch: texts.index(batch[0]))
+    assert [len(batch) for batch in batches] == [1, 1, 1, 64, 64, 2]
+    assert [text for batch in batches for text in batch] == texts
+
+
+async def test_only_a_few_batches_of_a_call_are_in_flight_at_once() -> None:
+    waiting = 0
+    most = 0
+    full = anyio.Event()
+
+    async def wait_for_company(request: httpx.Request) -> httpx.Response:
+        nonlocal waiting, most
+        waiting += 1
+        most = max(most, waiting)
+        if waiting == 4:
+            full.set()
+        await full.wait()
+        await anyio.lowlevel.checkpoint()
+        waiting -= 1
+        return httpx.Response(200, content=json.dumps(floats(json.loads(request.content))))
+
+    with anyio.fail_after(5):
+        await embedder_over(ScriptedNetwork(wait_for_company)).embed(["text"] * 640)
+    assert most == 4
+
+
+async def test_a_batch_that_fails_ends_the_others_and_is_the_error() -> None:
+    async def fail_or_hang(request: httpx.Request) -> httpx.Response:
+        if "poison" in json.loads(request.content)["input"]:
+            return httpx.Response(400)
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    with anyio.fail_after(5), pytest.raises(InternalError, match="HTTP 400"):
+        await embedder_over(ScriptedNetwork(fail_or_hang)).embed(["fine"] * 100 + ["poison"])

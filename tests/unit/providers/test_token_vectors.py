@@ -1,0 +1,146 @@
+"""Packing token vectors into bytes, comparing them, keeping the ones used last."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elf.providers.local.rerank import maxsim, uniform_weights
+from elf.providers.local.token_cache import TokenCache
+from elf.providers.local.token_vectors import TokenVectors, pack
+from elf.providers.port import Matrix
+
+
+def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVectors:
+    hidden = np.random.default_rng(seed).standard_normal((1, count + 2, dimensions), dtype=np.float32)
+    return pack(hidden, [count + 2])[0]
+
+
+def test_packing_leaves_out_the_special_tokens_and_the_padding() -> None:
+    hidden = np.random.default_rng(1).standard_normal((3, 6, 8), dtype=np.float32)
+    packed = pack(hidden, [6, 3, 2])
+    assert [len(vectors) for vectors in packed] == [4, 1, 0]
+    expected = hidden[1, 1] / np.linalg.norm(hidden[1, 1])
+    np.testing.assert_allclose(packed[1].unpack()[0], expected, atol=0.01)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(1e-6, 1e6))
+def test_unpacked_vectors_have_length_one_and_keep_their_direction(seed: int, scale: float) -> None:
+    hidden = np.random.default_rng(seed).standard_normal((1, 5, 384), dtype=np.float32) * np.float32(scale)
+    unpacked = pack(hidden, [5])[0].unpack()
+    np.testing.assert_allclose(np.linalg.norm(unpacked, axis=1), 1.0, atol=1e-5)
+    directions = hidden[0, 1:4] / np.linalg.norm(hidden[0, 1:4], axis=1, keepdims=True)
+    assert (np.sum(unpacked * directions, axis=1) > 0.9999).all()
+
+
+def test_a_vector_of_zeros_stays_zero() -> None:
+    assert not pack(np.zeros((1, 3, 4), dtype=np.float32), [3])[0].unpack().any()
+
+
+def test_packed_arrays_do_not_keep_their_batch_alive() -> None:
+    vectors = some_vectors(3)
+    assert vectors.values.base is None
+    assert vectors.scales.base is None
+    assert vectors.nbytes == 3 * 384 + 3 * 4
+
+
+def by_hand(query: Matrix, document: TokenVectors, weights: Matrix) -> float:
+    """MaxSim as its definition reads."""
+    tokens = document.unpack()
+    best = [max(float(word @ token) for token in tokens) for word in query] if len(document) else []
+    return sum(float(weight) * cosine for weight, cosine in zip(weights, best, strict=False))
+
+
+@given(
+    st.integers(1, 40),
+    st.lists(st.integers(0, 30), min_size=1, max_size=12),
+    st.integers(0, 2**31),
+)
+def test_maxsim_is_the_weighted_sum_of_the_best_cosines(words: int, lengths: list[int], seed: int) -> None:
+    random = np.random.default_rng(seed)
+    query = some_vectors(words, seed=seed).unpack()
+    documents = [some_vectors(length, seed=seed + place + 1) for place, length in enumerate(lengths)]
+    weights = random.random(words, dtype=np.float32)
+    weights /= weights.sum()
+    expected = [by_hand(query, document, weights) for document in documents]
+    np.testing.assert_allclose(maxsim(query, documents, weights), expected, atol=1e-5)
+
+
+def test_maxsim_over_more_tokens_than_one_pass_takes_agrees_with_single_documents() -> None:
+    query = some_vectors(5)
+    documents = [some_vectors(200, seed=seed) for seed in range(90)]
+    weights = uniform_weights(query)
+    together = maxsim(query.unpack(), documents, weights)
+    alone = [maxsim(query.unpack(), [document], weights)[0] for document in documents]
+    np.testing.assert_allclose(together, alone, atol=1e-6)
+
+
+def test_a_document_compared_with_itself_scores_one() -> None:
+    document = some_vectors(7)
+    assert maxsim(document.unpack(), [document], uniform_weights(document))[0] == pytest.approx(1.0, abs=1e-5)
+
+
+def test_what_has_no_tokens_shares_nothing() -> None:
+    nothing, something = some_vectors(0), some_vectors(3)
+    assert maxsim(nothing.unpack(), [something], uniform_weights(nothing)).tolist() == [0.0]
+    assert maxsim(something.unpack(), [nothing, nothing], uniform_weights(something)).tolist() == [0.0, 0.0]
+    assert maxsim(something.unpack(), [], uniform_weights(something)).tolist() == []
+
+
+def test_the_cache_returns_what_was_put_and_none_for_the_rest() -> None:
+    cache = TokenCache(1 << 20)
+    kept = some_vectors(4)
+    cache.put_many([("kept", kept)])
+    assert cache.get_many(["other", "kept"]) == [None, kept]
+    statistics = cache.statistics()
+    assert (statistics.entries, statistics.hits, statistics.misses) == (1, 1, 1)
+
+
+def test_the_cache_drops_what_was_unused_for_longest() -> None:
+    cache = TokenCache(9_000)  # four entries of four tokens fit, a fifth does not
+    cache.put_many([(str(number), some_vectors(4)) for number in range(4)])
+    cache.get_many(["0"])
+    cache.put_many([("4", some_vectors(4))])
+    assert [found is not None for found in cache.get_many("01234")] == [True, False, True, True, True]
+
+
+def test_putting_a_text_again_does_not_count_it_twice() -> None:
+    cache = TokenCache(1 << 20)
+    cache.put_many([("a", some_vectors(4))])
+    before = cache.statistics().bytes
+    cache.put_many([("a", some_vectors(4))])
+    assert cache.statistics().bytes == before
+
+
+def test_a_cache_of_no_bytes_keeps_nothing() -> None:
+    cache = TokenCache(0)
+    cache.put_many([("a", some_vectors(4))])
+    assert cache.get_many(["a"]) == [None]
+    assert cache.statistics().bytes == 0
+
+
+def test_threads_leave_the_cache_within_its_bytes_and_its_sum_right() -> None:
+    cache = TokenCache(40_000)
+    start = threading.Barrier(4)
+
+    def work(seed: int) -> None:
+        start.wait()
+        for number in range(200):
+            cache.put_many([(str((number * 7 + seed) % 50), some_vectors(number % 6, seed=seed))])
+            cache.get_many([str(number % 50)])
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    texts = [str(number) for number in range(50)]
+    held = [vectors for vectors in cache.get_many(texts) if vectors is not None]
+    statistics = cache.statistics()
+    assert statistics.bytes <= 40_000
+    assert statistics.entries == len(held)
+    assert statistics.bytes - sum(vectors.nbytes for vectors in held) == 480 * len(held)
