@@ -150,10 +150,12 @@ class Cluster:
     def remains(self) -> Remains:
         """Look for living processes of a server on this data. Zombies and reused pids are not alive."""
         pid_file = self.read_pid_file()
+        if pid_file is None and not self.is_running:
+            return Remains(None, (), is_locked=False)  # spares the look at every process of the system
         pids = postgres_processes_in(self.data)
         postmaster = pid_file.pid if pid_file and pid_file.pid in pids else None
         orphans = tuple(pid for pid in pids if pid != postmaster)
-        return Remains(postmaster, orphans, is_locked(self._server_lock))
+        return Remains(postmaster, orphans, self.is_running)
 
     @property
     def is_running(self) -> bool:

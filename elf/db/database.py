@@ -1,5 +1,9 @@
 """The connection pool and its transactions.
 
+jsonb parameters and results are plain Python values; a vector goes in as a float32 array and comes out as a
+`pgvector.Vector`, while `vector[]` takes a list of `pgvector.Vector` (asyncpg reads an array in a list as a
+nested one).
+
 A connection is borrowed for as short as possible, every wait is bounded, and every failure leaves as one of
 `elf.db.errors`. Sessions are shared, so code that borrows one changes no session state: `SET LOCAL` and
 transaction-scoped advisory locks only.

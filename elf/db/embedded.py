@@ -27,7 +27,8 @@ from elf.db.postmaster import PidFile, send
 
 START_TIMEOUT_S = 120.0  # recovery after a crash reads up to max_wal_size of log
 STOP_TIMEOUT_S = 5.0
-KILL_TIMEOUT_S = 2.0
+KILL_TIMEOUT_S = 1.0
+LEAVE_TIMEOUT_S = 9.0  # more than an orderly stop, a prompt one and a forced one together
 PROBE_INTERVAL_S = 1.0
 PROBE_TIMEOUT_S = 5.0
 RECOVERY_TIMEOUT_S = 15.0
@@ -64,17 +65,16 @@ class EmbeddedServer:
         raise StartupError(await to_thread.run_sync(self._why_unusable))
 
     async def leave(self) -> None:
-        """Give up the server, and stop it when no other process holds it. Cannot be cancelled; takes 10 s at
-        most.
+        """Give up the server, and stop it when no other process holds it.
+
+        Cannot be cancelled; takes 9 s at most.
         """
         if self._hold is None:
             return
-        with anyio.CancelScope(shield=True):
-            with anyio.move_on_after(KILL_TIMEOUT_S):
-                async with file_lock.exclusive(self._cluster.start_lock):
-                    await self._let_go()
-            # Another process holds the start lock, so it is about to hold the server too.
-            self._drop_hold()
+        with anyio.move_on_after(LEAVE_TIMEOUT_S, shield=True):
+            async with file_lock.exclusive(self._cluster.start_lock):
+                await self._let_go()
+        self._drop_hold()  # without the start lock when another process kept it: that one holds the server
 
     async def watch(self) -> None:
         """Wait until the server is gone. Raises DatabaseUnavailable then, within about a second."""

@@ -15,6 +15,7 @@ The original exception is cut off for the same reason: a logged traceback would 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -47,6 +48,8 @@ _RETRYABLE_STATES = frozenset(
 _UNIQUE_VIOLATION = "23505"
 # Faults of the statement itself quote identifiers, never values, and are useless without their text.
 _STATEMENT_FAULT_CLASSES = ("0A", "42")
+# What asyncpg says, before it quotes the value, of a parameter that does not fit its SQL type.
+_REFUSED_ARGUMENT = re.compile(r"invalid input for query argument \$\d+")
 # asyncpg has one class for misuse and for lost connections; only the text tells them apart.
 _LOST_CONNECTION_TEXTS = (
     "is closed",
@@ -82,7 +85,8 @@ def map_errors() -> Iterator[None]:
     except asyncpg.InterfaceError as error:
         raise _from_interface(error) from None
     except asyncpg.InternalClientError as error:
-        raise InternalError("the database driver failed") from error
+        # The driver raises this when a connection is lost between two steps of one call, too.
+        raise DatabaseUnavailable("the connection to Postgres broke off") from error
     except TimeoutError as error:
         raise DatabaseUnavailable("Postgres did not answer in time") from error
     except OSError as error:
@@ -109,8 +113,11 @@ def _describe(error: asyncpg.PostgresError) -> str:
         "constraint": error.constraint_name,
     }
     parts.extend(f"{kind} {name}" for kind, name in names.items() if name)
+    text = str(error.args[0]) if error.args else ""
     if state.startswith(_STATEMENT_FAULT_CLASSES):
-        parts.append(str(error.args[0]) if error.args else "")
+        parts.append(text)
+    elif argument := _REFUSED_ARGUMENT.match(text):
+        parts.append(argument.group())
     return ", ".join(parts)
 
 
@@ -118,8 +125,6 @@ def _from_interface(error: asyncpg.InterfaceError) -> ServiceError:
     text = str(error)
     if any(fragment in text for fragment in _LOST_CONNECTION_TEXTS):
         return DatabaseUnavailable("the connection to Postgres is closed")
-    if isinstance(error, asyncpg.DataError):
-        return InternalError("a query parameter does not fit its SQL type")  # the text quotes the value
     return InternalError(f"the database driver was misused: {text}")
 
 

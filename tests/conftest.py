@@ -1,0 +1,83 @@
+"""Fixtures that several folders of tests share: one embedded Postgres a session, one fresh database a
+test.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from elf.db import schema
+from elf.db.database import Database
+from elf.db.embedded import EmbeddedServer
+
+VECTOR_DIM = 384
+TEMPLATE = "elf_template"
+
+
+@pytest.fixture(scope="session")
+def postgres_dsn() -> Iterator[str]:
+    """The DSN of a server for the whole session; its database `postgres` is empty."""
+    parent = Path(tempfile.mkdtemp(prefix="elf-tests-"))
+    server = EmbeddedServer(parent / "postgres")
+    yield asyncio.run(server.start())
+    asyncio.run(server.leave())
+    shutil.rmtree(parent)
+
+
+@pytest.fixture(scope="session")
+def template_dsn(postgres_dsn: str) -> str:
+    """A database with the whole schema that others are copied from; nobody stays connected to it."""
+    dsn = dsn_of(postgres_dsn, TEMPLATE)
+    asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE {TEMPLATE}"))
+    asyncio.run(schema.apply(dsn, vector_dim=VECTOR_DIM))
+    return dsn
+
+
+@pytest.fixture
+def empty_dsn(postgres_dsn: str) -> Iterator[str]:
+    """A fresh database without the schema."""
+    yield from _made_database(postgres_dsn, template="template1")
+
+
+@pytest.fixture
+def database_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
+    """A fresh database with the schema, for vectors of VECTOR_DIM dimensions."""
+    yield from _made_database(postgres_dsn, template=TEMPLATE)
+
+
+@pytest.fixture
+async def database(database_dsn: str) -> AsyncIterator[Database]:
+    """An open pool on a fresh database with the schema."""
+    database = Database(max_conns=8)
+    await database.open(database_dsn)
+    yield database
+    await database.close()
+
+
+def dsn_of(dsn: str, name: str) -> str:
+    """Return the DSN of another database of the same server."""
+    return urlsplit(dsn)._replace(path=f"/{name}").geturl()
+
+
+async def run_sql(dsn: str, statement: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def _made_database(dsn: str, *, template: str) -> Iterator[str]:
+    name = f"test_{uuid4().hex}"
+    asyncio.run(run_sql(dsn, f"CREATE DATABASE {name} TEMPLATE {template}"))
+    yield dsn_of(dsn, name)
+    asyncio.run(run_sql(dsn, f"DROP DATABASE {name} WITH (FORCE)"))

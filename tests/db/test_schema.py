@@ -1,0 +1,194 @@
+"""The schema: what the requirements name is there, made once by any number of processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import anyio
+import asyncpg
+import pytest
+
+from elf.core.errors import DatabaseUnavailable, InternalError, StartupError
+from elf.db import schema
+from elf.db.database import Database
+from elf.db.queries import sql_folder
+from tests.conftest import VECTOR_DIM, run_sql
+from tests.db.spec_tables import INDEXES, TABLES
+
+pytestmark = pytest.mark.anyio
+
+APPLY_ON_A_LINE = textwrap.dedent("""
+    import asyncio, sys
+    from elf.db import schema
+    sys.stdin.readline()
+    asyncio.run(schema.apply(sys.argv[1], vector_dim=8))
+""")
+
+
+async def test_every_column_of_the_requirements_is_there_with_its_type(database: Database) -> None:
+    async with database.connection() as connection:
+        rows = await connection.fetch(
+            "SELECT c.relname AS table_name, a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,"
+            " a.attnotnull AS required, pg_get_expr(d.adbin, d.adrelid) AS default_value"
+            " FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid"
+            " LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum"
+            " WHERE c.relname = ANY ($1::text[]) AND a.attnum > 0",
+            list(TABLES),
+        )
+    found: dict[str, dict[str, Any]] = {table: {} for table in TABLES}
+    for row in rows:
+        found[row["table_name"]][row["name"]] = (row["type"], row["required"], row["default_value"])
+    for table, columns in TABLES.items():
+        expected = {
+            name: (kind.replace("<vector_dim>", str(VECTOR_DIM)), *rest)
+            for name, (kind, *rest) in columns.items()
+        }
+        assert {name: found[table].get(name) for name in columns} == expected, table
+
+
+@pytest.mark.parametrize(("name", "table", "definition"), INDEXES)
+async def test_every_index_of_the_requirements_is_there(
+    database: Database, name: str, table: str, definition: str
+) -> None:
+    async with database.connection() as connection:
+        found = await connection.fetchval(
+            "SELECT indexdef FROM pg_indexes WHERE indexname = $1 AND tablename = $2", name, table
+        )
+    assert found is not None
+    assert found.partition(" USING btree ")[2] == definition
+
+
+async def test_only_one_active_note_may_hold_a_key(database: Database) -> None:
+    async with database.connection() as connection:
+        definition = await connection.fetchval(
+            "SELECT indexdef FROM pg_indexes WHERE indexname = 'idx_notes_active_key'"
+        )
+    assert definition.startswith("CREATE UNIQUE INDEX")
+    assert "status = 'active'" in definition
+
+
+async def test_applying_it_again_changes_nothing(empty_dsn: str) -> None:
+    await schema.apply(empty_dsn, vector_dim=8)
+    before = await _fingerprint_of_catalog(empty_dsn)
+    await schema.apply(empty_dsn, vector_dim=8)
+    assert await _fingerprint_of_catalog(empty_dsn) == before
+
+
+async def test_running_the_script_itself_twice_changes_nothing(empty_dsn: str) -> None:
+    script = schema.render(sql_folder() / "init.sql", vector_dim=8)
+    await run_sql(empty_dsn, script)
+    before = await _fingerprint_of_catalog(empty_dsn)
+    await run_sql(empty_dsn, script)
+    assert await _fingerprint_of_catalog(empty_dsn) == before
+
+
+async def test_a_lost_index_is_made_again(empty_dsn: str) -> None:
+    await schema.apply(empty_dsn, vector_dim=8)
+    before = await _fingerprint_of_catalog(empty_dsn)
+    await run_sql(empty_dsn, "DROP INDEX idx_outbox_due")
+    await schema.apply(empty_dsn, vector_dim=8)
+    assert await _fingerprint_of_catalog(empty_dsn) == before
+
+
+async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -> None:
+    await schema.apply(empty_dsn, vector_dim=8)
+    writer = await asyncpg.connect(empty_dsn)
+    try:
+        async with writer.transaction():
+            await writer.execute("LOCK TABLE memory_notes IN ROW EXCLUSIVE MODE")
+            with anyio.fail_after(30):
+                await schema.apply(empty_dsn, vector_dim=8)
+    finally:
+        await writer.close()
+
+
+async def test_eight_tasks_at_once_make_it_once(empty_dsn: str) -> None:
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(lambda: schema.apply(empty_dsn, vector_dim=8))
+    connection = await asyncpg.connect(empty_dsn)
+    assert await connection.fetchval("SELECT count(*) FROM schema_state") == 1
+    await connection.close()
+
+
+async def test_processes_at_once_make_it_once(empty_dsn: str) -> None:
+    processes = [_start_applying(empty_dsn) for _ in range(4)]
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [await anyio.to_thread.run_sync(_end_of, process) for process in processes] == [0] * 4
+
+
+def _start_applying(dsn: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", APPLY_ON_A_LINE, dsn],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        cwd=Path(__file__).parents[2],
+    )
+
+
+def _end_of(process: subprocess.Popen[str]) -> int:
+    with process:
+        return process.wait()
+
+
+async def test_a_failure_leaves_nothing_half_made(empty_dsn: str) -> None:
+    await run_sql(
+        empty_dsn, "CREATE VIEW llm_cache AS SELECT 1 AS cache_kind"
+    )  # the last table of the script
+    with pytest.raises(InternalError, match="llm_cache"):
+        await schema.apply(empty_dsn, vector_dim=8)
+    connection = await asyncpg.connect(empty_dsn)
+    assert await connection.fetchval("SELECT to_regclass('memory_notes')") is None
+    await connection.close()
+
+
+async def test_another_vector_dimension_is_refused_with_both_numbers(database_dsn: str) -> None:
+    with pytest.raises(StartupError, match=r"384 dimensions.*vector_dim is 512"):
+        await schema.apply(database_dsn, vector_dim=512)
+
+
+async def test_a_database_that_does_not_exist_is_refused(postgres_dsn: str) -> None:
+    with pytest.raises(StartupError, match="no_such_database"):
+        await schema.apply(postgres_dsn.replace("/postgres?", "/no_such_database?"), vector_dim=8)
+
+
+async def test_a_server_that_is_away_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(DatabaseUnavailable):
+        await schema.apply(f"postgresql://elf@/postgres?host={tmp_path}", vector_dim=8)
+
+
+def test_includes_are_relative_to_the_file_that_has_them(tmp_path: Path) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    (tmp_path / "init.sql").write_text("-- start\n\\ir a/one.sql\n-- end\n")
+    (tmp_path / "a" / "one.sql").write_text("\\ir b/two.sql\n")
+    (tmp_path / "a" / "b" / "two.sql").write_text("vector(<vector_dim>)")
+    assert schema.render(tmp_path / "init.sql", vector_dim=3) == "-- start\nvector(3)\n\n-- end\n"
+
+
+def test_a_file_that_includes_itself_or_a_missing_one_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "init.sql").write_text("\\ir other.sql\n")
+    with pytest.raises(StartupError, match=r"other\.sql cannot be read"):
+        schema.render(tmp_path / "init.sql", vector_dim=3)
+    (tmp_path / "other.sql").write_text("\\ir init.sql\n")
+    with pytest.raises(StartupError, match="includes itself"):
+        schema.render(tmp_path / "init.sql", vector_dim=3)
+
+
+async def _fingerprint_of_catalog(dsn: str) -> list[tuple[Any, ...]]:
+    connection = await asyncpg.connect(dsn)
+    try:
+        rows = await connection.fetch(
+            "SELECT relname, relkind::text, coalesce(pg_get_indexdef(oid), '') FROM pg_class"
+            " WHERE relnamespace = 'public'::regnamespace ORDER BY relname"
+        )
+    finally:
+        await connection.close()
+    return [tuple(row) for row in rows]
