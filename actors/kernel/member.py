@@ -35,11 +35,10 @@ class Run:
             self._on_ready()
 
     def stop(self, timeout_s: float) -> None:
-        """Cancel the run. The deadline counts from the first call."""
-        if not self.stopping:
-            self.stopping = True
-            self._stop_by = anyio.current_time() + timeout_s
-            self.scope.cancel()
+        """Cancel the run, which then has `timeout_s` seconds to end."""
+        self.stopping = True
+        self._stop_by = anyio.current_time() + timeout_s
+        self.scope.cancel()
 
     async def wait_ended(self) -> bool:
         """Wait for the end of a run told to stop, until its deadline; false when it runs on."""

@@ -9,9 +9,9 @@ from typing import Any
 
 import anyio
 import pytest
-from steered import PATIENCE_S, settle
 
 from actors.kernel import Channel
+from tests.kernel.steered import PATIENCE_S, settle
 
 pytestmark = pytest.mark.anyio
 
@@ -126,7 +126,10 @@ async def test_a_task_woken_for_an_item_that_another_took_waits_on_at_the_head_o
     assert got == [("first", 2), ("second", 3)]
 
 
-async def test_an_item_is_not_lost_when_its_receiver_is_cancelled_in_the_moment_it_is_woken() -> None:
+@pytest.mark.parametrize("cancelled_first", [True, False])
+async def test_an_item_is_not_lost_when_its_receiver_is_cancelled_in_the_moment_it_is_woken(
+    cancelled_first: bool,
+) -> None:
     channel = Channel[int]("c", 1)
     got: list[int] = []
 
@@ -140,6 +143,8 @@ async def test_an_item_is_not_lost_when_its_receiver_is_cancelled_in_the_moment_
             for scope in (doomed, patient):
                 group.start_soon(receive, scope)
                 await settle()
+            if cancelled_first:
+                doomed.cancel()
             channel.send_nowait(7)
             doomed.cancel()
             await settle()
@@ -147,7 +152,10 @@ async def test_an_item_is_not_lost_when_its_receiver_is_cancelled_in_the_moment_
             patient.cancel()
 
 
-async def test_room_is_not_lost_when_its_sender_is_cancelled_in_the_moment_it_is_woken() -> None:
+@pytest.mark.parametrize("cancelled_first", [True, False])
+async def test_room_is_not_lost_when_its_sender_is_cancelled_in_the_moment_it_is_woken(
+    cancelled_first: bool,
+) -> None:
     channel = Channel[int]("c", 1)
     sent: list[int] = [0]
 
@@ -164,6 +172,8 @@ async def test_room_is_not_lost_when_its_sender_is_cancelled_in_the_moment_it_is
             for item, scope in enumerate((doomed, patient), start=1):
                 group.start_soon(send, item, scope)
                 await settle()
+            if cancelled_first:
+                doomed.cancel()
             received.append(channel.receive_nowait())
             doomed.cancel()
             await settle()

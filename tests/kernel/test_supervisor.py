@@ -9,9 +9,9 @@ from typing import Any
 import anyio
 import pytest
 from anyio.abc import TaskStatus
-from steered import AT_ONCE, PATIENCE_S, Boom, Steered, Watch, on_asyncio, running, settle
 
 from actors.kernel import ActorState, RestartPolicy, Supervisor
+from tests.kernel.steered import AT_ONCE, PATIENCE_S, Boom, Steered, Watch, on_asyncio, running, settle
 
 pytestmark = pytest.mark.anyio
 
@@ -202,7 +202,9 @@ class TestDependants:
                 "d": 1,
                 "e": 2,
             }
-            assert [status.restarts for status in supervisor.snapshot().actors] == [1, 0, 0, 0, 0]
+            statuses = supervisor.snapshot().actors
+            assert [status.restarts for status in statuses] == [1, 0, 0, 0, 0]
+            assert [status.last_error for status in statuses] == ["Boom: a is down", None, None, None, None]
 
     async def test_only_those_above_the_crashed_one_are_taken_along(self) -> None:
         log: list[str] = []

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import anyio
 import pytest
-from steered import AT_ONCE, PATIENCE_S, Boom, Steered, Watch, on_asyncio, running, settle
 
 from actors.kernel import ActorGaveUp, ActorState, RestartPolicy, Supervisor, SupervisorEvent
+from tests.kernel.steered import AT_ONCE, PATIENCE_S, Boom, Steered, Watch, on_asyncio, running, settle
 
 pytestmark = pytest.mark.anyio
 
@@ -223,6 +223,13 @@ class TestFatalFailures:
         error = ExceptionGroup("outer", [Boom("other"), ExceptionGroup("inner", [fatal])])
         assert await outcome(supervisor, a, error) is fatal
 
+    async def test_an_interrupt_among_other_failures_goes_up_alone(self) -> None:
+        a, interrupt = Steered("a"), KeyboardInterrupt()
+        supervisor, _ = supervised([a])
+        assert (
+            await outcome(supervisor, a, BaseExceptionGroup("all", [Boom("other"), interrupt])) is interrupt
+        )
+
     async def test_several_go_up_as_a_group_without_the_others(self) -> None:
         a, first, second = Steered("a"), PortTaken("1"), PortTaken("2")
         supervisor, _ = supervised([a])
@@ -264,6 +271,19 @@ class TestObserver:
             supervisor.add(actor)
         assert isinstance(await outcome(supervisor, actors[0], Boom()), ZeroDivisionError)
         assert log == ["+a", "+b", "+c", "-a", "-c", "-b"]
+
+    async def test_one_that_raises_when_the_last_actor_is_ready_leaves_the_supervisor_unready(self) -> None:
+        told: list[str] = []
+
+        def observe(event: SupervisorEvent) -> None:
+            if event.state is ActorState.READY:
+                raise ZeroDivisionError
+
+        supervisor = Supervisor(on_event=observe)
+        supervisor.add(Steered("a"))
+        with anyio.fail_after(PATIENCE_S), pytest.raises(ZeroDivisionError):
+            await supervisor.run(task_status=WhenReady(lambda: told.append("ready")))
+        assert told == []
 
     async def test_a_supervisor_without_one_restarts_all_the_same(self) -> None:
         supervisor, a = Supervisor(policy=AT_ONCE), Steered("a", failing_starts=2)

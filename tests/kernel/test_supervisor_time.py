@@ -5,9 +5,9 @@ from __future__ import annotations
 import anyio
 import pytest
 from anyio.abc import TaskStatus
-from steered import Boom, Steered, Watch, on_virtual_time, running
 
 from actors.kernel import ActorGaveUp, ActorState, RestartPolicy, Supervisor
+from tests.kernel.steered import Boom, Steered, Watch, on_virtual_time, running
 
 pytestmark = [pytest.mark.anyio, on_virtual_time]
 

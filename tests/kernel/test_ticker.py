@@ -8,9 +8,9 @@ from itertools import repeat
 
 import anyio
 import pytest
-from steered import AT_ONCE, PATIENCE_S, Boom, Watch, on_virtual_time, running, settle
 
 from actors.kernel import ActorState, Supervisor, Ticker
+from tests.kernel.steered import AT_ONCE, PATIENCE_S, Boom, Watch, on_virtual_time, running, settle
 
 pytestmark = pytest.mark.anyio
 
