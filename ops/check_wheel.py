@@ -13,7 +13,18 @@ REPO = Path(__file__).resolve().parent.parent
 
 def build(folder: Path) -> Path:
     """Build the wheel into a folder with the build backend of the current environment."""
-    command = [sys.executable, "-m", "pip", "wheel", "-qq", "--no-deps", "--no-build-isolation", "-w", folder, REPO]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-qq",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        folder,
+        REPO,
+    ]
     subprocess.run(command, check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
@@ -23,7 +34,9 @@ def missing_files(wheel: Path) -> list[str]:
     """List the files of the repository that belong into the wheel and are not in it."""
     held = set(zipfile.ZipFile(wheel).namelist())
     wanted = {f"elf/{path.relative_to(REPO)}" for path in REPO.glob("sql/**/*.sql")}
-    wanted |= {str(path.relative_to(REPO)) for root in ("elf", "actors") for path in REPO.glob(f"{root}/**/*.py")}
+    wanted |= {
+        str(path.relative_to(REPO)) for root in ("elf", "actors") for path in REPO.glob(f"{root}/**/*.py")
+    }
     return sorted(wanted - held)
 
 

@@ -2,9 +2,9 @@
 
     stamp.py check|usable|write REPO run|dev
 
-`write` records what the environment was made from and which packages it holds. `check` exits 0 when the environment
-holds what REPO asks for now, `usable` when it is whole but may be made from older pins, so that installing into it
-is enough. It runs at each start, so it reads names and small files only.
+`write` records what the environment was made from and which packages it holds. `check` exits 0 when the
+environment holds what REPO asks for now, `usable` when it is whole but may be made from older pins, so that
+installing into it is enough. It runs at each start, so it reads names and small files only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 
 def sources_digest(repo: Path) -> str:
-    """Digest everything that decides what is installed: the pins, the Python and the place it is installed for."""
+    """Digest everything that decides what is installed: the pins, the Python and the place."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {repo}\n".encode())
     for name in ("pyproject.toml", "ops/constraints.txt", "ops/setup.sh"):
         digest.update((repo / name).read_bytes())
@@ -46,7 +46,12 @@ def is_whole(repo: Path, stamp: dict[str, object]) -> bool:
 def main(action: str, repo: Path, kind: str) -> int:
     path = repo / ".venv" / ".stamp.json"
     if action == "write":
-        content = {"digest": sources_digest(repo), "kind": kind, "place": str(repo), "packages": installed(repo)}
+        content = {
+            "digest": sources_digest(repo),
+            "kind": kind,
+            "place": str(repo),
+            "packages": installed(repo),
+        }
         path.write_text(json.dumps(content, indent=1))
         return 0
     stamp = json.loads(path.read_text())  # any failure here exits non-zero: the environment is made anew

@@ -1,0 +1,253 @@
+"""`elf add`, `search`, `get`, `list` and `status`: what is asked, what is printed, how they end."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from command_line import CommandLine
+from fake_service import Answer, Asked, FakeService, error
+
+NOTE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
+
+NOTE = {
+    "note_id": NOTE_ID,
+    "type": "fact",
+    "scope": "agent_private",
+    "key": None,
+    "text": "Tea is\x1b[31m green.\nAlways.",
+}
+
+HIT = {**NOTE, "snippet": NOTE["text"], "final_score": 0.98765, "key": "drink"}
+
+COMMANDS = [
+    ("add", "Tea is green."),
+    ("search", "tea"),
+    ("get", NOTE_ID),
+    ("list",),
+    ("status",),
+]
+
+
+def answers(service: FakeService, body: Any, *, status: int = 200) -> None:
+    service.respond = lambda asked: Answer(status, body)
+
+
+def results(*ops: str) -> dict[str, Any]:
+    return {"results": [{"note_id": NOTE_ID, "op": op, "reason_code": None, "reason": None} for op in ops]}
+
+
+def test_a_note_needs_nothing_but_its_text(elf: CommandLine, service: FakeService) -> None:
+    answers(service, results("ADD"))
+    assert elf("add", "Tea is green.") == (0, f"ADD  {NOTE_ID}\n", "")
+    note = {
+        "type": "fact",
+        "key": None,
+        "text": "Tea is green.",
+        "importance": 0.5,
+        "confidence": 0.8,
+        "ttl_days": None,
+        "source_ref": {},
+    }
+    body = {
+        "tenant_id": "default",
+        "project_id": "default",
+        "agent_id": "cli",
+        "scope": "agent_private",
+        "notes": [note],
+    }
+    assert service.asked == [Asked("POST", "/v1/memory/add_note", {}, body)]
+
+
+def test_every_field_of_a_note_has_a_flag(elf: CommandLine, service: FakeService) -> None:
+    answers(service, results("UPDATE"))
+    flags = ["--tenant", "t", "--project", "p", "--agent", "a", "--scope", "org_shared", "--type", "plan"]
+    flags += ["--key", "k", "--importance", "1", "--confidence", "0", "--ttl-days", "-1"]
+    assert elf("add", *flags, "--source-ref", '{"url": "x"}', "Tea is green.").code == 0
+    (asked,) = service.asked
+    (note,) = asked.body.pop("notes")
+    assert asked.body == {"tenant_id": "t", "project_id": "p", "agent_id": "a", "scope": "org_shared"}
+    assert note == {
+        "type": "plan",
+        "key": "k",
+        "text": "Tea is green.",
+        "importance": 1,
+        "confidence": 0,
+        "ttl_days": -1,
+        "source_ref": {"url": "x"},
+    }
+
+
+def test_a_rejected_note_ends_with_1_and_says_why(elf: CommandLine, service: FakeService) -> None:
+    result = {"note_id": None, "op": "REJECTED", "reason_code": "REJECT_TOO_LONG", "reason": "240 at most"}
+    answers(service, {"results": [result]})
+    assert elf("add", "x") == (1, "REJECTED  -  REJECT_TOO_LONG  240 at most\n", "")
+    outcome = elf("add", "--json", "x")
+    assert (outcome.code, outcome.data) == (1, {"results": [result]})
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--importance", "nan"],
+        ["--importance", "much"],
+        ["--source-ref", "[1]"],
+        ["--source-ref", "{"],
+        ["--unknown", "x"],
+    ],
+)
+def test_a_wrong_flag_ends_with_2_and_sends_nothing(
+    elf: CommandLine, service: FakeService, flags: list[str]
+) -> None:
+    outcome = elf("add", *flags, "x")
+    assert outcome.code == 2
+    assert flags[0] in outcome.err
+    assert service.asked == []
+
+
+def test_a_search_shows_rank_score_text_key_and_id(elf: CommandLine, service: FakeService) -> None:
+    answers(service, {"trace_id": NOTE_ID, "items": [HIT, {**HIT, "key": None}], "degraded": []})
+    code, out, err = elf("search", "which tea?")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "  1  0.9877  Tea is [31m green. Always."
+    assert lines[1].split() == ["drink", "fact", "agent_private", NOTE_ID]
+    assert lines[3].split()[0] == "-"
+
+
+def test_a_search_reads_every_scope_and_leaves_the_size_to_the_service(
+    elf: CommandLine, service: FakeService
+) -> None:
+    answers(service, {"items": [], "degraded": []})
+    assert elf("search", "which tea?").err == "elf: nothing found\n"
+    assert elf("search", "which tea?", "--profile", "private_only", "--top-k", "3").code == 0
+    context = {"tenant_id": "default", "project_id": "default", "agent_id": "cli"}
+    assert [asked.body for asked in service.asked] == [
+        {**context, "read_profile": "all_scopes", "query": "which tea?"},
+        {**context, "read_profile": "private_only", "query": "which tea?", "top_k": 3},
+    ]
+
+
+def test_a_search_says_what_it_was_answered_without(elf: CommandLine, service: FakeService) -> None:
+    answers(service, {"items": [HIT], "degraded": ["rerank"]})
+    assert elf("search", "tea").err == "elf: answered without rerank\n"
+
+
+def test_get_asks_for_the_id_alone_unless_a_context_is_named(elf: CommandLine, service: FakeService) -> None:
+    answers(service, NOTE)
+    code, out, _ = elf("get", NOTE_ID)
+    assert code == 0
+    assert out.splitlines() == [
+        f"note_id  {NOTE_ID}",
+        "type     fact",
+        "scope    agent_private",
+        "key      -",
+        "text     Tea is [31m green. Always.",
+    ]
+    elf("get", "a/b", "--agent", "a")
+    assert service.asked[0].params == {}
+    assert service.asked[1].path == "/v1/memory/notes/a%2Fb"
+    assert service.asked[1].params == {"tenant_id": "default", "project_id": "default", "agent_id": "a"}
+
+
+def test_list_shows_one_note_a_line_and_how_to_go_on(elf: CommandLine, service: FakeService) -> None:
+    answers(service, {"items": [NOTE, {**NOTE, "type": "constraint"}], "next_cursor": "abc"})
+    outcome = elf("list", "--scope", "agent_private", "--type", "fact", "--status", "deleted", "--limit", "2")
+    assert outcome.out.splitlines() == [
+        f"{NOTE_ID}  fact        agent_private  -  Tea is [31m green. Always.",
+        f"{NOTE_ID}  constraint  agent_private  -  Tea is [31m green. Always.",
+    ]
+    assert "--cursor abc" in outcome.err
+    assert service.asked[0].params == {
+        "tenant_id": "default",
+        "project_id": "default",
+        "agent_id": "cli",
+        "scope": "agent_private",
+        "type": "fact",
+        "status": "deleted",
+        "limit": "2",
+    }
+
+
+def test_an_empty_list_says_so(elf: CommandLine, service: FakeService) -> None:
+    answers(service, {"items": [], "next_cursor": None})
+    assert elf("list") == (0, "", "elf: nothing found\n")
+
+
+def test_status_shows_each_part(elf: CommandLine, service: FakeService) -> None:
+    parts = [
+        {"name": "postgres", "state": "running", "restarts": 0, "last_error": None},
+        {"name": "index", "state": "backing_off", "restarts": 2, "last_error": "killed\x07"},
+    ]
+    answers(service, {"ready": False, "parts": parts}, status=503)
+    code, out, _ = elf("status")
+    assert code == 3
+    assert out.splitlines() == [
+        f"not ready at 127.0.0.1:{service.port}",
+        "  postgres  running      restarts 0",
+        "  index     backing_off  restarts 2  killed",
+    ]
+    assert elf("status", "--json").code == 3
+    answers(service, {"ready": True, "parts": parts[:1]})
+    outcome = elf("status", "--json")
+    assert (outcome.code, outcome.data) == (0, {"ready": True, "parts": parts[:1]})
+
+
+@pytest.mark.parametrize("command", COMMANDS[:4], ids=lambda command: command[0])
+def test_json_prints_the_answer_as_it_is(
+    elf: CommandLine, service: FakeService, command: tuple[str, ...]
+) -> None:
+    answers(service, {"anything": ["at", "all"]})
+    outcome = elf(*command, "--json")
+    assert (outcome.code, outcome.data) == (0, {"anything": ["at", "all"]})
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    ("status", "code"), [(400, 1), (403, 1), (404, 1), (413, 1), (422, 1), (500, 1), (503, 3)]
+)
+def test_an_error_of_the_service_is_one_line_and_an_exit_code(
+    elf: CommandLine, service: FakeService, command: tuple[str, ...], status: int, code: int
+) -> None:
+    service.respond = lambda asked: error(status, "SOME_CODE", fields=["$.query"])
+    outcome = elf(*command)
+    if command == ("status",):
+        assert (outcome.code, outcome.out) == (1, "")  # /ready has parts with a 503; this is something else
+        return
+    assert (outcome.code, outcome.out) == (code, "")
+    assert outcome.err == "elf: SOME_CODE: the message ($.query)\n"
+    outcome = elf(*command, "--json")
+    assert (outcome.code, outcome.data["error_code"]) == (code, "SOME_CODE")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
+@pytest.mark.parametrize("body", ["<html>", "[]", ""])
+def test_something_else_at_the_address_is_not_the_service(
+    elf: CommandLine, service: FakeService, command: tuple[str, ...], body: str
+) -> None:
+    answers(service, body)
+    outcome = elf(*command)
+    assert outcome.code == 3
+    assert outcome.err == f"elf: what answers at 127.0.0.1:{service.port} is not ELF (HTTP 200)\n"
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, ("import", __file__)], ids=lambda command: command[0])
+def test_a_service_that_is_not_there_ends_with_3(elf: CommandLine, command: tuple[str, ...]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    text = elf.config.read_text().splitlines()
+    bind = next(line for line in text if line.startswith("http_bind"))
+    elf.config.write_text(elf.config.read_text().replace(bind, f'http_bind = "127.0.0.1:{port}"'))
+    outcome = elf(*command)
+    assert outcome.code == 3
+    assert f"elf: the service at 127.0.0.1:{port} does not answer: " in outcome.err
+
+
+def test_no_proxy_of_the_environment_is_used(
+    elf: CommandLine, service: FakeService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("no_proxy", "")
+    answers(service, results("NONE"))
+    assert elf("add", "x").code == 0
