@@ -1,29 +1,32 @@
-"""Logging: one JSON object a line on standard error, with secrets redacted."""
+"""Logging: one JSON object a line on standard error, without secrets and without what users wrote."""
 
 from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import structlog
-
 from structlog.tracebacks import ExceptionDictTransformer
 
-from elf.core.secrets import redact
+from elf.core.errors import ElfError
+from elf.core.secrets import redact, redact_json
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
 def configure_logging(level: str) -> None:
     """Set up structlog and the standard library's logging for this process."""
+    # Never the local variables of a frame: they hold what users wrote.
+    tracebacks = ExceptionDictTransformer(show_locals=False)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
-            # Never the local variables of a frame: they hold what users wrote.
-            structlog.processors.ExceptionRenderer(ExceptionDictTransformer(show_locals=False)),
+            structlog.processors.ExceptionRenderer(tracebacks),
+            *([] if level == "debug" else [mask_foreign_messages]),
             redact_fields,
             structlog.processors.JSONRenderer(),
         ],
@@ -34,11 +37,42 @@ def configure_logging(level: str) -> None:
     logging.basicConfig(level=logging.WARNING, handlers=[_Bridge()], force=True)
 
 
+def mask_foreign_messages(
+    _logger: Any, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Take the messages out of rendered exceptions, but for ELF's own: a library's may quote a note's text."""
+    own = {kind.__name__ for kind in _family(ElfError)}
+    for trace in _all_exceptions(event.get("exception", [])):
+        if trace["exc_type"] not in own:
+            trace["exc_value"] = "(shown at level debug)"
+            trace["exc_notes"] = []
+    return event
+
+
+def _family(root: type[ElfError]) -> Iterator[type[ElfError]]:
+    yield root
+    for child in root.__subclasses__():
+        yield from _family(child)
+
+
+def _all_exceptions(traces: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for trace in traces:
+        yield trace
+        for grouped in trace["exceptions"]:
+            yield from _all_exceptions(grouped)
+
+
 def redact_fields(
     _logger: Any, _method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    """Replace secrets in the string fields of an event."""
-    return {key: redact(value) if isinstance(value, str) else value for key, value in event.items()}
+    """Replace secrets in the strings of an event, however deep."""
+    return {key: _redacted(value) for key, value in event.items()}
+
+
+def _redacted(value: Any) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    return redact_json(value) if isinstance(value, dict | list) else value
 
 
 class _Bridge(logging.Handler):
@@ -46,4 +80,9 @@ class _Bridge(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         logger = structlog.get_logger()
-        logger.log(record.levelno, "library_log", library=record.name, message=record.getMessage())
+        level = max(known for known in (0, *LEVELS.values(), logging.CRITICAL) if known <= record.levelno)
+        try:
+            message = record.getMessage()
+        except (TypeError, ValueError):
+            message = str(record.msg)  # the arguments do not fit the message; better half of it than none
+        logger.log(level, "library_log", library=record.name, message=message, exc_info=record.exc_info)

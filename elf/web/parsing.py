@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 from pydantic import BaseModel, ValidationError
 
-from elf.core.cjk import cjk_paths, nul_paths
+from elf.core.cjk import contains_cjk, contains_nul
 from elf.core.errors import InvalidRequest, NonEnglishInput
+from elf.web.text_paths import request_paths
 
 CJK_MESSAGE = "CJK detected; upstream must canonicalize to English before calling ELF."
 MAX_FAULTS_SHOWN = 5
+REQUEST_LEVELS = 3  # the body, a list in it, an entry of the list
 
 Model = TypeVar("Model", bound=BaseModel)
+PathWalk = Callable[[Any, str], Iterable[str]]
 
 
 def parse_body(model: type[Model], body: bytes) -> Model:
@@ -23,7 +26,9 @@ def parse_body(model: type[Model], body: bytes) -> Model:
     Raises InvalidRequest for what is not JSON, breaks the model or holds a NUL byte, NonEnglishInput for CJK text;
     `fields` are the paths at fault, such as `$.notes[0].text`.
     """
-    _check_text(_decode(body), plain=body.isascii() and b"\\u" not in body)
+    value = _decode(body)
+    if not (body.isascii() and b"\\u" not in body):
+        _check_text(model, value)
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
@@ -32,7 +37,7 @@ def parse_body(model: type[Model], body: bytes) -> Model:
 
 def parse_values(model: type[Model], values: Mapping[str, str]) -> Model:
     """Read the values of a query string and a path into `model`, with the same errors as `parse_body`."""
-    _check_text(dict(values), plain=False)
+    _check_text(model, dict(values))
     try:
         return model.model_validate_strings(dict(values))
     except ValidationError as error:
@@ -51,10 +56,23 @@ def _decode(body: bytes) -> Any:
 def _check_text(value: Any, *, plain: bool) -> None:
     if plain:
         return
-    if nul := list(nul_paths(value, "$")):
+    if nul := list(_text_paths(value, nul_paths)):
         raise InvalidRequest(f"{nul[0]}: NUL bytes are not allowed", fields=nul)
-    if cjk := list(cjk_paths(value, "$")):
+    if cjk := list(_text_paths(value, cjk_paths)):
         raise NonEnglishInput(CJK_MESSAGE, fields=cjk)
+
+
+def _text_paths(value: Any, walk: PathWalk, path: str = "$", levels: int = REQUEST_LEVELS) -> Iterator[str]:
+    # The outer levels are the request's own fields, written with dots; what lies deeper is free JSON of the client's.
+    if levels and isinstance(value, dict):
+        for key, item in value.items():
+            field = f"{path}.{key}" if key.isidentifier() else f"{path}[{msgspec.json.encode(key).decode()}]"
+            yield from dict.fromkeys((*walk(key, field), *_text_paths(item, walk, field, levels - 1)))
+    elif levels and isinstance(value, list):
+        for place, item in enumerate(value):
+            yield from _text_paths(item, walk, f"{path}[{place}]", levels - 1)
+    else:
+        yield from walk(value, path)
 
 
 def _invalid(error: ValidationError) -> InvalidRequest:
@@ -77,5 +95,7 @@ def _problem(fault: Any) -> str:
         return "is missing"
     if fault["type"] == "extra_forbidden":
         return "is not a known field"
+    if fault["type"] == "uuid_parsing":
+        return "should be a valid UUID"  # pydantic's message quotes a character of the value
     message = str(fault["msg"]).removeprefix("Value error, ").removeprefix("Input ")
     return message[:1].lower() + message[1:]
