@@ -10,6 +10,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import anyio
 import structlog
@@ -55,7 +56,7 @@ RESTARTS = RestartPolicy(initial_s=0.1, max_s=5.0, healthy_after_s=10.0, max_res
 log = structlog.get_logger()
 
 
-def run(config: Config, *, say: Callable[[str], object] = print) -> int:
+def run(config: Config, *, say: Callable[[str], object] = partial(print, flush=True)) -> int:
     """Run the whole service in this process until SIGTERM or SIGINT. Returns the process's exit code.
 
     `say` gets one line for people once the service is ready, and one when it stops. Raises StartupError when it

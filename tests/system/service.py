@@ -68,7 +68,7 @@ class RunningService:
         """Start and wait until it says that it is ready."""
         with (self.config.parent / "service.log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "elf.cli", "up", "-c", str(self.config)],
+                [sys.executable, "-m", "elf", "up", "-c", str(self.config)],
                 stdout=subprocess.PIPE,
                 stderr=log,
                 cwd=REPO,
