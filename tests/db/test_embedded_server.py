@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -24,29 +23,32 @@ from tests.db.conftest import copy_folder, until
 pytestmark = pytest.mark.anyio
 
 HOLDER = """
-    import asyncio, sys, time
-    from pathlib import Path
-    from elf.db.embedded import EmbeddedServer
-from elf.db.errors import map_errors
-    server = EmbeddedServer(Path(sys.argv[1]))
-    asyncio.run(server.start())
-    print("holding", flush=True)
-    sys.stdin.read()
-    asyncio.run(server.leave())
+import asyncio, sys
+from pathlib import Path
+from elf.db.embedded import EmbeddedServer
+
+server = EmbeddedServer(Path(sys.argv[1]))
+asyncio.run(server.start())
+print("holding", flush=True)
+sys.stdin.read()
+asyncio.run(server.leave())
 """
 
 
 def hold_in_another_process(folder: Path) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(HOLDER), str(folder)],
+        [sys.executable, "-c", HOLDER, str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
     )
     assert process.stdout is not None
-    while (line := process.stdout.readline()) != "holding\n":
-        assert line, "the holder ended"
+    line = ""
+    while line != "holding\n":
+        line = process.stdout.readline()
+        if not line:
+            pytest.fail(f"the holder ended with {process.wait()}")
     return process
 
 

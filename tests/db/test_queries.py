@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elf.core.errors import StartupError
@@ -26,6 +26,7 @@ def write(folder: Path, text: str, name: str = "some.queries.sql") -> Path:
     return folder
 
 
+@settings(deadline=None)  # a busy machine is no fault
 @given(st.dictionaries(NAMES, BODIES, max_size=6))
 def test_what_is_written_as_blocks_is_read_back_by_name(statements: dict[str, str]) -> None:
     text = "-- About this file.\n\n" + "\n\n".join(
@@ -35,6 +36,7 @@ def test_what_is_written_as_blocks_is_read_back_by_name(statements: dict[str, st
     assert read == {name: f"-- {name}\n{body}" for name, body in statements.items()}
 
 
+@settings(deadline=None)  # a busy machine is no fault
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused_with_its_source(text: str) -> None:
     try:

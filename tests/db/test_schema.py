@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,13 @@ from tests.db.spec_tables import INDEXES, TABLES
 
 pytestmark = pytest.mark.anyio
 
-APPLY_ON_A_LINE = textwrap.dedent("""
-    import asyncio, sys
-    from elf.db import schema
-    sys.stdin.readline()
-    asyncio.run(schema.apply(sys.argv[1], vector_dim=8))
-""")
+APPLY_ON_A_LINE = """
+import asyncio, sys
+from elf.db import schema
+
+sys.stdin.readline()
+asyncio.run(schema.apply(sys.argv[1], vector_dim=8))
+"""
 
 
 async def test_every_column_of_the_requirements_is_there_with_its_type(database: Database) -> None:
