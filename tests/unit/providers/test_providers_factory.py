@@ -1,0 +1,94 @@
+"""What a config names is what gets built."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elf.config import load
+from elf.config.model import Config
+from elf.core.errors import StartupError
+from elf.providers.embedding import HttpEmbedder
+from elf.providers.factory import open_providers
+from elf.providers.rerank import HttpReranker
+
+pytestmark = pytest.mark.anyio
+
+EXAMPLE = Path(__file__).parents[3] / "elf.example.toml"
+
+
+def config_with(**tables: dict[str, Any]) -> Config:
+    """The example config with changed provider tables."""
+    config = load(EXAMPLE)
+    changed = {
+        name: getattr(config.providers, name).model_copy(update=changes) for name, changes in tables.items()
+    }
+    return config.model_copy(update={"providers": config.providers.model_copy(update=changed)})
+
+
+async def test_local_providers_share_the_packaged_model_and_its_token_cache(cache_folder: Path) -> None:
+    config = load(EXAMPLE)
+    local = config.local_model.model_copy(update={"cache_dir": str(cache_folder)})
+    async with await open_providers(config.model_copy(update={"local_model": local})) as providers:
+        matrix = await providers.embedder.embed(["The heron eats fish.", "Stocks fell."])
+        assert matrix.shape == (2, 384)
+        assert providers.embedder.version == "local:all-MiniLM-L6-v2:384"
+        high, low = await providers.reranker.rerank(
+            "Which bird eats fish?", ["The heron eats fish.", "Stocks fell."]
+        )
+        assert high > low
+
+
+async def test_an_app_that_is_handed_in_stands_behind_local() -> None:
+    asked: list[str] = []
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        asked.append(scope["path"])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send(
+            {"type": "http.response.body", "body": b'{"results": [{"index": 0, "relevance_score": 0.5}]}'}
+        )
+
+    remote = {"api_base": "https://models.example"}
+    async with await open_providers(config_with(embedding=remote), local_app=app) as providers:
+        assert await providers.reranker.rerank("q", ["d"]) == [0.5]
+    assert asked == ["/v1/rerank"]
+
+
+async def test_remote_providers_load_no_model(tmp_path: Path) -> None:
+    remote = {"api_base": "https://models.example"}
+    config = config_with(embedding=remote, rerank=remote)
+    local = config.local_model.model_copy(update={"cache_dir": str(tmp_path / "model")})
+    async with await open_providers(config.model_copy(update={"local_model": local})) as providers:
+        assert isinstance(providers.embedder, HttpEmbedder)
+        assert isinstance(providers.reranker, HttpReranker)
+    assert not (tmp_path / "model").exists()
+
+
+def test_the_factory_alone_imports_no_model_runtime() -> None:
+    program = "import sys, elf.providers.factory; print('onnxruntime' in sys.modules, 'onnx' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False False\n"
+
+
+async def test_a_provider_that_cannot_be_built_is_a_startup_error() -> None:
+    unusable = {"api_base": "http://192.168.1.999"}
+    with pytest.raises(StartupError, match=r"providers\.rerank\.api_base"):
+        await open_providers(config_with(embedding={"api_base": "https://models.example"}, rerank=unusable))
+
+
+async def test_closing_closes_every_client() -> None:
+    remote = {"api_base": "https://models.example"}
+    providers = await open_providers(config_with(embedding=remote, rerank=remote))
+    await providers.aclose()
+    assert [http.label for http in providers.connections] == [
+        "providers.embedding (local)",
+        "providers.rerank (local)",
+    ]
+    for http in providers.connections:
+        with pytest.raises(RuntimeError, match="closed"):
+            await http.post({})
