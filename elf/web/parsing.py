@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,10 +14,8 @@ from elf.web.text_paths import request_paths
 
 CJK_MESSAGE = "CJK detected; upstream must canonicalize to English before calling ELF."
 MAX_FAULTS_SHOWN = 5
-REQUEST_LEVELS = 3  # the body, a list in it, an entry of the list
 
 Model = TypeVar("Model", bound=BaseModel)
-PathWalk = Callable[[Any, str], Iterable[str]]
 
 
 def parse_body(model: type[Model], body: bytes) -> Model:
@@ -53,26 +51,11 @@ def _decode(body: bytes) -> Any:
         raise InvalidRequest("the body is nested too deeply") from None
 
 
-def _check_text(value: Any, *, plain: bool) -> None:
-    if plain:
-        return
-    if nul := list(_text_paths(value, nul_paths)):
+def _check_text(model: type[BaseModel], value: Any) -> None:
+    if nul := list(request_paths(model, value, contains_nul)):
         raise InvalidRequest(f"{nul[0]}: NUL bytes are not allowed", fields=nul)
-    if cjk := list(_text_paths(value, cjk_paths)):
+    if cjk := list(request_paths(model, value, contains_cjk)):
         raise NonEnglishInput(CJK_MESSAGE, fields=cjk)
-
-
-def _text_paths(value: Any, walk: PathWalk, path: str = "$", levels: int = REQUEST_LEVELS) -> Iterator[str]:
-    # The outer levels are the request's own fields, written with dots; what lies deeper is free JSON of the client's.
-    if levels and isinstance(value, dict):
-        for key, item in value.items():
-            field = f"{path}.{key}" if key.isidentifier() else f"{path}[{msgspec.json.encode(key).decode()}]"
-            yield from dict.fromkeys((*walk(key, field), *_text_paths(item, walk, field, levels - 1)))
-    elif levels and isinstance(value, list):
-        for place, item in enumerate(value):
-            yield from _text_paths(item, walk, f"{path}[{place}]", levels - 1)
-    else:
-        yield from walk(value, path)
 
 
 def _invalid(error: ValidationError) -> InvalidRequest:
