@@ -17,7 +17,7 @@ FOR UPDATE OF n;
 
 -- name: nearest_in_group
 -- Finds the live note of one resolution group whose pooled vector is closest to the given one, and how similar it is.
-SELECT n.note_id, 1 - (e.vec <=> $7) AS similarity
+SELECT n.note_id, n.updated_at, 1 - (e.vec <=> $7) AS similarity
 FROM memory_notes AS n
 JOIN note_embeddings AS e ON e.note_id = n.note_id AND e.embedding_version = $6
 WHERE n.tenant_id = $1 AND n.project_id = $2 AND n.agent_id = $3 AND n.scope = $4 AND n.type = $5
@@ -28,11 +28,12 @@ LIMIT 1;
 
 -- name: same_text_in_group
 -- Finds a live note of one resolution group with exactly this text; works while no vector can be computed.
-SELECT n.note_id
+SELECT n.note_id, n.updated_at, 1.0 AS similarity
 FROM memory_notes AS n
 WHERE n.tenant_id = $1 AND n.project_id = $2 AND n.agent_id = $3 AND n.scope = $4 AND n.type = $5
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7)
   AND md5(n.text) = md5($6) AND n.text = $6
+  AND NOT n.note_id = ANY ($8::uuid[])
 ORDER BY n.created_at, n.note_id
 LIMIT 1;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -88,6 +89,9 @@ class Note:
 def as_real(value: float) -> float:
     """Return a number as it reads back from a Postgres `real` column: six significant digits survive.
 
-    Postgres keeps 0.8 as 0.800000011920929; without this, an unchanged note would look changed.
+    Postgres keeps 0.8 as 0.800000011920929; without this, an unchanged note would look changed. Raises OverflowError
+    for a number that `real` cannot hold.
     """
-    return float(f"{value:.6g}")
+    # Below 1e-38 a real has fewer digits than six, so the number is narrowed before it is cut.
+    (narrowed,) = struct.unpack("f", struct.pack("f", value))
+    return float(f"{narrowed:.6g}")

@@ -110,10 +110,8 @@ class Workspace:
     def resolve_similar(self, incoming: Incoming, match: Match | None) -> Outcome:
         """Resolve a note without a key by the most similar note, stored or made by this very request."""
         best = self._best(incoming, match)
-        if incoming.pooled is None and best is None:
-            return self._add(incoming, reason_code=SIMILARITY_UNCHECKED)
         if best is None or best.similarity < self.rules.update_sim_threshold:
-            return self._add(incoming)
+            return self._add(incoming, reason_code=SIMILARITY_UNCHECKED if incoming.pooled is None else None)
         if best.similarity >= self.rules.dup_sim_threshold:
             return Outcome(best.note.note_id, "NONE")
         return self._update(best.note, incoming, f"similarity {best.similarity:.4f}")

@@ -46,7 +46,7 @@ from elf.families.notes.resolver import (
     Workspace,
     next_moment,
 )
-from elf.families.notes.store import ListFilter, NoteStore
+from elf.families.notes.store import ListFilter, Near, NoteStore
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
 
@@ -223,34 +223,31 @@ class NoteService:
 
     async def _match(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Match | None:
         while True:
-            found = await self._nearest(connection, workspace, incoming)
-            if found is None:
+            near = await self._nearest(connection, workspace, incoming)
+            if near is None:
                 return None
-            note = await self._store.lock(connection, found[0])
-            if note is not None and note.is_live(workspace.now):
-                return Match(note, 1.0 if note.text == incoming.text else found[1])
+            note = await self._store.lock(connection, near.note_id)
+            if note is not None and note.is_live(workspace.now) and note.updated_at == near.updated_at:
+                return Match(note, 1.0 if note.text == incoming.text else near.similarity)
             # A writer that holds no group lock (update, delete, a keyed note) was faster: look again.
 
-    async def _nearest(
-        self, connection: Connection, workspace: Workspace, incoming: Incoming
-    ) -> tuple[NoteId, float] | None:
-        context, now = workspace.context, workspace.now
+    async def _nearest(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Near | None:
+        context, now, touched = workspace.context, workspace.now, workspace.touched()
+        near = None
         if incoming.pooled is not None:
-            found = await self._store.nearest(
+            near = await self._store.nearest(
                 connection,
                 context,
                 incoming,
                 vector=incoming.pooled,
                 embedding_version=workspace.embedding_version,
                 now=now,
-                but_not=workspace.touched(),
+                but_not=touched,
             )
-            if found is not None and found[1] >= self._policy.rules.dup_sim_threshold:
-                return found
-        else:
-            found = None
-        same = await self._store.same_text(connection, context, incoming, now=now)
-        return found if same is None or same in workspace.touched() else (same, 1.0)
+            if near is not None and near.similarity >= self._policy.rules.dup_sim_threshold:
+                return near
+        # A note that waits for its vector is found by its text.
+        return await self._store.same_text(connection, context, incoming, now=now, but_not=touched) or near
 
     def _vectors_to_keep(
         self,
@@ -287,7 +284,9 @@ class NoteService:
             changed = self._changed(stored, request, now)
             if changed == stored:
                 return UpdateResponse(note_id=stored.note_id, op="NONE")
-            after = replace(changed, updated_at=next_moment(stored, now))
+            after = replace(
+                changed, updated_at=next_moment(stored, now), embedding_version=self._embedder.version
+            )
             change = Change(op="UPDATE", before=stored, after=after, reason="update request")
             await self._store.write(connection, [change], actor="update")
         self._ring()
@@ -307,7 +306,6 @@ class NoteService:
             text=stored.text if request.text is None else request.text,
             importance=stored.importance if request.importance is None else as_real(request.importance),
             confidence=stored.confidence if request.confidence is None else as_real(request.confidence),
-            embedding_version=self._embedder.version,
         )
         if "ttl_days" not in given or request.ttl_days is None:
             return note

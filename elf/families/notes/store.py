@@ -31,6 +31,15 @@ class ListFilter:
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """A stored note close to an incoming one, as it was when they were compared."""
+
+    note_id: NoteId
+    updated_at: datetime
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Cursor:
     """Where a page ended."""
 
@@ -76,25 +85,34 @@ class NoteStore:
         embedding_version: str,
         now: datetime,
         but_not: Iterable[NoteId],
-    ) -> tuple[NoteId, float] | None:
-        """Return the live note of the group closest to the vector with its cosine similarity, or None."""
+    ) -> Near | None:
+        """Return the live note of the group closest to the vector with its cosine similarity, or None.
+
+        Notes in `but_not` are passed over.
+        """
         row = await connection.fetchrow(
             self._sql["nearest_in_group"],
             context.tenant_id, context.project_id, context.agent_id, incoming.scope, incoming.type,
             embedding_version, vector, now, list(but_not),
         )  # fmt: skip
-        return None if row is None else (NoteId(row["note_id"]), float(row["similarity"]))
+        return None if row is None else _near(row)
 
     async def same_text(
-        self, connection: Connection, context: Context, incoming: Incoming, *, now: datetime
-    ) -> NoteId | None:
-        """Return a live note of the group with exactly the incoming text, or None."""
-        found = await connection.fetchval(
+        self,
+        connection: Connection,
+        context: Context,
+        incoming: Incoming,
+        *,
+        now: datetime,
+        but_not: Iterable[NoteId],
+    ) -> Near | None:
+        """Return a live note of the group with exactly the incoming text, or None; as `nearest` otherwise."""
+        row = await connection.fetchrow(
             self._sql["same_text_in_group"],
             context.tenant_id, context.project_id, context.agent_id, incoming.scope, incoming.type,
-            incoming.text, now,
+            incoming.text, now, list(but_not),
         )  # fmt: skip
-        return None if found is None else NoteId(found)
+        return None if row is None else _near(row)
 
     async def lock(self, connection: Connection, note_id: UUID) -> Note | None:
         """Read and lock one note."""
@@ -130,7 +148,7 @@ class NoteStore:
         if not changes:
             return
         final = {change.after.note_id: change.after for change in changes}
-        notes = sorted(final.values(), key=lambda note: (note.scope, note.type, note.key or "", note.note_id))
+        notes = sorted(final.values(), key=_write_order)
         jobs = [(note.note_id, "UPSERT" if note.status == "active" else "DELETE") for note in notes]
         await connection.execute(
             self._sql["write_notes"],
@@ -199,9 +217,18 @@ class NoteStore:
         await connection.execute(self._sql["record_hits"], *columns, query_hash, now)
 
 
+def _near(row: Mapping[str, Any]) -> Near:
+    return Near(NoteId(row["note_id"]), row["updated_at"], float(row["similarity"]))
+
+
 def _lock_key(context: Context, group: tuple[str, str]) -> int:
     material = "\x00".join((context.tenant_id, context.project_id, context.agent_id, *group))
     return int.from_bytes(blake3.blake3(material.encode()).digest(8), "big", signed=True)
+
+
+def _write_order(note: Note) -> tuple[bool, str, str, str, UUID]:
+    # Retired notes first: they make room in the unique index for the note that takes over their key.
+    return (note.status == "active", note.scope, note.type, note.key or "", note.note_id)
 
 
 def _note_columns(notes: Sequence[Note]) -> list[list[Any]]:
