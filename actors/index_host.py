@@ -37,11 +37,22 @@ class IndexHost:
 
     name = "index_host"
 
-    def __init__(self, folder: Path, *, vector_dim: int, avg_len: float, on_open: OnOpen) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        vector_dim: int,
+        avg_len: float,
+        on_open: OnOpen,
+        ping_interval_s: float = PING_INTERVAL_S,
+        ping_timeout_s: float = PING_TIMEOUT_S,
+    ) -> None:
         self._folder = folder
         self._vector_dim = vector_dim
         self._avg_len = avg_len
         self._on_open = on_open
+        self._ping_interval_s = ping_interval_s
+        self._ping_timeout_s = ping_timeout_s
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         """Serve or attach until cancelled.
@@ -73,7 +84,7 @@ class IndexHost:
             await process.stop()
 
     async def _tend(self, process: EdgeProcess, announce: _Once) -> None:
-        index = EdgeIndex(self._folder, timeout_s=PING_TIMEOUT_S)
+        index = EdgeIndex(self._folder, timeout_s=self._ping_timeout_s)
         try:
             info = await index.info()
             log.info("index_open", pid=info.pid, points=info.points, fresh=info.fresh, clean=info.clean)
@@ -86,14 +97,14 @@ class IndexHost:
 
     async def _watch(self, process: EdgeProcess, index: EdgeIndex) -> None:
         while True:
-            with anyio.move_on_after(PING_INTERVAL_S):
+            with anyio.move_on_after(self._ping_interval_s):
                 code = await process.wait()
                 raise IndexUnavailable(f"the index process for {self._folder} ended with exit code {code}")
             await index.info()
 
     async def _attach(self, announce: _Once) -> bool:
         """Watch the index of another owner until it is gone; return False when it did not answer at all."""
-        index = EdgeIndex(self._folder, timeout_s=PING_TIMEOUT_S)
+        index = EdgeIndex(self._folder, timeout_s=self._ping_timeout_s)
         try:
             try:
                 info = await index.info()
@@ -109,7 +120,7 @@ class IndexHost:
     async def _watch_other(self, index: EdgeIndex) -> None:
         """Return when the connection breaks. Raises IndexUnavailable when a ping is not answered."""
         while True:
-            with anyio.move_on_after(PING_INTERVAL_S):
+            with anyio.move_on_after(self._ping_interval_s):
                 await index.wait_lost()
                 return
             await index.info()

@@ -22,7 +22,9 @@ import numpy as np
 import uvloop
 
 from elf.index.bm25 import DEFAULT_AVG_LEN
-from elf.index.edge.client import EdgeIndex
+from elf.index.edge.client import EdgeIndex, wire_point
+from elf.index.edge.folder import IndexFolder
+from elf.index.edge.opening import open_shard
 from elf.index.edge.process import EdgeProcess
 from elf.index.port import IndexFilter, IndexPoint, IndexQuery
 
@@ -111,6 +113,7 @@ async def measure_size(folder: Path, count: int) -> None:
         await index.aclose()
         await process.stop()
     await measure_load(folder)
+    measure_flush(folder)
 
 
 async def measure_writes(index: EdgeIndex, points: Sequence[IndexPoint]) -> None:
@@ -169,19 +172,25 @@ async def measure_load(folder: Path) -> None:
     try:
         await process.wait_ready(deadline_s=120)
         print(f"  start of the full index            {time.perf_counter() - start:6.2f} s")
-        vector = np.full(DIM, 0.5, np.float32)
-        await index.upsert([made_point(0, vector)])
-        # The flush comes when the index has been idle for a second; pings meanwhile see how long it stops everything.
-        longest, start = 0.0, time.perf_counter()
-        while time.perf_counter() - start < 2.0:
-            before = time.perf_counter()
-            await index.info()
-            longest = max(longest, time.perf_counter() - before)
-            await anyio.sleep(0.001)
-        print(f"  longest pause around a flush       {longest * 1000:6.2f} ms")
+        print(f"  points found                       {await index.count():6d}")
     finally:
         await index.aclose()
         await process.stop()
+
+
+def measure_flush(folder: Path) -> None:
+    """Open the shard of an index that has ended, and time a flush behind writes of several sizes."""
+    shard = open_shard(IndexFolder(folder), vector_dim=DIM, avg_len=DEFAULT_AVG_LEN).shard
+    points = [wire_point(point) for point in made_points(1024, np.random.default_rng(8))]
+    for size in (1, 64, 1024):
+        taken = []
+        for _ in range(5):
+            shard.upsert([(point, shard.prepare(point)) for point in points[:size]])
+            start = time.perf_counter()
+            shard.flush()
+            taken.append(time.perf_counter() - start)
+        print(f"  flush behind {size:4d} points             p50 {statistics.median(taken) * 1000:6.2f} ms")
+    shard.close()
 
 
 def resident_mb(pid: int) -> float:

@@ -150,7 +150,7 @@ class EdgeIndex:
 
     async def upsert(self, points: Sequence[IndexPoint]) -> None:
         for start in range(0, len(points), FRAME_POINTS):
-            wire = [_wire_point(point) for point in points[start : start + FRAME_POINTS]]
+            wire = [wire_point(point) for point in points[start : start + FRAME_POINTS]]
             await self._write(Upsert(self._next_id(), wire))
 
     async def delete_owners(self, owner_ids: Sequence[UUID], *, keep: Sequence[UUID] = ()) -> None:
@@ -260,7 +260,8 @@ def _expect(reply: Reply, kind: type[_T]) -> _T:
     raise ProtocolError(f"{type(reply).__name__} where {kind.__name__} was due")
 
 
-def _wire_point(point: IndexPoint) -> WirePoint:
+def wire_point(point: IndexPoint) -> WirePoint:
+    """Return a point of the port as the index process takes it."""
     return WirePoint(
         point.point_id.bytes, point.owner_id.bytes, _float_bytes(point.dense), point.text, dict(point.payload)
     )

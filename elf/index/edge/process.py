@@ -13,12 +13,12 @@ from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
 import elf
-from elf.core.errors import StartupError
+from elf.core.errors import IndexUnavailable, StartupError
 from elf.index.edge.folder import FolderInUse
 from elf.index.edge.protocol import FAILED, READY_LINE, ExitCode
 
-STOP_DEADLINE_S: Final = 5.0
-KILL_DEADLINE_S: Final = 2.0
+STOP_DEADLINE_S: Final = 4.0
+KILL_DEADLINE_S: Final = 1.0
 _MAX_LINE_BYTES: Final = 65_536
 
 
@@ -27,7 +27,7 @@ class EdgeProcess:
 
     def __init__(self, process: Process, folder: Path) -> None:
         self._process = process
-        self._folder = folder
+        self._name = f"the index process for {folder}"
 
     @classmethod
     async def start(cls, folder: Path, *, vector_dim: int, avg_len: float) -> EdgeProcess:
@@ -55,8 +55,9 @@ class EdgeProcess:
     async def wait_ready(self, *, deadline_s: float) -> None:
         """Wait until the process listens.
 
-        Raises FolderInUse when another process owns the folder, StartupError when the folder or its shard
-        cannot be used or the process is not up within `deadline_s`.
+        Raises FolderInUse when another process owns the folder, StartupError when the folder or even a new
+        shard in it cannot be used, and IndexUnavailable when the process ended for another reason (it was
+        killed, say) or is not up within `deadline_s`: the next start may succeed.
         """
         assert self._process.stdout is not None
         try:
@@ -65,12 +66,10 @@ class EdgeProcess:
                     b"\n", _MAX_LINE_BYTES
                 )
         except TimeoutError as error:
-            raise StartupError(
-                f"the index process for {self._folder} is not up after {deadline_s:g} s"
-            ) from error
+            raise IndexUnavailable(f"{self._name} is not up after {deadline_s:g} s") from error
         except (anyio.IncompleteRead, anyio.DelimiterNotFound, anyio.BrokenResourceError) as error:
             code = await self.wait()
-            raise StartupError(f"the index process for {self._folder} ended with exit code {code}") from error
+            raise IndexUnavailable(f"{self._name} ended with exit code {code}") from error
         text = line.decode(errors="replace")
         if text != READY_LINE:
             await self._raise_failure(text.removeprefix(FAILED))

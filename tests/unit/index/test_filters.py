@@ -1,0 +1,63 @@
+"""Composite keys and compiled filters of the embedded index."""
+
+from __future__ import annotations
+
+from elf.index.edge.filters import KEY_SHAPES, MAX_KEYS, compile_filter, composite_keys
+
+CONTEXT = {"tenant_id": "t", "project_id": "p", "status": "active", "embedding_version": "v"}
+
+
+def test_a_point_has_one_key_for_each_shape() -> None:
+    keys = composite_keys(CONTEXT | {"scope": "s", "agent_id": "a"})
+    assert len(set(keys)) == len(KEY_SHAPES)
+
+
+def test_a_point_without_an_agent_has_only_the_shorter_key() -> None:
+    whole = composite_keys(CONTEXT | {"scope": "s", "agent_id": "a"})
+    assert composite_keys(CONTEXT | {"scope": "s", "agent_id": None}) == whole[1:]
+
+
+def test_a_point_of_another_kind_has_no_keys() -> None:
+    assert composite_keys({"tenant_id": "t", "scope": 7}) == []
+
+
+def test_neighbouring_values_do_not_run_into_each_other() -> None:
+    one = composite_keys(CONTEXT | {"tenant_id": "ab", "project_id": "c", "scope": "s"})
+    two = composite_keys(CONTEXT | {"tenant_id": "a", "project_id": "bc", "scope": "s"})
+    assert set(one).isdisjoint(two)
+
+
+def test_the_filter_of_a_search_is_a_lookup_of_keys_alone() -> None:
+    compiled = compile_filter(
+        CONTEXT, [{"scope": ["x", "y"]}, {"scope": ["agent_private"], "agent_id": ["a"]}]
+    )
+    assert compiled is not None
+    assert not compiled.must
+    assert len(compiled.should or []) == 3
+
+
+def test_what_no_shape_covers_stays_a_condition_of_its_own() -> None:
+    compiled = compile_filter(CONTEXT | {"type": "fact"}, [{"scope": ["x"]}])
+    assert compiled is not None
+    assert len(compiled.must or []) == 1
+    assert len(compiled.should or []) == 1
+
+
+def test_too_many_combinations_fall_back_to_conditions() -> None:
+    agents = [f"agent{number}" for number in range(MAX_KEYS + 1)]
+    compiled = compile_filter(CONTEXT, [{"scope": ["agent_private"], "agent_id": agents}])
+    assert compiled is not None
+    assert len(compiled.must or []) == 1  # the agents
+    assert len(compiled.should or []) == 1  # the key of the shorter shape
+
+
+def test_a_filter_that_cannot_hold_is_none() -> None:
+    assert compile_filter({"scope": "x"}, [{"scope": ["y"]}]) is None
+    assert compile_filter({}, [{"scope": []}]) is None
+
+
+def test_an_empty_filter_has_no_conditions() -> None:
+    compiled = compile_filter({}, [])
+    assert compiled is not None
+    assert not compiled.must
+    assert not compiled.should

@@ -1,0 +1,170 @@
+"""The actor that owns the embedded index."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import pytest
+
+from actors.index_host import IndexHost
+from elf.core.errors import IndexUnavailable, StartupError
+from elf.index.edge.client import EdgeIndex, IndexInfo
+
+from .conftest import DIM, Start, made_points
+
+pytestmark = pytest.mark.anyio
+
+
+class Hosted:
+    """An IndexHost in a task of its own: what on_open was told, and how the actor ended."""
+
+    def __init__(self, folder: Path, on_open: Callable[[IndexInfo], Awaitable[None]] | None = None) -> None:
+        self.opened: list[IndexInfo] = []
+        self.was_opened = anyio.Event()
+        self.ready = anyio.Event()
+        self.ended = anyio.Event()
+        self.failure: Exception | None = None
+        self._then = on_open
+        self.host = IndexHost(
+            folder,
+            vector_dim=DIM,
+            avg_len=20.0,
+            on_open=self._on_open,
+            ping_interval_s=0.1,
+            ping_timeout_s=2.0,
+        )
+
+    async def _on_open(self, info: IndexInfo) -> None:
+        self.opened.append(info)
+        self.was_opened.set()
+        if self._then is not None:
+            await self._then(info)
+
+    async def run(self) -> None:
+        try:
+            await self.host.run(task_status=self)
+        except Exception as failure:  # noqa: BLE001 - the tests look at it
+            self.failure = failure
+        finally:
+            self.ended.set()
+
+    def started(self, value: None = None) -> None:
+        assert not self.ready.is_set(), "ready twice"
+        self.ready.set()
+
+
+@asynccontextmanager
+async def hosting(*hosts: Hosted) -> AsyncIterator[None]:
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            for host in hosts:
+                tasks.start_soon(host.run)
+                await host.ready.wait()
+            yield
+            tasks.cancel_scope.cancel()
+
+
+async def ended(host: Hosted) -> Exception | None:
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(host.run)
+            await host.ended.wait()
+    return host.failure
+
+
+async def test_it_is_ready_once_the_index_was_brought_up_to_date(folder: Path) -> None:
+    order: list[str] = []
+
+    async def bring_up_to_date(info: IndexInfo) -> None:
+        index = EdgeIndex(folder)
+        await index.upsert(made_points(2))
+        await index.aclose()
+        order.append("ready" if host.ready.is_set() else "not ready")
+
+    host = Hosted(folder, bring_up_to_date)
+    async with hosting(host):
+        index = EdgeIndex(folder)
+        assert await index.count() == 2
+        await index.aclose()
+    assert order == ["not ready"]
+    assert [(info.fresh, info.clean, info.points) for info in host.opened] == [(True, False, 0)]
+
+
+async def test_cancelling_it_ends_the_process_in_order(folder: Path) -> None:
+    async with hosting(Hosted(folder)):
+        pass
+    second = Hosted(folder)
+    async with hosting(second):
+        assert [(info.fresh, info.clean) for info in second.opened] == [(False, True)]
+
+
+async def test_it_fails_when_its_process_ends(folder: Path) -> None:
+    host = Hosted(folder)
+    async with hosting(host):
+        os.kill(host.opened[0].pid, signal.SIGKILL)
+        await host.ended.wait()
+    assert isinstance(host.failure, IndexUnavailable)
+    assert "exit code -9" in host.failure.message
+
+
+async def test_it_fails_when_its_process_falls_silent_and_leaves_no_process_behind(
+    folder: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("elf.index.edge.process.STOP_DEADLINE_S", 0.1)
+    host = Hosted(folder)
+    async with hosting(host):
+        os.kill(host.opened[0].pid, signal.SIGSTOP)
+        await host.ended.wait()
+    assert isinstance(host.failure, IndexUnavailable)
+    assert "within" in host.failure.message
+    async with start() as running:  # the folder is free
+        assert not (await running.index.info()).clean
+
+
+async def test_a_failure_to_bring_it_up_to_date_ends_the_actor_and_leaves_the_index_unclean(
+    folder: Path, start: Start
+) -> None:
+    async def fail(info: IndexInfo) -> None:
+        raise LookupError("no database")
+
+    host = Hosted(folder, fail)
+    assert isinstance(await ended(host), LookupError)
+    assert not host.ready.is_set()
+    async with start() as running:
+        assert not (await running.index.info()).clean
+
+
+async def test_a_folder_that_cannot_be_used_is_a_startup_error_that_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    failure = await ended(Hosted(tmp_path / "file" / "index"))
+    assert isinstance(failure, StartupError)
+    assert str(tmp_path / "file" / "index") in str(failure)
+
+
+async def test_it_attaches_to_the_index_of_another_process_and_takes_over_when_that_dies(
+    folder: Path, start: Start
+) -> None:
+    async with start() as running:
+        await running.index.upsert(made_points(3))
+        host = Hosted(folder)
+        async with hosting(host):
+            assert host.opened == []  # to bring it up to date is the owner's business
+            os.kill(running.process.pid, signal.SIGKILL)
+            await host.was_opened.wait()
+            [info] = host.opened
+            assert (info.fresh, info.clean, info.points) == (False, False, 3)
+            assert info.pid != running.process.pid
+            assert await running.index.count() == 3
+    assert host.failure is None
+
+
+async def test_two_hosts_on_one_folder_share_one_process(folder: Path) -> None:
+    first, second = Hosted(folder), Hosted(folder)
+    async with hosting(first, second):
+        assert len(first.opened) == 1
+        assert second.opened == []

@@ -1,0 +1,344 @@
+"""The index process: what it keeps when it is killed, what it does with damaged files, and when it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from elf.core.errors import IndexUnavailable, StartupError
+from elf.index.edge.client import EdgeIndex
+from elf.index.edge.folder import FolderInUse, IndexFolder
+from elf.index.edge.process import EdgeProcess
+from elf.index.edge.protocol import ExitCode, FrameEncoder, Upsert, WirePoint
+from elf.index.port import IndexFilter, IndexQuery
+
+from .conftest import DIM, Start, made_points
+
+pytestmark = pytest.mark.anyio
+EVERYTHING = IndexFilter(must={})
+
+
+async def killed(process: EdgeProcess) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+    assert await process.wait() == -signal.SIGKILL
+
+
+async def owned_again(folder: Path) -> None:
+    """Wait for the folder's lock: it is let go when the process that held it is gone."""
+
+    def wait_for_lock() -> None:
+        with (folder / "lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+
+    with anyio.fail_after(60):
+        await anyio.to_thread.run_sync(wait_for_lock, abandon_on_cancel=True)
+
+
+async def everything(index: EdgeIndex) -> set[str]:
+    return {str(stored.point_id) for stored in await index.scan(after=None, limit=10_000)}
+
+
+# Keeping
+
+
+async def test_what_was_acknowledged_survives_sigkill_and_is_reported_unclean(start: Start) -> None:
+    points = made_points(300)
+    async with start() as running:
+        await running.index.upsert(points)
+        await running.index.delete_owners([points[0].owner_id])
+        await running.index.delete_points([points[1].point_id])
+        await killed(running.process)
+    async with start() as running:
+        info = await running.index.info()
+        assert (info.fresh, info.clean, info.points) == (False, False, 298)
+        assert await everything(running.index) == {str(point.point_id) for point in points[2:]}
+        query = IndexQuery(points[7].dense, "word7", EVERYTHING, 1)
+        [result] = await running.index.query([query])
+        assert result.dense[0].point_id == result.bm25[0].point_id == points[7].point_id
+        assert result.dense[0].owner_id == points[7].owner_id
+
+
+async def test_sigkill_amid_writers_loses_nothing_acknowledged(start: Start) -> None:
+    acknowledged: set[str] = set()
+    async with start() as running:
+
+        async def write() -> None:
+            while True:
+                points = made_points(5)
+                try:
+                    await running.index.upsert(points)
+                except IndexUnavailable:
+                    return
+                acknowledged.update(str(point.point_id) for point in points)
+                if len(acknowledged) > 200:
+                    enough.set()
+
+        enough = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            for _ in range(4):
+                tasks.start_soon(write)
+            await enough.wait()
+            await killed(running.process)
+    async with start() as running:
+        assert acknowledged <= await everything(running.index)
+
+
+async def test_an_orderly_end_is_clean_only_when_the_index_was_settled(start: Start) -> None:
+    async with start() as running:
+        assert await running.index.info() == (await running.index.info())
+        assert (await running.index.info()).fresh
+        await running.index.upsert(made_points(3))
+    async with start() as running:
+        info = await running.index.info()
+        assert (info.fresh, info.clean, info.points) == (False, False, 3)
+        await running.index.settle()
+    async with start() as running:
+        info = await running.index.info()
+        assert (info.fresh, info.clean, info.points) == (False, True, 3)
+    async with start() as running:
+        assert (await running.index.info()).clean  # nothing happened in between
+        await killed(running.process)
+    async with start() as running:
+        assert not (await running.index.info()).clean
+
+
+async def test_a_shard_for_vectors_of_another_length_is_made_anew(start: Start) -> None:
+    async with start() as running:
+        await running.index.upsert(made_points(3))
+        await running.index.settle()
+    async with start(vector_dim=DIM + 1) as running:
+        info = await running.index.info()
+        assert (info.fresh, info.clean, info.points) == (True, False, 0)
+
+
+# Damage
+
+
+def truncated(path: Path) -> None:
+    os.truncate(path, 0)
+
+
+def garbled(path: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(b"\xa5" * min(path.stat().st_size, 4096))
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+DAMAGE: list[tuple[Callable[[Path], None], str]] = [
+    (garbled, "segments/*/segment.json"),
+    (removed, "segments/*/payload_storage/page_0.dat"),
+    (garbled, "segments/*/payload_storage/page_0.dat"),
+    (truncated, "segments/*/vector_storage-bm25/deleted/status.dat"),
+    (truncated, "segments/*/vector_storage-dense/vectors/chunk_0.mmap"),
+    (removed, "segments/*/vector_storage-dense/vectors/status.dat"),
+    (garbled, "segments/*/vector_storage-dense/deleted/flags_a.dat"),
+    (truncated, "wal/first-index"),
+]
+
+
+async def test_a_damaged_shard_is_made_anew_and_reported_fresh(start: Start, folder: Path) -> None:
+    for damage, pattern in DAMAGE:
+        async with start() as running:
+            await running.index.upsert(made_points(50))
+            await running.index.settle()
+        [path] = (folder / "shard").glob(pattern)
+        damage(path)
+        async with start() as running:
+            info = await running.index.info()
+            state = (damage.__name__, pattern, info.fresh, info.clean, info.points)
+            assert state == (damage.__name__, pattern, True, False, 0)
+            await running.index.upsert(made_points(2))
+            assert await running.index.count() == 2
+
+
+async def test_a_shard_whose_loading_killed_the_process_twice_is_made_anew(
+    start: Start, folder: Path
+) -> None:
+    async with start() as running:
+        await running.index.upsert(made_points(3))
+    IndexFolder(folder).begin_opening()
+    async with start() as running:
+        assert not (await running.index.info()).fresh
+    IndexFolder(folder).begin_opening()
+    IndexFolder(folder).begin_opening()
+    async with start() as running:
+        assert (await running.index.info()).fresh
+
+
+# Owning and ending
+
+
+async def test_a_second_process_on_the_folder_ends_with_a_code_of_its_own(start: Start, folder: Path) -> None:
+    async with start() as running:
+        second = await EdgeProcess.start(folder, vector_dim=DIM, avg_len=20.0)
+        try:
+            with pytest.raises(FolderInUse, match=str(folder)):
+                await second.wait_ready(deadline_s=60)
+            assert await second.wait() == ExitCode.FOLDER_IN_USE
+        finally:
+            await second.stop()
+        assert await running.index.count() == 0
+
+
+async def test_a_folder_that_cannot_be_made_is_a_startup_error(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StartupError, match="file/index"):
+        async with start(tmp_path / "file" / "index"):
+            pytest.fail("started in a file")
+
+
+async def test_a_process_that_dies_before_it_is_up_may_be_started_again(folder: Path) -> None:
+    process = await EdgeProcess.start(folder, vector_dim=DIM, avg_len=20.0)
+    try:
+        os.kill(process.pid, signal.SIGKILL)
+        with pytest.raises(IndexUnavailable, match="exit code -9"):
+            await process.wait_ready(deadline_s=60)
+    finally:
+        await process.stop()
+
+
+async def test_sigterm_ends_it_in_order(start: Start) -> None:
+    async with start() as running:
+        await running.index.upsert(made_points(3))
+        await running.index.settle()
+        os.kill(running.process.pid, signal.SIGTERM)
+        assert await running.process.wait() == ExitCode.OK
+    async with start() as running:
+        assert (await running.index.info()).clean
+
+
+async def test_it_ends_when_its_parent_is_killed(start: Start, folder: Path) -> None:
+    parent = textwrap.dedent(
+        """
+        import os, signal, subprocess, sys
+        command = [sys.executable, "-m", "elf.index.edge.server", sys.argv[1], "--vector-dim", "8", "--watch-stdin"]
+        child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        child.stdout.readline()
+        os.kill(os.getpid(), signal.SIGKILL)
+        """
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    died = await anyio.to_thread.run_sync(
+        lambda: subprocess.run([sys.executable, "-c", parent, str(folder)], env=environment, check=False)
+    )
+    assert died.returncode == -signal.SIGKILL
+    index = EdgeIndex(folder)
+    with contextlib.suppress(IndexUnavailable):  # it has ended already
+        await index.info()
+        await index.wait_lost()
+    await index.aclose()
+    await owned_again(folder)
+
+
+async def test_a_long_folder_path_is_served_too(start: Start, tmp_path: Path) -> None:
+    folder = tmp_path / ("long" * 40) / "index"
+    async with start(folder) as running:
+        await running.index.upsert(made_points(2))
+        other = EdgeIndex(folder)
+        assert await other.count() == 2
+        await other.aclose()
+
+
+async def test_bytes_that_are_no_frame_end_that_connection_only(start: Start, folder: Path) -> None:
+    async with start() as running:
+        for garbage in (b"\xff" * 64, b"\0\0\0\x02\xc1\xc1"):
+            async with await anyio.connect_unix(str(IndexFolder(folder).read_endpoint())) as stream:
+                await stream.send(garbage)
+                with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+                    await stream.receive()
+        assert await running.index.count() == 0
+
+
+async def test_ids_of_the_wrong_length_are_refused(start: Start, folder: Path) -> None:
+    async with start() as running:
+        async with await anyio.connect_unix(str(IndexFolder(folder).read_endpoint())) as stream:
+            await stream.send(
+                FrameEncoder().encode(Upsert(1, [WirePoint(b"short", b"", b"\0" * 4 * DIM, "", {})]))
+            )
+            assert b"16 bytes" in await stream.receive()
+        assert await running.index.count() == 0
+
+
+# The client
+
+
+async def test_a_client_connects_again_after_the_process_was_restarted(start: Start, folder: Path) -> None:
+    index = EdgeIndex(folder)
+    async with start() as running:
+        await index.upsert(made_points(3))
+        await killed(running.process)
+        with pytest.raises(IndexUnavailable, match="serves"):
+            await index.upsert(made_points(1))
+        with pytest.raises(IndexUnavailable):
+            await index.count()
+    async with start():
+        assert await index.count() == 3
+        await index.upsert(made_points(1))
+        assert await index.count() == 4
+    await index.aclose()
+
+
+async def test_a_read_whose_connection_broke_is_sent_once_more(start: Start, folder: Path) -> None:
+    async with start() as running:
+        await running.index.upsert(made_points(2))
+        real = IndexFolder(folder).read_endpoint()
+        broken = folder / "broken.sock"
+        listener = await anyio.create_unix_listener(broken)
+
+        async def hang_up(stream: anyio.abc.SocketStream) -> None:
+            async with stream:
+                await stream.receive()
+                IndexFolder(folder).publish_endpoint(real)
+
+        async with listener, anyio.create_task_group() as tasks:
+            tasks.start_soon(listener.serve, hang_up)
+            for call, outcome in ((EdgeIndex.count, 2), (None, IndexUnavailable)):
+                IndexFolder(folder).publish_endpoint(broken)
+                index = EdgeIndex(folder)
+                if call is not None:
+                    assert await call(index) == outcome
+                else:
+                    with pytest.raises(IndexUnavailable, match="write"):
+                        await index.upsert(made_points(1))
+                await index.aclose()
+            tasks.cancel_scope.cancel()
+
+
+async def test_a_silent_process_is_unavailable_after_the_timeout(start: Start, folder: Path) -> None:
+    async with start() as running:
+        index = EdgeIndex(folder, timeout_s=0.2)
+        assert await index.count() == 0
+        os.kill(running.process.pid, signal.SIGSTOP)
+        try:
+            with pytest.raises(IndexUnavailable, match=r"within 0.2 s"):
+                await index.count()
+            with pytest.raises(IndexUnavailable, match=r"within 0.2 s"):
+                await index.upsert(made_points(1))
+        finally:
+            os.kill(running.process.pid, signal.SIGCONT)
+        await running.index.count()  # behind the late answers
+        assert await index.count() == 1  # the write was taken after all
+        await index.aclose()
+
+
+async def test_a_payload_without_a_wire_form_is_unavailable_and_harms_nobody(start: Start) -> None:
+    [point] = made_points(1)
+    object.__setattr__(point, "text", "\ud800")
+    async with start() as running:
+        with pytest.raises(IndexUnavailable):
+            await running.index.upsert([point])
+        assert await running.index.count() == 0
