@@ -10,7 +10,6 @@ import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 
 import anyio
 import structlog
@@ -56,18 +55,22 @@ RESTARTS = RestartPolicy(initial_s=0.1, max_s=5.0, healthy_after_s=10.0, max_res
 log = structlog.get_logger()
 
 
-def run(config: Config, *, say: Callable[[str], object] = partial(print, flush=True)) -> int:
+def run(config: Config, *, say: Callable[[str], object] | None = None) -> int:
     """Run the whole service in this process until SIGTERM or SIGINT. Returns the process's exit code.
 
-    `say` gets one line for people once the service is ready, and one when it stops. Raises StartupError when it
+    `say` (by default, print) gets one line for people once the service is ready, and one when it stops. Raises StartupError when it
     cannot start, ActorGaveUp when a part of it fails again and again.
     """
     configure_logging(config.service.log_level)
     try:
-        anyio.run(_serve, config, say, backend_options={"use_uvloop": sys.platform != "win32"})
+        anyio.run(_serve, config, say or _print, backend_options={"use_uvloop": sys.platform != "win32"})
     except BaseExceptionGroup as group:
         raise unwrapped(group) from group
     return 0
+
+
+def _print(line: str) -> None:
+    print(line, flush=True)  # noqa: T201 - the line for the person who started the service
 
 
 async def _serve(config: Config, say: Callable[[str], object]) -> None:
