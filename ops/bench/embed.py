@@ -9,6 +9,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import anyio
 import httpx
@@ -20,7 +21,7 @@ from elf.providers.local.app import LocalApp
 from elf.providers.local.encoder import Encoder
 from elf.providers.rerank import HttpReranker
 
-MODEL = {
+MODEL: dict[str, Any] = {
     "provider_id": "local",
     "api_base": "local:",
     "api_key": "local",
