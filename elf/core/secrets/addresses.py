@@ -9,82 +9,123 @@ from typing import Final
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.folding import lower
 
-_DIGIT: Final = re.compile(r"\d")
 
-# What a street is called by. The second list holds words that also mean something else.
-_CLEAR: Final = (
-    r"Street|Str|St|Avenue|Ave|Av|Boulevard|Blvd|Road|Rd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Terrace|Ter|Parkway|Pkwy|"
-    r"Highway|Hwy|Expressway|Expy|Freeway|Circle|Cir|Alley|Crescent|Cres|Mews|Close|Esplanade|Turnpike|Cove"
+def _either(words: str) -> str:
+    return "(?:" + "|".join(words.split()) + ")"
+
+
+# A street's last word. The second list holds words that mean other things, too; those of the third count only
+# where a town, a flat or a word such as "lives" stands beside.
+_CLEAR: Final = _either(
+    """Streets? Str St Avenue Ave Av Boulevard Blvd Roads? Rd Lane Ln Drives? Dr Courts? Ct Place Pl Terrace Ter
+    Parkways? Pkwy Highway Hwy Expressway Expy Freeway Fwy Circles? Cir Alley Crescent Cres Mews Close Esplanade
+    Turnpike Tpke Coves?"""
 )
-_AMBIGUOUS: Final = (
-    r"Way|Square|Sq|Trail|Trl|Loop|Plaza|Row|Path|Walk|Grove|Gardens?|Heights|Hill|Point|Pike|Run|Ridge|Bend|Crossing|"
-    r"View|Quay|Wharf|Green|Park|Landing|Commons?|Broadway"
+_COMMON: Final = _either(
+    """Ways? Squares? Sq Trail Trl Loop Plaza Plz Row Path Walks? Groves? Gardens? Heights Hills? Points? Pike Run
+    Ridges? Bend Crossing Views? Quay Wharf Greens? Parks? Landing Commons? Broadway"""
 )
-_DIRECTION: Final = (
+_RARE: Final = _either(
+    """Branch Bridge Brooks? Burgs? Bypass Camp Canyon Cape Causeway Centers? Cliffs? Club Corners? Course Creek Crest
+    Crossroad Curve Dale Dam Divide Estates? Extensions? Falls? Ferry Fields? Flats? Fords? Forest Forges? Forks? Fort
+    Gateway Glens? Harbors? Haven Hollow Inlet Islands? Isle Junctions? Keys? Knolls? Lakes? Land Lights? Locks? Lodge
+    Mall Manors? Meadows? Mills? Mission Motorway Mount Mountains? Neck Orchard Oval Overpass Pass Passage Pines?
+    Plains? Ports? Prairie Radial Ramp Ranch Rapids? Rest River Route Rue Shoals? Shores? Skyway Springs? Spur Station
+    Stravenue Stream Summit Throughway Trace Track Trafficway Tunnel Underpass Union Valley Via Viaduct Village Ville
+    Vista Wall Wells?"""
+)
+
+_DIGIT: Final = re.compile(r"\d")
+_FREE: Final = r"(?<![\w$\u20ac\xa3#.,:/+-])"  # not part of a price, a time, a path or another number
+_HOUSE: Final = re.compile(_FREE + r"\d{1,6}(?![\d.:%])")
+_COMPASS: Final = (
     r"(?:(?:North|South|East|West|Northeast|Northwest|Southeast|Southwest|[NS]\.?[EW]?\.?|[EW])\.?)"
 )
-_HOUSE: Final = re.compile(r"(?<![\w$\u20ac\xa3#.,:/+-])\d{1,6}(?![\d.:%])")
-_NUMBER: Final = r"(?<![\w$\u20ac\xa3#.,:/+-])(?P<number>\d{1,6}(?:-\d{1,5})?(?: ?\xbd| 1/2)?[A-Za-z]?)"
-_NAME: Final = r"(?:[A-Z][\w'\u2019.-]*|\d{1,3}(?:st|nd|rd|th)|of|the|de|la|del)"
+_HEAD: Final = rf"(?P<number>\d{{1,6}}(?:-\d{{1,5}})?(?: ?\xbd| 1/2)?[A-Za-z]?),?[ ]+(?:{_COMPASS}[ ]+)?"
+_NAME: Final = r"(?:[A-Z][\w'.-]{0,30}|\d{1,3}(?:st|nd|rd|th)|of|the|de|la|del)"
 _UNIT: Final = r"(?:apartment|apt|unit|suite|ste|floor|fl|room|rm|building|bldg|\#)\.?[ ]?\#?[\w-]{1,8}"
+_NO_NAME: Final = _either(
+    """on in at the and to of down from is are was for with per blocks? miles? hours? minutes? min mins days? km years?
+    months? weeks? more other people lane lanes"""
+)
 
 _PROPER: Final = re.compile(
-    rf"{_NUMBER},?[ ]+(?:{_DIRECTION}[ ]+)?(?:{_NAME}[ ]+){{1,4}}?(?:{_CLEAR}|{_AMBIGUOUS})\b\.?(?:[ ]+{_DIRECTION}(?![\w]))?"
+    rf"{_HEAD}(?:{_NAME}[ ]+){{1,4}}?(?:{_CLEAR}|{_COMMON})\b\.?(?:[ ]+{_COMPASS}(?!\w))?"
 )
-_OTHER: Final = re.compile(
-    rf"{_NUMBER}[ ]+(?:{_DIRECTION}[ ]+)?(?:Broadway\b|(?:Avenue|Ave\.?)[ ]+(?:of[ ]+the[ ]+[A-Z]\w+|[A-Z]\b|\d+)" r"|(?:US[ ]|State[ ]|County[ ])?(?:Highway|Hwy|Route|Rte|Road)[ ]+\d+\b)"
+_NUMBERED: Final = re.compile(
+    rf"{_HEAD}(?:Broadway\b|(?:Avenue|Ave\.?)[ ]+(?:of[ ]+the[ ]+[A-Z]\w+|[A-Z]\b|\d+)"
+    r"|(?:US[ ]|State[ ]|County[ ])?(?:Highway|Hwy|Route|Rte|Road)[ ]+\d+\b)"
 )
 _LOWER: Final = re.compile(
-    rf"{_NUMBER}[ ]+(?:{_DIRECTION}[ ]+)?(?:(?!on\b|in\b|at\b|the\b|and\b|to\b|of\b|down\b|from\b|blocks?\b|miles?\b|hours?\b|"
-    rf"minutes?\b|min\b|days?\b|km\b|years?\b|months?\b|weeks?\b|more\b|other\b|people\b|lane\b)[\w'\u2019.-]+[ ]+){{1,3}}?(?:{_CLEAR}|way|square)\b\.?", re.IGNORECASE,
+    rf"{_HEAD}(?:(?!(?:{_NO_NAME}|\d+)\b)[\w'.-]{{1,30}}[ ]+){{1,3}}?(?:{_CLEAR}|way|square)\b\.?",
+    re.IGNORECASE,
 )
+_UNCOMMON: Final = re.compile(rf"{_HEAD}(?:{_NAME}[ ]+){{1,4}}?{_RARE}\b")
+_ANY_NAME: Final = re.compile(rf"{_HEAD}{_NAME}(?:[ ]+{_NAME}){{0,3}}?(?=,|[ ]+(?:Apt|Suite|Unit)\b)")
+
+_STATE: Final = _either(
+    """AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA
+    RI SC SD TN TX UT VT VA WA WV WI WY DC PR GU VI AS MP AA AE AP"""
+)
+_TOWN: Final = r"(?:,?[ ]?[A-Z][\w .'-]{1,30}?,?[ ]+)?"
 _PLACE_AFTER: Final = re.compile(
-    rf"[ ]?,?[ ]?(?:\n[ ]*)?(?:{_UNIT}[ ]?,?[ ]?)?(?:,?[ ]?[A-Z][\w .'\u2019-]{{1,30}}?,[ ]*)?"
-    r"(?:[A-Z]{2}\b(?:[ ]+\d{5}(?:-\d{4})?)?|\d{5}(?:-\d{4})?\b|[A-Z]{1,2}\d[A-Z\d]?[ ]?\d[A-Z]{2}\b)"
+    rf"[ ]?,?[ ]?(?:\n[ ]*)?(?:{_UNIT}[ ]?,?[ ]?)?(?:\n[ ]*)?{_TOWN}"
+    rf"(?:{_STATE}\b(?:[ ]+\d{{5}}(?:-\d{{4}})?)?|\d{{5}}(?:-\d{{4}})?\b|[A-Z]{{1,2}}\d[A-Z\d]?[ ]?\d[A-Z]{{2}}\b)"
 )
 _UNIT_AFTER: Final = re.compile(rf"[ ]?,?[ ]?{_UNIT}", re.IGNORECASE)
 _TOWN_AFTER: Final = re.compile(r",[ ]?(?:\n[ ]*)?[A-Z][a-z]+")
+_LOWER_TOWN_AFTER: Final = re.compile(r",[ ]?[a-z]{3,20}[ ]*(?:$|[.,\n])")
 _HOME_BEFORE: Final = re.compile(
-    r"(?:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing|ence)|address|home|house|located|based|mov(?:e|ed|ing)|ship|send|mail|deliver(?:ed|y)?|"
-    r"stay(?:s|ed|ing)?|sent|apartment|flat|office|headquarter\w*)\b[^.!?\n]{0,24}|\bat\s+|:\s*)$",
+    r"(?:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing|ence)|address|home|house|located|based|mov(?:e|ed|ing)|ship|send"
+    r"|mail|deliver(?:ed|y)?|stay(?:s|ed|ing)?|sent|apartment|flat|office|headquarter\w*)\b[^.!?\n]{0,24}|\bat\s+|:\s*)$",
     re.IGNORECASE,
 )
+
+# A number before a street's name may be a date, a year or a count.
 _YEAR: Final = re.compile(r"(?:1[89]|20)\d\d")
-_TIME_BEFORE: Final = re.compile(
-    r"\b(?:in|since|by|during|until|till|from|of|year|circa|the|before|after|early|late|mid|summer|fall|spring|winter|and|to|"
-    r"jan\w*|feb\w*|mar\w*|apr\w*|may|june?|july?|aug\w*|sep\w*|oct\w*|nov\w*|dec\w*),?\s+(?:\d{1,2}(?:st|nd|rd|th)?,?\s+)?$",
-    re.IGNORECASE,
+_MONTH: Final = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)"
 )
-_MONTH_BEFORE: Final = re.compile(
-    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|"
-    r"dec(?:ember)?)\.?\s+$", re.IGNORECASE,
+_MONTH_BEFORE: Final = re.compile(rf"\b{_MONTH}\.?\s+$", re.IGNORECASE)
+_TIME_BEFORE: Final = re.compile(
+    r"\b(?:in|since|by|during|until|till|from|of|year|circa|the|before|after|early|late|mid|summer|fall|spring|winter"
+    rf"|and|to|{_MONTH}),?\s+(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s+)?$",
+    re.IGNORECASE,
 )
 _COUNTED: Final = re.compile(
-    r"[ ]+(?:minutes?|mins?|hours?|days?|weeks?|months?|years?|miles?|km|best|top|new|people|more|other|times?|different|great|"
-    r"big|small|of|the|january|february|march|april|may|june|july|august|september|october|november|december)\b",
+    r"[ ]+(?:minutes?|mins?|hours?|days?|weeks?|months?|years?|miles?|km|stars?|best|top|new|people|more|other|times?"
+    rf"|different|great|big|small|of|the|{_MONTH})\b",
     re.IGNORECASE,
 )
 
 _POST_BOX: Final = re.compile(
-    r"\b(?:p\.? ?o\.? ?box|post office box|postbox)\s*\#?\s*\d{1,8}\b", re.IGNORECASE
+    r"\b(?:p\.? ?o\.? ?box|post office box|postbox|(?:psc|unit|cmr) \d+,? box)\s*\#?\s*\d{1,8}\b",
+    re.IGNORECASE,
 )
+_MILITARY: Final = re.compile(r"\b(?:[A-Z][\w ]{0,30} )?[AFD]PO A[AEP] \d{5}\b")
 _GERMAN: Final = re.compile(
-    r"\b[A-Z\xc4\xd6\xdc][\w\xe4\xf6\xfc\xdf-]*(?:stra\xdfe|strasse|str\.|allee|gasse|platz|damm|[ ](?:Stra\xdfe|Strasse|Str\.|Allee|Platz))" r"[ ]\d{1,4}[ ]?[a-zA-Z]?\b"
+    r"\b[A-Z\xc4\xd6\xdc][\w\xe4\xf6\xfc\xdf-]{0,40}"
+    r"(?:stra\xdfe|strasse|str\.|allee|gasse|platz|damm|[ ](?:Stra\xdfe|Strasse|Str\.|Allee|Platz))"
+    r"[ ]\d{1,4}[ ]?[a-zA-Z]?\b"
 )
 _FRENCH: Final = re.compile(
-    r"\b\d{1,4}(?:[ ]?(?:bis|ter))?,?[ ](?:rue|avenue|boulevard|place|quai|all\xe9e|chemin|impasse)[ ](?:de[ ]|du[ ]|des[ ]|d'|l'|la[ ]|le[ ]|les[ ])*" r"[A-Z\xc0-\xdd][\w\xc0-\xff'-]+"
+    r"\b\d{1,4}(?:[ ]?(?:bis|ter))?,?[ ](?:rue|avenue|boulevard|place|quai|all\xe9e|chemin|impasse)[ ]"
+    r"(?:de[ ]|du[ ]|des[ ]|d'|l'|la[ ]|le[ ]|les[ ]){0,3}[A-Z\xc0-\xdd][\w\xc0-\xff'-]+"
 )
 _SOUTHERN: Final = re.compile(
-    r"\b(?:Calle|Avenida|Av\.|Paseo|Plaza|Carrera|Rua|Via|Viale|Piazza|Corso)(?:[ ](?:de|la|del|las|los|da|do|dos|di|della|dei))*" r"(?:[ ][A-Z\xc0-\xdd][\w\xc0-\xff'-]+){1,3},?[ ](?:n[\xba\xb0o.]+[ ]?)?\d{1,4}\b"
+    r"\b(?:Calle|Avenida|Av\.|Paseo|Plaza|Carrera|Rua|Via|Viale|Piazza|Corso)"
+    r"(?:[ ](?:de|la|del|las|los|da|do|dos|di|della|dei)){0,3}"
+    r"(?:[ ][A-Z\xc0-\xdd][\w\xc0-\xff'-]+){1,3},?[ ](?:n[\xba\xb0o.]+[ ]?)?\d{1,4}\b"
 )
-
-
 _HINTED: Final = (
     (("box",), _POST_BOX),
+    (("po a",), _MILITARY),
     (("str", "allee", "gasse", "platz", "damm"), _GERMAN),
     (("rue", "avenue", "boulevard", "place", "quai", "all\xe9e", "chemin", "impasse"), _FRENCH),
     (("calle", "aven", "av.", "paseo", "plaza", "carrera", "rua ", "via", "piazza", "corso"), _SOUTHERN),
 )
+_REACH: Final = 60  # how far before a house number its surroundings are read
 
 
 def find_addresses(text: str) -> Iterator[SecretFinding]:
@@ -92,39 +133,46 @@ def find_addresses(text: str) -> Iterator[SecretFinding]:
     if _DIGIT.search(text) is None:
         return
     for number in _HOUSE.finditer(text):
-        found = _address_at(number.start(), text)
-        if found is not None:
-            yield found
+        if not _is_date_or_count(number, text):
+            yield from _address_at(number.start(), text)
     lowered = lower(text)
     for hints, pattern in _HINTED:
         if any(hint in lowered for hint in hints):
-            yield from (_finding(match, text) for match in pattern.finditer(text))
+            yield from (_whole(match, text) for match in pattern.finditer(text))
 
 
-def _address_at(position: int, text: str) -> SecretFinding | None:
-    for pattern in (_PROPER, _OTHER, _LOWER):
+def _address_at(position: int, text: str) -> Iterator[SecretFinding]:
+    """Yield the address that starts at a house number, if one does: the surer forms are tried first."""
+    before = text[max(0, position - _REACH) : position]
+    is_home = _HOME_BEFORE.search(before) is not None
+    is_year = _YEAR.match(text, position) is not None and _TIME_BEFORE.search(before) is not None
+    for pattern, needs_more in ((_PROPER, is_year), (_NUMBERED, is_year), (_LOWER, True), (_UNCOMMON, True)):
         match = pattern.match(text, position)
-        if match is not None and _is_address(match, text, proper=pattern is not _LOWER):
-            return _finding(match, text)
-    return None
+        if match is not None and (
+            not needs_more or _is_placed(match.end(), text, is_home=is_home and not is_year)
+        ):
+            yield _whole(match, text)
+            return
+    match = _ANY_NAME.match(text, position)
+    if match is not None and _PLACE_AFTER.match(text, match.end()):
+        yield _whole(match, text)
 
 
-def _is_address(match: re.Match[str], text: str, *, proper: bool) -> bool:
-    before = text[max(0, match.start() - 60) : match.start()]
-    after = text[match.end() :]
-    if _COUNTED.match(text, match.end("number")):
-        return False
-    if _MONTH_BEFORE.search(before) and len(match["number"]) <= 2:
-        return False
-    certain = _PLACE_AFTER.match(after) is not None or _UNIT_AFTER.match(after) is not None
-    if _YEAR.fullmatch(match["number"]) and _TIME_BEFORE.search(before):
-        return certain
-    return (
-        proper or certain or _TOWN_AFTER.match(after) is not None or _HOME_BEFORE.search(before) is not None
-    )
+def _is_date_or_count(number: re.Match[str], text: str) -> bool:
+    if _COUNTED.match(text, number.end()):
+        return True
+    start = number.start()
+    return len(number.group()) <= 2 and _MONTH_BEFORE.search(text[max(0, start - _REACH) : start]) is not None
 
 
-def _finding(match: re.Match[str], text: str) -> SecretFinding:
-    """Return the address with what belongs to it behind the street: unit, town, state, post code."""
+def _is_placed(end: int, text: str, *, is_home: bool) -> bool:
+    """Tell whether what stands around a street makes an address of it."""
+    if _PLACE_AFTER.match(text, end) or _UNIT_AFTER.match(text, end):
+        return True
+    return is_home or bool(_TOWN_AFTER.match(text, end) or _LOWER_TOWN_AFTER.match(text, end))
+
+
+def _whole(match: re.Match[str], text: str) -> SecretFinding:
+    """Return the address with what belongs to it behind the street: flat, town, state, post code."""
     place = _PLACE_AFTER.match(text, match.end()) or _UNIT_AFTER.match(text, match.end())
-    return SecretFinding(match.start(), match.end() if place is None else place.end(), "street_address")
+    return SecretFinding("street_address", match.start(), match.end() if place is None else place.end())

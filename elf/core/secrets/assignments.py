@@ -1,5 +1,4 @@
-"""Secrets that betray themselves by what stands before them: `password: ...`, `api_key=...`, `the PIN is
-...`.
+"""Secrets that betray themselves by the words around them: `password: ...`, `api_key=...`, "... is my password".
 
 A keyword is found first; what follows decides. The more a connector looks like an assignment, the less the
 value has to look like a secret: after `=` an ordinary word counts, after "is" it must not be an adjective,
@@ -16,26 +15,15 @@ from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.folding import lower
-from elf.core.secrets.values import Link, is_password, is_pin, is_placeholder, is_random
+from elf.core.secrets.values import Link, is_mixed, is_password, is_pin, is_placeholder, is_random
 
 # All but `_VALUE` are matched against the text in lower case, which keeps every character in its place.
 _KEYWORD: Final = re.compile(
-    r"(?P<password>pass ?(?:word|code|phrase)s?|passwd|passwort|psswd|(?<![a-z])(?:pass|pwd?)(?![a-z]))"
-    r"|(?P<pin>(?<![a-z])pin(?![a-z])(?: ?(?:code|number))?)"
+    r"(?P<password>pass[ -]?(?:w[o0]rd|code|phrase)s?|passwd|passwort|psswd|(?<![a-z])(?:pass|pwd?)(?![a-z]))"
+    r"|(?P<pin>(?<![a-z])pin(?![a-z])(?: number)?)"
     r"|(?P<key>key|token|secret|credential|(?<![a-z])(?:pat|sig)(?![a-z]))(?![a-rt-z])"
 )
-_CORES: Final = (
-    "pass",
-    "pw",
-    "psswd",
-    "pin",
-    "key",
-    "token",
-    "secret",
-    "credential",
-    "pat",
-    "sig",
-)  # of every keyword
+_CORES: Final = ("pass", "pw", "psswd", "pin", "key", "token", "secret", "credential", "pat", "sig")
 # A bare "key" opens doors, data bases and musical pieces; with one of these before it, it is a secret.
 _KEY_OF: Final = re.compile(
     r"(?:api|app|application|access|auth|authentication|secret|private|encryption|decryption|signing|signature|master"
@@ -43,7 +31,7 @@ _KEY_OF: Final = re.compile(
     r"|license|function|bot|host|recovery|backup|wallet|ssh|wi-?fi|network|security|rest|live|test|prod|production)"
     r"(?:[ _.-]?(?:api|access|secret))?[ _.-]?$"
 )
-_KEY_REACH: Final = 32
+_REACH: Final = 96
 _AFTER_KEYWORD: Final = re.compile(r"['\"`\]*_)]{0,3}(?: ?\([^()\n]{1,24}\))?")
 _ABOUT: Final = re.compile(
     r"\s+(?:for|to|of|on|at|in|i use for)(?:\s+[\w'.@/-]+){1,5}?(?=\s+(?:is|was)\b|\s*[:=])"
@@ -51,15 +39,20 @@ _ABOUT: Final = re.compile(
 _ASSIGNED: Final = re.compile(r"\s*(?:=>|:=|={1,3}|:|->|\u2192)\s*(?:(?:is|was)\s+)?")
 _STATED: Final = re.compile(
     r"\s*,?\s+(?:(?:is |was |has been |got )?(?:re)?(?:set|changed|updated)(?: it)? to|is|was|are|will be|would be"
-    r"|remains|equals|became|to|as)(?:\s+(?:now|still|just|currently|simply|always|actually))?\s*:?\s+"
+    r"|remains|equals|became|to|as|-{1,2})(?:\s+(?:now|still|just|currently|simply|always|actually))?\s*:?\s+"
 )
 _BESIDE: Final = re.compile(r"[ \t]+")
 _LINKS: Final = ((Link.ASSIGNED, _ASSIGNED), (Link.STATED, _STATED), (Link.BESIDE, _BESIDE))
+_FOLLOWING: Final = 256
 _SHORTEST_KEY: Final = MappingProxyType({Link.ASSIGNED: 8, Link.STATED: 10, Link.BESIDE: 16})
 
 _VALUE: Final = re.compile(
     r"""(?P<quote>["'`])(?P<quoted>(?:(?!(?P=quote)|\n).){1,200})(?P=quote)(?![A-Za-z0-9])"""
     r"""|["'`]?(?P<plain>(?:(?!&\w+=|;\s|;$|;\w[\w ]*=)\S){1,400})"""
+)
+_VALUE_BEFORE: Final = re.compile(
+    r"(?<!\S)['\"`]?(?P<value>[^\s'\"`,;:]{5,64})['\"`]?,?\s+(?:is|was|as|for|=)\s+(?:my|our|the|his|her|their|your|a|its)"
+    r"\s+(?:[\w'.-]+\s+){0,3}$"
 )
 _TRAILING: Final = ".,:;!?)]}\"'`*"
 
@@ -78,10 +71,11 @@ def find_assignments(text: str) -> Iterator[SecretFinding]:
     lowered = lower(text)
     keywords = _KEYWORD.finditer(lowered) if any(core in lowered for core in _CORES) else ()
     for keyword in keywords:
-        if keyword["key"] != "key" or _KEY_OF.search(
-            lowered, max(0, keyword.start() - _KEY_REACH), keyword.start()
-        ):
+        before = lowered[max(0, keyword.start() - _REACH) : keyword.start()]
+        if keyword["key"] != "key" or _KEY_OF.search(before):
             yield from _value_of(keyword, text, lowered)
+        if keyword["password"] is not None:
+            yield from _value_before(before, keyword.start() - len(before), text)
     if any(hint in lowered for hint in _HEADER_HINTS):
         yield from _find_headers(text, lowered)
     if any(hint in lowered for hint in _PAIR_HINTS):
@@ -92,15 +86,15 @@ def _find_headers(text: str, lowered: str) -> Iterator[SecretFinding]:
     for match in _HEADER.finditer(lowered):
         start, end = match.span("value")
         if is_random(text[start:end], shortest=12):
-            yield SecretFinding(start, end, "credential")
+            yield SecretFinding("credential", start, end)
 
 
 def _find_pairs(text: str, lowered: str) -> Iterator[SecretFinding]:
     for match in _PAIR.finditer(lowered):
         start, end = match.span("value")
         value = text[start:end].rstrip(_TRAILING)
-        if not is_placeholder(value) and is_password(value, Link.STATED, following=None):
-            yield SecretFinding(start, start + len(value), "password")
+        if is_mixed(value) and not is_placeholder(value):
+            yield SecretFinding("password", start, start + len(value))
 
 
 def _value_of(keyword: re.Match[str], text: str, lowered: str) -> Iterator[SecretFinding]:
@@ -115,23 +109,33 @@ def _value_of(keyword: re.Match[str], text: str, lowered: str) -> Iterator[Secre
             return
 
 
+def _value_before(before: str, offset: int, text: str) -> Iterator[SecretFinding]:
+    match = _VALUE_BEFORE.search(before)
+    if match is not None:
+        start, end = (offset + place for place in match.span("value"))
+        value = text[start:end]
+        if is_mixed(value) and is_password(value, Link.STATED, following=None) and not is_placeholder(value):
+            yield SecretFinding("password", start, end)
+
+
 def _judged(keyword: re.Match[str], link: Link, match: re.Match[str], text: str) -> Iterator[SecretFinding]:
     quoted = match["quoted"] is not None
     start = match.start("quoted" if quoted else "plain")
     value = match["quoted"] if quoted else match["plain"].rstrip(_TRAILING)
-    if not value or is_placeholder(value):
+    if not value or is_placeholder(value) or is_placeholder(match.group()):
         return
     if keyword["pin"] is not None:
         kind, is_secret = "pin", link is not Link.BESIDE and is_pin(value)
     elif keyword["password"] is not None:
-        following = None if quoted else text[start + len(value) :]
+        end = start + len(value)
+        following = None if quoted else text[end : end + _FOLLOWING]
         kind, is_secret = "password", is_password(value, link, following=following)
         if len(keyword.group()) <= 4 and link is not Link.ASSIGNED:  # "pass" and "pw" are other words, too
-            is_secret = is_secret and is_random(value, shortest=6)
+            is_secret = is_secret and len(value) >= 6 and is_mixed(value)
     else:
         kind, is_secret = "credential", is_random(value, shortest=_SHORTEST_KEY[link])
     if is_secret:
-        yield SecretFinding(start, start + len(value), kind)
+        yield SecretFinding(kind, start, start + len(value))
 
 
 def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:

@@ -10,7 +10,7 @@ from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.values import is_placeholder
 
 _CONNECTION: Final = re.compile(
-    r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://(?P<user>[^\s:/?#@\"'<>]*):(?P<password>[^\s\"'<>]+)@(?=[\w\[$.-])"
+    r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}://(?P<user>[^\s:/?#@\"'<>]{0,128}):(?P<password>[^\s\"'<>]{1,256})@(?=[\w\[$.-])"
 )
 
 
@@ -19,5 +19,5 @@ def find_connections(text: str) -> Iterator[SecretFinding]:
     if "://" not in text:
         return
     for match in _CONNECTION.finditer(text):
-        if not is_placeholder(match["password"]) or match["password"].lower() in ("password", "secret"):
-            yield SecretFinding(*match.span("password"), "connection_string")
+        if not is_placeholder(match["password"]) or match["password"].isalpha():
+            yield SecretFinding("connection_string", *match.span("password"))

@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class SecretFinding:
     """A secret or personal number in a text: its kind in snake_case, and where it stands, in code points."""
 
+    kind: str
     start: int
     end: int
-    kind: str
 
 
 Detector = Callable[[str], Iterator[SecretFinding]]

@@ -1,5 +1,4 @@
-"""Undoes typographic disguise before detection: invisible characters, look-alike dashes, spaces and digits.
-"""
+"""Undoes typographic disguise before detection: invisible characters, look-alike dashes, spaces and digits."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ _DIGITS: Final = (range(0x0660, 0x066A), range(0x06F0, 0x06FA), range(0x0966, 0x
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A text made plain. `places[i]` is where its character i stood in the original; None when nothing moved.
-    """
+    """A text made plain. `places[i]` is where its character i stood in the original; None when nothing moved."""
 
     text: str
     places: list[int] | None

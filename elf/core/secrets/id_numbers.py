@@ -35,6 +35,8 @@ _CARD_PREFIXES: Final = (
         re.compile(r"5018|50[23]|5[6-8]|6304|6759|676[1-3]|220[0-4]|60|8[12]|508"),
         (16, 18, 19),
     ),  # Maestro, Mir, RuPay
+    (re.compile(r"5018|5020|5038|5893|6304|6759|676[1-3]"), (12, 13, 14, 15, 17)),  # Maestro of other lengths
+    (re.compile(r"2131|1800"), (15,)),  # JCB of the older kind
 )
 _OLD_VISA_LENGTH: Final = 13
 
@@ -74,10 +76,10 @@ def find_id_numbers(text: str) -> Iterator[SecretFinding]:
     if any(hint in lowered for hint in _SSN_HINTS):
         yield from _find_ssns(_NAMED_SSN, lowered)
     if any(hint in lowered for hint in _CODE_HINTS):
-        yield from (SecretFinding(*match.span(1), "card_code") for match in _CARD_CODE.finditer(lowered))
+        yield from (SecretFinding("card_code", *match.span(1)) for match in _CARD_CODE.finditer(lowered))
     if any(hint in lowered for hint in _ACCOUNT_HINTS):
         yield from (
-            SecretFinding(*match.span(1), "bank_account") for match in _BANK_ACCOUNT.finditer(lowered)
+            SecretFinding("bank_account", *match.span(1)) for match in _BANK_ACCOUNT.finditer(lowered)
         )
 
 
@@ -123,7 +125,7 @@ def _card_at(groups: list[tuple[int, str]], text: str) -> SecretFinding | None:
             named and len(digits) == _OLD_VISA_LENGTH and digits[0] == "4" and luhn.is_valid(digits)
         ):
             start, (last, group) = groups[0][0], groups[count - 1]
-            return SecretFinding(start, last + len(group), "card_number")
+            return SecretFinding("card_number", start, last + len(group))
     return None
 
 
@@ -143,13 +145,13 @@ def _find_ibans(text: str) -> Iterator[SecretFinding]:
         )
         match = body.match(text, start.start()) if body else None
         if match and is_iban(re.sub(_GAP, "", match.group())):
-            yield SecretFinding(*match.span(), "iban")
+            yield SecretFinding("iban", *match.span())
 
 
 def _find_ssns(pattern: re.Pattern[str], text: str) -> Iterator[SecretFinding]:
     for match in pattern.finditer(text):
         if _is_ssn(match["area"], match["group"], match["serial"]):
-            yield SecretFinding(match.start("area"), match.end(), "us_ssn")
+            yield SecretFinding("us_ssn", match.start("area"), match.end())
 
 
 def _is_ssn(area: str, group: str, serial: str) -> bool:

@@ -42,7 +42,7 @@ def find_seed_phrases(text: str) -> Iterator[SecretFinding]:
 
 def _phrase(run: list[tuple[int, int]]) -> Iterator[SecretFinding]:
     if len(run) >= SHORTEST:
-        yield SecretFinding(run[0][0], run[-1][1], "seed_phrase")
+        yield SecretFinding("seed_phrase", run[0][0], run[-1][1])
 
 
 @cache

@@ -85,7 +85,7 @@ def _redact_after(context: str, text: str) -> str:
 def _findings_after(context: str, text: str) -> Sequence[SecretFinding]:
     shift = len(context)
     return [
-        SecretFinding(finding.start - shift, finding.end - shift, finding.kind)
+        SecretFinding(finding.kind, finding.start - shift, finding.end - shift)
         for finding in find_secrets(context + text)
         if finding.start >= shift
     ]

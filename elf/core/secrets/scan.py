@@ -56,7 +56,7 @@ def _scan(text: str, offset: int) -> list[SecretFinding]:
     folded = fold(text)
     ranked = [(found, rank) for rank, detect in enumerate(_DETECTORS) for found in detect(folded.text)]
     return [
-        SecretFinding(start + offset, end + offset, kind)
+        SecretFinding(kind, start + offset, end + offset)
         for kind, span in _merged(ranked)
         for start, end in (folded.original(*span),)
     ]
@@ -67,7 +67,7 @@ def _merged(ranked: list[tuple[SecretFinding, int]]) -> list[tuple[str, tuple[in
     rank.
     """
     clusters: list[tuple[int, str, int, int]] = []
-    for found, rank in sorted(ranked):
+    for found, rank in sorted(ranked, key=lambda pair: (pair[0].start, pair[1])):
         if clusters and found.start < clusters[-1][3]:
             best, kind, start, end = clusters[-1]
             clusters[-1] = (*min((best, kind), (rank, found.kind)), start, max(end, found.end))
