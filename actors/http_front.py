@@ -54,14 +54,21 @@ class HttpFront:
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         stop = anyio.Event()
+        self._listen()
         # Hypercorn closes the descriptor it is given; a copy keeps the port ours for the next run.
         config = _hypercorn_config(os.dup(self._socket.fileno()))
-        self._socket.listen(BACKLOG)
         async with anyio.create_task_group() as group:
             with anyio.CancelScope(shield=True) as serving:
                 group.start_soon(self._watch, stop, serving, task_status)
                 await serve(self._app, config, shutdown_trigger=stop.wait, mode="asgi")
             group.cancel_scope.cancel()
+
+    def _listen(self) -> None:
+        try:
+            self._socket.listen(BACKLOG)
+        except OSError as error:  # somebody who had bound the same port meanwhile was faster to listen
+            where = bound_address(self._socket)
+            raise StartupError(f"{self.name} cannot listen on {where}: {error.strerror or error}") from error
 
     async def _watch(
         self, stop: anyio.Event, serving: anyio.CancelScope, task_status: TaskStatus[None]

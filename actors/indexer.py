@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 
 import anyio
 import structlog
@@ -10,7 +11,7 @@ from anyio.abc import TaskStatus
 
 from actors.kernel import Channel
 from actors.outbox_lessor import give_back
-from elf.core.errors import DatabaseUnavailable, ServiceError, Unavailable
+from elf.core.errors import ServiceError, Unavailable
 from elf.outbox.leased import Job, LeasedOutbox
 
 log = structlog.get_logger()
@@ -34,15 +35,29 @@ class Indexer:
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
-        while True:
-            jobs = await self._work.receive()
-            ended = False
-            try:
-                await self._do(jobs)
-                ended = True
-            finally:
-                if not ended:
-                    await give_back(self._outbox, jobs)
+        try:
+            while True:
+                await self._do_or_give_back(await self._work.receive())
+        finally:
+            await self._give_back_the_waiting()
+
+    async def _do_or_give_back(self, jobs: list[Job]) -> None:
+        ended = False
+        try:
+            await self._do(jobs)
+            ended = True
+        finally:
+            if not ended:
+                await give_back(self._outbox, jobs)
+
+    async def _give_back_the_waiting(self) -> None:
+        # Nobody may be left to take what is in the channel; another worker is the first to lease it again.
+        waiting: list[Job] = []
+        with suppress(anyio.WouldBlock):
+            while True:
+                waiting += self._work.receive_nowait()
+        if waiting:
+            await give_back(self._outbox, waiting)
 
     async def _do(self, jobs: list[Job]) -> None:
         try:
@@ -67,5 +82,5 @@ class Indexer:
         )
         try:
             await self._outbox.fail(jobs, f"{type(error).__name__}: {error}")
-        except DatabaseUnavailable as away:
+        except Unavailable as away:
             log.warning("failure_not_recorded", actor=self.name, jobs=len(jobs), error=away.message)

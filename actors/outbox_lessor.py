@@ -7,7 +7,7 @@ import structlog
 from anyio.abc import TaskStatus
 
 from actors.kernel import Channel
-from elf.core.errors import DatabaseUnavailable
+from elf.core.errors import Unavailable
 from elf.outbox.leased import Job, LeasedOutbox
 
 RELEASE_TIMEOUT_S = 2.0
@@ -43,7 +43,7 @@ class OutboxLessor:
         while True:
             try:
                 await self._lease_what_is_due()
-            except DatabaseUnavailable as error:
+            except Unavailable as error:
                 log.warning("not_leasing", error=error.message)
                 await anyio.sleep(self._poll_interval_s)
             with anyio.move_on_after(self._poll_interval_s):
@@ -72,7 +72,5 @@ async def give_back(outbox: LeasedOutbox, jobs: list[Job]) -> None:
     with anyio.move_on_after(RELEASE_TIMEOUT_S, shield=True):
         try:
             await outbox.release(jobs)
-        except DatabaseUnavailable as error:
-            log.info(
-                "jobs_not_released", jobs=len(jobs), error=error.message
-            )  # they come back when the lease ends
+        except Unavailable as error:  # they come back when the lease ends
+            log.info("jobs_not_released", jobs=len(jobs), error=error.message)

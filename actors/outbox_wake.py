@@ -12,7 +12,7 @@ import structlog
 from anyio.abc import TaskStatus
 
 from actors.kernel import Channel
-from elf.core.errors import DatabaseUnavailable
+from elf.core.errors import Unavailable
 from elf.db.database import Database
 from elf.db.notifications import listen, notify
 
@@ -53,7 +53,7 @@ class OutboxRinger:
             await self._announce.receive()
             try:
                 await notify(self._database, OUTBOX_CHANNEL)
-            except DatabaseUnavailable as error:
+            except Unavailable as error:
                 log.warning("wake_up_not_sent", error=error.message)
 
 
@@ -71,6 +71,6 @@ class OutboxListener:
         while True:
             try:
                 await listen(self._dsn(), OUTBOX_CHANNEL, lambda: self._wake.send_nowait(None))
-            except DatabaseUnavailable as error:
+            except Unavailable as error:
                 log.warning("not_listening", error=error.message)
                 await anyio.sleep(RETRY_S)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-import binascii
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from elf.core.errors import InvalidRequest
@@ -26,6 +25,6 @@ def decode_cursor(text: str) -> Cursor:
         updated_at = datetime.fromisoformat(moment)
         if updated_at.tzinfo is None:
             raise ValueError("the moment has no time zone")
-        return Cursor(updated_at, UUID(note_id))
-    except (ValueError, binascii.Error) as error:
+        return Cursor(updated_at.astimezone(UTC), UUID(note_id))
+    except (ValueError, OverflowError) as error:  # OverflowError: outside of the years 1 to 9999 in UTC
         raise InvalidRequest("the cursor is not one that a listing returned", fields=["$.cursor"]) from error

@@ -1,7 +1,8 @@
 """Bringing the index to what Postgres says: the handler of the indexing outbox.
 
 A job only names a note. The handler looks at the note as it is now: a live note gets its chunks, vectors and points,
-any other loses its points. So jobs may be repeated, reordered or merged without harm.
+any other loses its points. So jobs may be repeated, reordered or merged without harm. The op matters in one case only:
+DELETE for a live note says that the index may hold points of it that are no chunks (any more).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 from elf.core.clock import Clock
 from elf.core.ids import ChunkId, NoteId
 from elf.db.database import Database
+from elf.db.errors import retrying
 from elf.db.queries import Queries
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder, Vector
 from elf.families.notes.model import Note
@@ -63,7 +65,9 @@ class NoteIndexing:
         now = self._clock.now()
         live = {note_id: note for note_id, note in notes.items() if note.is_live(now)}
         chunks = await self._chunks_with_vectors(live)
-        await self._bring_index_up_to_date(live, chunks, {job.subject_id for job in jobs} - set(chunks))
+        gone = {job.subject_id for job in jobs} - set(chunks)
+        strays = {job.subject_id for job in jobs if job.op == "DELETE"}
+        await self._bring_index_up_to_date(live, chunks, gone=gone, strays=strays)
         await self._finish(jobs, notes)
 
     async def _read(self, note_ids: set[UUID]) -> dict[UUID, Note]:
@@ -77,9 +81,8 @@ class NoteIndexing:
         if not missing:
             return chunks
         texts = await self._embedder.embed([note.text for note in missing])
-        await self._keep_vectors(
-            {note.note_id: (note, text) for note, text in zip(missing, texts, strict=True)}
-        )
+        embedded = {note.note_id: (note, text) for note, text in zip(missing, texts, strict=True)}
+        await retrying(lambda: self._keep_vectors(embedded))
         return await self._stored_chunks(live)
 
     def _covers(self, chunks: Sequence[IndexedChunk] | None, note: Note) -> bool:
@@ -121,7 +124,12 @@ class NoteIndexing:
         return chunks
 
     async def _bring_index_up_to_date(
-        self, live: Mapping[UUID, Note], chunks: Mapping[UUID, Sequence[IndexedChunk]], gone: set[UUID]
+        self,
+        live: Mapping[UUID, Note],
+        chunks: Mapping[UUID, Sequence[IndexedChunk]],
+        *,
+        gone: set[UUID],
+        strays: set[UUID],
     ) -> None:
         points = [
             point_of(live[note_id], chunk, self._embedder.version)
@@ -132,7 +140,11 @@ class NoteIndexing:
             await self._index.upsert(points)
         if gone:
             await self._index.delete_owners(list(gone))
-        changed = [note_id for note_id in chunks if live[note_id].updated_at != live[note_id].created_at]
+        changed = [
+            note_id
+            for note_id in chunks
+            if note_id in strays or live[note_id].updated_at != live[note_id].created_at
+        ]
         if changed:
             # A shorter text has fewer chunks: the points of the former ones go.
             keep = [chunk.chunk_id for note_id in changed for chunk in chunks[note_id]]
@@ -142,13 +154,14 @@ class NoteIndexing:
         seen: list[datetime | None] = [
             notes[job.subject_id].updated_at if job.subject_id in notes else None for job in jobs
         ]
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["finish_jobs"],
-                [job.outbox_id for job in jobs],
-                [job.subject_id for job in jobs],
-                seen,
-            )
+        outbox_ids = [job.outbox_id for job in jobs]
+        subject_ids = [job.subject_id for job in jobs]
+
+        async def finish() -> None:
+            async with self._database.connection() as connection:
+                await connection.execute(self._sql["finish_jobs"], outbox_ids, subject_ids, seen)
+
+        await retrying(finish)  # workers with jobs of the same notes meet in these rows
 
 
 def point_of(note: Note, chunk: IndexedChunk, embedding_version: str) -> IndexPoint:

@@ -1,7 +1,8 @@
 """Comparing the index with Postgres, and asking for what differs to be indexed again.
 
-Nothing is written to the index here but the removal of points that Postgres does not know: the differences become
-jobs of the outbox, so a note has one writer to the index and a newer state never loses to an older one.
+Nothing is written to the index here. The two sides are read one page after the other while notes are written, so a
+difference is only a suspicion: it becomes a job of the outbox, whose handler looks at the note as it is then. So a note
+has one writer to the index, and a newer state never loses to an older one.
 """
 
 from __future__ import annotations
@@ -70,13 +71,13 @@ class IndexReconciler:
         self._ring()
 
     async def reconcile(self) -> Drift:
-        """Compare everything, enqueue what differs and remove what nobody owns."""
+        """Compare everything and enqueue what differs."""
         now = self._clock.now()
         missing = stale = orphaned = 0
         wanted, stored = _Cursor(self._live(now)), _Cursor(self._stored())
         truth, point = await wanted.next(), await stored.next()
         again: set[UUID] = set()
-        orphans: list[UUID] = []
+        strays: set[UUID] = set()
         while truth is not None or point is not None:
             if point is None or (truth is not None and truth.chunk_id < point.chunk_id):
                 assert truth is not None
@@ -85,28 +86,25 @@ class IndexReconciler:
                 truth = await wanted.next()
             elif truth is None or point.chunk_id < truth.chunk_id:
                 orphaned += 1
-                orphans.append(point.chunk_id)
+                strays.add(point.note_id)
                 point = await stored.next()
             else:
                 if truth.updated_at != point.updated_at:
                     stale += 1
                     again.add(truth.note_id)
                 truth, point = await wanted.next(), await stored.next()
-        await self._mend(again, orphans)
+        await self._enqueue("UPSERT", again - strays)
+        await self._enqueue("DELETE", strays)
+        if again or strays:
+            self._ring()
         return Drift(missing, stale, orphaned)
 
-    async def _mend(self, again: set[UUID], orphans: list[UUID]) -> None:
-        for start in range(0, len(orphans), PAGE):
-            await self._index.delete_points(orphans[start : start + PAGE])
-        note_ids = list(again)
+    async def _enqueue(self, op: str, owners: set[UUID]) -> None:
+        note_ids = list(owners)
         for start in range(0, len(note_ids), PAGE):
             page = note_ids[start : start + PAGE]
             async with self._database.connection() as connection:
-                await connection.execute(
-                    self._sql["enqueue_indexing"], page, ["UPSERT"] * len(page), self._version
-                )
-        if note_ids:
-            self._ring()
+                await connection.execute(self._sql["enqueue_indexing"], page, [op] * len(page), self._version)
 
     async def _live(self, now: datetime) -> AsyncIterator[_Entry]:
         after: UUID | None = None
