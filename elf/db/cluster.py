@@ -44,7 +44,7 @@ _OWN_NAMES = frozenset(
 
 # For a laptop: modest memory, connections for several processes, no replication. Every acknowledged commit is
 # on disk. The log holds no statement and no detail, which would quote the texts of notes.
-_SETTINGS: Mapping[str, str] = {
+SETTINGS: Mapping[str, str] = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
     "max_connections": "200",
@@ -71,7 +71,8 @@ _SETTINGS: Mapping[str, str] = {
 class Cluster:
     """The files of one embedded Postgres. Raises StartupError for whatever makes its folder unusable."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, settings: Mapping[str, str] = SETTINGS) -> None:
+        self._settings = settings
         self.folder = folder.resolve()
         self.data = self.folder / "data"
         self.log = self.folder / "postgres.log"
@@ -229,7 +230,7 @@ class Cluster:
 
     def _run_pg_ctl(self, account: Account, lock: int, log: Any) -> None:
         socket_dir = self._make_socket_dir(account)
-        settings = {**_SETTINGS, "unix_socket_directories": str(socket_dir), "port": str(PORT)}
+        settings = {**self._settings, "unix_socket_directories": str(socket_dir), "port": str(PORT)}
         options = " ".join(shlex.quote(f"--{name}={value}") for name, value in settings.items())
         command = [str(self._programs / "pg_ctl"), "start", "--no-wait", f"--pgdata={self.data}"]
         command += [f"--log={self.log}", f"--options={options}"]

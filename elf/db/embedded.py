@@ -10,6 +10,7 @@ again.
 from __future__ import annotations
 
 import signal
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from anyio import to_thread
 
 from elf.core.errors import DatabaseUnavailable, StartupError
 from elf.db import file_lock
-from elf.db.cluster import Cluster
+from elf.db.cluster import SETTINGS, Cluster
 from elf.db.errors import map_errors
 from elf.db.file_lock import FileLock
 from elf.db.postmaster import PidFile, send
@@ -38,10 +39,19 @@ log = structlog.get_logger()
 
 
 class EmbeddedServer:
-    """This process's hold on the Postgres server of a folder. Use: `start`, then `watch`, then `leave`."""
+    """This process's hold on the Postgres server of a folder. Use: `start`, then `watch`, then `leave`.
 
-    def __init__(self, folder: Path, *, start_timeout_s: float = START_TIMEOUT_S) -> None:
-        self._cluster = Cluster(folder)
+    `settings` are the server's parameters, if it is this process that starts it.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        settings: Mapping[str, str] = SETTINGS,
+        start_timeout_s: float = START_TIMEOUT_S,
+    ) -> None:
+        self._cluster = Cluster(folder, settings=settings)
         self._start_timeout_s = start_timeout_s
         self._hold: FileLock | None = None
 
