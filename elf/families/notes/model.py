@@ -93,5 +93,5 @@ def as_real(value: float) -> float:
     for a number that `real` cannot hold.
     """
     # Below 1e-38 a real has fewer digits than six, so the number is narrowed before it is cut.
-    (narrowed,) = struct.unpack("f", struct.pack("f", value))
+    (narrowed,) = struct.unpack("<f", struct.pack("<f", value))
     return float(f"{narrowed:.6g}")

@@ -1,0 +1,68 @@
+"""From texts to chunks and vectors: one call for all, and the pooled vector."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elf.core.chunking import Chunk
+from elf.families.notes.embedding import EmbeddedText, TextEmbedder
+from tests.notes_kit import DIM, FakeEmbedder, WordTokens, unit, vector_of
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def embedded(*rows: np.ndarray) -> EmbeddedText:
+    chunks = [Chunk(index, index, index + 1, "x") for index in range(len(rows))]
+    return EmbeddedText(chunks, np.stack(rows).astype(np.float32))
+
+
+def test_the_pooled_vector_of_one_chunk_is_its_own() -> None:
+    vector = unit(3.0, 4.0)
+    assert np.array_equal(embedded(vector).pooled, vector)
+
+
+def test_the_pooled_vector_is_the_mean_in_float32() -> None:
+    pooled = embedded(unit(1.0), unit(0.0, 1.0)).pooled
+    assert pooled.dtype == np.float32
+    assert pooled[:3].tolist() == [0.5, 0.5, 0.0]
+
+
+def test_the_unit_vector_has_length_one() -> None:
+    vector = embedded(unit(1.0), unit(0.0, 1.0)).unit_pooled
+    assert vector.dtype == np.float32
+    assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_vectors_that_cancel_out_stay_zero() -> None:
+    assert not embedded(unit(1.0), -unit(1.0)).unit_pooled.any()
+
+
+async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
+    fake = FakeEmbedder()
+    calls: list[int] = []
+
+    async def count() -> None:
+        calls.append(len(fake.texts))
+
+    fake.before_answer = count
+    texts = ["One two. Three four. Five six.", "Seven."]
+    first, second = await TextEmbedder(fake, WordTokens(), 2, 0).embed(texts)
+    assert calls == [4]
+    assert [chunk.text.strip() for chunk in first.chunks] == ["One two.", "Three four.", "Five six."]
+    assert [chunk.text for chunk in second.chunks] == ["Seven."]
+    for text in (first, second):
+        assert text.vectors.shape == (len(text.chunks), DIM)
+        for chunk, vector in zip(text.chunks, text.vectors, strict=True):
+            assert np.array_equal(vector, vector_of(chunk.text))
+
+
+async def test_no_texts_make_no_call() -> None:
+    fake = FakeEmbedder()
+    fake.away = True
+    assert await TextEmbedder(fake, WordTokens(), 2, 0).embed([]) == []
