@@ -58,8 +58,8 @@ log = structlog.get_logger()
 def run(config: Config, *, say: Callable[[str], object] | None = None) -> int:
     """Run the whole service in this process until SIGTERM or SIGINT. Returns the process's exit code.
 
-    `say` (by default, print) gets one line for people once the service is ready, and one when it stops. Raises StartupError when it
-    cannot start, ActorGaveUp when a part of it fails again and again.
+    `say` (by default, print) gets one line for people once the service is ready, and one when it stops. Raises
+    StartupError when it cannot start, ActorGaveUp when a part of it fails again and again.
     """
     configure_logging(config.service.log_level)
     try:
