@@ -23,8 +23,8 @@ async def test_a_server_that_is_away_is_unavailable(unused_port: int) -> None:
     for call in (
         index.ensure,
         index.count,
-        lambda: index.upsert([point()]),
-        lambda: word_hits(index, "word"),
+        lambda: index.upsert(made_points(1)),
+        lambda: index.scan(after=None, limit=1),
     ):
         with pytest.raises(IndexUnavailable, match="Qdrant server"):
             await call()
