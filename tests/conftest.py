@@ -14,11 +14,16 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+from hypothesis import settings
 
 from elf.db import schema
 from elf.db.cluster import SETTINGS
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
+
+# The same examples each time, and no verdict on how long one takes: the machine may be busy.
+settings.register_profile("elf", derandomize=True, deadline=None)
+settings.load_profile("elf")
 
 VECTOR_DIM = 384
 TEMPLATE = "elf_template"

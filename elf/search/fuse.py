@@ -51,8 +51,10 @@ def fuse(results: Sequence[QueryResult], *, rules: FusionRules, limit: int) -> l
     scores: dict[UUID, float] = {}
     for weight, hits in lists:
         for hit, share in zip(hits, _shares(hits, rules), strict=True):
-            scores[hit.point_id] = scores.get(hit.point_id, 0.0) + weight * share / total
-    return _best(scores, results, limit)
+            scores[hit.point_id] = scores.get(hit.point_id, 0.0) + weight * share
+    # Divided last, so that first in every list is exactly 1.0: both sums have the same terms in the same order.
+    fused = {point_id: score / total for point_id, score in scores.items()}
+    return _best(fused, results, limit)
 
 
 def _shares(hits: Sequence[LegHit], rules: FusionRules) -> list[float]:

@@ -1,0 +1,126 @@
+"""What reaches the log: one JSON object a line, no secret, nothing that a user wrote."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from elf.core.errors import InternalError
+from elf.core.logs import configure_logging
+
+TEXT = "Profile: Anna sleeps badly before exams."
+SECRET = "AKIAIOSFODNN7QWERTYU"
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _fresh_logging() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:], root.level = handlers, level
+    structlog.reset_defaults()
+
+
+def logged(capsys: Capture) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+
+
+def test_an_event_is_one_json_object_with_its_level_and_moment(capsys: Capture) -> None:
+    configure_logging("info")
+    structlog.get_logger().info("stored", notes=3)
+    (event,) = logged(capsys)
+    assert event.pop("timestamp").endswith("Z")
+    assert event == {"event": "stored", "level": "info", "notes": 3}
+
+
+def test_what_is_below_the_level_is_not_logged(capsys: Capture) -> None:
+    configure_logging("warning")
+    structlog.get_logger().info("stored")
+    assert logged(capsys) == []
+
+
+def test_secrets_are_redacted_however_deep(capsys: Capture) -> None:
+    configure_logging("info")
+    structlog.get_logger().info("x", given=f"key {SECRET}", deep={"list": [SECRET]}, number=4)
+    (event,) = logged(capsys)
+    assert SECRET not in json.dumps(event)
+    assert event["number"] == 4
+    assert "REDACTED" in event["given"]
+
+
+def failing(error: Exception) -> None:
+    secret_local = TEXT
+    raise error from KeyError(secret_local)
+
+
+def log_failure(error: Exception) -> None:
+    try:
+        failing(error)
+    except type(error) as caught:
+        structlog.get_logger().error("failed", exc_info=caught)
+
+
+def test_a_traceback_shows_frames_and_types_but_no_words_of_users(capsys: Capture) -> None:
+    configure_logging("info")
+    log_failure(ValueError(TEXT))
+    (event,) = logged(capsys)
+    assert TEXT not in json.dumps(event)
+    error, cause = event["exception"]
+    assert (error["exc_type"], cause["exc_type"]) == ("ValueError", "KeyError")
+    assert error["frames"][-1]["name"] == "failing"
+
+
+def test_the_members_of_a_group_are_shown_without_words_too(capsys: Capture) -> None:
+    configure_logging("info")
+    log_failure(ExceptionGroup(TEXT, [ValueError(TEXT)]))
+    (event,) = logged(capsys)
+    assert TEXT not in json.dumps(event)
+    assert event["exception"][0]["exceptions"][0][0]["exc_type"] == "ValueError"
+
+
+def test_the_messages_of_our_own_errors_are_kept(capsys: Capture) -> None:
+    configure_logging("info")
+    log_failure(InternalError("the provider answered with 3 vectors"))
+    (event,) = logged(capsys)
+    assert event["exception"][0]["exc_value"] == "the provider answered with 3 vectors"
+
+
+def test_at_level_debug_messages_are_shown(capsys: Capture) -> None:
+    configure_logging("debug")
+    log_failure(ValueError("no such thing"))
+    (event,) = logged(capsys)
+    assert event["exception"][0]["exc_value"] == "no such thing"
+
+
+def test_records_of_libraries_become_events(capsys: Capture) -> None:
+    configure_logging("info")
+    library = logging.getLogger("some.library")
+    library.info("too chatty")
+    library.warning("%s of %d", "one", 2)
+    library.log(35, "a level of its own")
+    library.error("three of %d", "x")
+    library.critical("over")
+    assert [(event["level"], event["message"]) for event in logged(capsys)] == [
+        ("warning", "one of 2"),
+        ("warning", "a level of its own"),
+        ("error", "three of %d"),
+        ("critical", "over"),
+    ]
+
+
+def test_the_traceback_of_a_librarys_record_is_kept(capsys: Capture) -> None:
+    configure_logging("info")
+    try:
+        raise ValueError(TEXT)
+    except ValueError:
+        logging.getLogger("lib").exception("it failed")
+    (event,) = logged(capsys)
+    assert event["exception"][0]["exc_type"] == "ValueError"
+    assert TEXT not in json.dumps(event)
