@@ -56,8 +56,11 @@ def test_secrets_are_redacted_however_deep(capsys: Capture) -> None:
 
 
 def failing(error: Exception) -> None:
-    secret_local = TEXT
-    raise error from KeyError(secret_local)
+    words = {"known": TEXT}
+    try:
+        words[TEXT]
+    except KeyError as missing:
+        raise error from missing
 
 
 def log_failure(error: Exception) -> None:
