@@ -164,14 +164,16 @@ class Cluster:
         return is_locked(self._server_lock)
 
     def remove_traces(self) -> None:
-        """Remove what a dead server left. Only when `remains()` is nothing: the files guard the data."""
+        """Remove what an ended server left. Only when `remains()` is nothing: the files guard the data."""
         pid_file = self.read_pid_file()
         (self.data / "postmaster.pid").unlink(missing_ok=True)
         folders = {self._socket_dir()} | ({Path(pid_file.socket_dir)} if pid_file else set())
         for folder in folders:
-            if folder.parent in (self.folder, Path(tempfile.gettempdir())):
+            if folder.is_dir() and folder.parent in (self.folder, Path(tempfile.gettempdir())):
                 for name in (f".s.PGSQL.{PORT}", f".s.PGSQL.{PORT}.lock"):
                     (folder / name).unlink(missing_ok=True)
+                if not any(folder.iterdir()):
+                    folder.rmdir()
 
     def log_tail(self) -> str:
         """Return the last lines of the server's log, for an error message."""

@@ -202,11 +202,12 @@ class EmbeddedServer:
             (signal.SIGKILL, KILL_TIMEOUT_S),
         ):
             with anyio.move_on_after(patience_s):
-                if await self._end_with(number):
-                    return
+                await self._end_with(number)
+                await to_thread.run_sync(self._cluster.remove_traces)
+                return
             log.warning("postgres_stop_slow", signal=number.name, after_s=patience_s)
 
-    async def _end_with(self, number: signal.Signals) -> bool:
+    async def _end_with(self, number: signal.Signals) -> None:
         remains = await to_thread.run_sync(self._cluster.remains)
         if remains.postmaster is not None:
             send(remains.postmaster, number)
@@ -216,7 +217,6 @@ class EmbeddedServer:
             if remains.postmaster is None:
                 for pid in remains.orphans:
                     send(pid, signal.SIGKILL)
-        return True
 
     def _why_unusable(self) -> str:
         remains = self._cluster.remains()
