@@ -10,7 +10,7 @@ from uuid import UUID, uuid4
 import structlog
 from pydantic import BaseModel
 from quart import Quart, Response, g, request
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, RequestTimeout
+from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
 
 from elf.core.endpoint import Endpoint
 from elf.core.errors import (
@@ -132,7 +132,10 @@ async def _error_response(error: Exception) -> Response:
     if failure.status >= 500 and not isinstance(failure, Unavailable):
         log.error("request_failed", path=request.path, error=type(error).__name__, exc_info=error)
     status = error.code if isinstance(error, HTTPException) and error.code else failure.status
-    return error_body(failure, status=status)
+    response = error_body(failure, status=status)
+    if isinstance(error, MethodNotAllowed) and error.valid_methods:
+        response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
+    return response
 
 
 def error_body(failure: ServiceError, *, status: int | None = None) -> Response:

@@ -1,0 +1,222 @@
+"""From bytes to a checked request: every fault has a path, and no value comes back in a message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elf.core.errors import InvalidRequest, NonEnglishInput, ServiceError
+from elf.families.notes.requests import AddNoteRequest, GetNoteRequest, ListRequest, SearchRequest
+from elf.web.parsing import CJK_MESSAGE, parse_body, parse_values
+
+CJK = "\u4e2d"
+NOTE: dict[str, Any] = {"type": "fact", "text": "x", "importance": 0.5, "confidence": 0.5}
+BODY: dict[str, Any] = {
+    "tenant_id": "t", "project_id": "p", "agent_id": "a", "scope": "project_shared", "notes": [NOTE],
+}  # fmt: skip
+
+
+def body(**note: Any) -> bytes:
+    return json.dumps(BODY | {"notes": [NOTE | note]}).encode()
+
+
+def raw_note(field: str, value: str) -> bytes:
+    """A body whose note has a field with this raw JSON text."""
+    return body(**{field: "@"}).replace(b'"@"', value.encode())
+
+
+def refused(parse: Callable[[], object], kind: type[ServiceError] = InvalidRequest) -> ServiceError:
+    with pytest.raises(kind) as caught:
+        parse()
+    assert type(caught.value) is kind
+    return caught.value
+
+
+def test_a_good_body_is_read() -> None:
+    request = parse_body(
+        AddNoteRequest, body(text="Fact: caf\u00e9 \U0001f600.", source_ref={"k": [1, None]})
+    )
+    assert request.notes[0].text == "Fact: caf\u00e9 \U0001f600."
+    assert request.notes[0].source_ref == {"k": [1, None]}
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        b"", b" ", b"{", b"nul", b"{'a': 1}", b'{"a": 1,}', b'{"a": 1} x', b"\xff\xfe", b'"\xff"', b"\xef\xbb\xbf{}",
+        b'{"a": NaN}', b'{"a": Infinity}', b'{"a": -Infinity}', b'{"a": 1e999}', b'{"a": ' + b"9" * 5000 + b"}",
+        b'{"a": "\\ud800"}', b'{"a": "\x01"}', b'{"a": "\x00"}', b"[" * 100_000, b'{"a":' * 100_000,
+    ],
+)  # fmt: skip
+def test_what_is_not_json_is_refused_and_not_quoted(junk: bytes) -> None:
+    error = refused(lambda: parse_body(AddNoteRequest, junk))
+    assert len(error.message) < 200
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "1e999", "-1e999"])
+def test_numbers_that_are_none_are_refused(value: str) -> None:
+    for field in ("importance", "ttl_days", "source_ref"):
+        refused(lambda field=field: parse_body(AddNoteRequest, raw_note(field, value)))
+
+
+@pytest.mark.parametrize("value", ["1e300", "1" + "0" * 300])
+def test_a_number_out_of_bounds_is_refused_with_its_path(value: str) -> None:
+    for field in ("importance", "ttl_days"):
+        error = refused(lambda field=field: parse_body(AddNoteRequest, raw_note(field, value)))
+        assert error.fields == (f"$.notes[0].{field}",)
+
+
+@pytest.mark.parametrize("depth", [300, 5000])
+def test_deep_nesting_is_refused(depth: int) -> None:
+    refused(lambda: parse_body(AddNoteRequest, raw_note("source_ref", '{"a":' * depth + "1" + "}" * depth)))
+
+
+def test_reasonable_nesting_is_read() -> None:
+    parse_body(AddNoteRequest, raw_note("source_ref", '{"a":' * 100 + "1" + "}" * 100))
+
+
+# NUL
+
+
+def test_nul_is_refused_with_every_path() -> None:
+    raw = body(text="a\x00b", key="\x00", source_ref={"a\x00": 1, "b": ["\x00"]})
+    error = refused(lambda: parse_body(AddNoteRequest, raw))
+    assert error.fields == (
+        "$.notes[0].text", "$.notes[0].key", '$.notes[0].source_ref["a\\u0000"]',
+        '$.notes[0].source_ref["b"][0]',
+    )  # fmt: skip
+    assert "NUL" in error.message
+
+
+def test_nul_in_a_query_string_is_refused_with_its_path() -> None:
+    values = {"tenant_id": "a\x00", "project_id": "p"}
+    assert refused(lambda: parse_values(ListRequest, values)).fields == ("$.tenant_id",)
+
+
+# CJK
+
+
+def test_cjk_is_refused_with_every_path_in_the_order_of_the_request() -> None:
+    notes = [
+        NOTE | {"text": CJK},
+        NOTE,
+        NOTE | {"source_ref": {"k": ["x", CJK], CJK: {"deep": CJK}}, "key": CJK},
+    ]
+    raw = json.dumps(BODY | {"notes": notes, "scope": CJK}, ensure_ascii=False).encode()
+    error = refused(lambda: parse_body(AddNoteRequest, raw), NonEnglishInput)
+    assert error.message == CJK_MESSAGE
+    assert error.fields == (
+        "$.scope",
+        "$.notes[0].text",
+        '$.notes[2].source_ref["k"][1]',
+        f'$.notes[2].source_ref["{CJK}"]',
+        f'$.notes[2].source_ref["{CJK}"]["deep"]',
+        "$.notes[2].key",
+    )
+
+
+@pytest.mark.parametrize("ascii", [True, False])
+def test_cjk_is_seen_whether_escaped_or_not(ascii: bool) -> None:
+    raw = json.dumps(BODY | {"notes": [NOTE | {"text": CJK}]}, ensure_ascii=ascii).encode()
+    assert refused(lambda: parse_body(AddNoteRequest, raw), NonEnglishInput).fields == ("$.notes[0].text",)
+
+
+def test_cjk_wins_over_other_faults_and_is_seen_in_unknown_fields_too() -> None:
+    raw = body(**{"importance": 7, "extra": [CJK], CJK: 1})
+    error = refused(lambda: parse_body(AddNoteRequest, raw), NonEnglishInput)
+    assert error.fields == ('$.notes[0]["extra"][0]', f'$.notes[0]["{CJK}"]')
+
+
+@pytest.mark.parametrize(
+    "raw", [f'"{CJK}"', f'["{CJK}"]', f'{{"notes": "{CJK}"}}', f'{{"notes": ["{CJK}"]}}']
+)
+def test_cjk_where_no_string_belongs_is_still_cjk(raw: str) -> None:
+    refused(lambda: parse_body(AddNoteRequest, raw.encode()), NonEnglishInput)
+
+
+def test_cjk_in_a_query_string_is_refused_with_its_path() -> None:
+    values = {"tenant_id": "t", "project_id": CJK}
+    error = refused(lambda: parse_values(ListRequest, values), NonEnglishInput)
+    assert error.fields == ("$.project_id",)
+
+
+# The model
+
+
+@pytest.mark.parametrize(
+    ("note", "path"),
+    [
+        ({"importance": "0.5"}, "$.notes[0].importance"),
+        ({"importance": 1.5}, "$.notes[0].importance"),
+        ({"text": 5}, "$.notes[0].text"),
+        ({"source_ref": []}, "$.notes[0].source_ref"),
+        ({"txt": "x"}, "$.notes[0].txt"),
+    ],
+)
+def test_a_fault_of_the_model_has_its_path(note: dict[str, Any], path: str) -> None:
+    error = refused(lambda: parse_body(AddNoteRequest, body(**note)))
+    assert error.fields == (path,)
+    assert error.message.startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize("raw", ["[]", "5", '"x"', "null", "true"])
+def test_a_body_that_is_no_object_is_refused(raw: str) -> None:
+    assert refused(lambda: parse_body(AddNoteRequest, raw.encode())).fields == ("$",)
+
+
+def test_what_is_missing_and_what_is_unknown_is_said() -> None:
+    error = refused(lambda: parse_body(SearchRequest, b'{"tenant_id": "t", "top_kk": 3}'))
+    assert error.fields == ("$.project_id", "$.agent_id", "$.read_profile", "$.query", "$.top_kk")
+    assert "$.query: is missing" in error.message
+    assert "$.top_kk: is not a known field" in error.message
+
+
+def test_many_faults_have_all_their_paths_and_a_short_message() -> None:
+    raw = json.dumps(BODY | {"notes": [NOTE | {"importance": 2}] * 40}).encode()
+    error = refused(lambda: parse_body(AddNoteRequest, raw))
+    assert error.fields == tuple(f"$.notes[{number}].importance" for number in range(40))
+    assert error.message.endswith("and 35 more")
+
+
+def test_a_rule_between_fields_is_said_in_its_own_words() -> None:
+    raw = {"tenant_id": "t", "project_id": "p", "agent_id": "a", "read_profile": "r", "query": "q"}
+    error = refused(
+        lambda: parse_body(SearchRequest, json.dumps(raw | {"top_k": 9, "candidate_k": 3}).encode())
+    )
+    assert error.message == "$: top_k must not be greater than candidate_k"
+
+
+def test_values_of_a_query_string_are_converted_and_bounded() -> None:
+    request = parse_values(ListRequest, {"tenant_id": "t", "project_id": "p", "limit": "7"})
+    assert request.limit == 7
+    for limit in ("0", "201", "x", "", "1.5", "1e2"):
+        values = {"tenant_id": "t", "project_id": "p", "limit": limit}
+        assert refused(lambda values=values: parse_values(ListRequest, values)).fields == ("$.limit",)
+
+
+MARK = "qzvxkw"
+
+
+@given(
+    st.sampled_from(["type", "text", "key", "importance", "confidence", "ttl_days", "source_ref"]),
+    st.sampled_from([MARK, [MARK], {MARK: MARK}, MARK * 50, 77_123.5, [[77_123.5]], True]),
+)
+def test_messages_never_echo_a_value(field: str, value: Any) -> None:
+    answer = ""
+    try:
+        parse_body(AddNoteRequest, body(**{field: value}))
+    except InvalidRequest as error:
+        answer = f"{error.message} {error.fields}"
+    assert MARK not in answer
+    assert "77123" not in answer
+
+
+@pytest.mark.parametrize("value", [MARK, "z", "{}", MARK * 9])
+def test_a_bad_id_is_not_echoed_even_in_part(value: str) -> None:
+    error = refused(lambda: parse_values(GetNoteRequest, {"note_id": value}))
+    assert error.message == "$.note_id: should be a valid UUID"
