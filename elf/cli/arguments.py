@@ -83,7 +83,8 @@ def _get(command: argparse.ArgumentParser) -> None:
 
 def _list(command: argparse.ArgumentParser) -> None:
     _context(command)
-    _scope(command, "default: all but agent_private")
+    _scope(command, "default: the first of scopes.allowed, where add writes")
+    command.add_argument("--shared", action="store_true", help="every scope but agent_private")
     command.add_argument("--type", choices=NOTE_TYPES)
     command.add_argument("--status", help="such as active (default), deleted or expired")
     command.add_argument("--limit", type=int, metavar="N", help="most notes, 1 to 200 (default: 50)")

@@ -116,7 +116,8 @@ async def _get(service: Service, config: Config, options: argparse.Namespace) ->
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
     params: dict[str, str | int | None] = {
         **context(options),
-        "scope": options.scope,
+        # Without a scope the service lists all but the private notes.
+        "scope": None if options.shared else options.scope or default_scope(config),
         "type": options.type,
         "status": options.status,
         "limit": options.limit,

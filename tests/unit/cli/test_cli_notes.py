@@ -170,6 +170,13 @@ def test_list_shows_one_note_a_line_and_how_to_go_on(elf: CommandLine, service: 
     }
 
 
+def test_list_shows_by_default_what_add_wrote(elf: CommandLine, service: FakeService) -> None:
+    answers(service, {"items": [], "next_cursor": None})
+    elf("list")
+    elf("list", "--shared")
+    assert [asked.params.get("scope") for asked in service.asked] == ["agent_private", None]
+
+
 def test_an_empty_list_says_so(elf: CommandLine, service: FakeService) -> None:
     answers(service, {"items": [], "next_cursor": None})
     assert elf("list") == (0, "", "elf: nothing found\n")
