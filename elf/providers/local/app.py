@@ -20,7 +20,7 @@ import structlog
 
 from elf.providers.local.encoder import Encoder
 from elf.providers.local.model import DIMENSIONS, MODEL_NAMES
-from elf.providers.local.rerank import maxsim, uniform_weights
+from elf.providers.local.rerank import QueryTokens, relevance
 from elf.providers.local.token_vectors import TokenVectors
 
 Vector = npt.NDArray[np.float32]
@@ -124,12 +124,13 @@ class LocalApp:
         if request.top_n is not None and request.top_n < 1:
             raise _Refusal(400, "must be at least 1", param="top_n")
         query, *documents = await self._encoder.tokens([request.query, *request.documents])
-        results = await self._encoder.run(partial(_rank, query, documents))
+        words = self._encoder.words(request.query, query)
+        results = await self._encoder.run(partial(_rank, words, documents))
         return {"model": request.model, "results": results[: request.top_n]}
 
 
-def _rank(query: TokenVectors, documents: list[TokenVectors]) -> list[dict[str, float]]:
-    scores = maxsim(query.unpack(), documents, uniform_weights(query))
+def _rank(query: QueryTokens, documents: list[TokenVectors]) -> list[dict[str, float]]:
+    scores = relevance(query, documents)
     order = np.argsort(-scores, kind="stable").tolist()
     values = scores.tolist()
     return [{"index": place, "relevance_score": values[place]} for place in order]

@@ -18,6 +18,7 @@ from elf.config.model import LocalModel
 from elf.core.errors import StartupError
 from elf.providers.local.graph_cache import cached_graph
 from elf.providers.local.model import DIMENSIONS, MAX_TOKENS, TOKENIZER, checked, find_model_folder
+from elf.providers.local.rerank import QueryTokens, rarity
 from elf.providers.local.token_cache import TokenCache
 from elf.providers.local.token_vectors import TokenVectors, pack
 from elf.providers.port import Matrix
@@ -92,6 +93,17 @@ class Encoder:
         missing = list(dict.fromkeys(text for text, tokens in pairs if tokens is None))
         encoded = dict(zip(missing, await self._encode(missing, lane=self._quick), strict=True))
         return [encoded[text].tokens if tokens is None else tokens for text, tokens in pairs]
+
+    def words(self, text: str, tokens: TokenVectors) -> QueryTokens:
+        """Return the tokens of a query that hold a letter or digit; all of them when none does.
+
+        `tokens` are the text's token vectors.
+        """
+        encoding = self._tokenise([text])[0]
+        inner = list(zip(encoding.tokens, encoding.ids, strict=True))[1:-1]
+        rows = [row for row, (token, _) in enumerate(inner) if any(map(str.isalnum, token))]
+        rows = rows or list(range(len(inner)))
+        return QueryTokens(tokens.unpack()[rows], rarity([inner[row][1] for row in rows]))
 
     async def run(self, work: Callable[[], T]) -> T:
         """Run other arithmetic of a request in the quick lane."""

@@ -1,8 +1,10 @@
-"""Late interaction: how well the words of a query meet their counterparts in a document."""
+"""Late interaction: how well the words of a query meet their counterparts in each candidate document."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -10,47 +12,116 @@ import numpy.typing as npt
 from elf.providers.local.token_vectors import TokenVectors
 from elf.providers.port import Matrix
 
+Floats = npt.NDArray[np.float32]
+
+# Pseudo-candidates: they keep the statistics over the candidates sane when there are few.
+_PRIOR = 8.0
+# The usual best cosine of a word in a document that has nothing to do with it.
+_PRIOR_COSINE = 0.3
+# The least share of its weight that a word keeps, however common it is among the candidates.
+_LEAST_WEIGHT = 0.05
+# The logistic map of raw scores to 0..1: unrelated documents come out near 0.1 and close ones near 0.9.
+_MIDDLE, _SLOPE = 0.4, 0.1
+
+# BERT's vocabulary is sorted by frequency from its first whole word ("the") on.
+_FIRST_WORD_ID = 1996
+_VOCABULARY_SIZE = 30_522
+
 _BLOCK_TOKENS = 8192  # bounds the float32 copy of one pass to 12 MiB
 # OpenBLAS wakes more threads for a product of more multiplications than this. Beside a busy process they wait for
 # each other's cores: 60 documents took 14 to 40 ms instead of 1 ms.
 _SINGLE_THREAD_PRODUCT = 262_144
 
 
-def uniform_weights(query: TokenVectors) -> npt.NDArray[np.float32]:
-    """Return one equal weight a query token, summing to 1."""
-    return np.full(len(query), 1.0 / max(len(query), 1), dtype=np.float32)
+@dataclass(frozen=True, slots=True)
+class QueryTokens:
+    """The words of a query: unit vectors, float32 (tokens, dimensions), and how rare each is in English, 0..1."""
+
+    vectors: Matrix
+    rarity: Floats
 
 
-def maxsim(
-    query: Matrix, documents: Sequence[TokenVectors], weights: npt.NDArray[np.float32]
-) -> npt.NDArray[np.float32]:
-    """Return a score of -1..1 for each document, float32 of shape (len(documents),).
+def rarity(token_ids: Sequence[int]) -> Floats:
+    """Return how rare each token is, float32 in 0..1: the square root of its log rank in the vocabulary.
 
-    The score is the weighted sum over the query's tokens of the best cosine among the document's tokens
-    (MaxSim of ColBERT, Khattab and Zaharia 2020). `query` holds unit vectors, shape (tokens, dimensions);
-    `weights` has shape (tokens,) and sums to 1. A query or document without tokens scores 0: it shares
-    nothing.
+    By Zipf's law the logarithm of a word's frequency rank is a measure of its information; the root flattens it.
+    """
+    ranks = np.maximum(np.asarray(token_ids, dtype=np.float32) - (_FIRST_WORD_ID - 1), 1.0)
+    scale = math.log(_VOCABULARY_SIZE - (_FIRST_WORD_ID - 1))
+    return np.sqrt(np.log(ranks + 1.0) / scale).astype(np.float32)
+
+
+def relevance(query: QueryTokens, documents: Sequence[TokenVectors]) -> Floats:
+    """Return a score of 0..1 for each document, float32 of shape (len(documents),).
+
+    Each word of the query is compared with its best counterpart in a document (MaxSim of ColBERT, Khattab and
+    Zaharia 2020), after what all candidates have in common, the mean of their token vectors, is taken off both. A
+    word counts by its rarity, and less the closer all candidates come to it: what every candidate says tells none of
+    them apart. The weighted mean goes through a logistic map. A query or document without tokens scores 0.
     """
     scores = np.zeros(len(documents), dtype=np.float32)
-    if len(query) == 0:
+    blocks = list(_blocks(documents))
+    places = [place for block in blocks for place in block]
+    if not places or len(query.rarity) == 0:
         return scores
-    for block in _blocks(documents):
-        scores[block] = weights @ _best_cosines(query, [documents[place] for place in block])
+    mean = _common_part([[documents[place] for place in block] for block in blocks])
+    directions = _unit(query.vectors - mean)
+    best = np.concatenate(
+        [_best_cosines(directions, mean, [documents[place] for place in block]) for block in blocks], axis=1
+    )
+    common = (best.sum(axis=1) + _PRIOR * _PRIOR_COSINE) / (len(places) + _PRIOR)
+    weights = query.rarity * np.clip(1.0 - common, _LEAST_WEIGHT, 1.0)
+    scores[places] = _calibrated(weights @ best / weights.sum())
     return scores
 
 
-def _best_cosines(query: Matrix, documents: Sequence[TokenVectors]) -> Matrix:
+def _common_part(blocks: Sequence[Sequence[TokenVectors]]) -> Floats:
+    """Return the mean of all token vectors, shrunk towards zero when there are few documents."""
+    total = np.zeros(blocks[0][0].values.shape[1], dtype=np.float32)
+    tokens = documents = 0
+    for block in blocks:
+        for document in block:
+            total += document.scales @ document.values.astype(np.float32)
+            tokens += len(document)
+        documents += len(block)
+    return (total / tokens * (documents / (documents + _PRIOR))).astype(np.float32)
+
+
+def _best_cosines(directions: Matrix, mean: Floats, documents: Sequence[TokenVectors]) -> Matrix:
+    """Return the best cosine of each direction in each document, tokens taken relative to the mean.
+
+    With unit tokens t, the cosine of a unit direction d and t - m is (d.t - d.m) / sqrt(1 - 2 t.m + m.m), so one
+    product with the unshifted tokens is enough.
+    """
     values = np.concatenate([document.values for document in documents]).astype(np.float32)
-    cosines = np.empty((len(query), len(values)), dtype=np.float32)
-    step = max(1, _SINGLE_THREAD_PRODUCT // query.size)
-    for start in range(0, len(values), step):
-        part = slice(start, start + step)
-        np.matmul(query, values[part].T, out=cosines[:, part])
-    cosines *= np.concatenate([document.scales for document in documents])
+    scales = np.concatenate([document.scales for document in documents])
+    products = _products(np.vstack([directions, mean]), values) * scales
+    along, towards_mean = products[:-1], products[-1]
+    lengths = np.sqrt(np.maximum(1.0 - 2.0 * towards_mean + mean @ mean, 1e-9))
+    cosines = (along - (directions @ mean)[:, None]) / lengths
     ends = np.cumsum([len(document) for document in documents])
-    starts = np.concatenate(([0], ends[:-1]))
-    best: Matrix = np.maximum.reduceat(cosines, starts, axis=1)
+    best: Matrix = np.maximum.reduceat(cosines, np.concatenate(([0], ends[:-1])), axis=1)
     return best
+
+
+def _products(left: Matrix, right: Matrix) -> Matrix:
+    products = np.empty((len(left), len(right)), dtype=np.float32)
+    step = max(1, _SINGLE_THREAD_PRODUCT // left.size)
+    for start in range(0, len(right), step):
+        part = slice(start, start + step)
+        np.matmul(left, right[part].T, out=products[:, part])
+    return products
+
+
+def _unit(vectors: Matrix) -> Matrix:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit: Matrix = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
+    return unit
+
+
+def _calibrated(raw: Floats) -> Floats:
+    calibrated: Floats = (1.0 / (1.0 + np.exp(-(raw - _MIDDLE) / _SLOPE))).astype(np.float32)
+    return calibrated
 
 
 def _blocks(documents: Sequence[TokenVectors]) -> Iterator[list[int]]:

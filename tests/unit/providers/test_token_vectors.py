@@ -5,14 +5,11 @@ from __future__ import annotations
 import threading
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.providers.local.rerank import maxsim, uniform_weights
 from elf.providers.local.token_cache import TokenCache
 from elf.providers.local.token_vectors import TokenVectors, pack
-from elf.providers.port import Matrix
 
 
 def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVectors:
@@ -46,49 +43,6 @@ def test_packed_arrays_do_not_keep_their_batch_alive() -> None:
     assert vectors.values.base is None
     assert vectors.scales.base is None
     assert vectors.nbytes == 3 * 384 + 3 * 4
-
-
-def by_hand(query: Matrix, document: TokenVectors, weights: Matrix) -> float:
-    """MaxSim as its definition reads."""
-    tokens = document.unpack()
-    best = [max(float(word @ token) for token in tokens) for word in query] if len(document) else []
-    return sum(float(weight) * cosine for weight, cosine in zip(weights, best, strict=False))
-
-
-@given(
-    st.integers(1, 40),
-    st.lists(st.integers(0, 30), min_size=1, max_size=12),
-    st.integers(0, 2**31),
-)
-def test_maxsim_is_the_weighted_sum_of_the_best_cosines(words: int, lengths: list[int], seed: int) -> None:
-    random = np.random.default_rng(seed)
-    query = some_vectors(words, seed=seed).unpack()
-    documents = [some_vectors(length, seed=seed + place + 1) for place, length in enumerate(lengths)]
-    weights = random.random(words, dtype=np.float32)
-    weights /= weights.sum()
-    expected = [by_hand(query, document, weights) for document in documents]
-    np.testing.assert_allclose(maxsim(query, documents, weights), expected, atol=1e-5)
-
-
-def test_maxsim_over_more_tokens_than_one_pass_takes_agrees_with_single_documents() -> None:
-    query = some_vectors(5)
-    documents = [some_vectors(200, seed=seed) for seed in range(90)]
-    weights = uniform_weights(query)
-    together = maxsim(query.unpack(), documents, weights)
-    alone = [maxsim(query.unpack(), [document], weights)[0] for document in documents]
-    np.testing.assert_allclose(together, alone, atol=1e-6)
-
-
-def test_a_document_compared_with_itself_scores_one() -> None:
-    document = some_vectors(7)
-    assert maxsim(document.unpack(), [document], uniform_weights(document))[0] == pytest.approx(1.0, abs=1e-5)
-
-
-def test_what_has_no_tokens_shares_nothing() -> None:
-    nothing, something = some_vectors(0), some_vectors(3)
-    assert maxsim(nothing.unpack(), [something], uniform_weights(nothing)).tolist() == [0.0]
-    assert maxsim(something.unpack(), [nothing, nothing], uniform_weights(something)).tolist() == [0.0, 0.0]
-    assert maxsim(something.unpack(), [], uniform_weights(something)).tolist() == []
 
 
 def test_the_cache_returns_what_was_put_and_none_for_the_rest() -> None:
