@@ -15,7 +15,15 @@ from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.folding import lower
-from elf.core.secrets.values import Link, is_mixed, is_password, is_pin, is_placeholder, is_random
+from elf.core.secrets.values import (
+    Link,
+    is_mixed,
+    is_password,
+    is_pin,
+    is_placeholder,
+    is_random,
+    passphrase_at,
+)
 
 # All but `_VALUE` are matched against the text in lower case, which keeps every character in its place.
 _KEYWORD: Final = re.compile(
@@ -127,9 +135,10 @@ def _judged(keyword: re.Match[str], link: Link, match: re.Match[str], text: str)
     if keyword["pin"] is not None:
         kind, is_secret = "pin", link is not Link.BESIDE and is_pin(value)
     elif keyword["password"] is not None:
-        end = start + len(value)
-        following = None if quoted else text[end : end + _FOLLOWING]
-        kind, is_secret = "password", is_password(value, link, following=following)
+        phrase = passphrase_at(text, start) if link is Link.ASSIGNED and not quoted else None
+        following = None if quoted else text[start + len(value) : start + len(value) + _FOLLOWING]
+        kind, is_secret = "password", phrase is not None or is_password(value, link, following=following)
+        value = phrase or value
         if len(keyword.group()) <= 4 and link is not Link.ASSIGNED:  # "pass" and "pw" are other words, too
             is_secret = is_secret and len(value) >= 6 and is_mixed(value)
     else:

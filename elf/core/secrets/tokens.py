@@ -18,7 +18,7 @@ _PEM_END: Final = re.compile(r"-{2,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?
 _PEM_BODY: Final = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*")
 
 # A long run of letters and digits that no provider's rule knows. Web addresses and digests hold such runs, too.
-_OPAQUE: Final = re.compile(r"(?<![\w+/=.-])[A-Za-z0-9+/_-]{40,}={0,2}(?![\w+/=-])")
+_OPAQUE: Final = re.compile(r"(?<![\w+/=.-])(?!sha\d{1,3}-|md5-)[A-Za-z0-9+/_-]{40,}={0,2}(?![\w+/=-])")
 _PUBLIC_BEFORE: Final = re.compile(
     r"(?:://|www\.)\S*$|(?:sha\d{1,3}|md5|blake\w*|ssh-\w+|ecdsa-\S+|integrity|checksum)[-:= ]*$",
     re.IGNORECASE,

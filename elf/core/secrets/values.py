@@ -69,6 +69,7 @@ _GRAMMAR: Final = re.compile(
 )
 _ACCOUNT_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 _KEY_CHARS: Final = re.compile(r"[A-Za-z0-9+/=_~.-]+")
+_CLAUSE_END: Final = re.compile(r"[.,;!?\n]")
 _LONGEST_CLAUSE: Final = 200
 
 
@@ -113,6 +114,14 @@ def is_password(value: str, link: Link, *, following: str | None) -> bool:
     return _is_word_password(value, link, following)
 
 
+def passphrase_at(text: str, start: int) -> str | None:
+    """Return the passphrase at `start`: a clause of a few plain words without grammar, correct horse battery staple."""
+    clause = _CLAUSE_END.split(text[start : start + _LONGEST_CLAUSE], maxsplit=1)[0].rstrip()
+    words = clause.split(" ")
+    plain = all(word.isalpha() and word.islower() for word in words)
+    return clause if 4 <= len(words) <= 8 and plain and _GRAMMAR.search(clause) is None else None
+
+
 def is_mixed(value: str) -> bool:
     """Tell whether a value without spaces holds letters with digits, or with a sign that words do not hold."""
     if " " in value:
@@ -145,12 +154,4 @@ def _is_word_password(value: str, link: Link, following: str) -> bool:
         return tells and word not in _DESCRIBING and _END_OF_STATEMENT.match(following) is not None
     if _END_OF_ASSIGNMENT.match(following):
         return word not in _DESCRIBING and "/" not in word and word.count("-") != 1
-    return _is_passphrase(value + following[:_LONGEST_CLAUSE])
-
-
-def _is_passphrase(text: str) -> bool:
-    """Tell whether a clause is a handful of plain words without grammar: correct horse battery staple."""
-    clause = re.split(r"[.,;!?\n]", text, maxsplit=1)[0].strip()
-    words = clause.split(" ")
-    plain = all(word.isalpha() and word.islower() for word in words)
-    return 4 <= len(words) <= 8 and plain and _GRAMMAR.search(clause) is None
+    return False

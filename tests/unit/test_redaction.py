@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from data.planted_secrets import planted_secrets
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elf.core.secrets import find_secret, redact, redact_json
+
+PLANTED = [one.text for one in planted_secrets(7)]
+TOKEN = "gh" + "p_" + "a1B2c3D4e5" * 4
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("nothing to hide", "nothing to hide"),
+        ("", ""),
+        ("my password is hunter2!", "my password is [REDACTED:password]!"),
+        (f"{TOKEN} and SSN 123-45-6789", "[REDACTED:github_token] and SSN [REDACTED:us_ssn]"),
+        ("password: [REDACTED:password]", "password: [REDACTED:password]"),
+        ("pin: 4821 [REDACTED:pin] pin: 9377", "pin: [REDACTED:pin] [REDACTED:pin] pin: [REDACTED:pin]"),
+        ("4111\u200b111111111111 ok", "[REDACTED:card_number] ok"),
+    ],
+)
+def test_secrets_are_replaced_by_their_kind(text: str, redacted: str) -> None:
+    assert redact(text) == redacted
+
+
+@given(
+    st.lists(st.sampled_from(PLANTED) | st.text(max_size=20), max_size=4),
+    st.sampled_from(["", " ", "\n", ": "]),
+)
+def test_redaction_leaves_nothing_to_find(parts: list[str], glue: str) -> None:
+    redacted = redact(glue.join(parts))
+    assert find_secret(redacted) is None
+    assert redact(redacted) == redacted
+
+
+def test_values_of_all_places_are_redacted() -> None:
+    value = {"a": ["my password is hunter2", {"b": "SSN 123-45-6789"}], "c": None, "d": 2.5, "e": True}
+    assert redact_json(value) == {
+        "a": ["my password is [REDACTED:password]", {"b": "SSN [REDACTED:us_ssn]"}],
+        "c": None,
+        "d": 2.5,
+        "e": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "redacted"),
+    [
+        ({"password": "hunter2"}, {"password": "[REDACTED:password]"}),
+        ({"db_password": "swordfish"}, {"db_password": "[REDACTED:password]"}),
+        ({"apiKey": ["f3b1c2d4e5a6"]}, {"apiKey": ["[REDACTED:credential]"]}),
+        ({"pin": 4821}, {"pin": "[REDACTED:pin]"}),
+        ({"ssn": 123456789}, {"ssn": "[REDACTED:us_ssn]"}),
+        ({"card": 4111111111111111}, {"card": "[REDACTED:card_number]"}),
+        (
+            {"password": "required", "count": 1234567, "pin": 12},
+            {"password": "required", "count": 1234567, "pin": 12},
+        ),
+        ("my password is hunter2", "my password is [REDACTED:password]"),
+        (4111111111111111, "[REDACTED:card_number]"),
+        ({}, {}),
+        ([], []),
+    ],
+)
+def test_the_name_of_a_field_is_read_with_its_value(value: Any, redacted: Any) -> None:
+    assert redact_json(value) == redacted
+
+
+def test_keys_are_redacted_and_stay_apart() -> None:
+    other = TOKEN[:-1] + "Z"
+    value = {TOKEN: 1, "b": 2, other: 3}
+    redacted = redact_json(value)
+    assert redacted == {"[REDACTED:github_token]": 1, "b": 2, "[REDACTED:github_token] 2": 3}
+    assert list(redacted.values()) == [1, 2, 3]
+
+
+def test_the_original_is_not_changed() -> None:
+    value = {"a": ["my password is hunter2"]}
+    redact_json(value)
+    assert value == {"a": ["my password is hunter2"]}
+
+
+def test_deep_nesting_does_not_overflow_the_stack() -> None:
+    value: Any = "my password is hunter2"
+    for _ in range(20_000):
+        value = [value]
+    inner = redact_json(value)
+    while isinstance(inner, list):
+        (inner,) = inner
+    assert inner == "my password is [REDACTED:password]"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(PLANTED),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+        max_leaves=8,
+    )
+)
+def test_no_string_of_redacted_json_holds_a_secret(value: Any) -> None:
+    pending = [redact_json(value)]
+    while pending:
+        item = pending.pop()
+        if isinstance(item, str):
+            assert find_secret(item) is None
+        elif isinstance(item, dict):
+            pending += [*item, *item.values()]
+        elif isinstance(item, list):
+            pending += item

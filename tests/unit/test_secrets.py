@@ -1,0 +1,237 @@
+from __future__ import annotations
+
+import string
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+import pytest
+from data.planted_secrets import CARRIERS, planted_secrets, run
+from hypothesis import given
+from hypothesis import strategies as st
+from stdnum import luhn
+from stdnum.iso7064 import mod_97_10
+
+from elf.core.secrets import SecretFinding, find_secret, find_secrets
+from elf.core.secrets.id_numbers import iban_length, is_card, is_iban
+
+ORDINARY = (
+    (Path(__file__).parent / "data" / "ordinary_sentences.txt").read_text(encoding="utf-8").splitlines()
+)
+
+
+def kinds(text: str) -> list[str]:
+    return [finding.kind for finding in find_secrets(text)]
+
+
+def found(text: str) -> list[str]:
+    return [text[finding.start : finding.end] for finding in find_secrets(text)]
+
+
+def test_nearly_every_planted_secret_is_found() -> None:
+    planted = [one for seed in (1, 2, 3) for one in planted_secrets(seed)]
+    missed = [one for one in planted if find_secret(one.text) is None]
+    recall = 1 - len(missed) / len(planted)
+    families = dict(Counter(one.family for one in missed))
+    print(f"secrets: {len(planted)} planted, recall {recall:.4f}, missed {families}")  # noqa: T201 - a measurement
+    assert len(planted) >= 300
+    assert recall >= 0.97, [one.text for one in missed]
+
+
+def test_ordinary_sentences_pass() -> None:
+    flagged = [sentence for sentence in ORDINARY if find_secret(sentence) is not None]
+    rate = len(flagged) / len(ORDINARY)
+    print(f"secrets: {len(ORDINARY)} ordinary sentences, false positives {rate:.4f}")  # noqa: T201 - a measurement
+    assert flagged == []
+
+
+@pytest.mark.parametrize("family", sorted({one.family for one in planted_secrets(1)}))
+def test_each_family_is_found(family: str) -> None:
+    texts = [one.text for one in planted_secrets(4) if one.family == family]
+    hits = sum(find_secret(text) is not None for text in texts)
+    assert hits / len(texts) >= 0.97
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "secret"),
+    [
+        ("sk" + "-ant-" + "api03-Zk3fLq8WmT2vXy7R", "anthropic_key", None),
+        ("id " + "AK" + "IA" + "Z7Q2M9X4T1B8C5VK.", "aws_access_key_id", "AK" + "IA" + "Z7Q2M9X4T1B8C5VK"),
+        ("my password is hunter2.", "password", "hunter2"),
+        ("hunter2 is my password", "password", "hunter2"),
+        ("I use Fluffy1987! as the password for Netflix", "password", "Fluffy1987!"),
+        ("password: correct horse battery staple", "password", "correct horse battery staple"),
+        ("the wifi password is blue-horse-42", "password", "blue-horse-42"),
+        ("my password is correct-horse-battery", "password", "correct-horse-battery"),
+        ("my password is swordfish", "password", "swordfish"),
+        ("passcode 889900", "password", "889900"),
+        ("pw is kitty88", "password", "kitty88"),
+        ("creds: admin:S3cret99", "password", "S3cret99"),
+        ("my ATM PIN is 4821", "pin", "4821"),
+        ("api_key=abcd1234efgh", "credential", "abcd1234efgh"),
+        ("secret access key: wJalrXUtnFEMI/KcMDENG/bPxRfiCY", "credential", "wJalrXUtnFEMI/KcMDENG/bPxRfiCY"),
+        ("Authorization: Bearer abc123def456ghi", "credential", "abc123def456ghi"),
+        ("postgres://app:s3cret@db/x", "connection_string", "s3cret"),
+        ("postgres://app:password@db/x", "connection_string", "password"),
+        ("card 4111 1111 1111 1111 12/26", "card_number", "4111 1111 1111 1111"),
+        ("card 4222222222222", "card_number", "4222222222222"),
+        ("visa 41 11 11 11 11 11 11 11", "card_number", "41 11 11 11 11 11 11 11"),
+        ("CVV: 123", "card_code", "123"),
+        ("SSN 078-05-1120", "us_ssn", "078-05-1120"),
+        ("social security number 123456789", "us_ssn", "123456789"),
+        ("iban GB82 WEST 1234 5698 7654 32 please", "iban", "GB82 WEST 1234 5698 7654 32"),
+        ("routing number 021000021", "bank_account", "021000021"),
+        ("I live at 123 main st", "street_address", "123 main st"),
+        ("221b baker street, london", "street_address", "221b baker street"),
+        ("8432 Johnson Ridge Suite 412, Port Kevin, NV 38712", "street_address", None),
+        ("60975 Jessica Burgs, East Sallybury, FL 71671", "street_address", None),
+        ("500 Oracle, Redwood Shores, CA 94065", "street_address", None),
+        ("PSC 1234, Box 5678", "street_address", None),
+        ("-----BEGIN RSA " + "PRIVATE KEY-----\nMIIE\n-----END RSA " + "PRIVATE KEY-----", "private_key", None),
+    ],
+)  # fmt: skip
+def test_a_finding_names_its_kind_and_its_place(text: str, kind: str, secret: str | None) -> None:
+    (finding,) = find_secrets(text)
+    assert finding.kind == kind
+    assert text[finding.start : finding.end] == (text if secret is None else secret)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gh" + "p_" + "x" * 36,  # a mask
+        "AK" + "IA" + "X" * 16,
+        "password: <your password>",
+        "the token is 0xdac17f958d2ee523a2206206994597c13d831ec7",
+        "sha512-" + "z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP",
+        "postgres://user:${PASSWORD}@db/elf",
+        "Order number 4111 1111 1111 1112 was shipped.",
+        "the numbers are 40 12 88 88 88 88 18 81",  # a card by its digits, not by its groups
+        "+4111111111111111",
+        "000-12-3456",
+        "900-12-3456",
+        "GB82 WEST 1234 5698 7654 33",
+        "XX82 WEST 1234 5698 7654 32",
+        "On May 5 Park Avenue was closed.",
+        "In 2019 Main Street was renovated.",
+        "A 20 Minute Drive to the coast",
+        "password: rotate every 90 days and never share it",
+        "password " + "a" * 300,
+        "password 2024",
+        "the password is abc",
+        "password: 'two words and many more words here'",
+        "pass the 4th door",
+        "password:",
+    ],
+)
+def test_what_only_looks_like_a_secret_passes(text: str) -> None:
+    assert find_secrets(text) == []
+
+
+def test_findings_come_in_order_and_do_not_overlap() -> None:
+    token = "gh" + "p_" + run(Random(5), string.ascii_letters + string.digits, 36)
+    text = f"SSN 123-45-6789, token: {token}, card 4111111111111111"
+    findings = find_secrets(text)
+    assert [finding.kind for finding in findings] == ["us_ssn", "github_token", "card_number"]
+    assert all(one.end <= other.start for one, other in pairwise(findings))
+    assert find_secret(text) == findings[0]
+
+
+def test_nothing_is_found_in_an_empty_text() -> None:
+    assert find_secret("") is None
+    assert find_secrets("") == []
+
+
+def test_a_private_key_that_was_cut_off_is_found_to_where_it_stops() -> None:
+    header = "-----BEGIN " + "PRIVATE KEY-----"
+    text = f"{header} MIIE+a/b= \u00e9 and {header}!"
+    assert found(text) == [f"{header} MIIE+a/b= ", header]
+
+
+def test_two_private_keys_are_two_findings() -> None:
+    key = "-----BEGIN EC " + "PRIVATE KEY-----\nMHcCAQ\n-----END EC " + "PRIVATE KEY-----"
+    assert found(f"{key} and {key}") == [key, key]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "4111\u200b1111\u200b1111\u200b1111",
+        "4111\u20131111\u20131111\u20131111",
+        "4111\u00a01111\u00a01111\u00a01111",
+        "\uff14\uff11\uff11\uff11 1111 1111 1111",
+        "\u0664\u0661\u0661\u0661 1111 1111 1111",
+        "\U0001d7d2\U0001d7cf\U0001d7cf\U0001d7cf 1111 1111 1111",
+    ],
+)
+def test_typographic_disguise_does_not_help(text: str) -> None:
+    assert kinds(f"pay with {text} now") == ["card_number"]
+    assert found(f"pay with {text} now") == [text]
+
+
+def test_letters_that_grow_in_lower_case_keep_places_right() -> None:
+    assert found("\u0130 \u0130 my password is hunter2") == ["hunter2"]
+
+
+def test_offsets_after_invisible_characters_are_those_of_the_original() -> None:
+    text = "a\u200b\u200bb pass\u200bword: hunt\u200der2 end"
+    assert found(text) == ["hunt\u200der2"]
+
+
+@given(st.integers(0, 2**53))
+def test_a_number_with_its_luhn_digit_is_a_card_and_with_another_is_none(number: int) -> None:
+    body = "4" + str(number).zfill(16)[-14:]
+    check = luhn.calc_check_digit(body)
+    assert is_card(body + check)
+    assert find_secrets(f"it is {body}{check}.") == [SecretFinding("card_number", 6, 22)]
+    wrong = str((int(check) + 1) % 10)
+    assert not is_card(body + wrong)
+    assert find_secrets(f"it is {body}{wrong}.") == []
+
+
+@given(
+    st.sampled_from(["DE", "GB", "FR", "NL", "CH", "NO", "MT", "SA"]),
+    st.text(alphabet=string.digits, min_size=30, max_size=30),
+)
+def test_an_iban_is_known_by_its_length_and_check_digits(country: str, digits: str) -> None:
+    body = digits[: iban_length(country) - 4]
+    check = mod_97_10.calc_check_digits(body + country)
+    iban = country + check + body
+    assert is_iban(iban)
+    assert is_iban(iban.lower())
+    assert not is_iban(iban[:-1])
+    assert not is_iban(f"{country}{(int(check) + 1) % 100:02}{body}")
+    spaced = " ".join(iban[place : place + 4] for place in range(0, len(iban), 4))
+    assert found(f"pay to {spaced} soon") == [spaced]
+
+
+def test_countries_without_ibans_have_no_length() -> None:
+    assert iban_length("DE") == 22
+    assert iban_length("XX") == 0
+
+
+@given(st.text(max_size=200))
+def test_findings_stay_within_any_text(text: str) -> None:
+    position = 0
+    for finding in find_secrets(text):
+        assert position <= finding.start < finding.end <= len(text)
+        position = finding.end
+
+
+@given(
+    st.sampled_from(CARRIERS),
+    st.sampled_from(["seed_phrases", "ibans", "cards", "ssns", "jwts"]),
+    st.integers(0, 99),
+)
+def test_a_secret_is_found_whatever_sentence_carries_it(carrier: str, family: str, seed: int) -> None:
+    texts = [one.text for one in planted_secrets(seed % 3) if one.family == family]
+    assert find_secret(carrier.format(texts[seed % len(texts)])) is not None
+
+
+def test_eleven_words_of_the_list_are_no_seed_phrase() -> None:
+    phrase = "legal winner thank year wave sausage worth useful legal winner thank yellow"
+    assert kinds(phrase) == ["seed_phrase"]
+    assert kinds(" ".join(phrase.split()[:-1])) == []
+    assert kinds(phrase.replace("sausage", "sausage" + "-" * 13)) == []
+    assert kinds("first the " + phrase + " then stop, not " + phrase) == ["seed_phrase"] * 2
