@@ -49,6 +49,14 @@ WHERE o.outbox_id = t.outbox_id AND o.status <> 'DONE';
 UPDATE indexing_outbox SET available_at = now(), updated_at = now()
 WHERE outbox_id = ANY ($1::uuid[]) AND status <> 'DONE';
 
+-- name: release_abandoned
+-- Gives back every open job that is leased or put off, unless another process holds the lock that workers hold.
+WITH nobody AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1) AS works)
+UPDATE indexing_outbox AS o SET available_at = now(), updated_at = now()
+FROM nobody
+WHERE nobody.works AND o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
+RETURNING o.outbox_id;
+
 -- name: outbox_statistics
 -- How much waits, and since when.
 SELECT
@@ -84,11 +92,11 @@ FOR UPDATE OF n;
 DELETE FROM memory_note_chunks WHERE note_id = ANY ($1::uuid[]);
 
 -- name: live_chunks
--- A page of what the index should hold, in chunk id order behind $1.
+-- A page of what the index should hold, in chunk id order behind $1 (never null, for the same reason as in list_notes).
 SELECT c.chunk_id, c.note_id, n.updated_at
 FROM memory_note_chunks AS c
 JOIN memory_notes AS n ON n.note_id = c.note_id
-WHERE ($1::uuid IS NULL OR c.chunk_id > $1) AND c.embedding_version = $4
+WHERE c.chunk_id > $1 AND c.embedding_version = $4
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
 ORDER BY c.chunk_id
 LIMIT $3;

@@ -6,7 +6,8 @@ SELECT n.* FROM memory_notes AS n WHERE n.note_id = $1;
 
 -- name: list_notes
 -- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its
--- row but past its time; a null type does not filter.
+-- row but past its time; a null type does not filter. The cursor is never null: `$7 IS NULL OR ...` would keep a
+-- generic plan from starting at it.
 SELECT n.*
 FROM memory_notes AS n
 WHERE n.tenant_id = $1 AND n.project_id = $2
@@ -15,7 +16,7 @@ WHERE n.tenant_id = $1 AND n.project_id = $2
   AND ($5::text = 'deleted' OR $5::text = 'deprecated'
     OR (n.expires_at IS NOT NULL AND n.expires_at <= $9) = ($5::text = 'expired'))
   AND ($6::text IS NULL OR n.type = $6)
-  AND ($7::timestamptz IS NULL OR (n.updated_at, n.note_id) < ($7, $8::uuid))
+  AND (n.updated_at, n.note_id) < ($7::timestamptz, $8::uuid)
 ORDER BY n.updated_at DESC, n.note_id DESC
 LIMIT $10;
 

@@ -107,7 +107,7 @@ class IndexReconciler:
                 await connection.execute(self._sql["enqueue_indexing"], page, [op] * len(page), self._version)
 
     async def _live(self, now: datetime) -> AsyncIterator[_Entry]:
-        after: UUID | None = None
+        after = UUID(int=0)  # before every chunk id: those have a version
         while True:
             async with self._database.connection() as connection:
                 rows = await connection.fetch(self._sql["live_chunks"], after, now, PAGE, self._version)

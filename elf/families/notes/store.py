@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -45,6 +45,9 @@ class Cursor:
 
     updated_at: datetime
     note_id: UUID
+
+
+BEFORE_THE_NEWEST = Cursor(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 
 class NoteStore:
@@ -136,10 +139,11 @@ class NoteStore:
         limit: int,
     ) -> list[Note]:
         """Return up to `limit` notes behind the cursor, newest first."""
+        start = BEFORE_THE_NEWEST if after is None else after
         rows = await connection.fetch(
             self._sql["list_notes"],
             tenant_id, project_id, list(filter.scopes), filter.reader_agent_id, filter.status, filter.type,
-            after and after.updated_at, after and after.note_id, now, limit,
+            start.updated_at, start.note_id, now, limit,
         )  # fmt: skip
         return [Note.from_row(row) for row in rows]
 

@@ -1,0 +1,154 @@
+"""A note family on a database of its own, with models and an index that a test can look into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from elf.core.ids import NoteId
+from elf.db.database import Database
+from elf.db.queries import Queries, sql_folder
+from elf.families.notes.embedding import TextEmbedder
+from elf.families.notes.gate import WriteGate
+from elf.families.notes.indexing import NoteIndexing
+from elf.families.notes.model import Note
+from elf.families.notes.reconcile import Drift, IndexReconciler
+from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, UpdateRequest
+from elf.families.notes.service import NotePolicy, NoteService
+from elf.families.notes.store import NoteStore
+from elf.outbox.leased import Job, LeasedOutbox
+from tests.notes_kit import CONTEXT, RULES, FakeEmbedder, MemoryIndex, TurnedClock, WordTokens, scope_rules
+
+
+@pytest.fixture(scope="session")
+def queries() -> Queries:
+    return Queries.load(sql_folder() / "notes")
+
+
+@dataclass
+class House:
+    """Everything of the notes family around one database."""
+
+    database: Database
+    queries: Queries
+    clock: TurnedClock = field(default_factory=TurnedClock)
+    model: FakeEmbedder = field(default_factory=FakeEmbedder)
+    index: MemoryIndex = field(default_factory=MemoryIndex)
+    rings: int = 0
+
+    def __post_init__(self) -> None:
+        self.store = NoteStore(self.queries)
+        self.texts = TextEmbedder(self.model, WordTokens(), 8, 0)
+        self.outbox = LeasedOutbox(self.database, self.queries, lease_seconds=60)
+        scopes = scope_rules(org_shared=False)
+        policy = NotePolicy(gate=WriteGate(scopes, 240), scopes=scopes, rules=RULES, redact=True)
+        self.service = NoteService(
+            database=self.database,
+            store=self.store,
+            embedder=self.texts,
+            policy=policy,
+            clock=self.clock,
+            ring=self.ring,
+        )
+        self.indexing = NoteIndexing(
+            database=self.database,
+            queries=self.queries,
+            store=self.store,
+            embedder=self.texts,
+            index=self.index,
+            clock=self.clock,
+        )
+        self.reconciler = IndexReconciler(
+            database=self.database,
+            queries=self.queries,
+            index=self.index,
+            embedding_version=self.model.version,
+            clock=self.clock,
+            ring=self.ring,
+        )
+
+    def ring(self) -> None:
+        self.rings += 1
+
+    async def add(self, *notes: dict[str, Any], scope: str = "project_shared", **context: str) -> list[Any]:
+        request = AddNoteRequest(
+            **(CONTEXT_FIELDS | context),
+            scope=scope,
+            notes=[
+                NewNote(**({"type": "fact", "importance": 0.5, "confidence": 0.9} | note)) for note in notes
+            ],
+        )
+        return (await self.service.add_note(request)).results
+
+    async def add_one(self, text: str, **fields: Any) -> NoteId:
+        (result,) = await self.add({"text": text} | fields)
+        assert result.op in ("ADD", "UPDATE"), result
+        return NoteId(result.note_id)
+
+    async def update(self, note_id: UUID, **fields: Any) -> str:
+        request = UpdateRequest(**CONTEXT_FIELDS, note_id=note_id, **fields)
+        return (await self.service.update(request)).op
+
+    async def delete(self, note_id: UUID) -> str:
+        return (await self.service.delete(DeleteRequest(**CONTEXT_FIELDS, note_id=note_id))).op
+
+    async def note(self, note_id: UUID) -> Note | None:
+        async with self.database.connection() as connection:
+            return await self.store.get(connection, note_id)
+
+    async def index_all(self) -> list[Job]:
+        """Lease everything that is due and handle it."""
+        jobs = await self.outbox.lease(1000)
+        if jobs:
+            await self.indexing.handle(jobs)
+        return jobs
+
+    async def drift(self) -> Drift:
+        """Reconcile, let the handler mend what was found, and return what was found."""
+        found = await self.reconciler.reconcile()
+        await self.index_all()
+        return found
+
+    async def rows(self, statement: str, *values: Any) -> list[Any]:
+        async with self.database.connection() as connection:
+            return list(await connection.fetch(statement, *values))
+
+    async def value(self, statement: str, *values: Any) -> Any:
+        async with self.database.connection() as connection:
+            return await connection.fetchval(statement, *values)
+
+    async def execute(self, statement: str, *values: Any) -> None:
+        async with self.database.connection() as connection:
+            await connection.execute(statement, *values)
+
+    async def jobs(self) -> list[tuple[UUID, str, str]]:
+        """The outbox as (note_id, op, status), the oldest first."""
+        rows = await self.rows(
+            "SELECT note_id, op, status FROM indexing_outbox ORDER BY created_at, outbox_id"
+        )
+        return [(row["note_id"], row["op"], row["status"]) for row in rows]
+
+    async def versions(self, note_id: UUID) -> Sequence[Any]:
+        return await self.rows("SELECT * FROM memory_note_versions WHERE note_id = $1 ORDER BY ts", note_id)
+
+    async def moment(self) -> datetime:
+        """The database's own time."""
+        moment: datetime = await self.value("SELECT clock_timestamp()")
+        return moment
+
+
+CONTEXT_FIELDS = {
+    "tenant_id": CONTEXT.tenant_id,
+    "project_id": CONTEXT.project_id,
+    "agent_id": CONTEXT.agent_id,
+}
+
+
+@pytest.fixture
+def house(database: Database, queries: Queries) -> House:
+    return House(database, queries)

@@ -1,0 +1,172 @@
+"""The plan of each hot query: its index is used, and no big table is read from end to end.
+
+Plans are looked at twice, because Postgres plans a prepared statement first with its values and later without.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import asyncpg
+import pytest
+from pgvector.asyncpg import register_vector
+
+from elf.db.queries import Queries
+from tests.conftest import TEMPLATE, dsn_of, run_sql
+from tests.notes_kit import NOW, unit
+
+pytestmark = pytest.mark.anyio
+
+BIG = {
+    "memory_notes", "memory_note_chunks", "note_chunk_embeddings", "note_embeddings", "indexing_outbox",
+    "memory_note_versions",
+}  # fmt: skip
+VERSION = "fake:hash:384"
+
+# 6,000 notes, most of them in one project, of 3 agents with a scope each; two chunks a note; 12,000 jobs, few of them open.
+SEED = """
+SELECT setseed(0.25);
+
+INSERT INTO memory_notes (
+  note_id, tenant_id, project_id, agent_id, scope, type, key, text, importance, confidence, status, created_at,
+  updated_at, expires_at, requested_ttl_days, embedding_version, source_ref)
+SELECT md5('note' || i)::uuid, 'acme', 'project ' || CASE WHEN i % 4 < 3 THEN 5 ELSE i % 20 END, 'agent ' || i % 3,
+  (ARRAY['agent_private', 'project_shared', 'org_shared'])[1 + i % 3],
+  (ARRAY['fact', 'plan'])[1 + i / 60 % 2], CASE WHEN i % 2 = 0 THEN 'key ' || i END, 'Fact: number ' || i || '.',
+  0.5, 0.9, CASE WHEN i % 10 = 0 THEN 'deleted' ELSE 'active' END, now(), now() - i * interval '1 minute',
+  CASE WHEN i % 5 = 0 THEN now() + interval '90 days' END, NULL, 'fake:hash:384', '{}'
+FROM generate_series(1, 6000) AS i;
+
+INSERT INTO memory_note_chunks (chunk_id, note_id, chunk_index, start_offset, end_offset, text, embedding_version)
+SELECT md5(note_id::text || place)::uuid, note_id, place, place * 5, place * 5 + 5, 'text', 'fake:hash:384'
+FROM memory_notes, generate_series(0, 1) AS place;
+
+INSERT INTO note_chunk_embeddings (chunk_id, embedding_version, embedding_dim, vec)
+SELECT chunk_id, 'fake:hash:384', 384, array_fill(random(), ARRAY[384])::vector FROM memory_note_chunks;
+
+INSERT INTO note_embeddings (note_id, embedding_version, embedding_dim, vec)
+SELECT note_id, 'fake:hash:384', 384, array_fill(random(), ARRAY[384])::vector FROM memory_notes;
+
+INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status, available_at)
+SELECT md5(note_id::text || round)::uuid, note_id, 'UPSERT', 'fake:hash:384',
+  CASE WHEN random() < 0.01 THEN 'PENDING' ELSE 'DONE' END, now() - random() * interval '1 day'
+FROM memory_notes, generate_series(0, 1) AS round;
+
+ANALYZE;
+"""
+
+GROUP = ("acme", "project 5", "agent 1", "project_shared", "fact")
+SOME_NOTES = [UUID(int=number) for number in range(32)]
+
+
+class Plan(NamedTuple):
+    """What a plan reads: the tables it scans whole and the indexes it uses."""
+
+    scanned: set[str]
+    indexes: set[str]
+    conditions: str
+
+
+@pytest.fixture(scope="module")
+def seeded_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
+    dsn = dsn_of(postgres_dsn, "query_plans")
+    asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE query_plans TEMPLATE {TEMPLATE}"))
+    asyncio.run(run_sql(dsn, SEED))
+    yield dsn
+    asyncio.run(run_sql(postgres_dsn, "DROP DATABASE query_plans WITH (FORCE)"))
+
+
+@pytest.fixture(params=["custom", "generic"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+async def explain(dsn: str, statement: str, values: Sequence[Any], kind: str) -> Plan:
+    connection = await asyncpg.connect(dsn, statement_cache_size=0)
+    try:
+        await register_vector(connection)
+        options = "FORMAT JSON, GENERIC_PLAN" if kind == "generic" else "FORMAT JSON"
+        text = await connection.fetchval(f"EXPLAIN ({options}) {statement}", *values)
+    finally:
+        await connection.close()
+    scanned: set[str] = set()
+    indexes: set[str] = set()
+    conditions: list[str] = []
+    pending = [json.loads(text)[0]["Plan"]]
+    while pending:
+        node = pending.pop()
+        pending += node.get("Plans", [])
+        if node["Node Type"] == "Seq Scan":
+            scanned.add(node["Relation Name"])
+        if "Index Name" in node:
+            indexes.add(node["Index Name"])
+            conditions.append(str(node.get("Index Cond")))
+    return Plan(scanned, indexes, " ".join(conditions))
+
+
+HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
+    "lock_notes_by_key": (
+        (*GROUP[:3], ["project_shared"] * 16, ["fact"] * 16, [f"key {number}" for number in range(16)]),
+        {"idx_notes_active_key"},
+    ),
+    "nearest_in_group": (
+        (*GROUP, VERSION, unit(1.0), NOW, SOME_NOTES[:2]),
+        {"idx_notes_group", "note_embeddings_pkey"},
+    ),
+    "same_text_in_group": ((*GROUP, "Fact: number 25.", NOW, SOME_NOTES[:2]), {"idx_notes_group"}),
+    "lock_note": ((SOME_NOTES[0],), {"memory_notes_pkey"}),
+    "get_note": ((SOME_NOTES[0],), {"memory_notes_pkey"}),
+    "list_notes": (
+        ("acme", "project 5", ["project_shared", "org_shared"], None, "active", None,
+         datetime.now(UTC) - timedelta(hours=1), SOME_NOTES[0], NOW, 51),
+        {"idx_notes_newest"},
+    ),
+    "read_candidates": (
+        ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW),
+        {"memory_note_chunks_pkey", "memory_notes_pkey", "idx_note_chunks_note_index"},
+    ),
+    "lease_jobs": ((32, timedelta(seconds=60)), {"idx_outbox_due", "indexing_outbox_pkey"}),
+    "finish_jobs": (
+        (SOME_NOTES, SOME_NOTES, [NOW] * len(SOME_NOTES)),
+        {"indexing_outbox_pkey", "idx_outbox_note_op_status", "memory_notes_pkey"},
+    ),
+    "fail_jobs": ((SOME_NOTES, [timedelta(seconds=1)] * 32, "error"), {"indexing_outbox_pkey"}),
+    "release_jobs": ((SOME_NOTES,), {"indexing_outbox_pkey"}),
+    "read_for_indexing": ((SOME_NOTES,), {"memory_notes_pkey"}),
+    "read_vectors": ((SOME_NOTES, VERSION), {"note_chunk_embeddings_pkey"}),
+    "lock_unchanged": ((SOME_NOTES, [NOW] * 32), {"memory_notes_pkey"}),
+    "live_chunks": (
+        (UUID(int=2**127), NOW, 500, VERSION), {"memory_note_chunks_pkey", "memory_notes_pkey"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOT)
+async def test_a_hot_query_uses_its_index_and_scans_no_big_table(
+    seeded_dsn: str, queries: Queries, name: str, kind: str
+) -> None:
+    values, indexes = HOT[name]
+    plan = await explain(seeded_dsn, queries[name], values, kind)
+    assert not plan.scanned & BIG
+    assert indexes <= plan.indexes
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("list_notes", "updated_at"), ("live_chunks", "chunk_id >"), ("same_text_in_group", "md5(")],
+)
+async def test_the_index_is_entered_at_the_place_looked_for(
+    seeded_dsn: str, queries: Queries, name: str, column: str, kind: str
+) -> None:
+    plan = await explain(seeded_dsn, queries[name], HOT[name][0], kind)
+    assert column in plan.conditions
+
+
+async def test_a_sequential_scan_would_be_noticed(seeded_dsn: str) -> None:
+    plan = await explain(seeded_dsn, "SELECT * FROM memory_notes WHERE source_ref = $1", ("{}",), "custom")
+    assert plan.scanned == {"memory_notes"}
