@@ -122,6 +122,8 @@ def test_a_finding_names_its_kind_and_its_place(text: str, kind: str, secret: st
         "the password is abc",
         "password: 'two words and many more words here'",
         "pass the 4th door",
+        "pass force_zip64 to the writer",
+        "2 4 4 3 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
         "password:",
     ],
 )

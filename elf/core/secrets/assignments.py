@@ -140,7 +140,7 @@ def _judged(keyword: re.Match[str], link: Link, match: re.Match[str], text: str)
         kind, is_secret = "password", phrase is not None or is_password(value, link, following=following)
         value = phrase or value
         if len(keyword.group()) <= 4 and link is not Link.ASSIGNED:  # "pass" and "pw" are other words, too
-            is_secret = is_secret and len(value) >= 6 and is_mixed(value)
+            is_secret = is_secret and link is Link.STATED and len(value) >= 6 and is_mixed(value)
     else:
         kind, is_secret = "credential", is_random(value, shortest=_SHORTEST_KEY[link])
     if is_secret:

@@ -119,7 +119,7 @@ def _card_at(groups: list[tuple[int, str]], text: str) -> SecretFinding | None:
     named = _CARD_WORD.search(text) is not None
     for count, digits in enumerate(accumulate(group for _, group in groups), start=1):
         sizes = [len(group) for _, group in groups[:count]]
-        if not (named or _is_card_grouping(sizes)):
+        if not (named or _is_card_grouping(sizes, of=len(groups))):
             continue
         if is_card(digits) or (
             named and len(digits) == _OLD_VISA_LENGTH and digits[0] == "4" and luhn.is_valid(digits)
@@ -129,9 +129,9 @@ def _card_at(groups: list[tuple[int, str]], text: str) -> SecretFinding | None:
     return None
 
 
-def _is_card_grouping(sizes: list[int]) -> bool:
-    """Tell whether digits are grouped as on a card, or one by one; other groups are a list of numbers."""
-    return min(sizes) >= 3 or set(sizes) == {1}
+def _is_card_grouping(sizes: list[int], *, of: int) -> bool:
+    """Tell whether digits are grouped as on a card, or one by one and are all there; others are a list of numbers."""
+    return min(sizes) >= 3 or (set(sizes) == {1} and len(sizes) == of)
 
 
 def _find_ibans(text: str) -> Iterator[SecretFinding]:
