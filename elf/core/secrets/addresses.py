@@ -45,7 +45,8 @@ _HEAD: Final = rf"(?P<number>\d{{1,6}}(?:-\d{{1,5}})?(?: ?\xbd| 1/2)?[A-Za-z]?),
 _NAME: Final = r"(?:[A-Z][\w'.-]{0,30}|\d{1,3}(?:st|nd|rd|th)|of|the|de|la|del)"
 _UNIT: Final = r"(?:apartment|apt|unit|suite|ste|floor|fl|room|rm|building|bldg|\#)\.?[ ]?\#?[\w-]{1,8}"
 _NO_NAME: Final = _either(
-    """on in at the and to of down from is are was for with per because it's its blocks? miles? hours? minutes? min mins days? km years?
+    """on in at the and to of down from is are was for with per because it's its
+    blocks? miles? hours? minutes? min mins days? km years?
     months? weeks? more other people lane lanes"""
 )
 
