@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 
 class OutboxLessor:
-    """Leases when woken, and at least once every `poll_interval_s`.
+    """Leases when woken, and at least once every `poll_interval_s`; begins with what a dead process left leased.
 
     Batches grow by themselves: while the workers are busy, jobs gather in Postgres and the next lease takes more.
     """
@@ -39,6 +39,9 @@ class OutboxLessor:
         self._poll_interval_s = poll_interval_s
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        abandoned = await self._outbox.release_abandoned()
+        if abandoned:
+            log.info("abandoned_jobs_taken_over", jobs=abandoned)
         task_status.started()
         while True:
             try:

@@ -15,6 +15,7 @@ from actors.kernel import Channel
 from elf.core.errors import Unavailable
 from elf.db.database import Database
 from elf.db.notifications import listen, notify
+from elf.outbox.leased import PRESENCE_LOCK
 
 OUTBOX_CHANNEL = "elf_outbox"
 RETRY_S = 1.0
@@ -58,7 +59,7 @@ class OutboxRinger:
 
 
 class OutboxListener:
-    """Turns NOTIFY of other processes into wake-ups of this one."""
+    """Turns NOTIFY of other processes into wake-ups of this one, and shows them that this one works."""
 
     name = "outbox_listener"
 
@@ -70,7 +71,12 @@ class OutboxListener:
         task_status.started()
         while True:
             try:
-                await listen(self._dsn(), OUTBOX_CHANNEL, lambda: self._wake.send_nowait(None))
+                await listen(
+                    self._dsn(),
+                    OUTBOX_CHANNEL,
+                    lambda: self._wake.send_nowait(None),
+                    presence_lock=PRESENCE_LOCK,
+                )
             except Unavailable as error:
                 log.warning("not_listening", error=error.message)
                 await anyio.sleep(RETRY_S)

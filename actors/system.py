@@ -7,18 +7,20 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import anyio
 import structlog
+from anyio.abc import TaskStatus
 
 from actors.database import DatabasePool
 from actors.http_front import HttpFront, bind, bound_address
 from actors.index_host import IndexHost
+from actors.index_link import IndexLink
 from actors.indexer import Indexer
-from actors.kernel import ActorState, Channel, RestartPolicy, Supervisor, SupervisorEvent
+from actors.kernel import Actor, ActorState, Channel, RestartPolicy, Supervisor, SupervisorEvent
 from actors.kernel.failure import unwrapped
 from actors.outbox_lessor import OutboxLessor
 from actors.outbox_wake import OutboxBell, OutboxListener, OutboxRinger
@@ -39,8 +41,9 @@ from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.search import NoteSearch, SearchRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
-from elf.index.edge.client import EdgeIndex, IndexInfo
+from elf.index.edge.client import EdgeIndex
 from elf.index.port import VectorIndex
+from elf.index.server import QdrantServerIndex
 from elf.outbox.leased import Job, LeasedOutbox
 from elf.providers.factory import Providers, open_providers
 from elf.providers.tokens import HfTokens
@@ -49,6 +52,8 @@ from elf.web.app import create_app
 from elf.web.readiness import Part, Readiness
 
 STOP_DEADLINE_S = 9.0
+CLOSE_TIMEOUT_S = 2.0
+INDEX_TIMEOUT_S = 5.0
 BM25_AVERAGE_LENGTH = 20.0  # words of a note that are no stop words
 RESTARTS = RestartPolicy(initial_s=0.1, max_s=5.0, healthy_after_s=10.0, max_restarts=60, window_s=600.0)
 
@@ -74,19 +79,29 @@ def _print(line: str) -> None:
 
 
 async def _serve(config: Config, say: Callable[[str], object]) -> None:
-    async with open_system(config) as system, anyio.create_task_group() as group:
-        group.start_soon(_stop_on_signal, group.cancel_scope, say)
-        await group.start(system.run)
-        say(f"elf: ready at http://{system.http_address}")
+    async with anyio.create_task_group() as listening:
+        serving = anyio.CancelScope()
+        await listening.start(_stop_on_signal, serving, say)
+        with serving:
+            async with open_system(config) as system, anyio.create_task_group() as group:
+                await group.start(system.run)
+                say(f"elf: ready at http://{system.http_address}")
+        listening.cancel_scope.cancel()
 
 
-async def _stop_on_signal(scope: anyio.CancelScope, say: Callable[[str], object]) -> None:
+async def _stop_on_signal(
+    scope: anyio.CancelScope, say: Callable[[str], object], *, task_status: TaskStatus[None]
+) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
         async for number in signals:
-            say(f"elf: stopping ({signal.Signals(number).name})")
+            name = signal.Signals(number).name
+            if scope.cancel_called:  # listened to on: by default it would end the process amid its stop
+                log.info("already_stopping", signal=name)
+                continue
+            say(f"elf: stopping ({name})")
             _exit_in_any_case()
             scope.cancel()
-            return
 
 
 def _exit_in_any_case() -> None:
@@ -113,7 +128,13 @@ async def open_system(config: Config) -> AsyncIterator[System]:
     with http_socket:
         tokens = HfTokens.open(config.chunking.tokenizer_repo, config.providers.embedding)
         async with await open_providers(config) as providers:
-            yield _Builder(config, providers, tokens, http_socket).build()
+            builder = _Builder(config, providers, tokens, http_socket)
+            system = builder.build()
+            try:
+                yield system
+            finally:
+                with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
+                    await builder.index.aclose()
 
 
 @dataclass
@@ -148,8 +169,7 @@ class _Builder:
 
     def build(self) -> System:
         dsn = self._add_postgres()
-        self._add_index()
-        self._add_indexing(dsn)
+        self._add_indexing(dsn, needs=["database", self._add_index()])
         app = create_app(note_endpoints(self._note_service(), self._note_search()), readiness=self._readiness)
         self.supervisor.add(HttpFront("http_front", app, self.http_socket), stop_timeout_s=6.0)
         return System(self.supervisor, self.http_socket)
@@ -168,12 +188,37 @@ class _Builder:
         self.supervisor.add(DatabasePool(self.database, dsn=dsn, vector_dim=vector_dim), needs=needs)
         return dsn
 
-    def _add_index(self) -> None:
-        place = self.config.storage.qdrant.place
-        if place.folder is None:
-            raise StartupError(f"storage.qdrant.url: this version serves edge:PATH only, not {place.kind}")
-        self.index: VectorIndex = EdgeIndex(place.folder)
-        self.reconciler = IndexReconciler(
+    def _add_index(self) -> str:
+        """Add the actor that keeps the index usable, and return its name."""
+        storage = self.config.storage.qdrant
+        self.index: VectorIndex
+        keeper: Actor
+        if storage.place.folder is not None:
+            self.index = EdgeIndex(storage.place.folder)
+            keeper = IndexHost(
+                storage.place.folder,
+                vector_dim=storage.vector_dim,
+                avg_len=BM25_AVERAGE_LENGTH,
+                on_open=lambda info: self._bring_index_up_to_date(clean=info.clean),
+            )
+        elif storage.place.url is not None:
+            self.index = QdrantServerIndex.connect(
+                storage.place.url,
+                collection=storage.collection,
+                vector_dim=storage.vector_dim,
+                timeout_s=INDEX_TIMEOUT_S,
+                avg_len=BM25_AVERAGE_LENGTH,
+            )
+            keeper = IndexLink(self.index, on_open=lambda: self._bring_index_up_to_date(clean=True))
+        else:
+            raise StartupError(
+                "storage.qdrant.url: this version cannot search in Postgres alone (pgvector:) yet"
+            )
+        self.supervisor.add(keeper, needs=["database"], stop_timeout_s=8.0)
+        return keeper.name
+
+    async def _bring_index_up_to_date(self, *, clean: bool) -> None:
+        reconciler = IndexReconciler(
             database=self.database,
             queries=self.queries,
             index=self.index,
@@ -181,22 +226,13 @@ class _Builder:
             clock=self.clock,
             ring=self.bell.ring,
         )
-        host = IndexHost(
-            place.folder,
-            vector_dim=self.config.storage.qdrant.vector_dim,
-            avg_len=BM25_AVERAGE_LENGTH,
-            on_open=self._bring_index_up_to_date,
-        )
-        self.supervisor.add(host, needs=["database"], stop_timeout_s=8.0)
-
-    async def _bring_index_up_to_date(self, info: IndexInfo) -> None:
-        await self.reconciler.enqueue_unindexed()
-        if info.clean and await self.reconciler.is_whole():
+        await reconciler.enqueue_unindexed()
+        if clean and await reconciler.is_whole():
             return
-        drift = await self.reconciler.reconcile()
-        log.info("index_reconciled", fresh=info.fresh, clean=info.clean, **drift._asdict())
+        drift = await reconciler.reconcile()
+        log.info("index_reconciled", clean=clean, **drift._asdict())
 
-    def _add_indexing(self, dsn: Callable[[], str]) -> None:
+    def _add_indexing(self, dsn: Callable[[], str], *, needs: Sequence[str]) -> None:
         indexing = self.config.indexing
         handler = NoteIndexing(
             database=self.database,
@@ -206,7 +242,6 @@ class _Builder:
             index=self.index,
             clock=self.clock,
         )
-        needs = ["database", "index_host"]
         for number in range(1, indexing.indexers + 1):
             indexer = Indexer(number, work=self.work, outbox=self.outbox, handle=handler.handle)
             self.supervisor.add(indexer, needs=needs)

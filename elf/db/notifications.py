@@ -31,9 +31,12 @@ async def listen(
     channel: str,
     heard: Callable[[], object],
     *,
+    presence_lock: int | None = None,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
     """Call `heard` for each notification until cancelled; started() once the connection listens.
+
+    Meanwhile it holds the advisory lock `presence_lock` shared, so that others can tell that this process is there.
 
     Raises DatabaseUnavailable when the connection is lost, which a ping notices within a few seconds.
     """
@@ -42,6 +45,8 @@ async def listen(
             dsn, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": "elf listener"}
         )
         try:
+            if presence_lock is not None:
+                await connection.execute("SELECT pg_advisory_lock_shared($1)", presence_lock)
             await connection.add_listener(channel, lambda *_: heard())
             task_status.started()
             await _ping_for_ever(connection)

@@ -2,12 +2,16 @@
 
 A job is leased by pushing its available_at forward, so the job of a worker that dies comes back when the lease ends.
 A failed job comes back after a growing delay, for ever: what an outbox holds is guaranteed to be done.
+
+The end of a lease is the last resort. A process gives back what it could not give back at once as soon as it leases
+again, and one that starts where no other works gives back what a dead one had leased.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -20,6 +24,9 @@ from elf.db.queries import Queries
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 MAX_ERROR_CHARS = 1024
+
+# The advisory lock that each process holds shared while it works (any number that no other user of the database takes).
+PRESENCE_LOCK = int.from_bytes(b"elf:work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +49,8 @@ class OutboxStatistics(NamedTuple):
 
 
 class LeasedOutbox:
-    """Leases and ends the jobs of one table, by the queries lease_jobs, fail_jobs, release_jobs, outbox_statistics.
+    """Leases and ends the jobs of one table, by the queries lease_jobs, fail_jobs, release_jobs, release_abandoned,
+    outbox_statistics.
 
     What it takes to finish a job differs between tables; the handler of the jobs does that.
     """
@@ -51,27 +59,52 @@ class LeasedOutbox:
         self._database = database
         self._sql = queries
         self._lease = timedelta(seconds=lease_seconds)
+        self._owed: set[UUID] = set()  # leased here, and neither ended nor given back: Postgres was away
 
     async def lease(self, limit: int) -> list[Job]:
-        """Lease up to `limit` due jobs."""
+        """Lease up to `limit` due jobs; those that could not be given back before are due, too."""
+        if owed := list(self._owed):
+            await self._release(owed)
+            self._owed.difference_update(owed)
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["lease_jobs"], limit, self._lease)
         return [Job(**dict(row)) for row in rows]
 
     async def fail(self, jobs: Sequence[Job], error: str) -> None:
         """Put jobs off; `error` is kept redacted and cut to 1,024 characters."""
-        async with self._database.connection() as connection:
-            await connection.execute(
-                self._sql["fail_jobs"],
-                [job.outbox_id for job in jobs],
-                [backoff(job.attempts + 1) for job in jobs],
-                redact(error)[:MAX_ERROR_CHARS],
-            )
+        with self._owing(jobs):
+            async with self._database.connection() as connection:
+                await connection.execute(
+                    self._sql["fail_jobs"],
+                    [job.outbox_id for job in jobs],
+                    [backoff(job.attempts + 1) for job in jobs],
+                    redact(error)[:MAX_ERROR_CHARS],
+                )
 
     async def release(self, jobs: Sequence[Job]) -> None:
         """Give leased jobs back untouched, due at once."""
+        with self._owing(jobs):
+            await self._release([job.outbox_id for job in jobs])
+
+    async def release_abandoned(self) -> int:
+        """Give back all leased or put off jobs, if no process holds PRESENCE_LOCK; returns how many.
+
+        Without that lock nobody works, so whoever leased them is dead.
+        """
         async with self._database.connection() as connection:
-            await connection.execute(self._sql["release_jobs"], [job.outbox_id for job in jobs])
+            return len(await connection.fetch(self._sql["release_abandoned"], PRESENCE_LOCK))
+
+    async def _release(self, outbox_ids: Sequence[UUID]) -> None:
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["release_jobs"], outbox_ids)
+
+    @contextmanager
+    def _owing(self, jobs: Sequence[Job]) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:  # also a cancellation
+            self._owed.update(job.outbox_id for job in jobs)
+            raise
 
     async def statistics(self) -> OutboxStatistics:
         """Count what waits."""

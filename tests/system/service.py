@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import select
@@ -27,7 +28,11 @@ T = TypeVar("T")
 def write_config(folder: Path, **changes: str) -> Path:
     """Write the example config into `folder`, on free ports; `changes` replace whole lines by their key."""
     text = (REPO / "elf.example.toml").read_text(encoding="utf-8")
-    lines = {"http_bind": '"127.0.0.1:0"', "mcp_bind": '"127.0.0.1:0"', "admin_bind": '"127.0.0.1:0"'} | changes
+    lines = {
+        "http_bind": '"127.0.0.1:0"',
+        "mcp_bind": '"127.0.0.1:0"',
+        "admin_bind": '"127.0.0.1:0"',
+    } | changes
     for key, value in lines.items():
         text, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
         assert count >= 1, f"the example config has no key {key}"
@@ -39,8 +44,9 @@ def write_config(folder: Path, **changes: str) -> Path:
 class RunningService:
     """`elf up` in a process of its own; a context manager that starts it and stops it with SIGTERM."""
 
-    def __init__(self, config: Path) -> None:
+    def __init__(self, config: Path, *, name: str = "service") -> None:
         self.config = config
+        self.log_file = config.parent / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None
         self.url = ""
 
@@ -62,31 +68,46 @@ class RunningService:
     @property
     def log(self) -> str:
         """Everything the service has logged since it was made."""
-        return (self.config.parent / "service.log").read_text(encoding="utf-8", errors="replace")
+        return self.log_file.read_text(encoding="utf-8", errors="replace")
+
+    def events(self, name: str, **fields: str) -> list[dict[str, Any]]:
+        """The log lines of one event, with these fields."""
+        lines = [json.loads(line) for line in self.log.splitlines() if line.startswith("{")]
+        return [line for line in lines if line["event"] == name and fields.items() <= line.items()]
 
     def start(self) -> None:
         """Start and wait until it says that it is ready."""
-        with (self.config.parent / "service.log").open("ab") as log:
+        self.launch()
+        self.wait_started()
+
+    def launch(self) -> None:
+        """Start without waiting."""
+        with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "elf", "up", "-c", str(self.config)],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                cwd=REPO,
+                up_command(self.config), stdout=subprocess.PIPE, stderr=log, cwd=REPO
             )
+
+    def wait_started(self) -> None:
+        """Wait until a launched service says that it is ready."""
         self.url = self._read_address()
         self.client = httpx.Client(base_url=self.url, timeout=30.0)
 
     def stop(self, *, timeout_s: float = 15.0) -> int:
         """Send SIGTERM and return the exit code."""
-        self.process.send_signal(signal.SIGTERM)
-        return self._reap(timeout_s)
+        self.send(signal.SIGTERM)
+        return self.wait_exit(timeout_s=timeout_s)
 
     def kill(self) -> None:
         """Send SIGKILL, as a machine that runs out of memory does."""
-        self.process.kill()
-        self._reap(10.0)
+        self.send(signal.SIGKILL)
+        self.wait_exit()
 
-    def _reap(self, timeout_s: float) -> int:
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to the main process."""
+        self.process.send_signal(number)
+
+    def wait_exit(self, *, timeout_s: float = 15.0) -> int:
+        """Wait for the end of the main process and return its exit code."""
         process = self.process
         try:
             return process.wait(timeout_s)
@@ -96,7 +117,9 @@ class RunningService:
                 process.wait()
             assert process.stdout is not None
             process.stdout.close()
-            self.client.close()
+            if self.url:
+                self.client.close()
+            self.url = ""
             self._process = None
 
     def _read_address(self) -> str:
@@ -108,14 +131,12 @@ class RunningService:
             ready, _, _ = select.select([stdout], [], [], max(0.0, deadline - time.monotonic()))
             chunk = os.read(stdout.fileno(), 4096) if ready else b""
             if not chunk:
-                self.process.kill()
-                self.process.wait()
-                stdout.close()
+                self.kill()
                 raise AssertionError(f"the service did not become ready:\n{self.log[-4000:]}")
             seen += chunk
         return match.group(1).decode()
 
-    # Children
+    # Processes
 
     def postmaster(self) -> psutil.Process:
         """The main process of the embedded Postgres."""
@@ -125,7 +146,7 @@ class RunningService:
     def index_process(self) -> psutil.Process:
         """The process that owns the embedded index."""
         children = psutil.Process(self.process.pid).children(recursive=True)
-        return next(child for child in children if "elf.index.edge.server" in child.cmdline())
+        return next(child for child in children if is_index_process(child))
 
     # The API
 
@@ -158,6 +179,32 @@ class RunningService:
     def wait_ready(self) -> None:
         """Wait until /ready says so."""
         wait_for(lambda: self.client.get("/ready").status_code == 200, "/ready answers 200")
+
+
+def up_command(config: Path) -> list[str]:
+    return [sys.executable, "-m", "elf", "up", "-c", str(config)]
+
+
+def is_index_process(process: psutil.Process) -> bool:
+    """Tell whether it serves an embedded index; false when it is gone."""
+    try:
+        return "elf.index.edge.server" in process.cmdline()
+    except (psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
+
+
+def processes_of(folder: Path) -> list[psutil.Process]:
+    """All living processes that work in or on a folder: services on its config, Postgres, index processes."""
+    return [process for process in psutil.process_iter() if _works_on(process, f"{folder}/")]
+
+
+def _works_on(process: psutil.Process, folder: str) -> bool:
+    try:
+        if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
+            return False
+        return f"{process.cwd()}/".startswith(folder) or any(folder in part for part in process.cmdline())
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
 
 
 def wait_for(look: Callable[[], T | None], what: str, *, timeout_s: float = 30.0) -> T:
