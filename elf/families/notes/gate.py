@@ -43,7 +43,7 @@ class WriteGate:
 
     def check_update(self, *, text: str, key: str | None) -> Rejection | None:
         """Return the first rule that a new text of a stored note breaks, or None."""
-        return self.check_text(text, key=key) or self._check_secrets(text, None)
+        return self.check_text(text, key=key) or self._check_secrets(text, key)
 
     def check_text(self, text: str, *, key: str | None) -> Rejection | None:
         """Return what is wrong with the text alone: empty, CJK or too long."""
@@ -70,7 +70,9 @@ class WriteGate:
         return None
 
     def _check_secrets(self, text: str, key: str | None) -> Rejection | None:
-        for part in (text, key):
+        # A key gives its text a meaning: "hunter2" is a word, under the key db_password it is a password.
+        spoken_key = "" if key is None else key.replace("_", " ").replace("-", " ")
+        for part in (text, key, f"{spoken_key}: {text}"):
             finding = find_secret(part) if part else None
             if finding is not None:
                 return Rejection(

@@ -58,6 +58,23 @@ def test_a_secret_in_text_or_key_is_rejected(text: str, key: str | None) -> None
     assert code(text, key=key) == "REJECT_SECRET"
 
 
+@pytest.mark.parametrize(("text", "key"), [("hunter2", "db_password"), ("4711", "card-pin")])
+def test_a_key_that_makes_its_text_a_secret_is_noticed(text: str, key: str) -> None:
+    assert code(text, key=None) is None
+    assert code(text, key=key) == "REJECT_SECRET"
+    rejection = GATE.check_update(text=text, key=key)
+    assert rejection is not None
+    assert rejection.code == "REJECT_SECRET"
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("12 characters", "password_policy"), ("4096", "token_limit"), ("It lives in the vault.", "api_key")],
+)
+def test_a_key_that_only_speaks_of_secrets_passes(text: str, key: str) -> None:
+    assert code(text, key=key) is None
+
+
 @pytest.mark.parametrize(
     ("text", "type", "scope", "expected"),
     [
