@@ -40,6 +40,15 @@ def missing_files(wheel: Path) -> list[str]:
     return sorted(wanted - held)
 
 
+def sql_found_by(wheel: Path, folder: Path) -> Path:
+    """Unpack the wheel and return the folder of SQL files that the package in it finds, this repository unseen."""
+    zipfile.ZipFile(wheel).extractall(folder)
+    code = "import sys; sys.path.insert(0, sys.argv[1]); from elf.db.queries import sql_folder; print(sql_folder())"
+    command = [sys.executable, "-I", "-c", code, folder]
+    found = subprocess.run(command, check=True, text=True, capture_output=True, cwd=folder).stdout
+    return Path(found.strip())
+
+
 def main() -> int:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -47,7 +56,13 @@ def main() -> int:
         if missing := missing_files(wheel):
             print(f"{wheel.name} lacks {', '.join(missing)}")
             return 1
-        print(f"{wheel.name} holds every module and SQL file")
+        unpacked = folder / "unpacked"
+        unpacked.mkdir()
+        found = sql_found_by(wheel, unpacked)
+        if not found.is_relative_to(unpacked) or not (found / "init.sql").is_file():
+            print(f"the package in {wheel.name} looks for its SQL files in {found}")
+            return 1
+        print(f"{wheel.name} holds every module and SQL file, and finds them")
     return 0
 
 
