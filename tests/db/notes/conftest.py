@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -22,12 +23,33 @@ from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, 
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
 from elf.outbox.leased import Job, LeasedOutbox
+from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.notes_kit import CONTEXT, RULES, FakeEmbedder, MemoryIndex, TurnedClock, WordTokens, scope_rules
+
+# Deleting a few rows is quicker than truncating, which writes new files.
+EMPTY = """
+DELETE FROM indexing_outbox; DELETE FROM memory_hits; DELETE FROM memory_note_versions; DELETE FROM memory_notes;
+"""
 
 
 @pytest.fixture(scope="session")
 def queries() -> Queries:
     return Queries.load(sql_folder() / "notes")
+
+
+@pytest.fixture(scope="package")
+def notes_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
+    """One database for all tests of this folder: emptying it is quicker than making it."""
+    asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE notes TEMPLATE {TEMPLATE}"))
+    yield dsn_of(postgres_dsn, "notes")
+    asyncio.run(run_sql(postgres_dsn, "DROP DATABASE notes WITH (FORCE)"))
+
+
+@pytest.fixture
+def database_dsn(notes_dsn: str) -> str:
+    """That database, emptied."""
+    asyncio.run(run_sql(notes_dsn, EMPTY))
+    return notes_dsn
 
 
 @dataclass

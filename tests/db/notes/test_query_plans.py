@@ -28,7 +28,8 @@ BIG = {
 }  # fmt: skip
 VERSION = "fake:hash:384"
 
-# 6,000 notes, most of them in one project, of 3 agents with a scope each; two chunks a note; 12,000 jobs, few of them open.
+# 6,000 notes, most of them in one project, of 3 agents with a scope each; two chunks a note; 12,000 jobs, few of them
+# open.
 SEED = """
 SELECT setseed(0.25);
 

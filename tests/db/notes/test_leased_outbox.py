@@ -1,0 +1,201 @@
+"""The leased outbox: no job is lost, none is done by two at once, and what fails comes back."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from uuid import UUID, uuid4
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elf.db.database import Database
+from elf.outbox.leased import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_ERROR_CHARS, Job, LeasedOutbox, backoff
+from tests.db.notes.conftest import House
+
+pytestmark = pytest.mark.anyio
+
+
+async def enqueue(house: House, *note_ids: UUID) -> None:
+    """Make a job for each note, in a transaction of its own."""
+    for note_id in note_ids:
+        await house.execute(house.queries["enqueue_indexing"], [note_id], ["UPSERT"], house.model.version)
+
+
+async def finish(house: House, jobs: list[Job], seen: list[datetime | None]) -> None:
+    await house.execute(
+        house.queries["finish_jobs"], [job.outbox_id for job in jobs], [job.subject_id for job in jobs], seen
+    )
+
+
+async def statuses(house: House) -> list[str]:
+    return [status for _, _, status in await house.jobs()]
+
+
+async def test_due_jobs_are_leased_oldest_first_up_to_the_limit(house: House) -> None:
+    notes = [uuid4() for _ in range(3)]
+    await enqueue(house, *notes)
+    (first,) = await house.outbox.lease(1)
+    assert (first.subject_id, first.op, first.attempts) == (notes[0], "UPSERT", 0)
+    assert {job.subject_id for job in await house.outbox.lease(10)} == set(notes[1:])
+
+
+async def test_a_leased_job_is_not_leased_again_while_the_lease_runs(house: House) -> None:
+    await enqueue(house, uuid4())
+    assert len(await house.outbox.lease(10)) == 1
+    assert await house.outbox.lease(10) == []
+    due_in = await house.value("SELECT available_at - clock_timestamp() FROM indexing_outbox")
+    assert timedelta(seconds=0) < due_in <= timedelta(seconds=60)
+
+
+async def test_a_job_whose_lease_ended_is_leased_again(house: House) -> None:
+    ended_at_once = LeasedOutbox(house.database, house.queries, lease_seconds=0)
+    await enqueue(house, uuid4())
+    first = await ended_at_once.lease(10)
+    assert await ended_at_once.lease(10) == first
+
+
+async def test_two_lessors_never_lease_the_same_job(house: House, database_dsn: str) -> None:
+    await house.execute(
+        house.queries["enqueue_indexing"], [uuid4() for _ in range(120)], ["UPSERT"] * 120, "v"
+    )
+    other = Database(max_conns=4)
+    await other.open(database_dsn)
+    leased: list[UUID] = []
+
+    async def lease_all(database: Database) -> None:
+        outbox = LeasedOutbox(database, house.queries, lease_seconds=60)
+        while jobs := await outbox.lease(7):
+            leased.extend(job.outbox_id for job in jobs)
+
+    async with anyio.create_task_group() as group:
+        for database in (house.database, other) * 2:
+            group.start_soon(lease_all, database)
+    await other.close()
+    assert len(leased) == len(set(leased)) == 120
+
+
+async def test_a_failed_job_is_put_off_and_remembers_why(house: House) -> None:
+    await enqueue(house, uuid4(), uuid4())
+    jobs = await house.outbox.lease(1)
+    before = await house.moment()
+    await house.outbox.fail(jobs, "token AKIAIOSFODNN7QWERTYU " + "x" * 5000)
+    row = (await house.rows("SELECT * FROM indexing_outbox WHERE outbox_id = $1", jobs[0].outbox_id))[0]
+    assert (row["status"], row["attempts"]) == ("FAILED", 1)
+    assert "AKIA" not in row["last_error"]
+    assert len(row["last_error"]) == MAX_ERROR_CHARS
+    assert row["available_at"] >= before + timedelta(seconds=0.75 * FIRST_DELAY_S)
+    assert row["available_at"] <= await house.moment() + timedelta(seconds=FIRST_DELAY_S)
+    assert sorted(await statuses(house)) == ["FAILED", "PENDING"]
+
+
+async def test_a_failed_job_comes_back_with_its_attempts(house: House) -> None:
+    await enqueue(house, uuid4())
+    for attempts in range(3):
+        (job,) = await house.outbox.lease(1)
+        assert job.attempts == attempts
+        await house.outbox.fail([job], "away")
+        await house.execute("UPDATE indexing_outbox SET available_at = now()")
+
+
+@given(st.integers(1, 10**6))
+def test_the_delay_doubles_with_jitter_up_to_its_cap(attempt: int) -> None:
+    full = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2 ** min(attempt - 1, 20))
+    assert 0.75 * full <= backoff(attempt).total_seconds() <= full
+
+
+async def test_a_released_job_is_due_at_once_and_unchanged(house: House) -> None:
+    await enqueue(house, uuid4())
+    jobs = await house.outbox.lease(10)
+    await house.outbox.release(jobs)
+    assert await house.outbox.lease(10) == jobs
+
+
+async def test_what_is_done_is_neither_failed_nor_released(house: House) -> None:
+    await enqueue(house, uuid4())
+    jobs = await house.outbox.lease(10)
+    await finish(house, jobs, [None])
+    await house.outbox.fail(jobs, "late")
+    await house.outbox.release(jobs)
+    assert await statuses(house) == ["DONE"]
+    assert await house.outbox.lease(10) == []
+
+
+async def test_statistics_count_what_waits(house: House) -> None:
+    assert await house.outbox.statistics() == (0, 0, None)
+    await enqueue(house, uuid4(), uuid4(), uuid4())
+    oldest = await house.value("SELECT min(created_at) FROM indexing_outbox")
+    jobs = await house.outbox.lease(2)
+    await house.outbox.fail(jobs[:1], "x")
+    await finish(house, jobs[1:], [None])
+    assert await house.outbox.statistics() == (1, 1, oldest)
+
+
+# Finishing
+
+
+async def noted(house: House) -> tuple[UUID, datetime]:
+    """A stored note with its one job taken away."""
+    note_id = await house.add_one("Fact: a.", key="k")
+    await house.execute("DELETE FROM indexing_outbox")
+    note = await house.note(note_id)
+    assert note is not None
+    return note_id, note.updated_at
+
+
+async def test_a_job_supersedes_the_older_ones_of_its_note(house: House) -> None:
+    note_id, updated_at = await noted(house)
+    other = uuid4()
+    await enqueue(house, note_id, other, note_id)
+    newest = max(await house.outbox.lease(10), key=lambda job: job.created_at)
+    await finish(house, [newest], [updated_at])
+    assert await house.jobs() == [
+        (note_id, "UPSERT", "DONE"), (other, "UPSERT", "PENDING"), (note_id, "UPSERT", "DONE"),
+    ]  # fmt: skip
+
+
+async def test_a_job_does_not_end_a_newer_one(house: House) -> None:
+    note_id, updated_at = await noted(house)
+    await enqueue(house, note_id)
+    jobs = await house.outbox.lease(1)
+    await enqueue(house, note_id)
+    await finish(house, jobs, [updated_at])
+    assert await statuses(house) == ["DONE", "PENDING"]
+
+
+async def test_a_job_whose_note_changed_meanwhile_is_due_again(house: House) -> None:
+    note_id, updated_at = await noted(house)
+    await enqueue(house, note_id)
+    jobs = await house.outbox.lease(1)
+    await finish(house, jobs, [updated_at - timedelta(microseconds=1)])
+    assert await statuses(house) == ["PENDING"]
+    assert await house.outbox.lease(1) == jobs
+
+
+async def test_it_is_due_again_even_when_another_worker_ended_it(house: House) -> None:
+    note_id, updated_at = await noted(house)
+    await enqueue(house, note_id)
+    slow = await house.outbox.lease(1)
+    await finish(house, slow, [updated_at])
+    await finish(house, slow, [updated_at - timedelta(seconds=1)])
+    assert await house.outbox.lease(1) == slow
+
+
+async def test_a_job_of_a_note_that_is_gone_ends(house: House) -> None:
+    await enqueue(house, uuid4())
+    await finish(house, await house.outbox.lease(1), [None])
+    assert await statuses(house) == ["DONE"]
+
+
+async def test_workers_that_finish_jobs_of_the_same_notes_at_once_all_end(house: House) -> None:
+    notes = [uuid4() for _ in range(40)]
+    for _ in range(3):
+        await house.execute(
+            house.queries["enqueue_indexing"], notes, ["UPSERT"] * len(notes), house.model.version
+        )
+    jobs = await house.outbox.lease(1000)
+    async with anyio.create_task_group() as group:
+        for turn in range(4):
+            group.start_soon(house.indexing.handle, jobs if turn % 2 else jobs[::-1])
+    assert set(await statuses(house)) == {"DONE"}

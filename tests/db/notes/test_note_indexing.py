@@ -1,0 +1,254 @@
+"""The handler of the indexing outbox: the index follows the notes, and no text is embedded twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from elf.core.errors import IndexUnavailable, ProviderUnavailable
+from elf.core.ids import chunk_id_for
+from elf.index.port import IndexPoint
+from tests.db.notes.conftest import House
+from tests.notes_kit import vector_of
+
+pytestmark = pytest.mark.anyio
+
+LONG = "Fact: one two three four five. Then six seven eight nine ten. And so on for ever."
+
+
+async def statuses(house: House) -> list[str]:
+    return [status for _, _, status in await house.jobs()]
+
+
+async def test_a_note_becomes_points_with_the_payload_of_the_spec(house: House) -> None:
+    note_id = await house.add_one("Fact: a.", key="k", ttl_days=3)
+    await house.index_all()
+    note = await house.note(note_id)
+    assert note is not None
+    (point,) = house.index.points.values()
+    chunk_id = chunk_id_for(note_id, 0)
+    assert (point.point_id, point.owner_id, point.text) == (chunk_id, note_id, "Fact: a.")
+    assert np.array_equal(point.dense, vector_of("Fact: a."))
+    assert note.expires_at is not None
+    assert point.payload == {
+        "note_id": str(note_id), "chunk_id": str(chunk_id), "chunk_index": 0, "start_offset": 0,
+        "end_offset": 8, "tenant_id": "acme", "project_id": "alpha", "agent_id": "anna",
+        "scope": "project_shared", "type": "fact", "key": "k", "status": "active",
+        "updated_at": note.updated_at.isoformat(), "expires_at": note.expires_at.isoformat(),
+        "importance": 0.5, "confidence": 0.9, "embedding_version": "fake:hash:384",
+    }  # fmt: skip
+    assert await statuses(house) == ["DONE"]
+
+
+async def test_a_long_note_has_several_chunks_and_their_mean(house: House) -> None:
+    note_id = await house.add_one(LONG, key="k")
+    await house.index_all()
+    points = sorted(house.index.points.values(), key=lambda point: str(point.payload["chunk_index"]))
+    assert len(points) == 3
+    assert "".join(point.text for point in points) == LONG
+    for point in points:
+        start, end = point.payload["start_offset"], point.payload["end_offset"]
+        assert isinstance(start, int)
+        assert isinstance(end, int)
+        assert LONG[start:end] == point.text
+    pooled = await house.value("SELECT vec FROM note_embeddings WHERE note_id = $1", note_id)
+    mean = np.stack([vector_of(point.text) for point in points]).mean(axis=0)
+    assert np.allclose(pooled.to_numpy(), mean, atol=1e-6)
+
+
+async def test_a_text_is_embedded_once_however_often_its_note_is_indexed(house: House) -> None:
+    note_id = await house.add_one("Fact: a.", key="k")
+    await house.index_all()
+    assert house.model.texts == ["Fact: a."]
+    await house.update(note_id, importance=0.1)
+    house.index.points.clear()
+    await house.index_all()
+    assert house.model.texts == ["Fact: a."]
+    (point,) = house.index.points.values()
+    assert point.payload["importance"] == 0.1
+
+
+async def test_several_jobs_of_one_batch_are_one_call_to_the_model(house: House) -> None:
+    calls: list[int] = []
+
+    async def count() -> None:
+        calls.append(1)
+
+    house.model.before_answer = count
+    await house.add({"text": "Fact: a.", "key": "a"}, {"text": "Fact: b.", "key": "b"})
+    await house.add({"text": "Fact: c.", "key": "c"}, {"text": "Fact: d.", "key": "b"})
+    await house.index_all()
+    assert calls == [1]
+    assert house.index.texts() == {"Fact: a.", "Fact: c.", "Fact: d."}
+    assert await statuses(house) == ["DONE"] * 4
+
+
+async def test_a_shorter_text_leaves_no_points_of_the_longer_one(house: House) -> None:
+    note_id = await house.add_one(LONG, key="k")
+    await house.index_all()
+    await house.update(note_id, text="Fact: short.")
+    await house.index_all()
+    assert house.index.texts() == {"Fact: short."}
+    assert await house.value("SELECT count(*) FROM memory_note_chunks") == 1
+
+
+async def test_a_deleted_note_loses_its_points(house: House) -> None:
+    note_id = await house.add_one(LONG, key="k")
+    await house.index_all()
+    await house.delete(note_id)
+    await house.index_all()
+    assert house.index.points == {}
+    assert await statuses(house) == ["DONE", "DONE"]
+
+
+async def test_an_expired_note_is_not_indexed_and_loses_its_points(house: House) -> None:
+    note_id = await house.add_one("Fact: a.", key="k", ttl_days=1)
+    await house.index_all()
+    await house.update(note_id, importance=0.1)
+    house.clock.turn(days=1)
+    await house.index_all()
+    assert house.index.points == {}
+    assert await statuses(house) == ["DONE", "DONE"]
+
+
+async def test_a_note_changed_while_it_is_embedded_is_indexed_as_it_became(house: House) -> None:
+    note_id = await house.add_one("Fact: old.", key="k")
+
+    async def change() -> None:
+        house.model.before_answer = None
+        await house.update(note_id, text="Fact: new.")
+
+    house.model.before_answer = change
+    await house.index_all()
+    assert house.index.points == {}
+    assert await house.value("SELECT count(*) FROM memory_note_chunks") == 0, "no vectors of the old text"
+    assert await statuses(house) == ["PENDING", "PENDING"]
+    await house.index_all()
+    assert house.index.texts() == {"Fact: new."}
+    assert house.model.texts == ["Fact: old.", "Fact: new."]
+    assert await statuses(house) == ["DONE", "DONE"]
+
+
+async def test_a_note_changed_while_its_points_are_written_is_indexed_again(house: House) -> None:
+    note_id = await house.add_one("Fact: old.", key="k")
+
+    async def change() -> None:
+        house.index.before_upsert = None
+        await house.update(note_id, text="Fact: new.")
+
+    house.index.before_upsert = change
+    await house.index_all()
+    assert await statuses(house) == ["PENDING", "PENDING"]
+    await house.index_all()
+    assert house.index.texts() == {"Fact: new."}
+    assert await statuses(house) == ["DONE", "DONE"]
+
+
+@pytest.mark.parametrize("moment", ["while embedded", "while written"])
+async def test_a_note_deleted_during_indexing_ends_without_points(house: House, moment: str) -> None:
+    note_id = await house.add_one("Fact: a.", key="k")
+
+    async def delete() -> None:
+        house.model.before_answer = house.index.before_upsert = None
+        await house.delete(note_id)
+
+    if moment == "while embedded":
+        house.model.before_answer = delete
+    else:
+        house.index.before_upsert = delete
+    await house.index_all()
+    await house.index_all()
+    assert house.index.points == {}
+    assert await house.value("SELECT count(*) FROM memory_note_chunks") == 0
+    assert await statuses(house) == ["DONE", "DONE"]
+
+
+async def test_a_note_purged_during_indexing_ends_without_points(house: House) -> None:
+    await house.add_one("Fact: a.", key="k")
+
+    async def purge() -> None:
+        house.index.before_upsert = None
+        await house.execute("DELETE FROM memory_notes")
+
+    house.index.before_upsert = purge
+    await house.index_all()
+    await house.index_all()
+    assert house.index.points == {}
+    assert await statuses(house) == ["DONE"]
+
+
+async def test_a_slow_worker_cannot_bring_an_old_text_back(house: House) -> None:
+    note_id = await house.add_one("Fact: old.", key="k")
+    slow = await house.outbox.lease(10)
+
+    async def overtaken() -> None:
+        house.index.before_upsert = None
+        await house.update(note_id, text="Fact: new.")
+        await house.index_all()
+
+    house.index.before_upsert = overtaken
+    await house.indexing.handle(slow)
+    await house.index_all()
+    assert house.index.texts() == {"Fact: new."}
+    assert set(await statuses(house)) == {"DONE"}
+
+
+async def test_while_the_model_sleeps_no_job_ends_and_nothing_is_half_done(house: House) -> None:
+    await house.add_one("Fact: a.", key="k")
+    house.model.away = True
+    with pytest.raises(ProviderUnavailable):
+        await house.index_all()
+    assert await statuses(house) == ["PENDING"]
+    assert house.index.points == {}
+
+
+async def test_while_the_index_is_away_vectors_are_kept_for_the_next_try(house: House) -> None:
+    await house.add_one("Fact: a.", key="k")
+
+    async def away() -> None:
+        raise IndexUnavailable("away")
+
+    house.index.before_upsert = away
+    jobs = await house.outbox.lease(10)
+    with pytest.raises(IndexUnavailable):
+        await house.indexing.handle(jobs)
+    assert await statuses(house) == ["PENDING"]
+    house.index.before_upsert = None
+    await house.indexing.handle(jobs)
+    assert house.model.texts == ["Fact: a."]
+    assert await statuses(house) == ["DONE"]
+
+
+async def test_vectors_of_another_model_are_replaced(house: House) -> None:
+    note_id = await house.add_one("Fact: a.", key="k")
+    await house.index_all()
+    house.model.version = "fake:newer:384"
+    await house.execute(house.queries["enqueue_indexing"], [note_id], ["UPSERT"], house.model.version)
+    await house.index_all()
+    rows = await house.rows("SELECT embedding_version FROM note_chunk_embeddings")
+    assert [row["embedding_version"] for row in rows] == ["fake:newer:384"]
+    assert house.model.texts == ["Fact: a."] * 2
+    (point,) = house.index.points.values()
+    assert (point.owner_id, point.payload["embedding_version"]) == (note_id, "fake:newer:384")
+
+
+async def test_points_are_written_before_others_are_taken_away(house: House) -> None:
+    # Otherwise a search between the two would not find the note at all.
+    seen: list[str] = []
+    upsert, delete = house.index.upsert, house.index.delete_owners
+
+    async def upsert_noted(points: Sequence[IndexPoint]) -> None:
+        seen.append("upsert")
+        await upsert(points)
+
+    async def delete_noted(owner_ids: Sequence, *, keep: Sequence = ()) -> None:  # type: ignore[type-arg]
+        seen.append("delete")
+        await delete(owner_ids, keep=keep)
+
+    note_id = await house.add_one("Fact: a.", key="k")
+    await house.update(note_id, text="Fact: b.")
+    house.index.upsert, house.index.delete_owners = upsert_noted, delete_noted  # type: ignore[method-assign]
+    await house.index_all()
+    assert seen == ["upsert", "delete"]
