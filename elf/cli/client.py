@@ -35,8 +35,8 @@ class Reply(NamedTuple):
     def message(self) -> str:
         """Say in one line what an error body says."""
         text = f"{self.body.get('error_code', self.status)}: {self.body.get('message', 'no message')}"
-        fields = self.body.get("fields") or []
-        return f"{text} ({', '.join(map(str, fields))})" if fields else text
+        unnamed = [field for field in map(str, self.body.get("fields") or ()) if field not in text]
+        return f"{text} ({', '.join(unnamed)})" if unnamed else text
 
     def check(self) -> Self:
         """Return the reply of a request that was served. Raises Unreachable on a 503, else Refused."""

@@ -15,6 +15,7 @@ from elf.cli.outcome import ExitCode, Unreachable
 
 MAX_WAIT_S = 30.0
 
+_NOTE_PATH = re.compile(r"\$\.notes\[\d+\]\.")
 _NOTE_FIELD = re.compile(r"\$\.notes\[(\d+)\]\.?(.*)")
 
 
@@ -83,7 +84,8 @@ class BatchWriter:
 
     def _reject(self, lines: Iterable[tuple[Line, str | None]], reply: Reply) -> None:
         code = str(reply.body.get("error_code", f"HTTP {reply.status}"))
-        reason = str(reply.body.get("message", "no message"))
+        # A position within the request says nothing to someone who looks at a file.
+        reason = _NOTE_PATH.sub("", str(reply.body.get("message", "no message")))
         for line, field in lines:
             self._report.reject(Rejection(line.number, field, code, reason))
 

@@ -33,10 +33,15 @@ class Answer:
 
 
 def error(
-    status: int, code: str, *, fields: list[str] | None = None, retry_after: str | None = None
+    status: int,
+    code: str,
+    *,
+    fields: list[str] | None = None,
+    message: str = "the message",
+    retry_after: str | None = None,
 ) -> Answer:
     headers = {"Retry-After": retry_after} if retry_after else {}
-    return Answer(status, {"error_code": code, "message": "the message", "fields": fields}, headers)
+    return Answer(status, {"error_code": code, "message": message, "fields": fields}, headers)
 
 
 class FakeService:
@@ -90,7 +95,7 @@ def running_service() -> Iterator[FakeService]:
     class Server(ThreadingHTTPServer):
         def handle_error(self, request: object, client_address: object) -> None:
             if not isinstance(sys.exception(), ConnectionError):  # a client may stop listening
-                super().handle_error(request, client_address)  # type: ignore[arg-type]
+                super().handle_error(request, client_address)
 
     with Server(("127.0.0.1", 0), Handler) as server:
         service = FakeService(server.server_address[1])

@@ -136,7 +136,7 @@ def test_lines_that_make_a_request_fail_are_named_and_the_others_stored(
         at_fault = [n for n, note in enumerate(asked.body["notes"]) if note["importance"] > 1]
         if at_fault:
             fields = [f"$.notes[{n}].importance" for n in at_fault]
-            return error(400, "INVALID_REQUEST", fields=fields)
+            return error(400, "INVALID_REQUEST", fields=fields, message=f"{fields[0]}: at most 1")
         return stores(asked)
 
     service.respond = respond
@@ -144,8 +144,8 @@ def test_lines_that_make_a_request_fail_are_named_and_the_others_stored(
     code, out, err = elf("import", write(tmp_path / "n.jsonl", notes))
     assert (code, out) == (1, "10 lines: 8 ADD, 2 rejected\n")
     assert err.splitlines() == [
-        "elf: line 4: importance: INVALID_REQUEST: the message",
-        "elf: line 8: importance: INVALID_REQUEST: the message",
+        "elf: line 4: importance: INVALID_REQUEST: importance: at most 1",
+        "elf: line 8: importance: INVALID_REQUEST: importance: at most 1",
     ]
     assert len(service.asked) == 2
 

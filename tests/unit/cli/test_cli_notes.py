@@ -228,6 +228,13 @@ def test_an_error_of_the_service_is_one_line_and_an_exit_code(
     assert (outcome.code, outcome.data["error_code"]) == (code, "SOME_CODE")
 
 
+def test_a_field_that_the_message_names_is_not_named_twice(elf: CommandLine, service: FakeService) -> None:
+    service.respond = lambda asked: error(
+        400, "INVALID_REQUEST", fields=["$.query"], message="$.query: is empty"
+    )
+    assert elf("search", "").err == "elf: INVALID_REQUEST: $.query: is empty\n"
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
 @pytest.mark.parametrize("body", ["<html>", "[]", ""])
 def test_something_else_at_the_address_is_not_the_service(
