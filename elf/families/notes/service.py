@@ -62,6 +62,26 @@ class NotePolicy:
     rules: ResolverRules
     redact: bool
 
+    def refused(self, rejection: Rejection, *, type: str, scope: str, key: str | None, text: str) -> Refused:
+        """Return what may be kept of a note that the gate rejected."""
+        return Refused.of(
+            type=type,
+            scope=scope,
+            known_scopes=self.scopes.allowed,
+            key=key,
+            text=text,
+            reason_code=rejection.code,
+            reason=rejection.reason,
+        )
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the limits and thresholds that decide, for the audit."""
+        return {
+            "max_note_chars": self.gate.max_note_chars,
+            "dup_sim_threshold": self.rules.dup_sim_threshold,
+            "update_sim_threshold": self.rules.update_sim_threshold,
+        }
+
 
 class NoteService:
     """Adds, reads, lists, changes and deletes notes.
@@ -102,9 +122,12 @@ class NoteService:
         )
 
     async def store_incoming(
-        self, context: Context, incoming: Sequence[Incoming], *, actor: str
+        self, context: Context, incoming: Sequence[Incoming], *, actor: str, dry_run: bool = False
     ) -> list[Outcome]:
-        """Resolve and store notes that passed the gate, in one transaction. Outcomes are in the given order."""
+        """Resolve and store notes that passed the gate, in one transaction. Outcomes are in the given order.
+
+        A dry run does the same, embedding included, but writes nothing: the ids of notes it would add are made up.
+        """
         if not incoming:
             return []
         embedded = await self._embed_unkeyed(incoming)
@@ -112,8 +135,9 @@ class NoteService:
             replace(note, pooled=None if text is None else text.unit_pooled)
             for note, text in zip(incoming, embedded, strict=True)
         ]
-        outcomes, changed = await retrying(lambda: self._store_all(context, pooled, embedded, actor))
-        if changed:
+        keep = None if dry_run else actor
+        outcomes, changed = await retrying(lambda: self._store_all(context, pooled, embedded, keep))
+        if changed and not dry_run:
             self._ring()
         return outcomes
 
@@ -191,7 +215,7 @@ class NoteService:
         context: Context,
         incoming: Sequence[Incoming],
         embedded: Sequence[EmbeddedText | None],
-        actor: str,
+        actor: str | None,
     ) -> tuple[list[Outcome], bool]:
         workspace = Workspace(context, self._clock.now(), self._embedder.version, self._policy.rules)
         with _meeting_writers():
@@ -203,7 +227,7 @@ class NoteService:
         workspace: Workspace,
         incoming: Sequence[Incoming],
         embedded: Sequence[EmbeddedText | None],
-        actor: str,
+        actor: str | None,
     ) -> list[Outcome]:
         context = workspace.context
         async with self._database.transaction() as connection:
@@ -211,6 +235,8 @@ class NoteService:
             keys = [(*note.group, note.key) for note in incoming if note.key is not None]
             workspace.know_keyed(await self._store.lock_by_key(connection, context, keys))
             outcomes = [await self._resolve(connection, workspace, note) for note in incoming]
+            if actor is None:  # a dry run
+                return outcomes
             await self._store.write(connection, workspace.changes, actor=actor)
             vectors = self._vectors_to_keep(workspace, incoming, embedded, outcomes)
             await self._store.write_chunks(connection, vectors, embedding_version=self._embedder.version)
