@@ -22,8 +22,8 @@ OnOpen: TypeAlias = Callable[[IndexInfo], Awaitable[None]]
 START_DEADLINE_S: Final = 120.0  # a load reads everything: about 0.5 s for 20,000 points, more after a crash
 ATTACH_DEADLINE_S: Final = 120.0  # the other process may be loading, too
 ATTACH_RETRY_S: Final = 0.2
-PING_INTERVAL_S: Final = 5.0
-PING_TIMEOUT_S: Final = 10.0
+PING_INTERVAL_S: Final = 2.0
+PING_TIMEOUT_S: Final = 5.0  # an engine call that cannot be interrupted takes a fifth of a second
 
 
 class IndexHost:
@@ -80,6 +80,9 @@ class IndexHost:
         try:
             await process.wait_ready(deadline_s=START_DEADLINE_S)
             await self._tend(process, announce)
+        except IndexUnavailable:
+            process.kill()  # dead already or hung: there is no orderly end to wait for
+            raise
         finally:
             await process.stop()
 

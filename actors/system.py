@@ -194,7 +194,7 @@ class _Builder:
         self.index: VectorIndex
         keeper: Actor
         if storage.place.folder is not None:
-            self.index = EdgeIndex(storage.place.folder)
+            self.index = EdgeIndex(storage.place.folder, timeout_s=INDEX_TIMEOUT_S)
             keeper = IndexHost(
                 storage.place.folder,
                 vector_dim=storage.vector_dim,

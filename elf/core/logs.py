@@ -34,7 +34,9 @@ def configure_logging(level: str) -> None:
         logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
     )
-    logging.basicConfig(level=logging.WARNING, handlers=[_Bridge()], force=True)
+    logging.basicConfig(
+        level=logging.WARNING, handlers=[_Bridge(trace_warnings=level == "debug")], force=True
+    )
 
 
 def mask_foreign_messages(
@@ -76,7 +78,15 @@ def _redacted(value: Any) -> Any:
 
 
 class _Bridge(logging.Handler):
-    """Passes records of libraries that use the standard library's logging to structlog."""
+    """Passes records of libraries that use the standard library's logging to structlog.
+
+    A warning comes without its traceback, which `trace_warnings` brings back: a library warns of what it copes with,
+    such as a connection that it will try again.
+    """
+
+    def __init__(self, *, trace_warnings: bool) -> None:
+        super().__init__()
+        self._trace_warnings = trace_warnings
 
     def emit(self, record: logging.LogRecord) -> None:
         logger = structlog.get_logger()
@@ -85,4 +95,8 @@ class _Bridge(logging.Handler):
             message = record.getMessage()
         except (TypeError, ValueError):
             message = str(record.msg)  # the arguments do not fit the message; better half of it than none
-        logger.log(level, "library_log", library=record.name, message=message, exc_info=record.exc_info)
+        fields: dict[str, Any] = {"library": record.name, "message": message, "exc_info": record.exc_info}
+        if record.exc_info and record.levelno < logging.ERROR and not self._trace_warnings:
+            kind = record.exc_info[0]
+            fields |= {"exc_info": None, "error": None if kind is None else kind.__name__}
+        logger.log(level, "library_log", **fields)

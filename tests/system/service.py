@@ -75,6 +75,10 @@ class RunningService:
         lines = [json.loads(line) for line in self.log.splitlines() if line.startswith("{")]
         return [line for line in lines if line["event"] == name and fields.items() <= line.items()]
 
+    def complaints(self) -> list[str]:
+        """The log lines that no outage explains: errors, tracebacks, and what is no log line at all."""
+        return [line for line in self.log.splitlines() if _is_complaint(line)]
+
     def start(self) -> None:
         """Start and wait until it says that it is ready."""
         self.launch()
@@ -183,6 +187,13 @@ class RunningService:
 
 def up_command(config: Path) -> list[str]:
     return [sys.executable, "-m", "elf", "up", "-c", str(config)]
+
+
+def _is_complaint(line: str) -> bool:
+    if not line.startswith("{"):
+        return True
+    fields = json.loads(line)
+    return "exception" in fields or fields["level"] not in ("debug", "info", "warning")
 
 
 def is_index_process(process: psutil.Process) -> bool:

@@ -118,6 +118,21 @@ def test_records_of_libraries_become_events(capsys: Capture) -> None:
     ]
 
 
+@pytest.mark.parametrize(("level", "is_traced"), [("info", False), ("debug", True)])
+def test_a_librarys_warning_shows_its_traceback_at_level_debug_only(
+    capsys: Capture, level: str, is_traced: bool
+) -> None:
+    configure_logging(level)
+    try:
+        raise ConnectionRefusedError(TEXT)
+    except ConnectionRefusedError:
+        logging.getLogger("lib").warning("trying again", exc_info=True)
+    (event,) = logged(capsys)
+    assert event["message"] == "trying again"
+    assert ("exception" in event) is is_traced
+    assert event.get("error") == (None if is_traced else "ConnectionRefusedError")
+
+
 def test_the_traceback_of_a_librarys_record_is_kept(capsys: Capture) -> None:
     configure_logging("info")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -83,6 +84,11 @@ class EdgeProcess:
         """Wait for the end and return the exit code, negative for a signal."""
         return await self._process.wait()
 
+    def kill(self) -> None:
+        """End it at once, if it runs; `stop` it all the same."""
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
     async def stop(self) -> None:
         """End it in order by closing its stdin, or by SIGKILL when that takes too long.
 
@@ -93,7 +99,7 @@ class EdgeProcess:
                 await self._process.stdin.aclose()
             await self._process.wait()
         if self._process.returncode is None:
-            self._process.kill()
+            self.kill()
         with anyio.move_on_after(KILL_DEADLINE_S, shield=True):
             await self._process.aclose()
 

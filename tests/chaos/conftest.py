@@ -1,0 +1,41 @@
+"""One service for all tests of this folder: whatever is done to its parts, it is never started again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.system.service import RunningService, processes_of, write_config
+
+
+@pytest.fixture(scope="session")
+def survivor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """A running service. No lease ends while it runs: what an outage leaves leased must come back by itself."""
+    folder = tmp_path_factory.mktemp("survivor")
+    service = RunningService(write_config(folder, lease_seconds="3600"))
+    try:
+        with service:
+            yield service
+    finally:
+        left = processes_of(folder)
+        for process in left:
+            process.kill()
+    assert left == []
+
+
+@pytest.fixture
+def service(survivor: RunningService) -> Iterator[RunningService]:
+    """The service, ready; afterwards it runs still, is ready, and has logged nothing that looks like a bug."""
+    survivor.wait_ready()
+    before = len(survivor.complaints())
+    yield survivor
+    assert survivor.process.poll() is None
+    survivor.wait_ready()
+    assert survivor.complaints()[before:] == []
+
+
+@pytest.fixture
+def tenant(request: pytest.FixtureRequest) -> str:
+    """A tenant that no other test uses."""
+    return str(request.node.nodeid)[-128:]
