@@ -62,26 +62,6 @@ class NotePolicy:
     rules: ResolverRules
     redact: bool
 
-    def refused(self, rejection: Rejection, *, type: str, scope: str, key: str | None, text: str) -> Refused:
-        """Return what may be kept of a note that the gate rejected."""
-        return Refused.of(
-            type=type,
-            scope=scope,
-            known_scopes=self.scopes.allowed,
-            key=key,
-            text=text,
-            reason_code=rejection.code,
-            reason=rejection.reason,
-        )
-
-    def inputs(self) -> dict[str, Any]:
-        """Return the limits and thresholds that decide, for the audit."""
-        return {
-            "max_note_chars": self.gate.max_note_chars,
-            "dup_sim_threshold": self.rules.dup_sim_threshold,
-            "update_sim_threshold": self.rules.update_sim_threshold,
-        }
-
 
 class NoteService:
     """Adds, reads, lists, changes and deletes notes.
