@@ -142,11 +142,9 @@ async def test_scores_are_aligned_to_the_documents(reranker: Reranker) -> None:
     documents = ["yes", "The heron is a bird that eats fish.", "The stock fell by two percent today, again."]
     scores = await reranker.rerank("Which bird eats fish?", documents)
     assert len(scores) == 3
-    for place, document in enumerate(documents):
-        assert await reranker.rerank("Which bird eats fish?", [document]) == pytest.approx(
-            [scores[place]], abs=1e-5
-        )
-    assert len(set(scores)) == 3
+    # A score may depend on the other candidates, never on the order they come in.
+    backwards = await reranker.rerank("Which bird eats fish?", documents[::-1])
+    assert backwards == pytest.approx(scores[::-1], abs=1e-5)
 
 
 async def test_no_documents_are_no_scores(reranker: Reranker) -> None:
