@@ -7,11 +7,22 @@ from uuid import UUID, uuid4
 
 import anyio
 import pytest
+from anyio.abc import TaskStatus
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Database
-from elf.outbox.leased import FIRST_DELAY_S, LONGEST_DELAY_S, MAX_ERROR_CHARS, Job, LeasedOutbox, backoff
+from elf.db.notifications import listen
+from elf.outbox.leased import (
+    FIRST_DELAY_S,
+    LONGEST_DELAY_S,
+    MAX_ERROR_CHARS,
+    PRESENCE_LOCK,
+    Job,
+    LeasedOutbox,
+    backoff,
+)
 from tests.db.notes.conftest import House
 
 pytestmark = pytest.mark.anyio
@@ -130,6 +141,52 @@ async def test_statistics_count_what_waits(house: House) -> None:
     await house.outbox.fail(jobs[:1], "x")
     await finish(house, jobs[1:], [None])
     assert await house.outbox.statistics() == (1, 1, oldest)
+
+
+# Leases of the dead
+
+
+async def test_where_nobody_works_all_that_is_leased_or_put_off_is_given_back(house: House) -> None:
+    await enqueue(house, *[uuid4() for _ in range(4)])
+    leased = await house.outbox.lease(3)
+    await house.outbox.fail(leased[:1], "x")
+    await finish(house, leased[1:2], [None])
+    assert await house.outbox.release_abandoned() == 2
+    assert len(await house.outbox.lease(10)) == 3
+
+
+async def test_where_a_process_works_its_leases_are_left_alone(house: House, database_dsn: str) -> None:
+    await enqueue(house, uuid4())
+    await house.outbox.lease(1)
+    async with anyio.create_task_group() as group:
+
+        async def work(*, task_status: TaskStatus[None]) -> None:
+            await listen(
+                database_dsn, "x", lambda: None, presence_lock=PRESENCE_LOCK, task_status=task_status
+            )
+
+        await group.start(work)
+        assert await house.outbox.release_abandoned() == 0
+        group.cancel_scope.cancel()
+    with anyio.fail_after(20):
+        while await house.outbox.release_abandoned() == 0:  # the server ends a session a little later
+            await anyio.lowlevel.checkpoint()
+
+
+@pytest.mark.parametrize("how", ["fail", "release"])
+async def test_what_could_not_be_given_back_is_due_with_the_next_lease(
+    house: House, database_dsn: str, how: str
+) -> None:
+    await enqueue(house, uuid4())
+    jobs = await house.outbox.lease(1)
+    await house.database.close()
+    with pytest.raises(DatabaseUnavailable):
+        await (house.outbox.fail(jobs, "x") if how == "fail" else house.outbox.release(jobs))
+    with pytest.raises(DatabaseUnavailable):
+        await house.outbox.lease(1)
+    await house.database.open(database_dsn)
+    assert await house.outbox.lease(1) == jobs
+    assert await house.outbox.lease(1) == [], "once is enough"
 
 
 # Finishing

@@ -1,0 +1,74 @@
+"""An outbox in memory, and a way to run an actor within a test."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from uuid import uuid4
+
+import anyio
+import pytest
+
+from actors.kernel import Actor
+from elf.core.errors import ServiceError
+from elf.outbox.leased import Job, LeasedOutbox
+
+PATIENCE_S = 20.0  # a bound on hanging, never a measure
+on_virtual_time = pytest.mark.parametrize("anyio_backend", ["trio"], indirect=True)
+
+
+def a_job(op: str = "UPSERT") -> Job:
+    return Job(uuid4(), uuid4(), op, 0, datetime(2026, 3, 1, tzinfo=UTC))
+
+
+class FakeOutbox(LeasedOutbox):
+    """Jobs in a list. `fault`, when set, is raised by every call; `hangs` makes releasing wait for ever."""
+
+    def __init__(self, *due: Job) -> None:
+        self.due = list(due)
+        self.abandoned: list[Job] = []
+        self.leases = 0
+        self.released: list[Job] = []
+        self.failed: list[tuple[Job, str]] = []
+        self.fault: ServiceError | None = None
+        self.hangs = False
+        self.told = anyio.Event()
+
+    async def lease(self, limit: int) -> list[Job]:
+        await self._answer()
+        self.leases += 1
+        jobs, self.due = self.due[:limit], self.due[limit:]
+        return jobs
+
+    async def fail(self, jobs: Sequence[Job], error: str) -> None:
+        await self._answer()
+        self.failed += [(job, error) for job in jobs]
+        self.told.set()
+
+    async def release(self, jobs: Sequence[Job]) -> None:
+        if self.hangs:
+            await anyio.sleep_forever()
+        await self._answer()
+        self.released += jobs
+
+    async def release_abandoned(self) -> int:
+        await self._answer()
+        self.due, abandoned = self.due + self.abandoned, len(self.abandoned)
+        self.abandoned = []
+        return abandoned
+
+    async def _answer(self) -> None:
+        await anyio.lowlevel.checkpoint()
+        if self.fault is not None:
+            raise self.fault
+
+
+@asynccontextmanager
+async def running(actor: Actor) -> AsyncIterator[anyio.CancelScope]:
+    """Run an actor until the block ends or cancels the scope it is given; its failure is the block's."""
+    with anyio.fail_after(PATIENCE_S * 1000):
+        async with anyio.create_task_group() as group:
+            await group.start(actor.run)
+            yield group.cancel_scope
+            group.cancel_scope.cancel()

@@ -1,0 +1,148 @@
+"""The indexer: one bad job does not fail the others, an outage fails the batch, a stop gives everything back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import anyio
+import pytest
+from anyio import wait_all_tasks_blocked
+from structlog.testing import capture_logs
+
+from actors.indexer import Indexer
+from actors.kernel import Channel
+from elf.core.errors import DatabaseUnavailable, InternalError, ProviderUnavailable
+from elf.db.errors import Retryable
+from elf.outbox.leased import Job
+from tests.actors.outbox_kit import FakeOutbox, a_job, running
+
+pytestmark = pytest.mark.anyio
+
+TEXT = "Profile: Anna sleeps badly before exams."
+
+
+class Bench:
+    """An indexer whose handler remembers its batches and fails on the jobs it is told to."""
+
+    def __init__(self, *, capacity: int = 1) -> None:
+        self.outbox = FakeOutbox()
+        self.work: Channel[list[Job]] = Channel("work", capacity, "block")
+        self.indexer = Indexer(1, work=self.work, outbox=self.outbox, handle=self.handle)
+        self.batches: list[list[Job]] = []
+        self.done: list[Job] = []
+        self.bad: dict[Job, Exception] = {}
+        self.hangs_on: list[Job] = []
+
+    async def handle(self, jobs: Sequence[Job]) -> None:
+        self.batches.append(list(jobs))
+        await anyio.lowlevel.checkpoint()
+        for job in jobs:
+            if job in self.bad:
+                raise self.bad[job]
+            if job in self.hangs_on:
+                await anyio.sleep_forever()
+        self.done += jobs
+
+    async def works_off(self, *batches: list[Job]) -> None:
+        async with running(self.indexer):
+            for batch in batches:
+                await self.work.send(batch)
+            await wait_all_tasks_blocked()
+
+
+async def test_batches_are_handled_whole_and_in_order() -> None:
+    bench = Bench()
+    batches = [[a_job(), a_job()], [a_job()]]
+    await bench.works_off(*batches)
+    assert bench.batches == batches
+    assert bench.outbox.failed == bench.outbox.released == []
+
+
+@pytest.mark.parametrize("fault", [ValueError(TEXT), InternalError("two vectors for three texts")])
+async def test_one_bad_job_does_not_fail_the_others(fault: Exception) -> None:
+    bench = Bench()
+    jobs = [a_job() for _ in range(4)]
+    bench.bad[jobs[1]] = fault
+    await bench.works_off(jobs)
+    assert bench.batches == [jobs, *([job] for job in jobs)]
+    assert bench.done == [jobs[0], *jobs[2:]]
+    assert bench.outbox.failed == [(jobs[1], f"{type(fault).__name__}: {fault}")]
+    assert bench.outbox.released == []
+
+
+@pytest.mark.parametrize("fault", [ProviderUnavailable("asleep"), Retryable("met another")])
+async def test_an_outage_fails_the_whole_batch_after_one_try(fault: Exception) -> None:
+    bench = Bench()
+    jobs = [a_job() for _ in range(3)]
+    bench.bad[jobs[0]] = fault
+    await bench.works_off(jobs)
+    assert bench.batches == [jobs]
+    assert [job for job, _ in bench.outbox.failed] == jobs
+
+
+async def test_an_outage_met_while_jobs_are_tried_alone_fails_the_ones_it_met() -> None:
+    bench = Bench()
+    jobs = [a_job() for _ in range(3)]
+    bench.bad = {jobs[0]: ValueError("bad"), jobs[2]: ProviderUnavailable("asleep")}
+    await bench.works_off(jobs)
+    assert bench.done == [jobs[1]]
+    assert [job for job, _ in bench.outbox.failed] == [jobs[0], jobs[2]]
+
+
+@pytest.mark.parametrize("fault", [DatabaseUnavailable("away"), Retryable("met another")])
+async def test_a_failure_that_cannot_be_recorded_does_not_stop_it(fault: DatabaseUnavailable) -> None:
+    bench = Bench()
+    bad, good = a_job(), a_job()
+    bench.bad[bad] = ProviderUnavailable("asleep")
+    bench.outbox.fault = fault
+    await bench.works_off([bad], [good])
+    assert bench.done == [good]
+    assert bench.outbox.failed == []
+
+
+async def test_jobs_in_hand_and_in_the_channel_are_given_back_when_it_is_stopped() -> None:
+    bench = Bench(capacity=3)
+    in_hand, waiting = [a_job(), a_job()], [[a_job()], [a_job(), a_job()]]
+    bench.hangs_on = in_hand
+    await bench.works_off(in_hand, *waiting)
+    assert bench.outbox.released == [*in_hand, *waiting[0], *waiting[1]]
+    assert bench.outbox.failed == bench.done == []
+
+
+async def test_stopping_it_while_it_waits_gives_nothing_back() -> None:
+    bench = Bench()
+    await bench.works_off()
+    assert bench.outbox.released == []
+
+
+async def test_a_stop_ends_even_while_the_database_is_away() -> None:
+    bench = Bench(capacity=2)
+    in_hand = [a_job()]
+    bench.hangs_on = in_hand
+    async with running(bench.indexer):
+        await bench.work.send(in_hand)
+        await bench.work.send([a_job()])
+        await wait_all_tasks_blocked()
+        bench.outbox.fault = DatabaseUnavailable("away")
+    assert bench.outbox.released == []
+
+
+async def test_the_log_names_the_fault_without_the_words_of_a_note() -> None:
+    bench = Bench()
+    job = a_job()
+    bench.bad[job] = ValueError(TEXT)
+    with capture_logs() as logs:
+        await bench.works_off([job])
+    (line,) = logs
+    assert line.pop("exc_info") is bench.bad[job]
+    assert TEXT not in json.dumps(line)
+    assert (line["event"], line["error"], line["actor"]) == ("indexing_failed", "ValueError", "indexer_1")
+
+
+async def test_it_may_be_run_again() -> None:
+    bench = Bench()
+    jobs = [a_job()]
+    await bench.works_off()
+    await bench.works_off(jobs)
+    assert bench.done == jobs
