@@ -42,8 +42,8 @@ LIMIT 1;
 SELECT n.* FROM memory_notes AS n WHERE n.note_id = $1 FOR UPDATE OF n;
 
 -- name: write_notes
--- Inserts or replaces notes, appends their versions, enqueues one indexing job a note and drops the chunks of texts
--- that changed (their vectors go with them): everything one request changes, in one round trip.
+-- Inserts or replaces notes, appends their versions, enqueues one indexing job a note, drops the chunks of texts that
+-- changed (their vectors go with them) and records decisions: everything one request writes, in one round trip.
 WITH dropped AS (
   DELETE FROM memory_note_chunks WHERE note_id = ANY ($28::uuid[])
 ), dropped_pooled AS (
@@ -66,6 +66,14 @@ WITH dropped AS (
   SELECT * FROM unnest(
     $18::uuid[], $19::uuid[], $20::text[], $21::jsonb[], $22::jsonb[], $23::text[], $24::text[],
     $25::timestamptz[])
+), decisions AS (
+  INSERT INTO memory_ingest_decisions (
+    tenant_id, project_id, agent_id, actor, ts, policy,
+    scope, type, keyed, text_chars, note_id, op, reason_code, reason, similarity, matched_note_id)
+  SELECT $30::text, $31::text, $32::text, $33::text, $34::timestamptz, $35::jsonb, decision.*
+  FROM unnest(
+    $36::text[], $37::text[], $38::boolean[], $39::int[], $40::uuid[], $41::text[], $42::text[], $43::text[],
+    $44::real[], $45::uuid[]) AS decision
 )
 INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
 SELECT gen_random_uuid(), job.note_id, job.op, job.embedding_version, 'PENDING'

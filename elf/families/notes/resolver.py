@@ -62,12 +62,22 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Basis:
+    """What an outcome rests on: why, the note that was found, and its cosine similarity where there is one."""
+
+    reason: str
+    matched_note_id: NoteId | None = None
+    similarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one incoming note."""
+    """What became of one incoming note. The basis is for the audit; equal outcomes may differ in it."""
 
     note_id: NoteId
     op: Literal["ADD", "UPDATE", "NONE"]
     reason_code: str | None = None
+    basis: Basis = field(default=Basis(""), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,16 +115,19 @@ class Workspace:
         if stored is not None and not stored.is_live(self.now):
             self._retire(stored)
             stored = None
-        return self._add(incoming) if stored is None else self._update(stored, incoming, "same key")
+        if stored is None:
+            return self._add(incoming, Basis("new note"))
+        return self._update(stored, incoming, Basis("same key", stored.note_id))
 
     def resolve_similar(self, incoming: Incoming, match: Match | None) -> Outcome:
         """Resolve a note without a key by the most similar note, stored or made by this very request."""
         best = self._best(incoming, match)
         if best is None or best.similarity < self.rules.update_sim_threshold:
-            return self._add(incoming, reason_code=SIMILARITY_UNCHECKED if incoming.pooled is None else None)
+            unchecked = SIMILARITY_UNCHECKED if incoming.pooled is None else None
+            return self._add(incoming, _found("new note", best), reason_code=unchecked)
         if best.similarity >= self.rules.dup_sim_threshold:
-            return Outcome(best.note.note_id, "NONE")
-        return self._update(best.note, incoming, f"similarity {best.similarity:.4f}")
+            return Outcome(best.note.note_id, "NONE", basis=_found("duplicate", best))
+        return self._update(best.note, incoming, _found(f"similarity {best.similarity:.4f}", best))
 
     def touched(self) -> set[NoteId]:
         """The notes this request changed so far: what Postgres says of them is out of date."""
@@ -122,20 +135,20 @@ class Workspace:
 
     def _best(self, incoming: Incoming, match: Match | None) -> Match | None:
         candidates = [] if match is None else [match]
-        candidates.extend(
-            Match(note, self._similarity(note, incoming))
-            for note in self.current.values()
-            if (note.scope, note.type) == incoming.group and note.is_live(self.now)
-        )
+        for note in self.current.values():
+            if (note.scope, note.type) == incoming.group and note.is_live(self.now):
+                similarity = self._similarity(note, incoming)
+                if similarity is not None:
+                    candidates.append(Match(note, similarity))
         return max(candidates, key=lambda candidate: candidate.similarity, default=None)
 
-    def _similarity(self, note: Note, incoming: Incoming) -> float:
+    def _similarity(self, note: Note, incoming: Incoming) -> float | None:
         if note.text == incoming.text:
             return 1.0
         other = self.pooled.get(note.note_id)
-        return -1.0 if other is None or incoming.pooled is None else float(np.dot(other, incoming.pooled))
+        return None if other is None or incoming.pooled is None else float(np.dot(other, incoming.pooled))
 
-    def _add(self, incoming: Incoming, reason_code: str | None = None) -> Outcome:
+    def _add(self, incoming: Incoming, basis: Basis, reason_code: str | None = None) -> Outcome:
         note = Note(
             note_id=new_note_id(),
             tenant_id=self.context.tenant_id,
@@ -155,12 +168,12 @@ class Workspace:
             embedding_version=self.embedding_version,
             source_ref=incoming.source_ref,
         )
-        self._record(Change(op="ADD", before=None, after=note, reason="new note"), incoming.pooled)
-        return Outcome(note.note_id, "ADD", reason_code)
+        self._record(Change(op="ADD", before=None, after=note, reason=basis.reason), incoming.pooled)
+        return Outcome(note.note_id, "ADD", reason_code, basis)
 
-    def _update(self, stored: Note, incoming: Incoming, reason: str) -> Outcome:
+    def _update(self, stored: Note, incoming: Incoming, basis: Basis) -> Outcome:
         if is_unchanged(stored, incoming):
-            return Outcome(stored.note_id, "NONE")
+            return Outcome(stored.note_id, "NONE", basis=replace(basis, reason="unchanged"))
         note = replace(
             stored,
             text=incoming.text,
@@ -172,13 +185,12 @@ class Workspace:
             embedding_version=self.embedding_version,
             source_ref=incoming.source_ref,
         )
-        self._record(Change(op="UPDATE", before=stored, after=note, reason=reason), incoming.pooled)
-        return Outcome(note.note_id, "UPDATE")
+        self._record(Change(op="UPDATE", before=stored, after=note, reason=basis.reason), incoming.pooled)
+        return Outcome(note.note_id, "UPDATE", basis=basis)
 
     def _retire(self, stored: Note) -> None:
         # Expiry is noticed here before the collector did: the key is free again, the old note stays in the history.
-        note = replace(stored, status="deleted", updated_at=next_moment(stored, self.now))
-        self._record(Change(op="DELETE", before=stored, after=note, reason="expired"), None)
+        self._record(deletion(stored, now=self.now, reason="expired"), None)
 
     def _record(self, change: Change, pooled: Vector | None) -> None:
         note = change.after
@@ -194,6 +206,16 @@ class Workspace:
     def _expiry(self, incoming: Incoming) -> datetime | None:
         default_days = self.rules.default_ttl_days[incoming.type]
         return expiry(now=self.now, ttl_days=incoming.ttl_days, default_days=default_days)
+
+
+def _found(reason: str, best: Match | None) -> Basis:
+    return Basis(reason) if best is None else Basis(reason, best.note.note_id, best.similarity)
+
+
+def deletion(stored: Note, *, now: datetime, reason: str) -> Change:
+    """Return the step that marks a note deleted."""
+    after = replace(stored, status="deleted", updated_at=next_moment(stored, now))
+    return Change(op="DELETE", before=stored, after=after, reason=reason)
 
 
 def is_unchanged(stored: Note, incoming: Incoming) -> bool:

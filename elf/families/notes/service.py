@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -19,6 +20,7 @@ from elf.core.ttl import expiry
 from elf.db.database import Connection, Database
 from elf.db.errors import Retryable, UniqueViolation, retrying
 from elf.families.notes.cursor import decode_cursor, encode_cursor
+from elf.families.notes.decisions import Attempt, DecisionLog, Refused, decide
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder
 from elf.families.notes.gate import Rejection, WriteGate
 from elf.families.notes.model import Context, Note, as_real
@@ -62,6 +64,26 @@ class NotePolicy:
     rules: ResolverRules
     redact: bool
 
+    def refused(self, rejection: Rejection, *, type: str, scope: str, key: str | None, text: str) -> Refused:
+        """Return what may be kept of a note that the gate rejected."""
+        return Refused.of(
+            type=type,
+            scope=scope,
+            known_scopes=self.scopes.allowed,
+            key=key,
+            text=text,
+            reason_code=rejection.code,
+            reason=rejection.reason,
+        )
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the limits and thresholds that decide, for the audit."""
+        return {
+            "max_note_chars": self.gate.max_note_chars,
+            "dup_sim_threshold": self.rules.dup_sim_threshold,
+            "update_sim_threshold": self.rules.update_sim_threshold,
+        }
+
 
 class NoteService:
     """Adds, reads, lists, changes and deletes notes.
@@ -88,35 +110,32 @@ class NoteService:
 
     async def add_note(self, request: AddNoteRequest) -> AddNoteResponse:
         """Write the notes of a request, all or none; a note the gate refuses is answered with REJECTED."""
-        verdicts = [self._gate(note, request.scope) for note in request.notes]
-        accepted = [
-            self._incoming(note, request.scope)
-            for note, verdict in zip(request.notes, verdicts, strict=True)
-            if verdict is None
-        ]
-        outcomes = iter(await self.store_incoming(context_of(request), accepted, actor="add_note"))
+        attempts = [self._attempt(note, request.scope) for note in request.notes]
+        outcomes = iter(await self.store_incoming(context_of(request), attempts, actor="add_note"))
         return AddNoteResponse(
             results=[
-                _rejected(verdict) if verdict is not None else _stored(next(outcomes)) for verdict in verdicts
+                _rejected(attempt) if isinstance(attempt, Refused) else _stored(next(outcomes))
+                for attempt in attempts
             ]
         )
 
     async def store_incoming(
-        self, context: Context, incoming: Sequence[Incoming], *, actor: str, dry_run: bool = False
+        self, context: Context, attempts: Sequence[Attempt], *, actor: str, dry_run: bool = False
     ) -> list[Outcome]:
-        """Resolve and store notes that passed the gate, in one transaction. Outcomes are in the given order.
+        """Resolve and store the notes that were not refused, and record a decision for each attempt.
 
-        A dry run does the same, embedding included, but writes nothing: the ids of notes it would add are made up.
+        All in one transaction. Returns the outcomes of the notes that were not refused, in the given order. A dry run
+        does the same, embedding included, but writes nothing: the ids of notes it would add are made up.
         """
-        if not incoming:
+        if not attempts:
             return []
-        embedded = await self._embed_unkeyed(incoming)
-        pooled = [
-            replace(note, pooled=None if text is None else text.unit_pooled)
-            for note, text in zip(incoming, embedded, strict=True)
+        embedded = await self._embed_unkeyed([note for note in attempts if isinstance(note, Incoming)])
+        texts = iter(embedded)
+        compared = [
+            note if isinstance(note, Refused) else _with_pooled(note, next(texts)) for note in attempts
         ]
         keep = None if dry_run else actor
-        outcomes, changed = await retrying(lambda: self._store_all(context, pooled, embedded, keep))
+        outcomes, changed = await retrying(lambda: self._store_all(context, compared, embedded, keep))
         if changed and not dry_run:
             self._ring()
         return outcomes
@@ -159,8 +178,11 @@ class NoteService:
 
     # Adding
 
-    def _gate(self, note: NewNote, scope: str) -> Rejection | None:
-        return self._policy.gate.check(type=note.type, scope=scope, key=note.key, text=note.text)
+    def _attempt(self, note: NewNote, scope: str) -> Attempt:
+        rejection = self._policy.gate.check(type=note.type, scope=scope, key=note.key, text=note.text)
+        if rejection is None:
+            return self._incoming(note, scope)
+        return self._policy.refused(rejection, type=note.type, scope=scope, key=note.key, text=note.text)
 
     def _incoming(self, note: NewNote, scope: str) -> Incoming:
         source_ref = redact_json(note.source_ref) if self._policy.redact else note.source_ref
@@ -193,23 +215,24 @@ class NoteService:
     async def _store_all(
         self,
         context: Context,
-        incoming: Sequence[Incoming],
+        attempts: Sequence[Attempt],
         embedded: Sequence[EmbeddedText | None],
         actor: str | None,
     ) -> tuple[list[Outcome], bool]:
         workspace = Workspace(context, self._clock.now(), self._embedder.version, self._policy.rules)
         with _meeting_writers():
-            outcomes = await self._in_one_transaction(workspace, incoming, embedded, actor)
+            outcomes = await self._in_one_transaction(workspace, attempts, embedded, actor)
         return outcomes, bool(workspace.changes)
 
     async def _in_one_transaction(
         self,
         workspace: Workspace,
-        incoming: Sequence[Incoming],
+        attempts: Sequence[Attempt],
         embedded: Sequence[EmbeddedText | None],
         actor: str | None,
     ) -> list[Outcome]:
         context = workspace.context
+        incoming = [attempt for attempt in attempts if isinstance(attempt, Incoming)]
         async with self._database.transaction() as connection:
             await self._store.lock_groups(connection, context, {n.group for n in incoming if n.key is None})
             keys = [(*note.group, note.key) for note in incoming if note.key is not None]
@@ -217,7 +240,13 @@ class NoteService:
             outcomes = [await self._resolve(connection, workspace, note) for note in incoming]
             if actor is None:  # a dry run
                 return outcomes
-            await self._store.write(connection, workspace.changes, actor=actor)
+            log = DecisionLog(
+                context=context,
+                now=workspace.now,
+                policy=self._policy.inputs(),
+                decisions=decide(attempts, outcomes),
+            )
+            await self._store.write(connection, workspace.changes, actor=actor, log=log)
             vectors = self._vectors_to_keep(workspace, incoming, embedded, outcomes)
             await self._store.write_chunks(connection, vectors, embedding_version=self._embedder.version)
         return outcomes
@@ -393,8 +422,12 @@ def _not_found(note_id: UUID) -> NotFound:
     return NotFound(f"there is no note {note_id} in this context", fields=["$.note_id"])
 
 
-def _rejected(rejection: Rejection) -> WriteResult:
-    return WriteResult(note_id=None, op="REJECTED", reason_code=rejection.code, reason=rejection.reason)
+def _with_pooled(note: Incoming, text: EmbeddedText | None) -> Incoming:
+    return replace(note, pooled=None if text is None else text.unit_pooled)
+
+
+def _rejected(refused: Refused) -> WriteResult:
+    return WriteResult(note_id=None, op="REJECTED", reason_code=refused.reason_code, reason=refused.reason)
 
 
 def _stored(outcome: Outcome) -> WriteResult:

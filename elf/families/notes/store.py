@@ -14,6 +14,7 @@ from pgvector import Vector  # asyncpg would take a numpy array within an array 
 from elf.core.ids import NoteId, chunk_id_for
 from elf.db.database import Connection
 from elf.db.queries import Queries
+from elf.families.notes.decisions import DecisionLog
 from elf.families.notes.embedding import EmbeddedText
 from elf.families.notes.embedding import Vector as FloatVector
 from elf.families.notes.model import Context, Note
@@ -147,9 +148,16 @@ class NoteStore:
         )  # fmt: skip
         return [Note.from_row(row) for row in rows]
 
-    async def write(self, connection: Connection, changes: Sequence[Change], *, actor: str) -> None:
-        """Store the outcome of changes: final notes, one version a change, one indexing job a note."""
-        if not changes:
+    async def write(
+        self,
+        connection: Connection,
+        changes: Sequence[Change],
+        *,
+        actor: str,
+        log: DecisionLog | None = None,
+    ) -> None:
+        """Store the outcome of changes: final notes, one version a change, one indexing job a note; and decisions."""
+        if not changes and log is None:
             return
         final = {change.after.note_id: change.after for change in changes}
         notes = sorted(final.values(), key=_write_order)
@@ -162,6 +170,7 @@ class NoteStore:
             [job[1] for job in jobs],
             list(_lost_their_text(changes)),
             [note.embedding_version for note in notes],
+            *_decision_columns(log, actor),
         )
 
     async def write_chunks(
@@ -254,6 +263,18 @@ def _version_columns(changes: Sequence[Change], actor: str) -> list[list[Any]]:
         [actor for _ in changes],
         [change.after.updated_at for change in changes],
     ]
+
+
+def _decision_columns(log: DecisionLog | None, actor: str) -> list[Any]:
+    names = (
+        "scope", "type", "keyed", "text_chars", "note_id", "op", "reason_code", "reason", "similarity",
+        "matched_note_id",
+    )  # fmt: skip
+    if log is None:
+        return [None] * 6 + [[] for _ in names]
+    context = log.context
+    common = [context.tenant_id, context.project_id, context.agent_id, actor, log.now, log.policy]
+    return common + [[getattr(decision, name) for decision in log.decisions] for name in names]
 
 
 def _lost_their_text(changes: Sequence[Change]) -> set[NoteId]:
