@@ -25,6 +25,7 @@ import msgspec
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 MAX_SOCKET_PATH_BYTES: Final = 100  # the kernel's limit is 107 on Linux and 103 elsewhere
+_LOCK: Final = "lock"
 
 
 class FolderInUse(Exception):
@@ -62,7 +63,7 @@ class IndexFolder:
 
     @contextmanager
     def owned(self) -> Iterator[None]:
-        """Hold the folder's lock. Raises FolderInUse or FolderUnusable."""
+        """Hold the folder's lock. Raises FolderInUse, or FolderUnusable, also when it is not an index's folder."""
         lock = self._lock()
         try:
             yield
@@ -71,8 +72,9 @@ class IndexFolder:
 
     def _lock(self) -> int:
         try:
+            self._refuse_other_contents()
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            lock = os.open(self.root / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            lock = os.open(self.root / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise FolderUnusable(
                 f"the index folder {self.root} cannot be written: {error.strerror}"
@@ -87,6 +89,17 @@ class IndexFolder:
                 f"the index folder {self.root} cannot be locked: {error.strerror}"
             ) from error
         return lock
+
+    def _refuse_other_contents(self) -> None:
+        # A shard that cannot be read is deleted, so it has to be a shard of ours.
+        if not self.root.is_dir() or (self.root / _LOCK).exists() or self._layout.exists():
+            return
+        names = sorted(path.name for path in self.root.iterdir() if not path.name.startswith("."))
+        if foreign := [name for name in names if name != "lost+found"]:
+            raise FolderUnusable(
+                f"{self.root} is not a folder of the embedded index, it holds {', '.join(foreign[:3])}:"
+                " name an empty or a new folder"
+            )
 
     def read_layout(self) -> Layout | None:
         """Return the layout of the shard, None when there is none or it cannot be read."""

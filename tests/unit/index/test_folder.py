@@ -31,6 +31,23 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
         pytest.fail("owned a folder inside a file")
 
 
+def test_a_folder_that_holds_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "shard").mkdir()
+    (tmp_path / "shard" / "of a pot").write_text("mine")
+    with pytest.raises(FolderUnusable, match="it holds shard"), IndexFolder(tmp_path).owned():
+        pytest.fail("owned somebody else's folder")
+    assert [path.name for path in tmp_path.rglob("*")] == ["shard", "of a pot"]
+
+
+@pytest.mark.parametrize("name", [".DS_Store", "lost+found", "layout.json"])
+def test_what_a_system_or_an_index_leaves_in_a_folder_is_no_reason_to_refuse_it(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).touch()
+    with IndexFolder(tmp_path).owned():
+        assert (tmp_path / "lock").exists()
+
+
 def test_the_clean_mark_is_taken_once(tmp_path: Path) -> None:
     folder = IndexFolder(tmp_path)
     assert folder.take_clean_mark() is None

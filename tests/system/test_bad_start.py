@@ -1,0 +1,122 @@
+"""A service that cannot start says why in one line, exits with the code for it, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.system.service import REPO, processes_of, up_command, write_config
+
+USAGE = 2
+UNAVAILABLE = 3
+START_TIMEOUT_S = 60.0
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the built model that the tests share."""
+    return tmp_path_factory.mktemp("model")
+
+
+@pytest.fixture
+def config(tmp_path: Path, model: Path) -> Callable[..., Path]:
+    """Write a config into the test's folder, with some lines changed."""
+
+    def write(**changes: str) -> Path:
+        return write_config(tmp_path, **{"cache_dir": f'"{model}"'} | changes)
+
+    return write
+
+
+def refusal(config: Path, *, code: int) -> str:
+    """Run `elf up`, which must fail with this code, and return the line for people."""
+    try:
+        result = subprocess.run(
+            up_command(config), capture_output=True, text=True, cwd=REPO, timeout=START_TIMEOUT_S, check=False
+        )
+    finally:
+        left = processes_of(config.parent)
+        for process in left:
+            process.kill()
+    assert result.returncode == code, result.stderr
+    assert "ready" not in result.stdout
+    said = [line for line in result.stderr.splitlines() if not line.startswith("{")]
+    assert said[0].startswith("elf: "), result.stderr
+    assert "Traceback" not in result.stderr
+    assert '"exception"' not in result.stderr
+    assert left == []
+    return "\n".join(said)
+
+
+def test_a_busy_port_is_named_with_its_key_before_anything_is_started(config: Callable[..., Path]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        address = f"127.0.0.1:{busy.getsockname()[1]}"
+        path = config(http_bind=f'"{address}"')
+        message = refusal(path, code=UNAVAILABLE)
+    assert "service.http_bind" in message
+    assert address in message
+    assert [entry.name for entry in path.parent.iterdir()] == ["elf.toml"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("dsn", "embedded:{folder}/file/postgres", "file/postgres"),
+        ("dsn", "embedded:{folder}/file", "file"),
+        ("dsn", "embedded:/proc/elf/postgres", "/proc/elf"),
+        ("url", "edge:{folder}/file", "file"),
+        ("url", "edge:/proc/elf/index", "/proc/elf/index"),
+        ("cache_dir", "{folder}/file", "file"),
+        ("cache_dir", "/proc/elf/model", "/proc/elf/model"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_named(
+    config: Callable[..., Path], tmp_path: Path, key: str, value: str, named: str
+) -> None:
+    (tmp_path / "file").write_text("a file, not a folder")
+    message = refusal(config(**{key: f'"{value.format(folder=tmp_path)}"'}), code=UNAVAILABLE)
+    assert named in message
+    assert (tmp_path / "file").read_text() == "a file, not a folder"
+
+
+@pytest.mark.parametrize(("key", "scheme"), [("dsn", "embedded"), ("url", "edge")])
+def test_a_folder_that_holds_something_else_is_named_and_left_as_it_is(
+    config: Callable[..., Path], tmp_path: Path, key: str, scheme: str
+) -> None:
+    theirs = tmp_path / "theirs"
+    (theirs / "shard").mkdir(parents=True)
+    (theirs / "diary.txt").write_text("mine")
+    (theirs / "shard" / "pot.txt").write_text("mine, too")
+    message = refusal(config(**{key: f'"{scheme}:{theirs}"'}), code=UNAVAILABLE)
+    assert str(theirs) in message
+    assert "diary.txt" in message
+    assert {path.name for path in theirs.rglob("*")} == {"diary.txt", "shard", "pot.txt"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "named"),
+    [
+        ("dsn", '"sqlite:notes.db"', "storage.postgres.dsn"),
+        ("url", '"redis://127.0.0.1"', "storage.qdrant.url"),
+        ("http_bind", '"127.0.0.1"', "service.http_bind"),
+    ],
+)
+def test_an_address_of_an_unknown_kind_is_named_with_its_key(
+    config: Callable[..., Path], key: str, value: str, named: str
+) -> None:
+    path = config(**{key: value})
+    assert named in refusal(path, code=USAGE)
+    assert [entry.name for entry in path.parent.iterdir()] == ["elf.toml"]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.6, 0.999])
+def test_a_half_written_config_is_named(config: Callable[..., Path], share: float) -> None:
+    path = config()
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text[: int(len(text) * share)], encoding="utf-8")
+    assert str(path) in refusal(path, code=USAGE)
+    assert [entry.name for entry in path.parent.iterdir()] == ["elf.toml"]
