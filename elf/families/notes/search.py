@@ -14,7 +14,7 @@ import numpy.typing as npt
 import structlog
 
 from elf.core.clock import Clock
-from elf.core.errors import DatabaseUnavailable, InternalError, ProviderUnavailable
+from elf.core.errors import InternalError, ProviderUnavailable, Unavailable
 from elf.core.scopes import AGENT_PRIVATE, ScopeRules
 from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
@@ -238,7 +238,7 @@ class NoteSearch:
                 await self._store.record_hits(
                     connection, hits, query_hash=blake3.blake3(query.encode()).hexdigest(), now=now
                 )
-        except DatabaseUnavailable as error:
+        except Unavailable as error:
             # Hits are a statistic; the answer is already there.
             log.warning("hits_not_recorded", hits=len(hits), error=error.message)
 

@@ -28,8 +28,13 @@ from tests.notes_kit import CONTEXT, RULES, FakeEmbedder, MemoryIndex, TurnedClo
 
 # Deleting a few rows is quicker than truncating, which writes new files.
 EMPTY = """
-DELETE FROM indexing_outbox; DELETE FROM memory_hits; DELETE FROM memory_note_versions; DELETE FROM memory_notes;
-DELETE FROM memory_ingest_decisions; DELETE FROM search_traces; DELETE FROM search_trace_outbox; DELETE FROM llm_cache;
+DO $$
+DECLARE name text;
+BEGIN
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_state' LOOP
+    EXECUTE format('DELETE FROM %I', name);
+  END LOOP;
+END $$
 """
 
 

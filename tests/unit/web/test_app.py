@@ -337,3 +337,15 @@ async def test_a_client_that_goes_away_within_its_body_never_reaches_the_handler
     with anyio.fail_after(20):
         await call(fake.app(), client_sends(), [])
     assert fake.seen == []
+
+
+async def test_an_exchange_ends_with_its_answer_although_the_client_stays(fake: Fake) -> None:
+    async def client_sends() -> AsyncIterator[dict[str, Any]]:
+        yield {"type": "http.request", "body": b'{"text": "hi"}', "more_body": False}
+        await anyio.sleep_forever()
+
+    sent: list[dict[str, Any]] = []
+    with anyio.fail_after(20):
+        await call(fake.app(), client_sends(), sent)
+    assert [message["type"] for message in sent][-1] == "http.response.body"
+    assert sent[-1]["more_body"] is False
