@@ -67,29 +67,63 @@ FROM indexing_outbox
 WHERE status IN ('PENDING', 'FAILED');
 
 -- name: read_for_indexing
--- The notes of a batch of jobs as they are now.
-SELECT n.* FROM memory_notes AS n WHERE n.note_id = ANY ($1::uuid[]);
-
--- name: read_vectors
--- The stored chunks of notes with their vectors, for one embedding version.
-SELECT c.note_id, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset, c.text, e.vec
-FROM memory_note_chunks AS c
-JOIN note_chunk_embeddings AS e ON e.chunk_id = c.chunk_id AND e.embedding_version = c.embedding_version
-WHERE c.note_id = ANY ($1::uuid[]) AND c.embedding_version = $2
-ORDER BY c.note_id, c.chunk_index;
-
--- name: lock_unchanged
--- Locks those notes of a batch that are still as they were read.
-SELECT n.note_id
+-- The notes of a batch of jobs as they are now, each with its chunks and vectors of one embedding version, if any.
+SELECT n.*, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset, c.text AS chunk_text, e.vec
 FROM memory_notes AS n
-JOIN unnest($1::uuid[], $2::timestamptz[]) AS t (note_id, updated_at)
-  ON n.note_id = t.note_id AND n.updated_at = t.updated_at
-ORDER BY n.note_id
-FOR UPDATE OF n;
+LEFT JOIN (
+  memory_note_chunks AS c
+  JOIN note_chunk_embeddings AS e ON e.chunk_id = c.chunk_id AND e.embedding_version = $2
+) ON c.note_id = n.note_id AND c.embedding_version = $2
+WHERE n.note_id = ANY ($1::uuid[])
+ORDER BY n.note_id, c.chunk_index;
 
--- name: drop_chunks
--- Removes the chunks of notes, and their vectors with them.
-DELETE FROM memory_note_chunks WHERE note_id = ANY ($1::uuid[]);
+-- name: keep_vectors
+-- Stores the chunks, vectors and pooled vectors of those notes that are still as they were read, removes the chunks they
+-- had beyond these and the vectors of other models, and returns their ids.
+WITH unchanged AS MATERIALIZED (
+  SELECT n.note_id, t.chunk_count
+  FROM memory_notes AS n
+  JOIN unnest($1::uuid[], $2::timestamptz[], $3::int[]) AS t (note_id, updated_at, chunk_count)
+    ON n.note_id = t.note_id AND n.updated_at = t.updated_at
+  ORDER BY n.note_id
+  FOR UPDATE OF n
+), surplus AS (
+  DELETE FROM memory_note_chunks AS c
+  USING unchanged AS u
+  WHERE c.note_id = u.note_id AND c.chunk_index >= u.chunk_count
+), other_vectors AS (
+  DELETE FROM note_chunk_embeddings AS e
+  USING unchanged AS u, memory_note_chunks AS c
+  WHERE c.note_id = u.note_id AND e.chunk_id = c.chunk_id AND e.embedding_version <> $12
+), other_pooled AS (
+  DELETE FROM note_embeddings AS p USING unchanged AS u
+  WHERE p.note_id = u.note_id AND p.embedding_version <> $12
+), chunks AS (
+  INSERT INTO memory_note_chunks AS c (
+    chunk_id, note_id, chunk_index, start_offset, end_offset, text, embedding_version)
+  SELECT t.chunk_id, t.note_id, t.chunk_index, t.start_offset, t.end_offset, t.text, $12
+  FROM unnest($4::uuid[], $5::uuid[], $6::int[], $7::int[], $8::int[], $9::text[]) AS t (
+    chunk_id, note_id, chunk_index, start_offset, end_offset, text)
+  JOIN unchanged USING (note_id)
+  ON CONFLICT (chunk_id) DO UPDATE SET
+    start_offset = excluded.start_offset, end_offset = excluded.end_offset, text = excluded.text,
+    embedding_version = excluded.embedding_version
+), vectors AS (
+  INSERT INTO note_chunk_embeddings AS e (chunk_id, embedding_version, embedding_dim, vec)
+  SELECT t.chunk_id, $12, $13, t.vec
+  FROM unnest($4::uuid[], $5::uuid[], $10::vector[]) AS t (chunk_id, note_id, vec)
+  JOIN unchanged USING (note_id)
+  ON CONFLICT (chunk_id, embedding_version) DO UPDATE SET
+    vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now()
+), pooled AS (
+  INSERT INTO note_embeddings AS p (note_id, embedding_version, embedding_dim, vec)
+  SELECT t.note_id, $12, $13, t.vec
+  FROM unnest($1::uuid[], $11::vector[]) AS t (note_id, vec)
+  JOIN unchanged USING (note_id)
+  ON CONFLICT (note_id, embedding_version) DO UPDATE SET
+    vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now()
+)
+SELECT note_id FROM unchanged;
 
 -- name: live_chunks
 -- A page of what the index should hold, in chunk id order behind $1 (never null, for the same reason as in list_notes).

@@ -16,7 +16,7 @@ from uuid import UUID
 import numpy as np
 
 from elf.core.clock import Clock
-from elf.core.ids import ChunkId, NoteId
+from elf.core.ids import ChunkId, NoteId, chunk_id_for
 from elf.db.database import Database
 from elf.db.errors import retrying
 from elf.db.queries import Queries
@@ -61,67 +61,45 @@ class NoteIndexing:
 
     async def handle(self, jobs: Sequence[Job]) -> None:
         """Do a batch of leased jobs and mark them done; on an error none of them is."""
-        notes = await self._read({job.subject_id for job in jobs})
+        notes, stored = await self._read({job.subject_id for job in jobs})
         now = self._clock.now()
         live = {note_id: note for note_id, note in notes.items() if note.is_live(now)}
-        chunks = await self._chunks_with_vectors(live)
+        chunks = {note_id: found for note_id, found in stored.items() if _covers(found, live.get(note_id))}
+        chunks |= await self._embedded([note for note_id, note in live.items() if note_id not in chunks])
         gone = {job.subject_id for job in jobs} - set(chunks)
         strays = {job.subject_id for job in jobs if job.op == "DELETE"}
         await self._bring_index_up_to_date(live, chunks, gone=gone, strays=strays)
         await self._finish(jobs, notes)
 
-    async def _read(self, note_ids: set[UUID]) -> dict[UUID, Note]:
+    async def _read(self, note_ids: set[UUID]) -> tuple[dict[UUID, Note], dict[UUID, list[IndexedChunk]]]:
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["read_for_indexing"], list(note_ids))
-        return {row["note_id"]: Note.from_row(row) for row in rows}
-
-    async def _chunks_with_vectors(self, live: Mapping[UUID, Note]) -> dict[UUID, list[IndexedChunk]]:
-        chunks = await self._stored_chunks(live)
-        missing = [note for note_id, note in live.items() if not self._covers(chunks.get(note_id), note)]
-        if not missing:
-            return chunks
-        texts = await self._embedder.embed([note.text for note in missing])
-        embedded = {note.note_id: (note, text) for note, text in zip(missing, texts, strict=True)}
-        await retrying(lambda: self._keep_vectors(embedded))
-        return await self._stored_chunks(live)
-
-    def _covers(self, chunks: Sequence[IndexedChunk] | None, note: Note) -> bool:
-        # Chunks are removed together with the text they were cut from, so their texts need no second look.
-        return chunks is not None and chunks[0].start == 0 and chunks[-1].end == len(note.text)
-
-    async def _keep_vectors(self, embedded: Mapping[NoteId, tuple[Note, EmbeddedText]]) -> None:
-        async with self._database.transaction() as connection:
             rows = await connection.fetch(
-                self._sql["lock_unchanged"],
-                list(embedded),
-                [note.updated_at for note, _ in embedded.values()],
+                self._sql["read_for_indexing"], list(note_ids), self._embedder.version
             )
-            # A note that changed while its text was embedded has a newer job, which embeds the newer text.
-            unchanged = [NoteId(row["note_id"]) for row in rows]
-            await connection.execute(self._sql["drop_chunks"], unchanged)
-            await self._store.write_chunks(
-                connection,
-                {note_id: embedded[note_id][1] for note_id in unchanged},
-                embedding_version=self._embedder.version,
-            )
-
-    async def _stored_chunks(self, live: Mapping[UUID, Note]) -> dict[UUID, list[IndexedChunk]]:
-        if not live:
-            return {}
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["read_vectors"], list(live), self._embedder.version)
+        notes: dict[UUID, Note] = {}
         chunks: dict[UUID, list[IndexedChunk]] = {}
         for row in rows:
-            chunk = IndexedChunk(
-                ChunkId(row["chunk_id"]),
-                row["chunk_index"],
-                row["start_offset"],
-                row["end_offset"],
-                row["text"],
-                np.asarray(row["vec"].to_numpy(), dtype=np.float32),
+            notes.setdefault(row["note_id"], Note.from_row(row))
+            if row["chunk_id"] is not None:
+                chunks.setdefault(row["note_id"], []).append(_stored_chunk(row))
+        return notes, chunks
+
+    async def _embedded(self, notes: Sequence[Note]) -> dict[UUID, list[IndexedChunk]]:
+        """Embed notes and keep their vectors. A note that changed meanwhile is left out: it has a newer job."""
+        if not notes:
+            return {}
+        texts = await self._embedder.embed([note.text for note in notes])
+        embedded = list(zip(notes, texts, strict=True))
+        unchanged = await retrying(lambda: self._keep(embedded))
+        return {
+            note.note_id: _indexed_chunks(note, text) for note, text in embedded if note.note_id in unchanged
+        }
+
+    async def _keep(self, embedded: Sequence[tuple[Note, EmbeddedText]]) -> set[NoteId]:
+        async with self._database.connection() as connection:
+            return await self._store.keep_vectors(
+                connection, embedded, embedding_version=self._embedder.version
             )
-            chunks.setdefault(row["note_id"], []).append(chunk)
-        return chunks
 
     async def _bring_index_up_to_date(
         self,
@@ -162,6 +140,31 @@ class NoteIndexing:
                 await connection.execute(self._sql["finish_jobs"], outbox_ids, subject_ids, seen)
 
         await retrying(finish)  # workers with jobs of the same notes meet in these rows
+
+
+def _covers(chunks: Sequence[IndexedChunk], note: Note | None) -> bool:
+    # Chunks are removed together with the text they were cut from, so their texts need no second look.
+    return note is not None and chunks[0].start == 0 and chunks[-1].end == len(note.text)
+
+
+def _stored_chunk(row: Mapping[str, Any]) -> IndexedChunk:
+    return IndexedChunk(
+        ChunkId(row["chunk_id"]),
+        row["chunk_index"],
+        row["start_offset"],
+        row["end_offset"],
+        row["chunk_text"],
+        np.asarray(row["vec"].to_numpy(), dtype=np.float32),
+    )
+
+
+def _indexed_chunks(note: Note, text: EmbeddedText) -> list[IndexedChunk]:
+    return [
+        IndexedChunk(
+            chunk_id_for(note.note_id, chunk.index), chunk.index, chunk.start, chunk.end, chunk.text, vector
+        )
+        for chunk, vector in zip(text.chunks, text.vectors, strict=True)
+    ]
 
 
 def point_of(note: Note, chunk: IndexedChunk, embedding_version: str) -> IndexPoint:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -13,12 +14,15 @@ from pgvector import Vector  # asyncpg would take a numpy array within an array 
 
 from elf.core.ids import NoteId, chunk_id_for
 from elf.db.database import Connection
+from elf.db.errors import Retryable, UniqueViolation
 from elf.db.queries import Queries
 from elf.families.notes.decisions import DecisionLog
 from elf.families.notes.embedding import EmbeddedText
 from elf.families.notes.embedding import Vector as FloatVector
 from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Change, Incoming
+
+ACTIVE_KEY_INDEX = "idx_notes_active_key"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +53,17 @@ class Cursor:
 
 
 BEFORE_THE_NEWEST = Cursor(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
+
+
+@contextmanager
+def meeting_writers() -> Iterator[None]:
+    """Make the loser of a race for a new key run again: then it finds the winner's note."""
+    try:
+        yield
+    except UniqueViolation as error:
+        if error.constraint != ACTIVE_KEY_INDEX:
+            raise
+        raise Retryable("another writer stored a note with this key at the same moment") from error
 
 
 class NoteStore:
@@ -179,26 +194,34 @@ class NoteStore:
         """Store the chunks, chunk vectors and pooled vectors of notes."""
         if not embedded:
             return
-        flat = [
-            (chunk_id_for(note_id, chunk.index), note_id, chunk, vector)
-            for note_id, text in embedded.items()
-            for chunk, vector in zip(text.chunks, text.vectors, strict=True)
-        ]
-        dimensions = next(iter(embedded.values())).vectors.shape[1]
         await connection.execute(
             self._sql["write_chunks"],
-            [row[0] for row in flat],
-            [row[1] for row in flat],
-            [row[2].index for row in flat],
-            [row[2].start for row in flat],
-            [row[2].end for row in flat],
-            [row[2].text for row in flat],
-            [Vector(row[3]) for row in flat],
+            *_chunk_columns(embedded.items()),
             embedding_version,
-            dimensions,
+            _dimensions(embedded.values()),
             list(embedded),
             [Vector(text.pooled) for text in embedded.values()],
         )
+
+    async def keep_vectors(
+        self,
+        connection: Connection,
+        embedded: Sequence[tuple[Note, EmbeddedText]],
+        *,
+        embedding_version: str,
+    ) -> set[NoteId]:
+        """Store the chunks and vectors of those notes that are still as given, and return their ids."""
+        rows = await connection.fetch(
+            self._sql["keep_vectors"],
+            [note.note_id for note, _ in embedded],
+            [note.updated_at for note, _ in embedded],
+            [len(text.chunks) for _, text in embedded],
+            *_chunk_columns((note.note_id, text) for note, text in embedded),
+            [Vector(text.pooled) for _, text in embedded],
+            embedding_version,
+            _dimensions(text for _, text in embedded),
+        )
+        return {NoteId(row["note_id"]) for row in rows}
 
     async def candidates(
         self,
@@ -242,6 +265,27 @@ def _lock_key(context: Context, group: tuple[str, str]) -> int:
 def _write_order(note: Note) -> tuple[bool, str, str, str, UUID]:
     # Retired notes first: they make room in the unique index for the note that takes over their key.
     return (note.status == "active", note.scope, note.type, note.key or "", note.note_id)
+
+
+def _chunk_columns(embedded: Iterable[tuple[NoteId, EmbeddedText]]) -> list[list[Any]]:
+    flat = [
+        (chunk_id_for(note_id, chunk.index), note_id, chunk, vector)
+        for note_id, text in embedded
+        for chunk, vector in zip(text.chunks, text.vectors, strict=True)
+    ]
+    return [
+        [row[0] for row in flat],
+        [row[1] for row in flat],
+        [row[2].index for row in flat],
+        [row[2].start for row in flat],
+        [row[2].end for row in flat],
+        [row[2].text for row in flat],
+        [Vector(row[3]) for row in flat],
+    ]
+
+
+def _dimensions(texts: Iterable[EmbeddedText]) -> int:
+    return int(next(iter(texts)).vectors.shape[1])
 
 
 def _note_columns(notes: Sequence[Note]) -> list[list[Any]]:

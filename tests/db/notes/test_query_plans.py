@@ -138,9 +138,9 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "fail_jobs": ((SOME_NOTES, [timedelta(seconds=1)] * 32, "error"), {"indexing_outbox_pkey"}),
     "release_jobs": ((SOME_NOTES,), {"indexing_outbox_pkey"}),
-    "read_for_indexing": ((SOME_NOTES,), {"memory_notes_pkey"}),
-    "read_vectors": ((SOME_NOTES, VERSION), {"note_chunk_embeddings_pkey"}),
-    "lock_unchanged": ((SOME_NOTES, [NOW] * 32), {"memory_notes_pkey"}),
+    "read_for_indexing": (
+        (SOME_NOTES, VERSION), {"memory_notes_pkey", "note_chunk_embeddings_pkey"},
+    ),
     "live_chunks": (
         (UUID(int=2**127), NOW, 500, VERSION), {"memory_note_chunks_pkey", "memory_notes_pkey"},
     ),
