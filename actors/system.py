@@ -28,12 +28,15 @@ from actors.postgres_host import PostgresHost
 from elf.config.model import Config
 from elf.core.clock import SystemClock
 from elf.core.errors import StartupError
+from elf.core.evidence import EvidenceBounds
 from elf.core.logs import configure_logging
 from elf.core.scopes import ScopeRules
 from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.endpoints import note_endpoints
+from elf.families.notes.events import EventService
+from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.indexing import NoteIndexing
 from elf.families.notes.reconcile import IndexReconciler
@@ -170,7 +173,10 @@ class _Builder:
     def build(self) -> System:
         dsn = self._add_postgres()
         self._add_indexing(dsn, needs=["database", self._add_index()])
-        app = create_app(note_endpoints(self._note_service(), self._note_search()), readiness=self._readiness)
+        policy = self._note_policy()
+        notes = self._note_service(policy)
+        endpoints = note_endpoints(notes, self._event_service(notes, policy), self._note_search())
+        app = create_app(endpoints, readiness=self._readiness)
         self.supervisor.add(HttpFront("http_front", app, self.http_socket), stop_timeout_s=6.0)
         return System(self.supervisor, self.http_socket)
 
@@ -256,19 +262,21 @@ class _Builder:
         self.supervisor.add(OutboxRinger(self.database, self.announce), needs=["database"])
         self.supervisor.add(OutboxListener(dsn, self.wake), needs=["database"])
 
-    def _note_service(self) -> NoteService:
+    def _note_policy(self) -> NotePolicy:
         config = self.config
         rules = ResolverRules(
             dup_sim_threshold=config.memory.dup_sim_threshold,
             update_sim_threshold=config.memory.update_sim_threshold,
             default_ttl_days=config.lifecycle.ttl_days.model_dump(),
         )
-        policy = NotePolicy(
+        return NotePolicy(
             gate=WriteGate(self.scopes, config.memory.max_note_chars),
             scopes=self.scopes,
             rules=rules,
             redact=config.security.redact_secrets_on_write,
         )
+
+    def _note_service(self, policy: NotePolicy) -> NoteService:
         return NoteService(
             database=self.database,
             store=self.store,
@@ -277,6 +285,21 @@ class _Builder:
             clock=self.clock,
             ring=self.bell.ring,
         )
+
+    def _event_service(self, notes: NoteService, policy: NotePolicy) -> EventService:
+        memory, security = self.config.memory, self.config.security
+        limits = ExtractionLimits(
+            max_notes=memory.max_notes_per_add_event,
+            max_note_chars=memory.max_note_chars,
+            scopes=self.scopes.allowed,
+        )
+        evidence = EvidenceBounds(
+            min_quotes=security.evidence_min_quotes,
+            max_quotes=security.evidence_max_quotes,
+            max_quote_chars=security.evidence_max_quote_chars,
+        )
+        extractor = NoteExtractor(self.providers.extractor, limits)
+        return EventService(extractor=extractor, notes=notes, policy=policy, evidence=evidence)
 
     def _note_search(self) -> NoteSearch:
         return NoteSearch(

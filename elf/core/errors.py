@@ -10,6 +10,7 @@
         ├── PayloadTooLarge       413 PAYLOAD_TOO_LARGE
         ├── NonEnglishInput       422 NON_ENGLISH_INPUT
         ├── InternalError         500 INTERNAL_ERROR
+        │   └── ProviderRefused
         └── Unavailable           503 UNAVAILABLE, may be retried after `retry_after_s`
             ├── DatabaseUnavailable
             ├── IndexUnavailable
@@ -107,6 +108,14 @@ class InternalError(ServiceError):
 
     error_code = "INTERNAL_ERROR"
     status = 500
+
+
+class ProviderRefused(InternalError):
+    """A model provider will not serve a request; `provider_status` is the HTTP status (3xx, 4xx) that said so."""
+
+    def __init__(self, message: str, *, provider_status: int) -> None:
+        super().__init__(message)
+        self.provider_status = provider_status
 
 
 class Unavailable(ServiceError):

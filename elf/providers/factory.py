@@ -10,9 +10,11 @@ import anyio.to_thread
 import httpx
 
 from elf.config.model import Config, LocalModel, Provider
+from elf.providers.chat import HttpChat
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.http import ProviderHttp
-from elf.providers.port import Embedder, Reranker
+from elf.providers.local.chat import ExtractorApp
+from elf.providers.port import Chat, Embedder, Reranker
 from elf.providers.rerank import HttpReranker
 
 
@@ -22,6 +24,7 @@ class Providers:
 
     embedder: Embedder
     reranker: Reranker
+    extractor: Chat
     connections: tuple[ProviderHttp, ...]
 
     async def aclose(self) -> None:
@@ -38,20 +41,24 @@ class Providers:
 
 
 async def open_providers(config: Config, *, local_app: Any = None) -> Providers:
-    """Build the providers; the packaged model is loaded, in a thread, when one is `local:`.
+    """Build the providers; the packaged model is loaded, in a thread, when the embedder or the reranker is `local:`.
 
-    `local_app` is the ASGI app that stands behind `local:` instead. Raises StartupError when a provider
+    An extractor that is `local:` is the rule-based one, which needs no model. `local_app` is the ASGI app that stands
+    behind `local:` instead of either. Raises StartupError when a provider
     cannot be built or the packaged model cannot be loaded.
     """
     tables = config.providers
+    extractor_app = local_app or ExtractorApp()
     if local_app is None and (tables.embedding.is_local or tables.rerank.is_local):
         local_app = await anyio.to_thread.run_sync(_load_local_app, config.local_model)
     embedding = _http("providers.embedding", tables.embedding, local_app)
     rerank = _http("providers.rerank", tables.rerank, local_app)
+    extraction = _http("providers.llm_extractor", tables.llm_extractor, extractor_app)
     return Providers(
         embedder=HttpEmbedder(tables.embedding, embedding),
         reranker=HttpReranker(tables.rerank, rerank),
-        connections=(embedding, rerank),
+        extractor=HttpChat(tables.llm_extractor, extraction),
+        connections=(embedding, rerank, extraction),
     )
 
 

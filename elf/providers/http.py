@@ -1,6 +1,6 @@
 """The one HTTP client of all providers: authorised JSON posts, tried again while the time allows.
 
-Every failure leaves here as ProviderUnavailable (it may pass) or InternalError (it will not). Messages
+Every failure leaves here as ProviderUnavailable (it may pass) or ProviderRefused (it will not). Messages
 carry the provider's id, the status or the kind of failure, and never a header, a body or the key.
 """
 
@@ -17,7 +17,7 @@ import msgspec
 import structlog
 
 from elf.config.model import Provider
-from elf.core.errors import InternalError, InvalidRequest, ProviderUnavailable, StartupError
+from elf.core.errors import InvalidRequest, ProviderRefused, ProviderUnavailable, StartupError
 
 _MAY_PASS = frozenset({408, 425, 429})
 _LIMITS = httpx.Limits(max_connections=16, max_keepalive_connections=8, keepalive_expiry=30.0)
@@ -62,14 +62,18 @@ class ProviderHttp:
             trust_env=False,  # no environment variable configures ELF
         )
 
-    async def post(self, body: object) -> bytes:
+    def deadline(self) -> float:
+        """Return the moment, on anyio's clock, at which a call that begins now runs out of time."""
+        return anyio.current_time() + self._budget_s
+
+    async def post(self, body: object, *, deadline: float | None = None) -> bytes:
         """Post `body` as JSON and return the body of the successful answer.
 
-        Raises ProviderUnavailable when no try succeeds within the budget, InternalError when the provider
-        refuses the request.
+        Several posts that make one call share its `deadline`; without one, this post is the call. Raises
+        ProviderUnavailable when no try succeeds in time, ProviderRefused when the provider will not serve it.
         """
         content = _encode(body)
-        call = _Call(self.label, anyio.current_time() + self._budget_s, self._jitter)
+        call = _Call(self.label, self.deadline() if deadline is None else deadline, self._jitter)
         with anyio.CancelScope(deadline=call.deadline):
             return await self._until_answered(content, call)
         raise call.failure("out of time")
@@ -97,7 +101,10 @@ class ProviderHttp:
         if response.status_code in _MAY_PASS or response.is_server_error:
             call.note(f"HTTP {response.status_code}", retry_after_s=_retry_after_s(response.headers))
             return None
-        raise InternalError(f"{self.label} refused the request with HTTP {response.status_code}")
+        raise ProviderRefused(
+            f"{self.label} refused the request with HTTP {response.status_code}",
+            provider_status=response.status_code,
+        )
 
 
 class _Call:

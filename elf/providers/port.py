@@ -8,13 +8,15 @@ refused credentials).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 Matrix = npt.NDArray[np.float32]
+T = TypeVar("T")
 
 
 class Embedder(Protocol):
@@ -40,4 +42,35 @@ class Reranker(Protocol):
 
     async def rerank(self, query: str, documents: Sequence[str]) -> list[float]:
         """Return one score a document (higher is better), aligned to `documents`; NaN is a missing score."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a language model is told: who it is, and what to do."""
+
+    system: str
+    user: str
+
+
+@dataclass(frozen=True, slots=True)
+class JsonAnswer(Generic[T]):
+    """The JSON asked for: a name, its JSON Schema, and how to read the decoded value.
+
+    `read` raises ValueError, with a message that repeats nothing of the value, for what is not the JSON asked for.
+    """
+
+    name: str
+    schema: Mapping[str, Any]
+    read: Callable[[Any], T]
+
+
+class Chat(Protocol):
+    """Asks a language model, or what stands in for one, for JSON."""
+
+    async def ask(self, prompt: Prompt, answer: JsonAnswer[T]) -> T:
+        """Return the model's answer as `answer.read` reads it.
+
+        Asks again, at most twice, when the content is not the JSON asked for; ProviderUnavailable when it never is.
+        """
         ...

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from elf.core.endpoint import Endpoint
 from elf.families.notes import requests as r
+from elf.families.notes.events import EventService
 from elf.families.notes.search import NoteSearch
 from elf.families.notes.service import NoteService
 
 
-def note_endpoints(notes: NoteService, search: NoteSearch) -> list[Endpoint]:
+def note_endpoints(notes: NoteService, events: EventService, search: NoteSearch) -> list[Endpoint]:
     """Return the operations on notes, bound to the services that carry them out."""
     return [
         Endpoint(
             "add_note", "POST", "/v1/memory/add_note", "Store notes exactly as given",
             r.AddNoteRequest, r.AddNoteResponse, notes.add_note,
+        ),
+        Endpoint(
+            "add_event", "POST", "/v1/memory/add_event", "Extract notes from messages, each with its evidence",
+            r.AddEventRequest, r.AddEventResponse, events.add_event,
         ),
         Endpoint(
             "search", "POST", "/v1/memory/search", "Find the notes that answer a query",

@@ -11,6 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 from elf.config.model import NoteType
 
 MAX_NOTES = 256
+MAX_MESSAGES = 256
+MAX_MESSAGE_CHARS = 16_384
 MAX_QUERY_CHARS = 2048
 MAX_TTL_DAYS = 36_500
 
@@ -66,6 +68,33 @@ class WriteResult(Response):
 
 
 class AddNoteResponse(Response):
+    results: list[WriteResult]
+
+
+class EventMessage(Request):
+    """One message of a conversation; `ts` and `msg_id` are the client's own and are kept with the evidence."""
+
+    role: Literal["user", "assistant", "tool"]
+    content: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS)]
+    ts: Annotated[str, Field(max_length=128)] | None = None
+    msg_id: Annotated[str, Field(max_length=128)] | None = None
+
+
+class AddEventRequest(InContext):
+    """Without a scope, each note goes where the extractor suggests."""
+
+    scope: Annotated[str, Field(max_length=128)] | None = None
+    dry_run: bool = False
+    messages: Annotated[list[EventMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
+
+
+class AddEventResponse(Response):
+    """The extractor's notes, cut to the maximum and with secrets blanked, and what became of each.
+
+    In a dry run nothing is stored, the results say what would be, and a note that would be added has no id.
+    """
+
+    extracted: list[Any]
     results: list[WriteResult]
 
 

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 import structlog
 
-from elf.providers.local.app import MAX_BODY_BYTES, LocalApp
+from elf.providers.local.app import LocalApp
 from elf.providers.local.encoder import Encoder
+from elf.providers.local.wire import MAX_BODY_BYTES
 
 pytestmark = pytest.mark.anyio
 
@@ -148,12 +149,12 @@ async def test_a_fault_of_the_model_is_a_500_that_tells_no_text() -> None:
             response = await client.post("/v1/embeddings", json={"model": MODEL, "input": "x"})
     assert response.status_code == 500
     assert response.json()["error"] == {
-        "message": "the local model failed: MemoryError",
+        "message": "the local provider failed: MemoryError",
         "type": "server_error",
         "param": None,
         "code": None,
     }
-    assert [log["event"] for log in logs] == ["local_model.request_failed"]
+    assert [log["event"] for log in logs] == ["local_provider.request_failed"]
 
 
 async def test_the_lifespan_protocol_is_spoken(encoder: Encoder) -> None:

@@ -12,8 +12,10 @@ import pytest
 from elf.config import load
 from elf.config.model import Config
 from elf.core.errors import StartupError
+from elf.families.notes.extraction import ExtractionLimits, extraction_prompt
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.factory import open_providers
+from elf.providers.port import JsonAnswer
 from elf.providers.rerank import HttpReranker
 
 pytestmark = pytest.mark.anyio
@@ -69,6 +71,20 @@ async def test_remote_providers_load_no_model(tmp_path: Path) -> None:
     assert not (tmp_path / "model").exists()
 
 
+async def test_a_local_extractor_alone_loads_no_model(tmp_path: Path) -> None:
+    remote = {"api_base": "https://models.example"}
+    config = config_with(embedding=remote, rerank=remote)
+    local = config.local_model.model_copy(update={"cache_dir": str(tmp_path / "model")})
+    prompt = extraction_prompt(
+        [{"role": "user", "content": "I prefer tea."}],
+        ExtractionLimits(max_notes=3, max_note_chars=240, scopes=["agent_private"]),
+    )
+    async with await open_providers(config.model_copy(update={"local_model": local})) as providers:
+        notes = await providers.extractor.ask(prompt, JsonAnswer("notes", {}, lambda value: value["notes"]))
+    assert [note["text"] for note in notes] == ["Preference: I prefer tea."]
+    assert not (tmp_path / "model").exists()
+
+
 def test_the_factory_alone_imports_no_model_runtime() -> None:
     program = "import sys, elf.providers.factory; print('onnxruntime' in sys.modules, 'onnx' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -88,6 +104,7 @@ async def test_closing_closes_every_client() -> None:
     assert [http.label for http in providers.connections] == [
         "providers.embedding (local)",
         "providers.rerank (local)",
+        "providers.llm_extractor (local)",
     ]
     for http in providers.connections:
         with pytest.raises(RuntimeError, match="closed"):
