@@ -23,7 +23,17 @@ def refused(service: RunningService, name: str, body: dict[str, Any]) -> dict[st
 
 @pytest.mark.parametrize(
     "body",
-    [b"", b"{", b"[]", b'"text"', b"null", b"\xff\xfe", b'{"a": NaN}', b"[" * 5000 + b"]" * 5000, b'{"a": 1e999}'],
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'"text"',
+        b"null",
+        b"\xff\xfe",
+        b'{"a": NaN}',
+        b"[" * 5000 + b"]" * 5000,
+        b'{"a": 1e999}',
+    ],
 )
 def test_what_is_no_json_object_is_refused(service: RunningService, body: bytes) -> None:
     response = service.client.post("/v1/memory/add_note", content=body)
@@ -73,7 +83,9 @@ def test_a_bad_field_of_a_note_is_named_and_nothing_is_stored(
         ({"note": []}, "$.note"),
     ],
 )
-def test_a_bad_field_of_the_request_is_named(service: RunningService, change: dict[str, Any], path: str) -> None:
+def test_a_bad_field_of_the_request_is_named(
+    service: RunningService, change: dict[str, Any], path: str
+) -> None:
     assert refused(service, "add_note", add_body("t", note("Good.")) | change)["fields"] == [path]
 
 
@@ -148,7 +160,9 @@ def test_an_oversized_body_is_too_large(service: RunningService) -> None:
         ("GET", "/v1/memory/list?tenant_id=t&project_id=p&colour=red", 400),
     ],
 )
-def test_other_requests_get_an_error_body_too(service: RunningService, method: str, path: str, status: int) -> None:
+def test_other_requests_get_an_error_body_too(
+    service: RunningService, method: str, path: str, status: int
+) -> None:
     response = service.client.request(method, path)
     assert response.status_code == status, response.text
     assert set(response.json()) == {"error_code", "message", "fields"}

@@ -58,12 +58,16 @@ def test_an_item_carries_everything_the_contract_names(
     assert explain["matched_fields"] == ["key", "text"]
 
 
-def test_the_boosts_add_up_to_the_final_score(service: RunningService, tenant: str, filled: dict[str, str]) -> None:
+def test_the_boosts_add_up_to_the_final_score(
+    service: RunningService, tenant: str, filled: dict[str, str]
+) -> None:
     items = service.search(tenant, "Maria's morning")
     assert items
     for item in items:
         explain = item["explain"]
-        assert sum(boost["score"] for boost in explain["boosts"]) == pytest.approx(explain["final_score"], abs=1e-6)
+        assert sum(boost["score"] for boost in explain["boosts"]) == pytest.approx(
+            explain["final_score"], abs=1e-6
+        )
         assert item["final_score"] == explain["final_score"]
     scores = [item["final_score"] for item in items]
     assert scores == sorted(scores, reverse=True)
@@ -89,7 +93,9 @@ def test_a_read_profile_shows_only_its_scopes(service: RunningService, tenant: s
     }
 
 
-def test_hits_are_counted_only_when_asked(service: RunningService, tenant: str, filled: dict[str, str]) -> None:
+def test_hits_are_counted_only_when_asked(
+    service: RunningService, tenant: str, filled: dict[str, str]
+) -> None:
     body = search_body(tenant, "Where is Tom in July?", top_k=1)
     first = service.post("search", body | {"record_hits": True})
     second = service.post("search", body)

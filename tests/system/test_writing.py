@@ -12,7 +12,8 @@ from tests.system.service import RunningService, add_body, note, wait_for
 
 def test_a_note_is_stored_as_given_and_read_back(service: RunningService, tenant: str) -> None:
     (result,) = service.add(
-        tenant, note("Fact: The build takes 7 minutes.", key="build_time", source_ref={"file": "ci.log", "line": 3})
+        tenant,
+        note("Fact: The build takes 7 minutes.", key="build_time", source_ref={"file": "ci.log", "line": 3}),
     )
     assert result["op"] == "ADD"
     assert result["reason_code"] is None
@@ -55,7 +56,9 @@ def test_keys_of_different_types_scopes_and_agents_are_different_notes(
     assert {results[0]["op"] for results in (a, b, c, d)} == {"ADD"}
 
 
-def test_a_rewrite_without_key_updates_and_a_duplicate_says_none(service: RunningService, tenant: str) -> None:
+def test_a_rewrite_without_key_updates_and_a_duplicate_says_none(
+    service: RunningService, tenant: str
+) -> None:
     (first,) = service.add(tenant, note("The weekly sync meeting is on Monday at 10 am in room Berlin."))
     (near,) = service.add(tenant, note("The weekly sync meeting is on Monday at 11 am in room Berlin."))
     (other,) = service.add(tenant, note("Bob owns a red bicycle."))
@@ -111,7 +114,9 @@ def test_update_changes_only_what_is_given(service: RunningService, tenant: str)
     assert service.post("update", context | {"text": " "}).json()["reason_code"] == "REJECT_EMPTY"
 
 
-def test_update_with_a_ttl_of_zero_takes_the_default_of_the_type(service: RunningService, tenant: str) -> None:
+def test_update_with_a_ttl_of_zero_takes_the_default_of_the_type(
+    service: RunningService, tenant: str
+) -> None:
     (added,) = service.add(tenant, note("We never deploy on Fridays.", type="constraint", ttl_days=5))
     context = {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "note_id": added["note_id"]}
     assert service.post("update", context | {"ttl_days": 0}).json()["op"] == "UPDATE"
@@ -145,7 +150,9 @@ def test_the_list_pages_through_every_note_newest_first(service: RunningService,
     seen: list[str] = []
     cursor: str | None = None
     while True:
-        page = service.client.get("/v1/memory/list", params=params | ({"cursor": cursor} if cursor else {})).json()
+        page = service.client.get(
+            "/v1/memory/list", params=params | ({"cursor": cursor} if cursor else {})
+        ).json()
         seen += [item["text"] for item in page["items"]]
         cursor = page["next_cursor"]
         if cursor is None:
@@ -187,7 +194,9 @@ def test_one_tenant_never_sees_another(service: RunningService, tenant: str) -> 
 
 
 @pytest.mark.parametrize("key", ["same", None])
-def test_many_writers_of_one_note_leave_one_note(service: RunningService, tenant: str, key: str | None) -> None:
+def test_many_writers_of_one_note_leave_one_note(
+    service: RunningService, tenant: str, key: str | None
+) -> None:
     body = add_body(tenant, note("All of us say this at once.", key=key))
     with ThreadPoolExecutor(16) as pool:
         responses = list(pool.map(lambda _: service.post("add_note", body), range(32)))

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Write throughput of a running service, beside what bare asyncpg transactions with the same rows reach.
+
+Starts nothing: give it the config file of a running service. 16 clients write keyed notes, one note a request and 100
+notes a request; then 16 connections write the same rows of 100 notes a transaction straight into Postgres.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import statistics
+import time
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from elf.config import Config, load
+from elf.core.clock import SystemClock
+from elf.core.ids import new_note_id
+from elf.db.database import Database
+from elf.db.embedded import EmbeddedServer
+from elf.db.queries import Queries, sql_folder
+from elf.families.notes.model import Note
+from elf.families.notes.resolver import Change
+from elf.families.notes.store import NoteStore
+
+CLIENTS = 16
+
+
+def note_text(number: int) -> str:
+    return f"Fact: job {number} of the nightly pipeline took {number % 97} minutes and wrote table t{number % 31}."
+
+
+class Client:
+    """One keep-alive HTTP/1.1 connection with as little work of its own as can be."""
+
+    def __init__(self, host: str, port: int) -> None:
+        self._host, self._port = host, port
+
+    async def open(self) -> None:
+        self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
+
+    async def post(self, path: str, body: bytes) -> None:
+        fields = f"Host: elf\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        head = f"POST {path} HTTP/1.1\r\n{fields}\r\n\r\n"
+        self._writer.write(head.encode() + body)
+        answer = await self._reader.readuntil(b"\r\n\r\n")
+        status, *headers = answer.split(b"\r\n")
+        length = next(
+            int(line.split(b":")[1]) for line in headers if line.lower().startswith(b"content-length:")
+        )
+        content = await self._reader.readexactly(length)
+        if b" 200 " not in status or b"REJECTED" in content:
+            raise SystemExit(f"a write failed: {status.decode()} {content[:300].decode()}")
+
+    async def close(self) -> None:
+        self._writer.close()
+        with contextlib.suppress(ConnectionError):
+            await self._writer.wait_closed()
+
+
+def body_of(tenant: str, start: int, count: int) -> bytes:
+    notes = [
+        {
+            "type": "fact",
+            "key": f"job_{number}",
+            "text": note_text(number),
+            "importance": 0.5,
+            "confidence": 0.9,
+            "source_ref": {"log": f"pipeline.log:{number}"},
+        }
+        for number in range(start, start + count)
+    ]
+    context = {"tenant_id": tenant, "project_id": "bench", "agent_id": "writer", "scope": "project_shared"}
+    return json.dumps(context | {"notes": notes}).encode()
+
+
+async def at_once(rounds: int, work: Callable[[int, int], Awaitable[None]]) -> tuple[float, list[float]]:
+    """Run `rounds` rounds of work on each of CLIENTS workers; return the seconds and each latency in ms."""
+    latencies: list[float] = []
+
+    async def worker(client: int) -> None:
+        for number in range(rounds):
+            began = time.perf_counter()
+            await work(client, number)
+            latencies.append((time.perf_counter() - began) * 1000)
+
+    began = time.perf_counter()
+    await asyncio.gather(*(worker(client) for client in range(CLIENTS)))
+    return time.perf_counter() - began, latencies
+
+
+async def over_http(config: Config, *, notes_a_request: int, rounds: int) -> tuple[float, list[float]]:
+    tenant = f"bench-{uuid.uuid4()}"
+    address = config.service.http_address
+    clients = [Client(address.host, address.port) for _ in range(CLIENTS)]
+    bodies = {
+        (client, number): body_of(tenant, (client * rounds + number) * notes_a_request, notes_a_request)
+        for client in range(CLIENTS)
+        for number in range(rounds)
+    }
+    for client in clients:
+        await client.open()
+    try:
+        return await at_once(
+            rounds, lambda client, number: clients[client].post("/v1/memory/add_note", bodies[client, number])
+        )
+    finally:
+        for client in clients:
+            await client.close()
+
+
+async def bare(
+    database: Database, config: Config, *, rounds: int, notes_a_request: int
+) -> tuple[float, list[float]]:
+    """The same rows, made beforehand, by the same statement, and nothing else."""
+    store = NoteStore(Queries.load(sql_folder() / "notes"))
+    tenant = f"bench-{uuid.uuid4()}"
+    now = datetime.now(UTC)
+    template = Note(
+        note_id=new_note_id(), tenant_id=tenant, project_id="bench", agent_id="writer", scope="project_shared",
+        type="fact", key=None, text="", importance=0.5, confidence=0.9, status="active", created_at=now,
+        updated_at=now, expires_at=None, requested_ttl_days=None, embedding_version=config.embedding_version,
+        source_ref={},
+    )  # fmt: skip
+
+    def change(number: int) -> Change:
+        note = replace(
+            template,
+            note_id=new_note_id(),
+            key=f"job_{number}",
+            text=note_text(number),
+            source_ref={"log": f"pipeline.log:{number}"},
+        )
+        return Change(op="ADD", before=None, after=note, reason="new note")
+
+    async def work(client: int, number: int) -> None:
+        start = (client * rounds + number) * notes_a_request
+        changes = [change(start + place) for place in range(notes_a_request)]
+        async with database.transaction() as connection:
+            await store.write(connection, changes, actor="bench")
+
+    return await at_once(rounds, work)
+
+
+@contextlib.asynccontextmanager
+async def opened(config: Config) -> AsyncIterator[Database]:
+    place = config.storage.postgres.place
+    server = None if place.folder is None else EmbeddedServer(place.folder)
+    dsn = str(place.dsn) if server is None else await server.start()
+    database = Database(max_conns=CLIENTS)
+    await database.open(dsn)
+    try:
+        yield database
+    finally:
+        await database.close()
+        if server is not None:
+            await server.leave()
+
+
+def show(name: str, seconds: float, latencies: list[float], notes_a_request: int) -> float:
+    rate = len(latencies) * notes_a_request / seconds
+    ordered = sorted(latencies)
+    print(
+        f"{name:<34} {rate:9.0f} notes/s   p50 {statistics.median(ordered):7.1f} ms"
+        f"   p95 {ordered[int(len(ordered) * 0.95)]:7.1f} ms"
+    )
+    return rate
+
+
+async def measure(config: Config, rounds: int) -> None:
+    async with opened(config) as database:
+        show("one note a request", *await over_http(config, notes_a_request=1, rounds=rounds * 10), 1)
+        elf = show("100 notes a request", *await over_http(config, notes_a_request=100, rounds=rounds), 100)
+        base = show(
+            "bare transactions of 100 notes",
+            *await bare(database, config, rounds=rounds, notes_a_request=100),
+            100,
+        )
+        print(f"share of the bare rate: {elf / base:.2f}   ({SystemClock().now():%Y-%m-%d %H:%M} UTC)")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-c", "--config", type=Path, required=True)
+    parser.add_argument("--rounds", type=int, default=10, help="requests of 100 notes a client (default 10)")
+    options = parser.parse_args()
+    asyncio.run(measure(load(options.config), options.rounds))
+
+
+if __name__ == "__main__":
+    main()
