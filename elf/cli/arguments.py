@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from elf.cli import check, importing, notes, status, up
+from elf.cli import check, events, importing, notes, status, up
 from elf.config.model import NOTE_TYPES
 
 EXIT_CODES = (
@@ -39,6 +39,7 @@ def parser() -> argparse.ArgumentParser:
     _json(command("check", check.run, "check a config file and say every fault of it"))
     _json(command("status", status.run, "say whether the service is ready, and the state of each part"))
     _add(command("add", notes.add, "write one note"))
+    _add_event(command("add-event", events.add_event, "keep what is worth it of a conversation's messages"))
     _search(command("search", notes.search, "find notes by meaning and by words"))
     _get(command("get", notes.get, "show one note"))
     _list(command("list", notes.list_notes, "list notes, newest first"))
@@ -62,6 +63,19 @@ def _add(command: argparse.ArgumentParser) -> None:
         help="an object that says where it comes from",
     )
     command.add_argument("text", metavar="TEXT", help="one English sentence")
+    _json(command)
+
+
+def _add_event(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "FILE holds a JSON list of messages, an object with such a list as messages, or one message a line. A message "
+        'is {"role": "user|assistant|tool", "content": "...", "ts": "...", "msg_id": "..."}; ts and msg_id may be left '
+        "out. " + EXIT_CODES
+    )
+    _context(command)
+    _scope(command, "default: where the extractor suggests")
+    command.add_argument("--dry-run", action="store_true", help="say what would be stored, and store nothing")
+    command.add_argument("file", type=Path, metavar="FILE", help="the messages; - reads standard input")
     _json(command)
 
 

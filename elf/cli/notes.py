@@ -25,22 +25,22 @@ Show = Callable[[dict[str, Any]], None]
 
 
 def add(options: argparse.Namespace) -> int:
-    return _run(options, _add, _show_results)
+    return run_request(options, _add, _show_results)
 
 
 def search(options: argparse.Namespace) -> int:
-    return _run(options, _search, _show_hits)
+    return run_request(options, _search, _show_hits)
 
 
 def get(options: argparse.Namespace) -> int:
-    return _run(options, _get, _show_note)
+    return run_request(options, _get, _show_note)
 
 
 def list_notes(options: argparse.Namespace) -> int:
-    return _run(options, _list, _show_notes)
+    return run_request(options, _list, _show_notes)
 
 
-def _run(options: argparse.Namespace, request: Request, show: Show) -> int:
+def run_request(options: argparse.Namespace, request: Request, show: Show) -> int:
     """Send one request and print the answer; the exit code says whether the service did what was asked."""
     config = load(options.config)
 
