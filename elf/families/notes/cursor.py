@@ -13,7 +13,12 @@ from elf.families.notes.store import Cursor
 
 def encode_cursor(note: Note) -> str:
     """Return the cursor behind a note."""
-    text = f"{note.updated_at.isoformat()}|{note.note_id}"
+    return encode_place(note.updated_at, note.note_id)
+
+
+def encode_place(moment: datetime, id: UUID) -> str:
+    """Return the cursor behind what has this moment and id, in a listing in the order of both."""
+    text = f"{moment.isoformat()}|{id}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 

@@ -6,12 +6,15 @@ import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal
+from uuid import UUID
 
 from elf.core.ids import NoteId
 
 Status = Literal["active", "deleted", "deprecated"]
 Op = Literal["ADD", "UPDATE", "NONE", "REJECTED", "DELETE"]
+
+_MOMENTS: Final = ("created_at", "updated_at", "expires_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +71,14 @@ class Note:
             source_ref=row["source_ref"],
         )
 
-    @property
-    def context(self) -> Context:
-        return Context(self.tenant_id, self.project_id, self.agent_id)
+    @classmethod
+    def from_snapshot(cls, snapshot: Mapping[str, Any]) -> Note:
+        """Build a note from what `snapshot` returned, as it comes back from the audit trail."""
+        fields = dict(snapshot)
+        fields["note_id"] = NoteId(UUID(fields["note_id"]))
+        for moment in _MOMENTS:
+            fields[moment] = None if fields[moment] is None else datetime.fromisoformat(fields[moment])
+        return cls(**fields)
 
     def is_live(self, now: datetime) -> bool:
         """Tell whether the note may be read and indexed: active and not expired."""
@@ -80,7 +88,7 @@ class Note:
         """Return the note as plain JSON values, for the audit trail."""
         fields = asdict(self)
         fields["note_id"] = str(self.note_id)
-        for moment in ("created_at", "updated_at", "expires_at"):
+        for moment in _MOMENTS:
             value = fields[moment]
             fields[moment] = None if value is None else value.isoformat()
         return fields

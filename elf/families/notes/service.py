@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
-from uuid import UUID
 
 import structlog
 
 from elf.core.clock import Clock
-from elf.core.errors import InvalidRequest, NotFound, ProviderUnavailable, ScopeDenied
+from elf.core.errors import InvalidRequest, ProviderUnavailable, ScopeDenied
 from elf.core.ids import NoteId
 from elf.core.scopes import AGENT_PRIVATE, ScopeRules
 from elf.core.secrets import redact_json
 from elf.core.ttl import expiry
 from elf.db.database import Connection, Database
-from elf.db.errors import Retryable, UniqueViolation, retrying
+from elf.db.errors import retrying
 from elf.families.notes.cursor import decode_cursor, encode_cursor
 from elf.families.notes.decisions import Attempt, DecisionLog, Refused, decide
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder
@@ -46,11 +44,11 @@ from elf.families.notes.resolver import (
     Outcome,
     ResolverRules,
     Workspace,
+    deletion,
     next_moment,
 )
-from elf.families.notes.store import ListFilter, Near, NoteStore
-
-ACTIVE_KEY_INDEX = "idx_notes_active_key"
+from elf.families.notes.store import ListFilter, Near, NoteStore, meeting_writers
+from elf.families.notes.visibility import check_readable, check_writable, not_found
 
 log = structlog.get_logger()
 
@@ -144,9 +142,7 @@ class NoteService:
         """Read one note. Raises NotFound when it is not within the context given."""
         async with self._database.connection() as connection:
             note = await self._store.get(connection, request.note_id)
-        if note is None or not _may_read(note, request):
-            raise _not_found(request.note_id)
-        return _response(note)
+        return _response(check_readable(note, request))
 
     async def page(self, request: ListRequest) -> ListResponse:
         """Read a page of notes, newest first."""
@@ -220,7 +216,7 @@ class NoteService:
         actor: str | None,
     ) -> tuple[list[Outcome], bool]:
         workspace = Workspace(context, self._clock.now(), self._embedder.version, self._policy.rules)
-        with _meeting_writers():
+        with meeting_writers():
             outcomes = await self._in_one_transaction(workspace, attempts, embedded, actor)
         return outcomes, bool(workspace.changes)
 
@@ -310,7 +306,7 @@ class NoteService:
         async with self._database.transaction() as connection:
             stored = await self._locked(connection, request)
             if not stored.is_live(now):
-                raise _not_found(request.note_id)
+                raise not_found(request.note_id)
             rejection = self._reject_update(request, stored)
             if rejection is not None:
                 return UpdateResponse(
@@ -354,19 +350,14 @@ class NoteService:
             stored = await self._locked(connection, request)
             if stored.status == "deleted":
                 return DeleteResponse(note_id=stored.note_id, op="NONE")
-            after = replace(stored, status="deleted", updated_at=next_moment(stored, now))
-            change = Change(op="DELETE", before=stored, after=after, reason="delete request")
+            change = deletion(stored, now=now, reason="delete request")
             await self._store.write(connection, [change], actor="delete")
         self._ring()
         return DeleteResponse(note_id=stored.note_id, op="DELETE")
 
     async def _locked(self, connection: Connection, request: UpdateRequest | DeleteRequest) -> Note:
         note = await self._store.lock(connection, request.note_id)
-        if note is None or not _is_within(note, context_of(request)):
-            raise _not_found(request.note_id)
-        if not self._policy.scopes.is_writable(note.scope):
-            raise ScopeDenied(f"the scope {note.scope} may not be written")
-        return note
+        return check_writable(note, request.note_id, context_of(request), self._policy.scopes)
 
     # Reading
 
@@ -388,38 +379,9 @@ class NoteService:
         )
 
 
-@contextmanager
-def _meeting_writers() -> Iterator[None]:
-    """Make the loser of a race for a new key run again: then it finds the winner's note."""
-    try:
-        yield
-    except UniqueViolation as error:
-        if error.constraint != ACTIVE_KEY_INDEX:
-            raise
-        raise Retryable("another writer stored a note with this key at the same moment") from error
-
-
 def context_of(request: InContext) -> Context:
     """Return who speaks in a request."""
     return Context(request.tenant_id, request.project_id, request.agent_id)
-
-
-def _is_within(note: Note, context: Context) -> bool:
-    same_project = (note.tenant_id, note.project_id) == (context.tenant_id, context.project_id)
-    return same_project and (note.scope != AGENT_PRIVATE or note.agent_id == context.agent_id)
-
-
-def _may_read(note: Note, request: GetNoteRequest) -> bool:
-    asked = (request.tenant_id, request.project_id, request.agent_id)
-    if asked == (None, None, None):
-        return True  # the id alone is the capability
-    if request.tenant_id not in (None, note.tenant_id) or request.project_id not in (None, note.project_id):
-        return False
-    return note.scope != AGENT_PRIVATE or request.agent_id == note.agent_id
-
-
-def _not_found(note_id: UUID) -> NotFound:
-    return NotFound(f"there is no note {note_id} in this context", fields=["$.note_id"])
 
 
 def _with_pooled(note: Incoming, text: EmbeddedText | None) -> Incoming:

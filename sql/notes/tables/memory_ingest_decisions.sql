@@ -22,8 +22,8 @@ CREATE TABLE IF NOT EXISTS memory_ingest_decisions (
   ts timestamptz NOT NULL
 );
 
--- A page of a project's decisions, newest first.
-CREATE INDEX IF NOT EXISTS idx_decisions_newest ON memory_ingest_decisions (tenant_id, project_id, decision_id DESC);
+-- A page of a tenant's decisions, newest first.
+CREATE INDEX IF NOT EXISTS idx_decisions_newest ON memory_ingest_decisions (tenant_id, decision_id DESC);
 
 -- What a purge of a note removes, and what it makes forget the note.
 CREATE INDEX IF NOT EXISTS idx_decisions_note ON memory_ingest_decisions (note_id) WHERE note_id IS NOT NULL;

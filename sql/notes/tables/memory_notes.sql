@@ -46,5 +46,9 @@ CREATE INDEX IF NOT EXISTS idx_notes_group
 CREATE INDEX IF NOT EXISTS idx_notes_newest
   ON memory_notes (tenant_id, project_id, updated_at DESC, note_id DESC);
 
+-- The notes that will expire.
+CREATE INDEX IF NOT EXISTS idx_notes_expiring ON memory_notes (expires_at)
+  WHERE status = 'active' AND expires_at IS NOT NULL;
+
 -- What the purges look for.
 CREATE INDEX IF NOT EXISTS idx_notes_retired ON memory_notes (status, updated_at) WHERE status <> 'active';

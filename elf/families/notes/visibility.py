@@ -1,0 +1,45 @@
+"""Which notes a request may see and change. A note outside the context given is not found, never forbidden."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from elf.core.errors import NotFound, ScopeDenied
+from elf.core.scopes import AGENT_PRIVATE, ScopeRules
+from elf.families.notes.model import Context, Note
+from elf.families.notes.requests import GetNoteRequest
+
+
+def check_readable(note: Note | None, request: GetNoteRequest) -> Note:
+    """Return the note. Raises NotFound when there is none, or it is not within the context of the request."""
+    if note is None or not _may_read(note, request):
+        raise not_found(request.note_id)
+    return note
+
+
+def check_writable(note: Note | None, note_id: UUID, context: Context, scopes: ScopeRules) -> Note:
+    """Return the note. Raises NotFound as `check_readable` does, ScopeDenied when its scope may not be written."""
+    if note is None or not is_within(note, context):
+        raise not_found(note_id)
+    if not scopes.is_writable(note.scope):
+        raise ScopeDenied(f"the scope {note.scope} may not be written")
+    return note
+
+
+def is_within(note: Note, context: Context) -> bool:
+    """Tell whether the speaker of a context sees the note at all."""
+    same_project = (note.tenant_id, note.project_id) == (context.tenant_id, context.project_id)
+    return same_project and (note.scope != AGENT_PRIVATE or note.agent_id == context.agent_id)
+
+
+def not_found(note_id: UUID) -> NotFound:
+    return NotFound(f"there is no note {note_id} in this context", fields=["$.note_id"])
+
+
+def _may_read(note: Note, request: GetNoteRequest) -> bool:
+    asked = (request.tenant_id, request.project_id, request.agent_id)
+    if asked == (None, None, None):
+        return True  # the id alone is the capability
+    if request.tenant_id not in (None, note.tenant_id) or request.project_id not in (None, note.project_id):
+        return False
+    return note.scope != AGENT_PRIVATE or request.agent_id == note.agent_id

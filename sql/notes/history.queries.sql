@@ -1,0 +1,34 @@
+-- Reading the history of one note. The moments of its versions ascend strictly.
+
+-- name: list_versions
+-- A page of a note's versions, newest first, behind the cursor ($2, $3), which is never null.
+SELECT v.*
+FROM memory_note_versions AS v
+WHERE v.note_id = $1 AND (v.ts, v.version_id) < ($2::timestamptz, $3::uuid)
+ORDER BY v.ts DESC, v.version_id DESC
+LIMIT $4;
+
+-- name: get_version
+-- Reads one version of a note.
+SELECT v.* FROM memory_note_versions AS v WHERE v.version_id = $2 AND v.note_id = $1;
+
+-- name: last_active_version
+-- The newest version after which the note was active.
+SELECT v.*
+FROM memory_note_versions AS v
+WHERE v.note_id = $1 AND v.new_snapshot ->> 'status' = 'active'
+ORDER BY v.ts DESC
+LIMIT 1;
+
+-- name: list_decisions
+-- A page of a tenant's decisions, newest first, before the id $6; what is null among $2 to $5 does not filter.
+SELECT d.*
+FROM memory_ingest_decisions AS d
+WHERE d.tenant_id = $1
+  AND ($2::text IS NULL OR d.project_id = $2)
+  AND ($3::text IS NULL OR d.agent_id = $3)
+  AND ($4::uuid IS NULL OR d.note_id = $4)
+  AND ($5::text IS NULL OR d.op = $5)
+  AND d.decision_id < $6
+ORDER BY d.decision_id DESC
+LIMIT $7;

@@ -1,0 +1,73 @@
+-- How notes age: expiry, purges, and doing away with what is done. Each statement takes a batch and passes over rows
+-- that somebody else works on; those are taken next time.
+
+-- name: lock_expired_notes
+-- Locks active notes that are past their time at $1.
+SELECT n.*
+FROM memory_notes AS n
+WHERE n.status = 'active' AND n.expires_at <= $1
+ORDER BY n.expires_at
+LIMIT $2
+FOR UPDATE OF n SKIP LOCKED;
+
+-- name: lock_long_deleted_notes
+-- Locks notes that were deleted before $1; nothing changes a deleted note, so updated_at is the moment of its deletion.
+SELECT n.*
+FROM memory_notes AS n
+WHERE n.status = 'deleted' AND n.updated_at < $1
+ORDER BY n.updated_at
+LIMIT $2
+FOR UPDATE OF n SKIP LOCKED;
+
+-- name: lock_long_deprecated_notes
+-- Locks deprecated notes that were last hit before $1, or never and were last changed before.
+SELECT n.*
+FROM memory_notes AS n
+WHERE n.status = 'deprecated' AND coalesce(n.last_hit_at, n.updated_at) < $1
+LIMIT $2
+FOR UPDATE OF n SKIP LOCKED;
+
+-- name: purge_notes
+-- Removes locked notes with all that hangs on them: chunks, vectors and pooled vectors (by cascade), hits, traced
+-- results and decisions. Their versions stay without a word of the writer ($5 blanks those fields) and end with PURGE.
+-- The index is told by a DELETE job, which outlives the row. Runs after the locks, so it sees what their last holders
+-- wrote.
+WITH notes AS (
+  DELETE FROM memory_notes WHERE note_id = ANY ($1::uuid[])
+), hits AS (
+  DELETE FROM memory_hits WHERE note_id = ANY ($1::uuid[])
+), traced AS (
+  DELETE FROM search_trace_items WHERE note_id = ANY ($1::uuid[])
+), decisions AS (
+  DELETE FROM memory_ingest_decisions WHERE note_id = ANY ($1::uuid[])
+), matches AS (
+  UPDATE memory_ingest_decisions SET matched_note_id = NULL
+  WHERE matched_note_id = ANY ($1::uuid[]) AND matched_note_id <> note_id AND NOT note_id = ANY ($1::uuid[])
+), blanked AS (
+  UPDATE memory_note_versions
+  SET prev_snapshot = prev_snapshot || $5::jsonb, new_snapshot = new_snapshot || $5::jsonb
+  WHERE note_id = ANY ($1::uuid[])
+), versions AS (
+  INSERT INTO memory_note_versions (version_id, note_id, op, prev_snapshot, new_snapshot, reason, actor, ts)
+  SELECT gen_random_uuid(), t.note_id, 'PURGE', t.snapshot || $5::jsonb, NULL, $6, $7, t.ts
+  FROM unnest($1::uuid[], $2::timestamptz[], $3::jsonb[]) AS t (note_id, ts, snapshot)
+)
+INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
+SELECT gen_random_uuid(), t.note_id, 'DELETE', t.embedding_version, 'PENDING'
+FROM unnest($1::uuid[], $4::text[]) AS t (note_id, embedding_version);
+
+-- name: drop_done_jobs
+-- Removes jobs that were done before $1; an ended job's available_at is the moment it ended.
+DELETE FROM indexing_outbox WHERE outbox_id = ANY (ARRAY(
+  SELECT outbox_id FROM indexing_outbox
+  WHERE status = 'DONE' AND available_at < $1 AND updated_at < $1
+  ORDER BY available_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+RETURNING outbox_id;
+
+-- name: drop_old_decisions
+-- Removes decisions that no note keeps, made before $1.
+DELETE FROM memory_ingest_decisions WHERE decision_id = ANY (ARRAY(
+  SELECT decision_id FROM memory_ingest_decisions
+  WHERE note_id IS NULL AND ts < $1
+  ORDER BY ts LIMIT $2 FOR UPDATE SKIP LOCKED))
+RETURNING decision_id;
