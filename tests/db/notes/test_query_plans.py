@@ -14,6 +14,7 @@ from uuid import UUID
 
 import asyncpg
 import pytest
+from pgvector import Vector
 from pgvector.asyncpg import register_vector
 
 from elf.db.queries import Queries
@@ -140,6 +141,11 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "release_jobs": ((SOME_NOTES,), {"indexing_outbox_pkey"}),
     "read_for_indexing": (
         (SOME_NOTES, VERSION), {"memory_notes_pkey", "note_chunk_embeddings_pkey"},
+    ),
+    "keep_vectors": (
+        (SOME_NOTES, [NOW] * 32, [1] * 32, SOME_NOTES, SOME_NOTES, [0] * 32, [0] * 32, [4] * 32, ["text"] * 32,
+         [Vector(unit(1.0))] * 32, [Vector(unit(1.0))] * 32, VERSION, 384),
+        {"memory_notes_pkey", "idx_note_chunks_note_index"},
     ),
     "live_chunks": (
         (UUID(int=2**127), NOW, 500, VERSION), {"memory_note_chunks_pkey", "memory_notes_pkey"},
