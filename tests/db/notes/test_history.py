@@ -270,7 +270,7 @@ async def test_only_who_may_change_a_note_may_restore_it(house: House) -> None:
         await restore(house, uuid4())
     closed = history(house, agent_private=False)
     with pytest.raises(ScopeDenied):
-        await closed.restore(RestoreRequest(note_id=result.note_id), **CONTEXT_FIELDS)
+        await closed.restore(as_restore(note_id=result.note_id))
 
 
 async def test_the_gate_is_applied_again(house: House) -> None:
