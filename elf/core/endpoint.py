@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One operation. A POST takes `request` as its JSON body; a GET fills it from the query string and the path.
+    """One operation. A POST fills `request` from its JSON body and the path, a GET from the query string and the path.
 
     `path` may hold parameters in braces, such as `/v1/memory/notes/{note_id}`; each is a field of `request`.
     """

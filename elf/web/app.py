@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import structlog
@@ -12,6 +13,7 @@ from pydantic import BaseModel
 from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
 
+from elf.config.places import Address, is_loopback
 from elf.core.endpoint import Endpoint
 from elf.core.errors import (
     InternalError,
@@ -61,7 +63,7 @@ def _rule(path: str) -> str:
 def _view(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
     async def view(**path_values: str) -> Response:
         if endpoint.method == "POST":
-            parsed = parse_body(endpoint.request, await _body())
+            parsed = parse_body(endpoint.request, await _body(), path_values)
         else:
             parsed = parse_values(endpoint.request, _single_values() | path_values)
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
@@ -106,6 +108,17 @@ async def _begin() -> None:
     g.request_id = _request_id(request.headers.get("X-Request-Id"))
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
+    if (origin := request.headers.get("Origin")) is not None and not _is_own_site(origin, request.host):
+        # Nobody logs in here, so any page open in the user's browser could write; browsers say where it is from.
+        raise InvalidRequest("requests from the pages of other web sites are refused")
+
+
+def _is_own_site(origin: str, host: str) -> bool:
+    try:
+        site = urlsplit(origin)
+        return site.netloc == host or is_loopback(Address(site.hostname or "", 0))
+    except ValueError:
+        return False
 
 
 def _request_id(given: str | None) -> str:

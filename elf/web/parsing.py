@@ -18,13 +18,18 @@ MAX_FAULTS_SHOWN = 5
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def parse_body(model: type[Model], body: bytes) -> Model:
-    """Read a JSON body into `model`.
+def parse_body(model: type[Model], body: bytes, path_values: Mapping[str, str] | None = None) -> Model:
+    """Read a JSON body into `model`, together with the values of the path, which the body may not name.
 
-    Raises InvalidRequest for what is not JSON, breaks the model or holds a NUL byte, NonEnglishInput for CJK text;
-    `fields` are the paths at fault, such as `$.notes[0].text`.
+    A body may be left out when `model` asks for nothing. Raises InvalidRequest for what is not JSON, breaks the model
+    or holds a NUL byte, NonEnglishInput for CJK text; `fields` are the paths at fault, such as `$.notes[0].text`.
     """
+    if not body and not any(field.is_required() for field in model.model_fields.values()):
+        body = b"{}"
     value = _decode(body)
+    if path_values and isinstance(value, dict):
+        value = _merged(value, path_values)
+        body = msgspec.json.encode(value)
     if not (body.isascii() and b"\\u" not in body):
         _check_text(model, value)
     try:
@@ -49,6 +54,14 @@ def _decode(body: bytes) -> Any:
         raise InvalidRequest(f"the body is not valid JSON: {error}") from None
     except RecursionError:
         raise InvalidRequest("the body is nested too deeply") from None
+
+
+def _merged(value: dict[str, Any], path_values: Mapping[str, str]) -> dict[str, Any]:
+    if doubled := [name for name in path_values if name in value]:
+        raise InvalidRequest(
+            f"{doubled[0]} is given by the path, not in the body", fields=[f"$.{name}" for name in doubled]
+        )
+    return value | dict(path_values)
 
 
 def _check_text(model: type[BaseModel], value: Any) -> None:

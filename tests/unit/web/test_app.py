@@ -349,3 +349,19 @@ async def test_an_exchange_ends_with_its_answer_although_the_client_stays(fake: 
         await call(fake.app(), client_sends(), sent)
     assert [message["type"] for message in sent][-1] == "http.response.body"
     assert sent[-1]["more_body"] is False
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "http://127.0.0.1.evil.example", "null", "file://", "http://["]
+)
+async def test_a_page_of_another_site_may_not_write(
+    client: httpx.AsyncClient, fake: Fake, origin: str
+) -> None:
+    response = await client.post("/v1/say", json={"text": TEXT}, headers={"Origin": origin})
+    assert_error(response, 400, "INVALID_REQUEST")
+    assert fake.seen == []
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:5173"])
+async def test_a_page_of_this_machine_may(client: httpx.AsyncClient, origin: str) -> None:
+    assert (await client.post("/v1/say", json={"text": TEXT}, headers={"Origin": origin})).status_code == 200
