@@ -10,12 +10,14 @@ import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import anyio
 import structlog
 from anyio.abc import TaskStatus
 
 from actors.database import DatabasePool
+from actors.gc_ticker import GcTicker
 from actors.http_front import HttpFront, bind, bound_address
 from actors.index_host import IndexHost
 from actors.index_link import IndexLink
@@ -27,18 +29,23 @@ from actors.outbox_wake import OutboxBell, OutboxListener, OutboxRinger
 from actors.postgres_host import PostgresHost
 from elf.config.model import Config
 from elf.core.clock import SystemClock
+from elf.core.endpoint import Endpoint
 from elf.core.errors import StartupError
 from elf.core.evidence import EvidenceBounds
 from elf.core.logs import configure_logging
 from elf.core.scopes import ScopeRules
 from elf.db.database import Database
+from elf.db.garbage import GarbageCollector
 from elf.db.queries import Queries, sql_folder
+from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.embedding import TextEmbedder
-from elf.families.notes.endpoints import note_endpoints
+from elf.families.notes.endpoints import history_endpoints, note_admin_endpoints, note_endpoints
 from elf.families.notes.events import EventService
 from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
 from elf.families.notes.gate import WriteGate
+from elf.families.notes.history import NoteHistory
 from elf.families.notes.indexing import NoteIndexing
+from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
 from elf.families.notes.reconcile import IndexReconciler
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.search import NoteSearch, SearchRules
@@ -51,6 +58,8 @@ from elf.outbox.leased import Job, LeasedOutbox
 from elf.providers.factory import Providers, open_providers
 from elf.providers.tokens import HfTokens
 from elf.search.fuse import FusionRules
+from elf.search.retention import retention_steps
+from elf.web.admin import collect_endpoint
 from elf.web.app import create_app
 from elf.web.readiness import Part, Readiness
 
@@ -89,6 +98,7 @@ async def _serve(config: Config, say: Callable[[str], object]) -> None:
             async with open_system(config) as system, anyio.create_task_group() as group:
                 await group.start(system.run)
                 say(f"elf: ready at http://{system.http_address}")
+                say(f"elf: admin at http://{system.admin_address}")
         listening.cancel_scope.cancel()
 
 
@@ -114,12 +124,20 @@ def _exit_in_any_case() -> None:
     watchdog.start()
 
 
+class Sockets(NamedTuple):
+    """The ports of a process, taken before anything is started."""
+
+    http: socket.socket
+    admin: socket.socket
+
+
 class System:
     """All actors of one process under their supervisor."""
 
-    def __init__(self, supervisor: Supervisor, http_socket: socket.socket) -> None:
+    def __init__(self, supervisor: Supervisor, sockets: Sockets) -> None:
         self._supervisor = supervisor
-        self.http_address = bound_address(http_socket)
+        self.http_address = bound_address(sockets.http)
+        self.admin_address = bound_address(sockets.admin)
         self.run = supervisor.run
         self.snapshot = supervisor.snapshot
 
@@ -127,11 +145,14 @@ class System:
 @asynccontextmanager
 async def open_system(config: Config) -> AsyncIterator[System]:
     """Build everything the config names. Raises StartupError, before anything is started, when a port is taken."""
-    http_socket = bind(config.service.http_address, key="service.http_bind")
-    with http_socket:
+    service = config.service
+    with (
+        bind(service.http_address, key="service.http_bind") as http,
+        bind(service.admin_address, key="service.admin_bind") as admin,
+    ):
         tokens = HfTokens.open(config.chunking.tokenizer_repo, config.providers.embedding)
         async with await open_providers(config) as providers:
-            builder = _Builder(config, providers, tokens, http_socket)
+            builder = _Builder(config, providers, tokens, Sockets(http, admin))
             system = builder.build()
             try:
                 yield system
@@ -147,7 +168,7 @@ class _Builder:
     config: Config
     providers: Providers
     tokens: HfTokens
-    http_socket: socket.socket
+    sockets: Sockets
 
     def __post_init__(self) -> None:
         self.clock = SystemClock()
@@ -173,12 +194,40 @@ class _Builder:
     def build(self) -> System:
         dsn = self._add_postgres()
         self._add_indexing(dsn, needs=["database", self._add_index()])
+        collector = self._add_collector()
         policy = self._note_policy()
         notes = self._note_service(policy)
-        endpoints = note_endpoints(notes, self._event_service(notes, policy), self._note_search())
+        public = note_endpoints(notes, self._event_service(notes, policy), self._note_search())
+        self._add_front("http_front", [*public, *history_endpoints(self._history(policy))], self.sockets.http)
+        decisions = DecisionAudit(database=self.database, queries=self.queries)
+        operators = [collect_endpoint(collector), *note_admin_endpoints(decisions)]
+        self._add_front("admin_front", operators, self.sockets.admin)
+        return System(self.supervisor, self.sockets)
+
+    def _add_front(self, name: str, endpoints: Sequence[Endpoint], sock: socket.socket) -> None:
         app = create_app(endpoints, readiness=self._readiness)
-        self.supervisor.add(HttpFront("http_front", app, self.http_socket), stop_timeout_s=6.0)
-        return System(self.supervisor, self.http_socket)
+        self.supervisor.add(HttpFront(name, app, sock), stop_timeout_s=6.0)
+
+    def _add_collector(self) -> GarbageCollector:
+        config = self.config
+        rules = LifecycleRules(
+            purge_deleted_after_days=config.lifecycle.purge_deleted_after_days,
+            purge_deprecated_after_days=config.lifecycle.purge_deprecated_after_days,
+        )
+        notes = NoteLifecycle(
+            database=self.database,
+            queries=self.queries,
+            store=self.store,
+            rules=rules,
+            ring=self.bell.ring,
+        )
+        search = retention_steps(self.database, Queries.load(sql_folder() / "search"))
+        collector = GarbageCollector(
+            self.database, [*notes.steps(), *search], clock=self.clock, batch_size=config.gc.batch_size
+        )
+        ticker = GcTicker(collector, interval_s=config.gc.interval_hours * 3600.0)
+        self.supervisor.add(ticker, needs=["database"])
+        return collector
 
     def _add_postgres(self) -> Callable[[], str]:
         place = self.config.storage.postgres.place
@@ -282,6 +331,17 @@ class _Builder:
             store=self.store,
             embedder=self.texts,
             policy=policy,
+            clock=self.clock,
+            ring=self.bell.ring,
+        )
+
+    def _history(self, policy: NotePolicy) -> NoteHistory:
+        return NoteHistory(
+            database=self.database,
+            queries=self.queries,
+            store=self.store,
+            policy=policy,
+            embedding_version=self.texts.version,
             clock=self.clock,
             ring=self.bell.ring,
         )

@@ -89,6 +89,10 @@ class Service(Table):
     def http_address(self) -> Address:
         return parse_address(self.http_bind)
 
+    @property
+    def admin_address(self) -> Address:
+        return parse_address(self.admin_bind)
+
 
 class Postgres(Table):
     """[storage.postgres]: the source of truth."""
@@ -382,6 +386,16 @@ class Indexing(Table):
 DEFAULT_INDEXING = Indexing(indexers=2, batch_size=32, lease_seconds=60, poll_interval_ms=1000)
 
 
+class Gc(Table):
+    """[gc], optional: how often what has outlived its time is collected. Without the table: DEFAULT_GC."""
+
+    interval_hours: Annotated[int, Field(ge=1, le=8784)]
+    batch_size: Annotated[int, Field(ge=1, le=10_000)]
+
+
+DEFAULT_GC = Gc(interval_hours=24, batch_size=500)
+
+
 class LocalModel(Table):
     """[local_model], optional: the packaged model. Without the table: DEFAULT_LOCAL_MODEL."""
 
@@ -416,6 +430,7 @@ class Config(Table):
     lifecycle: Lifecycle
     security: Security
     indexing: Indexing = DEFAULT_INDEXING
+    gc: Gc = DEFAULT_GC
     local_model: LocalModel = DEFAULT_LOCAL_MODEL
 
     @model_validator(mode="after")

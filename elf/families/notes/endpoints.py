@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from elf.core.endpoint import Endpoint
+from elf.families.notes import audit_requests as a
 from elf.families.notes import requests as r
+from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.events import EventService
+from elf.families.notes.history import NoteHistory
 from elf.families.notes.search import NoteSearch
 from elf.families.notes.service import NoteService
 
@@ -39,5 +42,29 @@ def note_endpoints(notes: NoteService, events: EventService, search: NoteSearch)
         Endpoint(
             "delete_note", "POST", "/v1/memory/delete", "Delete a note",
             r.DeleteRequest, r.DeleteResponse, notes.delete,
+        ),
+    ]  # fmt: skip
+
+
+def history_endpoints(history: NoteHistory) -> list[Endpoint]:
+    """Return the operations on the history of a note."""
+    return [
+        Endpoint(
+            "note_history", "GET", "/v1/memory/notes/{note_id}/history", "Read the versions of a note, newest first",
+            a.HistoryRequest, a.HistoryResponse, history.page,
+        ),
+        Endpoint(
+            "restore_note", "POST", "/v1/memory/notes/{note_id}/restore", "Make a version the note again",
+            a.RestoreRequest, a.RestoreResponse, history.restore,
+        ),
+    ]  # fmt: skip
+
+
+def note_admin_endpoints(decisions: DecisionAudit) -> list[Endpoint]:
+    """Return the operations for operators; they are served on the admin address only."""
+    return [
+        Endpoint(
+            "ingest_decisions", "GET", "/v1/admin/ingest_decisions", "Read what became of incoming notes, newest first",
+            a.DecisionsRequest, a.DecisionsResponse, decisions.page,
         ),
     ]  # fmt: skip

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict
 
 from elf.core.errors import InvalidRequest, NonEnglishInput, ServiceError
 from elf.families.notes.requests import AddNoteRequest, GetNoteRequest, ListRequest, SearchRequest
@@ -220,3 +222,46 @@ def test_messages_never_echo_a_value(field: str, value: Any) -> None:
 def test_a_bad_id_is_not_echoed_even_in_part(value: str) -> None:
     error = refused(lambda: parse_values(GetNoteRequest, {"note_id": value}))
     assert error.message == "$.note_id: should be a valid UUID"
+
+
+class Wish(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    note_id: UUID
+    limit: int = 1
+
+
+class Nothing(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    limit: int = 1
+
+
+ID = "7b0e1d9a-3f0a-4e0c-9d53-3b5f1e7c1a11"
+
+
+@pytest.mark.parametrize(("raw", "limit"), [(b"{}", 1), (b'{"limit": 2}', 2)])
+def test_values_of_a_path_complete_a_body(raw: bytes, limit: int) -> None:
+    assert parse_body(Wish, raw, {"note_id": ID}) == Wish(note_id=UUID(ID), limit=limit)
+
+
+def test_a_body_may_not_name_what_the_path_gives() -> None:
+    raw = json.dumps({"note_id": ID}).encode()
+    assert refused(lambda: parse_body(Wish, raw, {"note_id": ID})).fields == ("$.note_id",)
+
+
+def test_values_of_a_path_are_checked_like_a_body() -> None:
+    assert refused(lambda: parse_body(Wish, b"{}", {"note_id": "x"})).fields == ("$.note_id",)
+    fields = refused(lambda: parse_body(Wish, b"{}", {"note_id": CJK}), NonEnglishInput).fields
+    assert fields == ("$.note_id",)
+
+
+@pytest.mark.parametrize("raw", ["[]", "5", '"x"', "null"])
+def test_a_body_that_is_no_object_is_refused_beside_a_path_too(raw: str) -> None:
+    refused(lambda: parse_body(Wish, raw.encode(), {"note_id": ID}))
+
+
+def test_a_body_may_be_left_out_only_where_nothing_is_asked_for() -> None:
+    assert parse_body(Nothing, b"") == Nothing()
+    refused(lambda: parse_body(Wish, b""))
+    refused(lambda: parse_body(Nothing, b" "))

@@ -1,0 +1,36 @@
+"""The admin endpoints that belong to no family of memories."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+from elf.core.endpoint import Endpoint
+from elf.db.garbage import GarbageCollector
+
+
+class CollectRequest(BaseModel):
+    """Asks for nothing; the body may be left out."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CollectResponse(BaseModel):
+    """How many pieces each step did away with; `ran` is false when another process was collecting already."""
+
+    model_config = ConfigDict(frozen=True)
+
+    ran: bool
+    counts: dict[str, int]
+
+
+def collect_endpoint(collector: GarbageCollector) -> Endpoint:
+    """Return the operation that collects garbage now."""
+
+    async def collect(_: CollectRequest) -> CollectResponse:
+        collected = await collector.collect()
+        return CollectResponse(ran=collected.ran, counts=collected.counts)
+
+    return Endpoint(
+        "collect_garbage", "POST", "/v1/admin/gc", "Expire, purge and clean up now",
+        CollectRequest, CollectResponse, collect,
+    )  # fmt: skip
