@@ -8,7 +8,8 @@ from typing import Any
 
 import httpx
 
-from elf.config.model import EmbeddingProvider, RerankProvider
+from elf.config.model import EmbeddingProvider, ExtractorProvider, RerankProvider
+from elf.providers.chat import HttpChat
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.http import ProviderHttp
 from elf.providers.rerank import HttpReranker
@@ -25,6 +26,11 @@ def embedding_config(**changes: Any) -> EmbeddingProvider:
 
 def rerank_config(**changes: Any) -> RerankProvider:
     return RerankProvider(**(_common("rerank") | {"model": "rank-model"} | changes))
+
+
+def chat_config(**changes: Any) -> ExtractorProvider:
+    values = _common("chat/completions") | {"model": "chat-model", "temperature": 0.25} | changes
+    return ExtractorProvider(**values)
 
 
 def _common(endpoint: str) -> dict[str, Any]:
@@ -71,6 +77,20 @@ def embedder_over(network: httpx.AsyncBaseTransport, **changes: Any) -> HttpEmbe
 def reranker_over(network: httpx.AsyncBaseTransport, **changes: Any) -> HttpReranker:
     config = rerank_config(**changes)
     return HttpReranker(config, ProviderHttp("providers.rerank", config, transport=network))
+
+
+def chat_over(network: httpx.AsyncBaseTransport, **changes: Any) -> HttpChat:
+    config = chat_config(**changes)
+    return HttpChat(config, ProviderHttp("providers.llm_extractor", config, transport=network))
+
+
+def completion(content: object, **message: object) -> httpx.Response:
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": content, **message},
+        "finish_reason": "stop",
+    }
+    return httpx.Response(200, json={"id": "c-1", "object": "chat.completion", "choices": [choice]})
 
 
 def openai_answer(vectors: Sequence[object]) -> httpx.Response:

@@ -287,14 +287,15 @@ ASKED_TO_REMEMBER: Final = _any(
 LABELLED: Final = _any(r"^(?P<kind>preference|constraint|decision|profile|fact|plan): (?=\w)")
 
 LEAD_IN: Final = re.compile(
-    rf"(?:{OPENERS}(?: (?-i:[A-Z])[a-z]+)?[,!:.-]+ +|(?:and|but|so|also|plus),? +)+", re.IGNORECASE
+    rf"(?:{OPENERS}(?: {OPENERS})*(?: (?-i:[A-Z])[a-z]+)?[,!:.-]+ +|(?:and|but|so|also|plus),? +)+",
+    re.IGNORECASE,
 )
 
 GUARDS: Final = (
     re.compile(r"\?[\"')\]]*$"),
     re.compile(r"\[REDACTED:"),
     _any(
-        r"^(?:because|he|how|if|it|maybe|perhaps|she|that|there|these|they|this|those|what|when|which|while|who|why)\b"
+        r"^(?:because|he|here|how|if|it|maybe|perhaps|she|that|there|these|they|this|those|what|when|which|while|who|why)\b"
     ),
     _any(
         r"\bI (?:bet|could|don't know|doubt|guess|hope|may|might|suppose|think|wish|wonder)\b",
