@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from elf.cli import check, events, importing, notes, status, up
+from elf.cli import check, collect, events, history, importing, notes, status, up
 from elf.config.model import NOTE_TYPES
 
 EXIT_CODES = (
@@ -43,7 +43,10 @@ def parser() -> argparse.ArgumentParser:
     _search(command("search", notes.search, "find notes by meaning and by words"))
     _get(command("get", notes.get, "show one note"))
     _list(command("list", notes.list_notes, "list notes, newest first"))
+    _history(command("history", history.history, "show the versions of a note, newest first"))
+    _restore(command("restore", history.restore, "make a version of a note the note again"))
     _import(command("import", importing.run, "write the notes of a file, one JSON object a line"))
+    _json(command("gc", collect.run, "expire and purge notes and clean up now, not only once a day"))
     return root
 
 
@@ -91,6 +94,19 @@ def _get(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("context", "without any of these the id alone is asked for")
     for name in ("tenant", "project", "agent"):
         group.add_argument(f"--{name}", metavar="ID")
+    command.add_argument("id", metavar="ID", help="the note's id")
+    _json(command)
+
+
+def _history(command: argparse.ArgumentParser) -> None:
+    _get(command)
+    command.add_argument("--limit", type=int, metavar="N", help="most versions, 1 to 200 (default: 50)")
+    command.add_argument("--cursor", help="continue a history where it ended")
+
+
+def _restore(command: argparse.ArgumentParser) -> None:
+    _context(command)
+    command.add_argument("--version", metavar="ID", help="the version (default: the last that was active)")
     command.add_argument("id", metavar="ID", help="the note's id")
     _json(command)
 

@@ -50,12 +50,13 @@ class Reply(NamedTuple):
 
 
 class Service:
-    """A connection to the service that a config file describes. Use it as an async context manager."""
+    """A connection to the service that a config file describes, or to its admin address. An async context manager."""
 
-    def __init__(self, config: Config) -> None:
-        address = config.service.http_address
+    def __init__(self, config: Config, *, admin: bool = False) -> None:
+        key = "admin_bind" if admin else "http_bind"
+        address = config.service.admin_address if admin else config.service.http_address
         if address.port == 0:
-            raise UsageError("service.http_bind has port 0, so nobody knows where the service listens")
+            raise UsageError(f"service.{key} has port 0, so nobody knows where the service listens")
         self.address = str(Address(_THIS_MACHINE.get(address.host, address.host), address.port))
         self._http = httpx.AsyncClient(
             base_url=f"http://{self.address}",

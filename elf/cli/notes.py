@@ -40,12 +40,12 @@ def list_notes(options: argparse.Namespace) -> int:
     return run_request(options, _list, _show_notes)
 
 
-def run_request(options: argparse.Namespace, request: Request, show: Show) -> int:
+def run_request(options: argparse.Namespace, request: Request, show: Show, *, admin: bool = False) -> int:
     """Send one request and print the answer; the exit code says whether the service did what was asked."""
     config = load(options.config)
 
     async def ask() -> Reply:
-        async with Service(config) as service:
+        async with Service(config, admin=admin) as service:
             return await request(service, config, options)
 
     reply = anyio.run(ask)
@@ -57,7 +57,7 @@ def run_request(options: argparse.Namespace, request: Request, show: Show) -> in
 
 
 def _rejected(body: dict[str, Any]) -> ExitCode:
-    rejected = any(result["op"] == "REJECTED" for result in body.get("results", ()))
+    rejected = any(result.get("op") == "REJECTED" for result in (body, *body.get("results", ())))
     return ExitCode.REJECTED if rejected else ExitCode.DONE
 
 

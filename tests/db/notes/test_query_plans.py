@@ -25,7 +25,7 @@ pytestmark = pytest.mark.anyio
 
 BIG = {
     "memory_notes", "memory_note_chunks", "note_chunk_embeddings", "note_embeddings", "indexing_outbox",
-    "memory_note_versions",
+    "memory_note_versions", "memory_ingest_decisions", "memory_hits", "search_trace_items",
 }  # fmt: skip
 VERSION = "fake:hash:384"
 
@@ -58,6 +58,27 @@ INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status, 
 SELECT md5(note_id::text || round)::uuid, note_id, 'UPSERT', 'fake:hash:384',
   CASE WHEN random() < 0.01 THEN 'PENDING' ELSE 'DONE' END, now() - random() * interval '1 day'
 FROM memory_notes, generate_series(0, 1) AS round;
+
+INSERT INTO memory_note_versions (version_id, note_id, op, prev_snapshot, new_snapshot, reason, actor, ts)
+SELECT gen_random_uuid(), note_id, 'UPDATE', '{}', '{"status": "active"}', 'seed', 'seed',
+  now() - round * interval '1 hour'
+FROM memory_notes, generate_series(0, 1) AS round;
+
+INSERT INTO memory_ingest_decisions (
+  tenant_id, project_id, agent_id, keyed, text_chars, note_id, op, reason, matched_note_id, policy, actor, ts)
+SELECT 'tenant ' || round, project_id, agent_id, false, 17, CASE WHEN random() < 0.5 THEN note_id END, 'ADD', 'seed',
+  CASE WHEN random() < 0.2 THEN md5(note_id::text)::uuid END, '{}', 'seed', now() - random() * interval '30 days'
+FROM memory_notes, generate_series(0, 1) AS round;
+
+INSERT INTO memory_hits (hit_id, note_id, query_hash, rank, final_score)
+SELECT gen_random_uuid(), note_id, 'q', 1, 0.5 FROM memory_notes;
+
+INSERT INTO search_traces
+SELECT md5('trace')::uuid, 't', 'p', 'a', 'all', 'q', 'off', '[]', '[]', 1, 1, '{}', 1, now(), now();
+
+INSERT INTO search_trace_items
+SELECT gen_random_uuid(), md5('trace')::uuid, note_id, NULL, 1, 0.5, 1, 0.5, 0.1, 0.6, '[]', '[]', '[]'
+FROM memory_notes;
 
 ANALYZE;
 """
@@ -150,6 +171,20 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "live_chunks": (
         (UUID(int=2**127), NOW, 500, VERSION), {"memory_note_chunks_pkey", "memory_notes_pkey"},
     ),
+    "lock_expired_notes": ((NOW, 500), {"idx_notes_expiring"}),
+    "lock_long_deleted_notes": ((NOW, 500), {"idx_notes_retired"}),
+    "lock_long_deprecated_notes": ((NOW, 500), {"idx_notes_retired"}),
+    "purge_notes": (
+        (SOME_NOTES, [NOW] * 32, ["{}"] * 32, [VERSION] * 32, "{}", "reason", "gc"),
+        {"memory_notes_pkey", "idx_hits_note", "idx_search_trace_items_note", "idx_decisions_note",
+         "idx_decisions_matched", "idx_note_versions_note"},
+    ),
+    "drop_done_jobs": ((NOW, 500), {"idx_outbox_status_available", "indexing_outbox_pkey"}),
+    "drop_old_decisions": ((NOW, 500), {"idx_decisions_without_note", "memory_ingest_decisions_pkey"}),
+    "list_versions": ((SOME_NOTES[0], NOW, SOME_NOTES[0], 51), {"idx_note_versions_note"}),
+    "last_active_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
+    "get_version": ((SOME_NOTES[0], SOME_NOTES[0]), {"memory_note_versions_pkey"}),
+    "list_decisions": (("tenant 1", None, None, None, None, 2**62, 51), {"idx_decisions_newest"}),
 }  # fmt: skip
 
 

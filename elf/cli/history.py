@@ -1,0 +1,57 @@
+"""`elf history` and `elf restore`: what a note was, and making it that again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+from urllib.parse import quote
+
+from elf.cli.client import Reply, Service
+from elf.cli.notes import context, run_request
+from elf.cli.text import plain, print_columns
+from elf.config import Config
+
+
+def history(options: argparse.Namespace) -> int:
+    return run_request(options, _history, _show_versions)
+
+
+def restore(options: argparse.Namespace) -> int:
+    return run_request(options, _restore, _show_restored)
+
+
+async def _history(service: Service, config: Config, options: argparse.Namespace) -> Reply:
+    # Without a context the id alone is asked for, as in `elf get`.
+    named = options.tenant or options.project or options.agent
+    params: dict[str, str | int | None] = {"limit": options.limit, "cursor": options.cursor}
+    return await service.get(_path(options, "history"), {**context(options), **params} if named else params)
+
+
+async def _restore(service: Service, config: Config, options: argparse.Namespace) -> Reply:
+    body: dict[str, Any] = context(options)
+    if options.version is not None:
+        body["version_id"] = options.version
+    return await service.post(_path(options, "restore"), body)
+
+
+def _path(options: argparse.Namespace, operation: str) -> str:
+    return f"/v1/memory/notes/{quote(options.id, safe='')}/{operation}"
+
+
+def _show_versions(body: dict[str, Any]) -> None:
+    print_columns(
+        [item["version_id"], item["ts"], item["op"], item["actor"], item["reason"], _text_of(item)]
+        for item in body["items"]
+    )
+    if body["next_cursor"]:
+        print(f"elf: there are more; continue with --cursor {body['next_cursor']}", file=sys.stderr)
+
+
+def _text_of(version: dict[str, Any]) -> str:
+    return (version["new_snapshot"] or version["prev_snapshot"])["text"] or "(purged)"
+
+
+def _show_restored(body: dict[str, Any]) -> None:
+    reasons = [plain(body[name]) for name in ("reason_code", "reason") if body.get(name)]
+    print("  ".join([body["op"], plain(body["note_id"]), *reasons]))
