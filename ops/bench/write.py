@@ -25,7 +25,8 @@ from elf.core.ids import new_note_id
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from elf.db.queries import Queries, sql_folder
-from elf.families.notes.model import Note
+from elf.families.notes.decisions import Decision, DecisionLog
+from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Change
 from elf.families.notes.store import NoteStore
 
@@ -139,11 +140,25 @@ async def bare(
         )
         return Change(op="ADD", before=None, after=note, reason="new note")
 
+    def decided(changes: list[Change]) -> DecisionLog:
+        return DecisionLog(
+            context=Context(tenant, "bench", "writer"),
+            now=now,
+            policy={"max_note_chars": 240, "dup_sim_threshold": 0.92, "update_sim_threshold": 0.85},
+            decisions=[
+                Decision(
+                    type="fact", scope="project_shared", keyed=True, text_chars=len(change.after.text), op="ADD",
+                    reason_code=None, reason="new note", note_id=change.after.note_id,
+                )
+                for change in changes
+            ],
+        )  # fmt: skip
+
     async def work(client: int, number: int) -> None:
         start = (client * rounds + number) * notes_a_request
         changes = [change(start + place) for place in range(notes_a_request)]
         async with database.transaction() as connection:
-            await store.write(connection, changes, actor="bench")
+            await store.write(connection, changes, actor="bench", log=decided(changes))
 
     return await at_once(rounds, work)
 

@@ -37,13 +37,15 @@ WHERE c.chunk_id = ANY ($1::uuid[]) AND c.embedding_version = $2
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7);
 
 -- name: record_hits
--- Counts hits and logs them, in one statement. The notes are locked in order: searches meet in the popular ones.
+-- Counts hits and logs them, in one statement. The notes are locked in order: searches meet in the popular ones. A note
+-- that was purged meanwhile gets no hit.
 WITH locked AS (
   SELECT n.note_id FROM memory_notes AS n WHERE n.note_id = ANY ($1::uuid[]) ORDER BY n.note_id FOR NO KEY UPDATE
 ), hits AS (
   INSERT INTO memory_hits (hit_id, note_id, chunk_id, query_hash, rank, final_score, ts)
   SELECT gen_random_uuid(), t.note_id, t.chunk_id, $5, t.rank, t.final_score, $6
   FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::real[]) AS t (note_id, chunk_id, rank, final_score)
+  JOIN locked USING (note_id)
 )
 UPDATE memory_notes AS n SET hit_count = n.hit_count + 1, last_hit_at = $6
 FROM locked WHERE n.note_id = locked.note_id;

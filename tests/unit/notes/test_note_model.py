@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elf.families.notes.model import as_real
+from elf.families.notes.model import Note, as_real
 from tests.notes_kit import NOW, a_note
 
 
@@ -54,3 +54,16 @@ def test_a_snapshot_is_plain_json_and_holds_every_field() -> None:
     assert snapshot["note_id"] == str(note.note_id)
     assert snapshot["expires_at"] == NOW.isoformat()
     assert set(snapshot) == set(type(note).__slots__)
+
+
+@given(
+    st.text(), st.none() | st.text(min_size=1), st.floats(0, 1), st.none() | st.floats(-100, 100),
+    st.none() | st.datetimes(timezones=st.just(UTC)),
+)  # fmt: skip
+def test_a_note_comes_back_from_its_snapshot(
+    text: str, key: str | None, importance: float, ttl: float | None, moment: datetime | None
+) -> None:
+    note = a_note(
+        text, key=key, importance=importance, requested_ttl_days=ttl, expires_at=moment, source_ref={"a": [1]}
+    )
+    assert Note.from_snapshot(json.loads(json.dumps(note.snapshot()))) == note
