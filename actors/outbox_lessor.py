@@ -11,6 +11,7 @@ from elf.core.errors import Unavailable
 from elf.outbox.leased import Job, LeasedOutbox
 
 RELEASE_TIMEOUT_S = 2.0
+GATHER_S = 0.02
 
 log = structlog.get_logger()
 
@@ -18,7 +19,8 @@ log = structlog.get_logger()
 class OutboxLessor:
     """Leases when woken, and at least once every `poll_interval_s`; begins with what a dead process left leased.
 
-    Batches grow by themselves: while the workers are busy, jobs gather in Postgres and the next lease takes more.
+    A wake-up is followed by a short wait, so that notes written one after the other share a lease and an embedding
+    call. While the workers are busy, batches grow by themselves: jobs gather in Postgres and the next lease takes more.
     """
 
     name = "outbox_lessor"
@@ -51,6 +53,7 @@ class OutboxLessor:
                 await anyio.sleep(self._poll_interval_s)
             with anyio.move_on_after(self._poll_interval_s):
                 await self._wake.receive()
+                await anyio.sleep(GATHER_S)
 
     async def _lease_what_is_due(self) -> None:
         leased = self._batch_size

@@ -19,6 +19,8 @@ from elf.outbox.leased import PRESENCE_LOCK
 
 OUTBOX_CHANNEL = "elf_outbox"
 RETRY_S = 1.0
+# At most one NOTIFY in this time, in seconds: writers that come thick and fast share it.
+ANNOUNCE_EVERY_S = 0.02
 
 log = structlog.get_logger()
 
@@ -44,28 +46,36 @@ class OutboxRinger:
 
     name = "outbox_ringer"
 
-    def __init__(self, database: Database, announce: Channel[None]) -> None:
+    def __init__(self, database: Database, announce: Channel[None], *, sender: str = "") -> None:
         self._database = database
         self._announce = announce
+        self._sender = sender
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
         while True:
             await self._announce.receive()
             try:
-                await notify(self._database, OUTBOX_CHANNEL)
+                await notify(self._database, OUTBOX_CHANNEL, sender=self._sender)
             except Unavailable as error:
                 log.warning("wake_up_not_sent", error=error.message)
+            await anyio.sleep(ANNOUNCE_EVERY_S)
 
 
 class OutboxListener:
-    """Turns NOTIFY of other processes into wake-ups of this one, and shows them that this one works."""
+    """Turns NOTIFY of other processes into wake-ups of this one, and shows them that this one works.
+
+    What `but_not_from` sent is left out: whoever rang here has woken this process already.
+    """
 
     name = "outbox_listener"
 
-    def __init__(self, dsn: Callable[[], str], wake: Channel[None]) -> None:
+    def __init__(
+        self, dsn: Callable[[], str], wake: Channel[None], *, but_not_from: str | None = None
+    ) -> None:
         self._dsn = dsn
         self._wake = wake
+        self._but_not_from = but_not_from
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
@@ -74,9 +84,13 @@ class OutboxListener:
                 await listen(
                     self._dsn(),
                     OUTBOX_CHANNEL,
-                    lambda: self._wake.send_nowait(None),
+                    self._hear,
                     presence_lock=PRESENCE_LOCK,
                 )
             except Unavailable as error:
                 log.warning("not_listening", error=error.message)
                 await anyio.sleep(RETRY_S)
+
+    def _hear(self, sender: str) -> None:
+        if sender != self._but_not_from:
+            self._wake.send_nowait(None)

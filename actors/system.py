@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
+from uuid import uuid4
 
 import anyio
 import structlog
@@ -172,6 +173,7 @@ class _Builder:
 
     def __post_init__(self) -> None:
         self.clock = SystemClock()
+        self.process_id = str(uuid4())
         self.queries = Queries.load(sql_folder() / "notes")
         self.store = NoteStore(self.queries)
         self.database = Database(max_conns=self.config.storage.postgres.pool_max_conns)
@@ -308,8 +310,10 @@ class _Builder:
             poll_interval_s=indexing.poll_interval_ms / 1000,
         )
         self.supervisor.add(lessor, needs=needs)
-        self.supervisor.add(OutboxRinger(self.database, self.announce), needs=["database"])
-        self.supervisor.add(OutboxListener(dsn, self.wake), needs=["database"])
+        self.supervisor.add(
+            OutboxRinger(self.database, self.announce, sender=self.process_id), needs=["database"]
+        )
+        self.supervisor.add(OutboxListener(dsn, self.wake, but_not_from=self.process_id), needs=["database"])
 
     def _note_policy(self) -> NotePolicy:
         config = self.config

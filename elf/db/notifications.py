@@ -20,21 +20,21 @@ PING_INTERVAL_S = 5.0
 PING_TIMEOUT_S = 5.0
 
 
-async def notify(database: Database, channel: str) -> None:
-    """Wake every process that listens on `channel`. Raises DatabaseUnavailable."""
+async def notify(database: Database, channel: str, *, sender: str = "") -> None:
+    """Wake every process that listens on `channel`; they are told who sent it. Raises DatabaseUnavailable."""
     async with database.connection() as connection:
-        await connection.execute("SELECT pg_notify($1, '')", channel)
+        await connection.execute("SELECT pg_notify($1, $2)", channel, sender)
 
 
 async def listen(
     dsn: str,
     channel: str,
-    heard: Callable[[], object],
+    heard: Callable[[str], object],
     *,
     presence_lock: int | None = None,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Call `heard` for each notification until cancelled; started() once the connection listens.
+    """Call `heard` with the sender of each notification until cancelled; started() once the connection listens.
 
     Meanwhile it holds the advisory lock `presence_lock` shared, so that others can tell that this process is there.
 
@@ -47,7 +47,7 @@ async def listen(
         try:
             if presence_lock is not None:
                 await connection.execute("SELECT pg_advisory_lock_shared($1)", presence_lock)
-            await connection.add_listener(channel, lambda *_: heard())
+            await connection.add_listener(channel, lambda *notification: heard(str(notification[3])))
             task_status.started()
             await _ping_for_ever(connection)
         finally:

@@ -7,7 +7,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 
 from actors.kernel import Channel
-from actors.outbox_lessor import RELEASE_TIMEOUT_S, OutboxLessor
+from actors.outbox_lessor import GATHER_S, RELEASE_TIMEOUT_S, OutboxLessor
 from elf.core.errors import DatabaseUnavailable
 from elf.db.errors import Retryable
 from elf.outbox.leased import Job
@@ -55,12 +55,26 @@ async def test_a_wake_up_leases_without_waiting_for_the_clock() -> None:
         assert await desk.work.receive() == [job]
 
 
+@on_virtual_time
 async def test_a_wake_up_while_it_leases_is_not_lost() -> None:
     desk = Desk(a_job())
     async with running(desk.lessor):
         desk.wake.send_nowait(None)
-        await wait_all_tasks_blocked()
+        await anyio.sleep(2 * GATHER_S)
         assert desk.outbox.leases == 2
+
+
+@on_virtual_time
+async def test_what_is_written_shortly_after_a_wake_up_shares_its_lease() -> None:
+    desk = Desk(batch_size=8)
+    async with running(desk.lessor):
+        await wait_all_tasks_blocked()
+        jobs = [a_job() for _ in range(3)]
+        desk.outbox.due.append(jobs[0])
+        desk.wake.send_nowait(None)
+        await anyio.sleep(GATHER_S / 2)
+        desk.outbox.due += jobs[1:]
+        assert await desk.work.receive() == jobs
 
 
 @on_virtual_time

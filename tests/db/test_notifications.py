@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -66,7 +67,7 @@ async def test_a_notification_is_heard_by_those_who_listen_to_its_channel(
     both = anyio.Event()
 
     def hear(name: str) -> Any:
-        def note() -> None:
+        def note(_sender: str) -> None:
             heard.append(name)
             if len(heard) == 2:
                 both.set()
@@ -92,7 +93,7 @@ async def test_a_listener_that_is_cancelled_leaves_no_connection(database_dsn: s
         async with anyio.create_task_group() as group:
 
             async def run(*, task_status: Any) -> None:
-                await listen(database_dsn, "one", lambda: None, task_status=task_status)
+                await listen(database_dsn, "one", lambda _: None, task_status=task_status)
 
             await group.start(run)
             assert await listeners(database_dsn) == 1
@@ -110,7 +111,7 @@ async def test_a_killed_connection_is_noticed_at_once(
 
     async def run(*, task_status: Any) -> None:
         with pytest.raises(DatabaseUnavailable):
-            await listen(database_dsn, "one", lambda: None, task_status=task_status)
+            await listen(database_dsn, "one", lambda _: None, task_status=task_status)
         noticed.set()
 
     with anyio.fail_after(PATIENCE_S):
@@ -122,7 +123,7 @@ async def test_a_killed_connection_is_noticed_at_once(
 
 async def test_a_server_that_is_not_there_is_unavailable() -> None:
     with pytest.raises(DatabaseUnavailable):
-        await listen("postgresql://elf@127.0.0.1:1/none", "one", lambda: None)
+        await listen("postgresql://elf@127.0.0.1:1/none", "one", lambda _: None)
 
 
 # The actors
@@ -149,6 +150,24 @@ async def test_a_ring_here_wakes_there(database: Database, database_dsn: str) ->
             OutboxBell(Channel("not here", 1, "drop"), announce).ring()
             await wake.receive()
             group.cancel_scope.cancel()
+
+
+async def test_a_process_does_not_hear_its_own_rings(monkeypatch: pytest.MonkeyPatch) -> None:
+    wake: Channel[None] = Channel("wake", 8, "drop")
+    said = anyio.Event()
+
+    async def fake_listen(dsn: str, channel: str, heard: Callable[[str], object], **_: Any) -> None:
+        for sender in ("me", "other", "me", ""):
+            heard(sender)
+        said.set()
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr(outbox_wake, "listen", fake_listen)
+    async with anyio.create_task_group() as group:
+        await group.start(OutboxListener(lambda: "a dsn", wake, but_not_from="me").run)
+        await said.wait()
+        group.cancel_scope.cancel()
+    assert wake.statistics().fill == 2
 
 
 async def test_a_listener_whose_connection_is_killed_listens_again(
