@@ -210,7 +210,7 @@ class RerankProvider(Provider):
 
 
 class ExtractorProvider(Provider):
-    """[providers.llm_extractor]"""
+    """[providers.llm_extractor]: `local:` is the rule-based extractor, which is no language model."""
 
     temperature: Annotated[float, Field(ge=0.0, le=2.0)]
 

@@ -22,6 +22,7 @@ from elf.providers.port import JsonAnswer, Prompt
 T = TypeVar("T")
 
 CONTENT_TRIES = 3
+MAX_ANSWER_BYTES = 1024 * 1024
 _RETRY_AFTER_S = 5
 _NOT_ABOUT_THE_FORMAT = frozenset({401, 402, 403, 413})
 _FENCED = re.compile(r"```[A-Za-z]*\s*\n(?P<inside>.*?)\n?\s*```", re.DOTALL)
@@ -140,6 +141,8 @@ class HttpChat:
             raise _Unusable("the content is not JSON") from None
 
     def _text(self, content: bytes) -> str:
+        if len(content) > MAX_ANSWER_BYTES:
+            raise _Unusable(f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
         try:
             choices = self._decoder.decode(content).choices
         except (msgspec.MsgspecError, UnicodeError, RecursionError):

@@ -70,17 +70,23 @@ class EventService:
 
         Raises ProviderUnavailable when the extractor is away or its answer unusable; then nothing is stored.
         """
-        # A large conversation takes the detectors a while; other requests go on meanwhile.
+        # Large texts take the detectors a while; other requests go on meanwhile.
         seen = await anyio.to_thread.run_sync(_redacted, request.messages)
         talk = _Conversation(request.messages, seen)
         extracted = await self._extractor.extract(talk.seen)
-        attempts = [self._attempt(raw, request, talk) for raw in extracted]
+        attempts = await anyio.to_thread.run_sync(self._attempts, extracted, request, talk)
         outcomes = await self._notes.store_incoming(
             context_of(request), attempts, actor="add_event", dry_run=request.dry_run
         )
         results = _results(attempts, outcomes, dry_run=request.dry_run)
         _log_results(request, results)
-        return AddEventResponse(extracted=_presentable(extracted), results=results)
+        shown = await anyio.to_thread.run_sync(_presentable, extracted)
+        return AddEventResponse(extracted=shown, results=results)
+
+    def _attempts(
+        self, extracted: Sequence[object], request: AddEventRequest, talk: _Conversation
+    ) -> list[Attempt]:
+        return [self._attempt(raw, request, talk) for raw in extracted]
 
     def _attempt(self, raw: object, request: AddEventRequest, talk: _Conversation) -> Attempt:
         candidate = read_candidate(raw)

@@ -121,15 +121,15 @@ def _cut(content: str) -> Iterator[str]:
 
 
 def _recognised(sentence: _Sentence, max_note_chars: int) -> _Statement | None:
+    if len(sentence.text) > LONGEST_SENTENCE * max_note_chars:
+        return None
     text = sentence.text[_lead_in(sentence.text) :]
     plain = text.replace("\u2019", "'")  # of the same length, so that places agree
     asked = ASKED_TO_REMEMBER.match(plain)
     labelled = LABELLED.match(plain)
     start = (asked or labelled).end() if asked or labelled else 0  # type: ignore[union-attr]
     text, plain = text[start:], plain[start:]
-    if len(plain.split()) < FEWEST_WORDS or len(plain) > LONGEST_SENTENCE * max_note_chars:
-        return None
-    if any(guard.search(plain) for guard in GUARDS):
+    if len(plain.split()) < FEWEST_WORDS or any(guard.search(plain) for guard in GUARDS):
         return None
     found = _first_rule(plain, sentence, told=asked is not None or labelled is not None)
     if found is None:

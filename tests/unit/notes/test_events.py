@@ -300,6 +300,14 @@ async def test_a_quote_beside_a_blanked_secret_counts_and_one_across_it_does_not
 
 
 @pytest.mark.anyio
+async def test_a_quote_that_only_reads_as_a_secret_out_of_its_sentence_is_one() -> None:
+    said = "I prefer tea, part number 9123-45-67890"
+    assert find_secret(said) is None
+    response, _ = await respond(proposed("One.", (0, "123-45-6789")), to=request(said))
+    assert codes(response) == ["REJECT_SECRET"]
+
+
+@pytest.mark.anyio
 async def test_references_stay_as_they_came_when_redaction_is_off_but_the_extractor_sees_no_secret() -> None:
     key = "sk" + "-" + "a1B2c3D4e5" * 4
     chat, notes = ScriptedChat(proposed("One.", reason=f"it was {key}")), StoringNotes()

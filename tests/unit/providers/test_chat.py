@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from elf.core.errors import InternalError, ProviderRefused, ProviderUnavailable
-from elf.providers.chat import HttpChat, JsonMode
+from elf.providers.chat import MAX_ANSWER_BYTES, HttpChat, JsonMode
 from elf.providers.http import ProviderHttp
 from elf.providers.port import JsonAnswer, Prompt
 from tests.providers_kit import KEY, ScriptedNetwork, Step, chat_over, completion
@@ -127,6 +127,7 @@ USELESS: list[tuple[str, Step]] = [
     ("empty content", completion("")),
     ("no choices", httpx.Response(200, json={"choices": []})),
     ("an error with status 200", httpx.Response(200, json={"error": {"message": "overloaded"}})),
+    ("more than anyone reads", completion('{"said": "hello"}' + " " * MAX_ANSWER_BYTES)),
     ("HTML", httpx.Response(200, text="<html>maintenance</html>")),
     ("deep nesting", completion("[" * 100_000)),
     ("half a surrogate pair", completion('{"said": "\\ud800"}')),
