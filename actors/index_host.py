@@ -32,7 +32,7 @@ class IndexHost:
     It is ready once the index answers and `on_open` returned; `on_open` is told in which state the index was
     found and brings it up to date. When the index process ends or falls silent the actor fails, so that its
     supervisor starts it again. When another living process serves the folder already, the actor is ready as
-    soon as that index answers, only watches, and takes over when it ends.
+    soon as that index answers and only watches; when it ends the actor fails, and its next run takes over.
     """
 
     name = "index_host"
@@ -53,47 +53,53 @@ class IndexHost:
         self._on_open = on_open
         self._ping_interval_s = ping_interval_s
         self._ping_timeout_s = ping_timeout_s
+        self._has_run = False
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         """Serve or attach until cancelled.
 
-        Raises StartupError when the folder cannot be used, IndexUnavailable when the index died or does not
-        answer, and whatever `on_open` raises.
+        Raises StartupError when the folder cannot be used (once the index has run IndexUnavailable, because what
+        worked may work again), IndexUnavailable when the index died or does not answer, and whatever `on_open` raises.
         """
-        announce = _Once(task_status.started)
-        unanswered_since: float | None = None
+        try:
+            await self._serve_or_attach(task_status)
+        except StartupError as error:
+            if self._has_run:
+                raise IndexUnavailable(str(error)) from error
+            raise
+
+    async def _serve_or_attach(self, task_status: TaskStatus[None]) -> None:
+        deadline = anyio.current_time() + ATTACH_DEADLINE_S
         while True:
             try:
-                await self._own(announce)
+                await self._own(task_status)
             except FolderInUse as error:
-                if await self._attach(announce):
-                    unanswered_since = None
-                    continue  # the other process is gone: take over
-                unanswered_since = unanswered_since or anyio.current_time()
-                if anyio.current_time() - unanswered_since > ATTACH_DEADLINE_S:
+                await self._attach(task_status)
+                if anyio.current_time() > deadline:
                     raise StartupError(f"{error}, which does not answer") from error
                 await anyio.sleep(ATTACH_RETRY_S)
 
-    async def _own(self, announce: _Once) -> None:
+    async def _own(self, task_status: TaskStatus[None]) -> None:
         """Run an index process of this actor's own; ends only by an exception."""
         process = await EdgeProcess.start(self._folder, vector_dim=self._vector_dim, avg_len=self._avg_len)
         try:
             await process.wait_ready(deadline_s=START_DEADLINE_S)
-            await self._tend(process, announce)
+            await self._tend(process, task_status)
         except IndexUnavailable:
             process.kill()  # dead already or hung: there is no orderly end to wait for
             raise
         finally:
             await process.stop()
 
-    async def _tend(self, process: EdgeProcess, announce: _Once) -> None:
+    async def _tend(self, process: EdgeProcess, task_status: TaskStatus[None]) -> None:
         index = EdgeIndex(self._folder, timeout_s=self._ping_timeout_s)
         try:
             info = await index.info()
             log.info("index_open", pid=info.pid, points=info.points, fresh=info.fresh, clean=info.clean)
             await self._on_open(info)
             await index.settle()
-            announce()
+            self._has_run = True
+            task_status.started()
             await self._watch(process, index)
         finally:
             await index.aclose()
@@ -105,37 +111,24 @@ class IndexHost:
                 raise IndexUnavailable(f"the index process for {self._folder} ended with exit code {code}")
             await index.info()
 
-    async def _attach(self, announce: _Once) -> bool:
-        """Watch the index of another owner until it is gone; return False when it did not answer at all."""
+    async def _attach(self, task_status: TaskStatus[None]) -> None:
+        """Watch the index of another owner; ends by an exception, or at once when nothing answers there."""
         index = EdgeIndex(self._folder, timeout_s=self._ping_timeout_s)
         try:
             try:
                 info = await index.info()
             except IndexUnavailable:
-                return False
+                return
             log.info("index_attached", pid=info.pid, points=info.points)
-            announce()
+            self._has_run = True
+            task_status.started()
             await self._watch_other(index)
         finally:
             await index.aclose()
-        return True
 
     async def _watch_other(self, index: EdgeIndex) -> None:
-        """Return when the connection breaks. Raises IndexUnavailable when a ping is not answered."""
         while True:
             with anyio.move_on_after(self._ping_interval_s):
                 await index.wait_lost()
-                return
+                raise IndexUnavailable(f"the process that served the index in {self._folder} is gone")
             await index.info()
-
-
-class _Once:
-    """Calls a function the first time only: an actor is ready once, however often it changes hands."""
-
-    def __init__(self, call: Callable[[], None]) -> None:
-        self._call: Callable[[], None] | None = call
-
-    def __call__(self) -> None:
-        if self._call is not None:
-            call, self._call = self._call, None
-            call()

@@ -68,7 +68,8 @@ STOP_DEADLINE_S = 9.0
 CLOSE_TIMEOUT_S = 2.0
 INDEX_TIMEOUT_S = 5.0
 BM25_AVERAGE_LENGTH = 20.0  # words of a note that are no stop words
-RESTARTS = RestartPolicy(initial_s=0.1, max_s=5.0, healthy_after_s=10.0, max_restarts=60, window_s=600.0)
+# No outage is so long that the service gives up: with waits of up to 5 s there are fewer restarts in a window.
+RESTARTS = RestartPolicy(initial_s=0.1, max_s=5.0, healthy_after_s=10.0, max_restarts=200, window_s=600.0)
 
 log = structlog.get_logger()
 

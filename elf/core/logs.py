@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 from collections.abc import Iterable, Iterator
@@ -81,7 +82,8 @@ class _Bridge(logging.Handler):
     """Passes records of libraries that use the standard library's logging to structlog.
 
     A warning comes without its traceback, which `trace_warnings` brings back: a library warns of what it copes with,
-    such as a connection that it will try again.
+    such as a connection that it will try again. So does a cancellation, which is no failure: asyncio of Python 3.11
+    reports connections that are cancelled while the service stops.
     """
 
     def __init__(self, *, trace_warnings: bool) -> None:
@@ -96,7 +98,10 @@ class _Bridge(logging.Handler):
         except (TypeError, ValueError):
             message = str(record.msg)  # the arguments do not fit the message; better half of it than none
         fields: dict[str, Any] = {"library": record.name, "message": message, "exc_info": record.exc_info}
-        if record.exc_info and record.levelno < logging.ERROR and not self._trace_warnings:
-            kind = record.exc_info[0]
-            fields |= {"exc_info": None, "error": None if kind is None else kind.__name__}
+        kind = record.exc_info[0] if record.exc_info else None
+        is_cancelled = kind is not None and issubclass(kind, asyncio.CancelledError)
+        if is_cancelled:
+            level = logging.INFO
+        if kind is not None and (is_cancelled or level < logging.ERROR) and not self._trace_warnings:
+            fields |= {"exc_info": None, "error": kind.__name__}
         logger.log(level, "library_log", **fields)

@@ -128,8 +128,8 @@ class Database:
         """
         async with self.connection() as connection:
             transaction = connection.transaction()  # type: ignore[attr-defined]
-            await transaction.start()
             try:
+                await transaction.start()  # when it is cut off, nobody knows whether the server has begun
                 yield connection
             except BaseException:
                 await _roll_back(connection, transaction)

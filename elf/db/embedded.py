@@ -32,7 +32,8 @@ KILL_TIMEOUT_S = 1.0
 LEAVE_TIMEOUT_S = 9.0  # more than an orderly stop, a prompt one and a forced one together
 PROBE_INTERVAL_S = 1.0
 PROBE_TIMEOUT_S = 5.0
-RECOVERY_TIMEOUT_S = 15.0
+RECOVERY_TIMEOUT_S = 120.0  # the same as a start: it says so itself while it recovers
+SILENCE_S = 3.0  # a new session is answered or refused within milliseconds
 POLL_S = 0.01
 
 log = structlog.get_logger()
@@ -54,6 +55,7 @@ class EmbeddedServer:
         self._cluster = Cluster(folder, settings=settings)
         self._start_timeout_s = start_timeout_s
         self._hold: FileLock | None = None
+        self._hangs = False
 
     async def start(self) -> str:
         """Attach to the folder's server, or start it, and return its DSN once a query has succeeded.
@@ -87,7 +89,10 @@ class EmbeddedServer:
         self._drop_hold()  # without the start lock when another process kept it: that one holds the server
 
     async def watch(self) -> None:
-        """Wait until the server is gone. Raises DatabaseUnavailable then, within about a second."""
+        """Wait until the server is gone or hangs. Raises DatabaseUnavailable then.
+
+        A server that is gone is noticed at once; one that hangs within some ten seconds, and `leave` ends it by force.
+        """
         while True:
             await self._watch_session()
             await self._expect_recovery()
@@ -170,11 +175,15 @@ class EmbeddedServer:
             await connection.fetchval("SELECT 1", timeout=PROBE_TIMEOUT_S)
 
     async def _expect_recovery(self) -> None:
-        """Return when the server answers again, as after the crash of one backend; raise when it is gone."""
+        """Return when the server answers again, as after the crash of one backend; raise when it is gone or
+        silent.
+        """
         with anyio.move_on_after(RECOVERY_TIMEOUT_S):
-            while True:
-                if await self._proven_dsn() is not None:
-                    return
+            while not self._hangs:
+                with anyio.move_on_after(SILENCE_S) as patience:
+                    if await self._proven_dsn() is not None:
+                        return
+                self._hangs = patience.cancelled_caught
                 remains = await to_thread.run_sync(self._cluster.remains)
                 if remains.postmaster is None:
                     raise DatabaseUnavailable(f"the Postgres server of {self._cluster.folder} is gone")
@@ -196,11 +205,12 @@ class EmbeddedServer:
 
     async def _stop(self) -> None:
         """End the server: orderly, else at once, else by force. What was committed survives each of them."""
-        for number, patience_s in (
+        ways = (
             (signal.SIGINT, STOP_TIMEOUT_S),
             (signal.SIGQUIT, KILL_TIMEOUT_S),
             (signal.SIGKILL, KILL_TIMEOUT_S),
-        ):
+        )
+        for number, patience_s in ways[-1:] if self._hangs else ways:
             with anyio.move_on_after(patience_s):
                 await self._end_with(number)
                 await to_thread.run_sync(self._cluster.remove_traces)

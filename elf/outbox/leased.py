@@ -17,12 +17,15 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
+import anyio
+
 from elf.core.secrets import redact
 from elf.db.database import Database
 from elf.db.queries import Queries
 
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
+LEASE_TIMEOUT_S = 3.0
 MAX_ERROR_CHARS = 1024
 
 # The advisory lock that each process holds shared while it works (any number that no other user of the database takes).
@@ -62,12 +65,19 @@ class LeasedOutbox:
         self._owed: set[UUID] = set()  # leased here, and neither ended nor given back: Postgres was away
 
     async def lease(self, limit: int) -> list[Job]:
-        """Lease up to `limit` due jobs; those that could not be given back before are due, too."""
+        """Lease up to `limit` due jobs; those that could not be given back before are due, too.
+
+        Once Postgres has been asked, a cancellation waits for the answer.
+        """
         if owed := list(self._owed):
             await self._release(owed)
             self._owed.difference_update(owed)
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["lease_jobs"], limit, self._lease)
+            # A lease that was cut off may have been taken, and nobody would know of it.
+            with anyio.CancelScope(shield=True):
+                rows = await connection.fetch(
+                    self._sql["lease_jobs"], limit, self._lease, timeout=LEASE_TIMEOUT_S
+                )
         return [Job(**dict(row)) for row in rows]
 
     async def fail(self, jobs: Sequence[Job], error: str) -> None:

@@ -6,22 +6,22 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.folders import fresh_folder
 from tests.system.service import RunningService, processes_of, write_config
 
 
 @pytest.fixture(scope="session")
-def survivor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+def survivor() -> Iterator[RunningService]:
     """A running service. No lease ends while it runs: what an outage leaves leased must come back by itself."""
-    folder = tmp_path_factory.mktemp("survivor")
-    service = RunningService(write_config(folder, lease_seconds="3600"))
-    try:
-        with service:
-            yield service
-    finally:
-        left = processes_of(folder)
-        for process in left:
-            process.kill()
-    assert left == []
+    with fresh_folder() as folder:
+        try:
+            with RunningService(write_config(folder, lease_seconds="3600")) as service:
+                yield service
+        finally:
+            left = processes_of(folder)
+            for process in left:
+                process.kill()
+        assert left == []
 
 
 @pytest.fixture

@@ -1,54 +1,102 @@
-"""What is done to the parts of a running service."""
+"""What is done to the parts of a running service, and how long it takes to recover."""
 
 from __future__ import annotations
 
 import random
 import time
+from dataclasses import dataclass
 
+import httpx
 import psutil
 
-from tests.system.service import RunningService, wait_for
+from tests.system.service import RunningService, add_body, note, search_body, wait_for
 
-RECOVERY_S = 40.0
+RECOVERY_S = 60.0
+PROBE_TENANT = "probe"
 
 
-def kill_postgres(service: RunningService) -> None:
+def kill_postgres(service: RunningService) -> psutil.Process:
     """SIGKILL the main process of Postgres."""
-    service.postmaster().kill()
+    return _killed(service.postmaster())
 
 
-def kill_backend(service: RunningService) -> None:
+def kill_backend(service: RunningService) -> psutil.Process:
     """SIGKILL one session of Postgres, upon which Postgres ends all sessions and recovers."""
-    sessions = [child for child in service.postmaster().children() if _serves_a_client(child)]
-    assert sessions, "Postgres serves nobody"
-    random.choice(sessions).kill()
+    return _killed(random.choice(wait_for(lambda: _sessions(service), "Postgres serves somebody")))
 
 
-def kill_index(service: RunningService) -> None:
+def kill_index(service: RunningService) -> psutil.Process:
     """SIGKILL the index process."""
-    service.index_process().kill()
+    return _killed(service.index_process())
 
 
-def hang_index(service: RunningService) -> None:
+def hang_index(service: RunningService) -> psutil.Process:
     """SIGSTOP the index process: it stays, but answers no more."""
-    service.index_process().suspend()
+    process = service.index_process()
+    process.suspend()
+    return process
 
 
-def status(service: RunningService) -> int:
-    """What /ready says."""
-    return service.client.get("/ready").status_code
+def hang_postgres(service: RunningService) -> psutil.Process:
+    """SIGSTOP Postgres with all its sessions."""
+    postmaster = service.postmaster()
+    for process in (postmaster, *postmaster.children()):
+        process.suspend()
+    return postmaster
 
 
-def seconds_until_back(service: RunningService) -> float:
-    """Wait until /ready answers 503 and then 200 again; return how long both took together."""
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """How long it took until the service did its work again, and what /ready answered meanwhile."""
+
+    seconds: float
+    ready: frozenset[int]
+
+
+def wait_recovered(service: RunningService, hit: psutil.Process) -> Recovery:
+    """Wait until the process that was hit is gone, and the service is ready, takes a note and answers a search."""
     started = time.monotonic()
-    wait_for(lambda: status(service) == 503, "/ready notices", timeout_s=RECOVERY_S)
-    wait_for(lambda: status(service) == 200, "/ready recovers", timeout_s=RECOVERY_S)
-    return time.monotonic() - started
+    seen: set[int] = set()
+
+    def works() -> bool:
+        seen.add(service.client.get("/ready").status_code)
+        return not _is_there(hit) and _works(service)
+
+    wait_for(works, f"the service recovers from the loss of {hit.pid}", timeout_s=RECOVERY_S)
+    return Recovery(time.monotonic() - started, frozenset(seen))
+
+
+def _works(service: RunningService) -> bool:
+    """Whether all is ready, a note is taken and a search is answered; other answers than 200 must be 503."""
+    probe = note("The probe was here.", key="probe")
+    answers = [
+        service.client.get("/ready"),
+        service.post("add_note", add_body(PROBE_TENANT, probe)),
+        service.post("search", search_body(PROBE_TENANT, "probe")),
+    ]
+    for answer in answers:
+        assert answer.status_code in (200, 503), answer.text
+    return all(answer.status_code == httpx.codes.OK for answer in answers)
+
+
+def _killed(process: psutil.Process) -> psutil.Process:
+    process.kill()
+    return process
+
+
+def _sessions(service: RunningService) -> list[psutil.Process]:
+    return [child for child in service.postmaster().children() if _serves_a_client(child)]
 
 
 def _serves_a_client(process: psutil.Process) -> bool:
     try:
         return "[local]" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _is_there(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
         return False

@@ -7,14 +7,21 @@ from collections.abc import Callable
 import psutil
 import pytest
 
-from tests.chaos.kills import hang_index, kill_backend, kill_index, kill_postgres, seconds_until_back
-from tests.system.service import RunningService, note, wait_for
+from tests.chaos.kills import (
+    hang_index,
+    hang_postgres,
+    kill_backend,
+    kill_index,
+    kill_postgres,
+    wait_recovered,
+)
+from tests.system.service import RunningService, wait_for
 from tests.system.truth import assert_all_there
 from tests.system.writers import Writers
 
 BLOWS = 3
 
-Blow = Callable[[RunningService], None]
+Blow = Callable[[RunningService], psutil.Process]
 
 
 def wait_written(writers: Writers, more: int) -> None:
@@ -26,11 +33,11 @@ def wait_written(writers: Writers, more: int) -> None:
 def test_a_part_that_is_killed_again_and_again_during_an_import_comes_back(
     service: RunningService, tenant: str, kill: Blow
 ) -> None:
-    with Writers(service, tenant) as writers:
+    with Writers(service, tenant, pause_s=0.02) as writers:
         for _ in range(BLOWS):
             wait_written(writers, 10)
-            kill(service)
-            seconds_until_back(service)
+            recovery = wait_recovered(service, kill(service))
+            assert recovery.ready == {200, 503}
             assert service.client.get("/health").status_code == 200
         wait_written(writers, 10)
     assert writers.faults == []
@@ -41,40 +48,31 @@ def test_killed_sessions_of_postgres_cost_nothing_that_was_acknowledged(
     service: RunningService, tenant: str
 ) -> None:
     postmaster = service.postmaster()
-    with Writers(service, tenant) as writers:
+    with Writers(service, tenant, pause_s=0.02) as writers:
         for _ in range(BLOWS):
             wait_written(writers, 10)
-            kill_backend(service)
+            wait_recovered(service, kill_backend(service))
         wait_written(writers, 10)
     assert writers.faults == []
     assert service.postmaster() == postmaster
     assert_all_there(service, tenant, writers.acknowledged)
 
 
-def test_an_index_process_that_hangs_is_replaced(service: RunningService, tenant: str) -> None:
-    (first,) = service.add(tenant, note("The kettle in the kitchen whistles."))
-    service.wait_found(tenant, "kettle", first["note_id"])
-    hung = service.index_process()
-    hang_index(service)
-    (second,) = service.add(tenant, note("The tram to the harbour leaves at nine."))  # needs no index
-    seconds_until_back(service)
-    assert not hung.is_running()
-    assert_all_there(
-        service,
-        tenant,
-        {
-            first["note_id"]: "The kettle in the kitchen whistles.",
-            second["note_id"]: "The tram to the harbour leaves at nine.",
-        },
-    )
+@pytest.mark.parametrize("hang", [hang_postgres, hang_index], ids=["postgres", "index"])
+def test_a_part_that_hangs_is_replaced(service: RunningService, tenant: str, hang: Blow) -> None:
+    with Writers(service, tenant, clients=2, pause_s=0.05) as writers:
+        wait_written(writers, 10)
+        assert wait_recovered(service, hang(service)).ready == {200, 503}
+        wait_written(writers, 10)
+    assert writers.faults == []
+    assert_all_there(service, tenant, writers.acknowledged)
 
 
 def test_kills_leave_no_files_open_and_no_dead_children(service: RunningService) -> None:
     process = psutil.Process(service.process.pid)
     after: list[int] = []
     for kill in (kill_postgres, kill_index) * 2:
-        kill(service)
-        seconds_until_back(service)
+        wait_recovered(service, kill(service))
         after.append(process.num_fds())
     children = process.children(recursive=True)
     assert [child.pid for child in children if child.status() == psutil.STATUS_ZOMBIE] == []

@@ -299,6 +299,23 @@ async def test_a_server_that_does_not_stop_is_ended_by_force(
     await until(lambda: anyio.to_thread.run_sync(lambda: not is_served(folder)))
 
 
+async def test_a_server_that_hangs_is_noticed_and_ended_by_force(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedded, "PROBE_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(embedded, "SILENCE_S", 0.4)
+    monkeypatch.setattr(embedded, "STOP_TIMEOUT_S", 3600.0)  # it would not end in order
+    server = EmbeddedServer(folder)
+    await server.start()
+    for pid in postgres_processes_in(folder / "data"):
+        os.kill(pid, signal.SIGSTOP)
+    with anyio.fail_after(60):
+        with pytest.raises(DatabaseUnavailable, match="does not answer"):
+            await server.watch()
+        await server.leave()
+    assert not is_served(folder)
+
+
 async def test_a_cancelled_start_leaves_no_server_behind(place: Path) -> None:
     server = EmbeddedServer(place / "postgres")
     with anyio.move_on_after(0.05):

@@ -18,6 +18,12 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
         yield running
 
 
+@pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the built model, for the services that tests start themselves."""
+    return tmp_path_factory.mktemp("model")
+
+
 @pytest.fixture
 def tenant(request: pytest.FixtureRequest) -> str:
     """A tenant that no other test uses."""

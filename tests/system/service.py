@@ -151,8 +151,14 @@ class RunningService:
 
     def index_process(self) -> psutil.Process:
         """The process that owns the embedded index."""
+        process = self.index_process_or_none()
+        assert process is not None, "the service has no index process"
+        return process
+
+    def index_process_or_none(self) -> psutil.Process | None:
+        """The same; None while there is none, or another service has it."""
         children = psutil.Process(self.process.pid).children(recursive=True)
-        return next(child for child in children if is_index_process(child))
+        return next((child for child in children if is_index_process(child)), None)
 
     # The API
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.folders import fresh_folder
 from tests.system.service import RunningService, note, processes_of, wait_for, write_config
 from tests.system.truth import assert_all_there, listed, rows
 from tests.system.writers import Writers
@@ -23,32 +25,34 @@ TEXTS = (
 
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for the built model that the tests share."""
-    return tmp_path_factory.mktemp("model")
+def place(model_folder: Path) -> Iterator[RunningService]:
+    """A service, running or not, whose data outlives the tests.
 
-
-@pytest.fixture(scope="module")
-def config(tmp_path_factory: pytest.TempPathFactory, model: Path) -> Iterator[Path]:
-    """A config whose data outlives the tests, each of which begins and ends with nothing running.
-
-    No lease ends while a test runs: what a dead process had leased must come back in another way.
+    No lease ends while a test runs: what a dead process had leased must come back in another way. The folder's path is
+    so long that the sockets are not in it.
     """
-    path = write_config(tmp_path_factory.mktemp("place"), cache_dir=f'"{model}"', lease_seconds="3600")
-    yield path
-    for process in processes_of(path.parent):
-        process.kill()
+    with fresh_folder() as parent:
+        folder = parent / "-".join(["long"] * 20)
+        folder.mkdir()
+        place = RunningService(write_config(folder, cache_dir=f'"{model_folder}"', lease_seconds="3600"))
+        try:
+            yield place
+            if place.url:
+                place.stop()
+        finally:
+            left = processes_of(folder)
+            for process in left:
+                process.kill()
+        assert left == []
+        assert place.complaints() == []
 
 
 @pytest.fixture
-def service(config: Path) -> Iterator[RunningService]:
-    """A running service on the shared data; the test may have ended it."""
-    service = RunningService(config)
-    service.start()
-    yield service
-    if service.url:
-        service.stop()
-    assert processes_of(config.parent) == []
+def service(place: RunningService) -> RunningService:
+    """The service, running; a test may leave it running or not."""
+    if not place.url:
+        place.start()
+    return place
 
 
 @pytest.fixture
@@ -58,66 +62,94 @@ def stored(service: RunningService, tenant: str) -> dict[str, str]:
     return {result["note_id"]: text for result, text in zip(results, TEXTS, strict=True)}
 
 
+def data_of(service: RunningService) -> Path:
+    return service.config.parent / ".elf"
+
+
+def pid_file_of(service: RunningService) -> Path:
+    return data_of(service) / "postgres" / "data" / "postmaster.pid"
+
+
 def sockets(service: RunningService) -> list[Path]:
     """The unix sockets the service's parts listen on."""
-    data = service.config.parent / ".elf"
-    postgres = (data / "postgres" / "data" / "postmaster.pid").read_text().splitlines()
-    index = Path(os.fsdecode((data / "index" / "endpoint").read_bytes()))
+    postgres = pid_file_of(service).read_text().splitlines()
+    index = Path(os.fsdecode((data_of(service) / "index" / "endpoint").read_bytes()))
     return [Path(postgres[4], f".s.PGSQL.{postgres[3]}"), index]
+
+
+def is_stopping(service: RunningService) -> bool:
+    last = service.events("actor", actor="http_front")[-1]
+    return bool(last["state"] in ("stopping", "stopped"))
 
 
 # Stopping
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_idle_service_that_is_told_to_end_leaves_nothing_behind(
-    service: RunningService, stored: dict[str, str], number: signal.Signals
-) -> None:
-    listening = sockets(service)
-    assert all(socket.is_socket() for socket in listening)
-    service.send(number)
-    assert service.wait_exit(timeout_s=EXIT_S) == 0
-    assert processes_of(service.config.parent) == []
-    assert not any(socket.exists() for socket in listening)
-
-
-def test_a_second_signal_does_not_cut_an_orderly_stop_short(
     service: RunningService, stored: dict[str, str]
 ) -> None:
-    stopping = len(service.events("actor", actor="http_front", state="stopping"))
-    service.send(signal.SIGTERM)
-    wait_for(
-        lambda: len(service.events("actor", actor="http_front", state="stopping")) > stopping,
-        "it is stopping",
-    )
+    listening = sockets(service)
+    assert all(path.is_socket() for path in listening)
+    assert service.stop(timeout_s=EXIT_S) == 0
+    assert processes_of(service.config.parent) == []
+    assert not any(path.exists() for path in listening)
+
+
+def test_further_signals_do_not_cut_an_orderly_stop_short(service: RunningService) -> None:
+    service.send(signal.SIGINT)
+    wait_for(lambda: is_stopping(service), "it is stopping")
     service.send(signal.SIGTERM)
     service.send(signal.SIGINT)
     assert service.wait_exit(timeout_s=EXIT_S) == 0
     assert processes_of(service.config.parent) == []
 
 
+def test_connections_without_a_whole_request_do_not_hold_up_the_stop(service: RunningService) -> None:
+    host, _, port = service.url.removeprefix("http://").partition(":")
+    openings = [
+        b"",
+        b"POST /v1/memory/add_note HTTP/1.1\r\nHost: x\r\n",
+        b"POST /v1/memory/add_note HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
+        b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",  # kept alive
+    ]
+    connections = [socket.create_connection((host, int(port))) for _ in openings]
+    for connection, opening in zip(connections, openings, strict=True):
+        connection.sendall(opening)
+    assert connections[-1].recv(12) == b"HTTP/1.1 200"
+    assert service.stop(timeout_s=EXIT_S) == 0
+    for connection in connections:
+        connection.close()
+
+
 def test_sigterm_under_load_loses_nothing_that_was_acknowledged(service: RunningService, tenant: str) -> None:
     with Writers(service, tenant, clients=8) as writers:
         wait_for(lambda: len(writers.acknowledged) > 40, "the import is under way")
-        service.send(signal.SIGTERM)
-        assert service.wait_exit(timeout_s=EXIT_S) == 0
-        writers.stop()
+        assert service.stop(timeout_s=EXIT_S) == 0
     assert processes_of(service.config.parent) == []
     assert writers.faults == []
     service.start()
     assert_all_there(service, tenant, writers.acknowledged)
 
 
-@pytest.mark.parametrize("actor", ["postgres_host", "index_host"])
-def test_sigterm_while_it_starts_ends_it_and_leaves_nothing_behind(
-    tmp_path: Path, model: Path, actor: str
-) -> None:
-    starting = RunningService(write_config(tmp_path, cache_dir=f'"{model}"'))
-    starting.launch()
-    wait_for(lambda: starting.events("actor", actor=actor, state="starting"), f"{actor} is starting")
-    starting.send(signal.SIGTERM)
-    assert starting.wait_exit() == 0
-    assert processes_of(tmp_path) == []
+def test_sigterm_during_a_first_start_ends_it_and_leaves_nothing_behind(model_folder: Path) -> None:
+    with fresh_folder() as folder:
+        starting = RunningService(write_config(folder, cache_dir=f'"{model_folder}"'))
+        starting.launch()
+        wait_for(lambda: starting.events("actor", actor="postgres_host"), "Postgres is being made")
+        assert starting.stop() == 0
+        assert processes_of(folder) == []
+
+
+def test_sigterm_during_a_start_ends_it_and_leaves_nothing_behind(service: RunningService) -> None:
+    service.stop()
+    before = len(service.events("actor", actor="index_host", state="starting"))
+    service.launch()
+    wait_for(
+        lambda: len(service.events("actor", actor="index_host", state="starting")) > before,
+        "the index starts",
+    )
+    assert service.stop(timeout_s=EXIT_S) == 0
+    assert processes_of(service.config.parent) == []
 
 
 # Crashing
@@ -129,14 +161,14 @@ def test_sigkill_during_an_import_loses_nothing_that_was_acknowledged(
     with Writers(service, tenant, clients=8) as writers:
         wait_for(lambda: len(writers.acknowledged) > 40, "the import is under way")
         service.kill()
-        writers.stop()
+    assert writers.faults == []
     service.start()  # beside the Postgres of the dead process
     assert_all_there(service, tenant, writers.acknowledged)
     assert service.stop() == 0  # which ends with the new one
     assert processes_of(service.config.parent) == []
 
 
-def test_a_service_starts_over_the_remains_of_one_that_died_with_its_postgres(
+def test_a_service_starts_over_the_remains_of_one_that_died_with_all_its_parts(
     service: RunningService, stored: dict[str, str], tenant: str
 ) -> None:
     listening = sockets(service)
@@ -147,21 +179,16 @@ def test_a_service_starts_over_the_remains_of_one_that_died_with_its_postgres(
     for part in parts:
         part.kill()
     wait_for(lambda: not processes_of(service.config.parent), "all of it is gone")
-    assert all(socket.is_socket() for socket in listening)
+    assert all(path.is_socket() for path in listening)
+    name_another_process(pid_file_of(service))
     service.start()
     assert_all_there(service, tenant, stored)
 
 
-def test_a_pid_file_that_names_another_process_does_not_get_in_the_way(
-    service: RunningService, stored: dict[str, str], tenant: str
-) -> None:
-    pid_file = service.config.parent / ".elf" / "postgres" / "data" / "postmaster.pid"
+def name_another_process(pid_file: Path) -> None:
+    """Change a pid file as if its server's number had been given to a new process, this one."""
     lines = pid_file.read_text().splitlines()
-    service.stop()
     pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]) + "\n")
-    shutil.chown(pid_file, pid_file.parent.stat().st_uid, pid_file.parent.stat().st_gid)
-    service.start()
-    assert_all_there(service, tenant, stored)
 
 
 # The derived files
@@ -178,8 +205,8 @@ def when_embedded(service: RunningService, tenant: str) -> dict[str, str]:
     return {row["chunk_id"]: row["made"] for row in found}
 
 
-def damage(folder: Path) -> None:
-    """Overwrite the middle of every file of an index."""
+def damage_all(folder: Path) -> None:
+    """Overwrite the middle of every file of an index, so that nothing in it can be read."""
     files = [path for path in (folder / "shard").rglob("*") if path.is_file() and path.stat().st_size > 64]
     assert files
     for path in files:
@@ -188,49 +215,47 @@ def damage(folder: Path) -> None:
             file.write(b"\xa5" * (path.stat().st_size // 2))
 
 
-@pytest.mark.parametrize("harm", [damage, shutil.rmtree], ids=["damaged", "deleted"])
+@pytest.mark.parametrize("harm", [damage_all, shutil.rmtree], ids=["damaged", "deleted"])
 def test_a_lost_index_is_rebuilt_without_embedding_anything_again(
-    service: RunningService, stored: dict[str, str], tenant: str, harm: object
+    service: RunningService, stored: dict[str, str], tenant: str, harm: Callable[[Path], None]
 ) -> None:
     assert_all_there(service, tenant, stored)
     before = when_embedded(service, tenant)
     assert len(before) == len(stored)
     service.stop()
-    assert callable(harm)
-    harm(service.config.parent / ".elf" / "index")
+    harm(data_of(service) / "index")
     service.start()
     assert_all_there(service, tenant, stored)
     assert when_embedded(service, tenant) == before
 
 
-def test_a_damaged_model_file_is_built_again(
-    service: RunningService, stored: dict[str, str], tenant: str, model: Path
-) -> None:
+def test_a_damaged_model_file_is_built_again(service: RunningService, model_folder: Path) -> None:
     service.stop()
-    (file,) = model.glob("*.onnx")
+    (file,) = model_folder.glob("*.onnx")
     whole = file.read_bytes()
     file.write_bytes(whole[: len(whole) // 2])
     service.start()
     assert file.read_bytes() == whole
     assert service.events("local_model.cache_damaged", file=str(file))
-    assert_all_there(service, tenant, stored)
 
 
 # Two services
 
 
-def test_two_services_work_on_the_same_data_and_each_survives_the_other(
-    service: RunningService, tenant: str
+@pytest.mark.parametrize("end", [RunningService.stop, RunningService.kill], ids=["stopped", "killed"])
+def test_two_services_work_on_the_same_data_and_one_survives_the_end_of_the_other(
+    service: RunningService, tenant: str, end: Callable[[RunningService], object]
 ) -> None:
-    other = RunningService(service.config, name="other")
-    with other:
+    with RunningService(service.config, name="other") as other:
         (first,) = service.add(tenant, note("The lift in building four is broken."))
         (second,) = other.add(tenant, note("Lunch is served from noon until two."))
         service.wait_found(tenant, "When is lunch?", second["note_id"])
         other.wait_found(tenant, "What about the lift?", first["note_id"])
-        assert service.stop() == 0  # the owner of the index, which the other takes over
-        other.wait_ready()
+        end(service)  # the owner of the index, which the other takes over
         (third,) = other.add(tenant, note("The garden gate is painted green."))
+        wait_for(lambda: other.index_process_or_none(), "the other one takes over the index")
+        other.wait_ready()
         other.wait_found(tenant, "Which colour has the gate?", third["note_id"])
         assert listed(other, tenant).keys() == {first["note_id"], second["note_id"], third["note_id"]}
     assert processes_of(service.config.parent) == []
+    assert other.complaints() == []

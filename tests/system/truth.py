@@ -95,5 +95,5 @@ def lost_to_search(service: RunningService, tenant: str, acknowledged: Mapping[s
     return [
         text
         for note_id, text in acknowledged.items()
-        if note_id not in {item["note_id"] for item in service.search(tenant, text, top_k=5)}
+        if note_id not in {item["note_id"] for item in service.search(tenant, text, top_k=5, candidate_k=20)}
     ]

@@ -29,14 +29,19 @@ LONGEST_ANSWER_S = 25.0  # what takes longer counts as hung
 class Writers:
     """`clients` threads, each sending one note after the other until told to stop; a context manager.
 
+    Between two notes a client waits `pause_s`.
+
     A request that fails (503, or no connection) is sent again. `acknowledged` is the text of each note that was
     answered with 200, by id; `answers` counts the answers by status, or by what came instead of one; `faults` are
     the answers that no client should ever get.
     """
 
-    def __init__(self, service: RunningService, tenant: str, *, clients: int = 4, seed: int = 1) -> None:
+    def __init__(
+        self, service: RunningService, tenant: str, *, clients: int = 4, seed: int = 1, pause_s: float = 0.0
+    ) -> None:
         self._url = service.url
         self._tenant = tenant
+        self._pause_s = pause_s
         self._stop = threading.Event()
         self._lock = threading.Lock()
         self._threads = [
@@ -71,12 +76,13 @@ class Writers:
         with httpx.Client(base_url=self._url, timeout=LONGEST_ANSWER_S) as http:
             number = 0
             while not self._stop.is_set():
-                words = " ".join(rng.sample(WORDS, 5))
-                text = f"Note {number} of client {client}: {words}."
+                # So many words that no two notes without key are taken for one.
+                text = f"{' '.join(rng.sample(WORDS, 7)).capitalize()} {client}-{number}."
                 # Half of the notes have no key, so that both ways into the index are under fire.
                 key = f"{client}/{number}" if number % 2 else None
                 self._store(http, text, key)
                 number += 1
+                self._stop.wait(self._pause_s)
 
     def _store(self, http: httpx.Client, text: str, key: str | None) -> None:
         body = add_body(self._tenant, note(text, key=key))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Iterator
@@ -131,6 +132,15 @@ def test_a_librarys_warning_shows_its_traceback_at_level_debug_only(
     assert event["message"] == "trying again"
     assert ("exception" in event) is is_traced
     assert event.get("error") == (None if is_traced else "ConnectionRefusedError")
+
+
+def test_a_cancellation_that_a_library_reports_is_no_error(capsys: Capture) -> None:
+    configure_logging("info")
+    logging.getLogger("asyncio").error("Exception in callback", exc_info=asyncio.CancelledError())
+    (event,) = logged(capsys)
+    assert event["level"] == "info"
+    assert event["error"] == "CancelledError"
+    assert "exception" not in event
 
 
 def test_the_traceback_of_a_librarys_record_is_kept(capsys: Capture) -> None:

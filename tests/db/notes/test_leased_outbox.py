@@ -60,6 +60,26 @@ async def test_a_leased_job_is_not_leased_again_while_the_lease_runs(house: Hous
     assert timedelta(seconds=0) < due_in <= timedelta(seconds=60)
 
 
+async def test_a_cancellation_waits_for_the_lease_so_that_its_jobs_are_known(house: House) -> None:
+    await enqueue(house, uuid4())
+    leased: list[Job] = []
+
+    async def lease(*, task_status: TaskStatus[anyio.CancelScope]) -> None:
+        with anyio.CancelScope() as scope:
+            task_status.started(scope)
+            leased.extend(await house.outbox.lease(10))
+
+    waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    async with anyio.create_task_group() as tasks, house.database.transaction() as connection:
+        await connection.execute("LOCK TABLE indexing_outbox IN SHARE MODE")
+        scope = await tasks.start(lease)
+        while not await house.value(waiting):  # noqa: ASYNC110 - Postgres sets no event
+            await anyio.sleep(0.01)
+        scope.cancel()
+        await anyio.wait_all_tasks_blocked()
+    assert len(leased) == 1
+
+
 async def test_a_job_whose_lease_ended_is_leased_again(house: House) -> None:
     ended_at_once = LeasedOutbox(house.database, house.queries, lease_seconds=0)
     await enqueue(house, uuid4())

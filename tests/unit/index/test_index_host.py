@@ -146,16 +146,18 @@ async def test_a_folder_that_cannot_be_used_is_a_startup_error_that_names_it(tmp
     assert str(tmp_path / "file" / "index") in str(failure)
 
 
-async def test_it_attaches_to_the_index_of_another_process_and_takes_over_when_that_dies(
+async def test_it_attaches_to_the_index_of_another_process_and_its_next_run_takes_over_when_that_dies(
     folder: Path, start: Start
 ) -> None:
     async with start() as running:
         await running.index.upsert(made_points(3))
-        host = Hosted(folder)
-        async with hosting(host):
-            assert host.opened == []  # to bring it up to date is the owner's business
+        attached, host = Hosted(folder), Hosted(folder)
+        async with hosting(attached):
+            assert attached.opened == []  # to bring it up to date is the owner's business
             os.kill(running.process.pid, signal.SIGKILL)
-            await host.was_opened.wait()
+            await attached.ended.wait()
+        assert isinstance(attached.failure, IndexUnavailable)
+        async with hosting(host):
             [info] = host.opened
             assert (info.fresh, info.clean, info.points) == (False, False, 3)
             assert info.pid != running.process.pid
