@@ -43,6 +43,7 @@ from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.endpoints import history_endpoints, note_admin_endpoints, note_endpoints
 from elf.families.notes.events import EventService
 from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
+from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.history import NoteHistory
 from elf.families.notes.indexing import NoteIndexing
@@ -176,7 +177,8 @@ class _Builder:
         self.clock = SystemClock()
         self.process_id = str(uuid4())
         self.queries = Queries.load(sql_folder() / "notes")
-        self.store = NoteStore(self.queries)
+        self.fresh = FreshWrites()
+        self.store = NoteStore(self.queries, self.fresh)
         self.database = Database(max_conns=self.config.storage.postgres.pool_max_conns)
         self.scopes = _scope_rules(self.config)
         self.wake: Channel[None] = Channel("outbox_wake", 1, "drop")
@@ -298,6 +300,7 @@ class _Builder:
             store=self.store,
             embedder=self.texts,
             index=self.index,
+            fresh=self.fresh,
             clock=self.clock,
         )
         for number in range(1, indexing.indexers + 1):
@@ -375,6 +378,7 @@ class _Builder:
             reranker=self.providers.reranker,
             scopes=self.scopes,
             rules=_search_rules(self.config),
+            fresh=self.fresh,
             clock=self.clock,
         )
 

@@ -26,6 +26,7 @@ from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from elf.db.queries import Queries, sql_folder
 from elf.families.notes.decisions import Decision, DecisionLog
+from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Change
 from elf.families.notes.store import NoteStore
@@ -120,7 +121,7 @@ async def bare(
     database: Database, config: Config, *, rounds: int, notes_a_request: int
 ) -> tuple[float, list[float]]:
     """The same rows, made beforehand, by the same statement, and nothing else."""
-    store = NoteStore(Queries.load(sql_folder() / "notes"))
+    store = NoteStore(Queries.load(sql_folder() / "notes"), FreshWrites())
     tenant = f"bench-{uuid.uuid4()}"
     now = datetime.now(UTC)
     template = Note(

@@ -40,6 +40,14 @@ def test_the_right_note_comes_first_by_meaning(
     assert service.search(tenant, query)[0]["key"] == key
 
 
+def test_a_note_is_found_by_a_search_right_behind_it(service: RunningService, tenant: str) -> None:
+    for number, animal in enumerate(("otter", "badger", "lynx", "heron", "toad")):
+        (added,) = service.add(tenant, note(f"Ranger {number} keeps a tame {animal}.", key=animal))
+        assert added["note_id"] in [
+            item["note_id"] for item in service.search(tenant, f"Who keeps the {animal}?")
+        ]
+
+
 def test_an_item_carries_everything_the_contract_names(
     service: RunningService, tenant: str, filled: dict[str, str]
 ) -> None:

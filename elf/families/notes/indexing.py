@@ -21,6 +21,7 @@ from elf.db.database import Database
 from elf.db.errors import retrying
 from elf.db.queries import Queries
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder, Vector
+from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Note
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexPoint, VectorIndex
@@ -50,9 +51,11 @@ class NoteIndexing:
         store: NoteStore,
         embedder: TextEmbedder,
         index: VectorIndex,
+        fresh: FreshWrites,
         clock: Clock,
     ) -> None:
         self._database = database
+        self._fresh = fresh
         self._sql = queries
         self._store = store
         self._embedder = embedder
@@ -61,6 +64,12 @@ class NoteIndexing:
 
     async def handle(self, jobs: Sequence[Job]) -> None:
         """Do a batch of leased jobs and mark them done; on an error none of them is."""
+        try:
+            await self._do(jobs)
+        finally:
+            self._fresh.indexed(job.subject_id for job in jobs)
+
+    async def _do(self, jobs: Sequence[Job]) -> None:
         notes, stored = await self._read({job.subject_id for job in jobs})
         now = self._clock.now()
         live = {note_id: note for note_id, note in notes.items() if note.is_live(now)}

@@ -18,6 +18,7 @@ from elf.core.errors import InternalError, ProviderUnavailable, Unavailable
 from elf.core.scopes import AGENT_PRIVATE, ScopeRules
 from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
+from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context, Note
 from elf.families.notes.requests import Boost, Explanation, SearchItem, SearchRequest, SearchResponse
 from elf.families.notes.service import context_of
@@ -86,9 +87,11 @@ class NoteSearch:
         reranker: Reranker,
         scopes: ScopeRules,
         rules: SearchRules,
+        fresh: FreshWrites,
         clock: Clock,
     ) -> None:
         self._database = database
+        self._fresh = fresh
         self._store = store
         self._index = index
         self._embedder = embedder
@@ -126,6 +129,7 @@ class NoteSearch:
             where=self._filter(context, scopes),
             limit=self._candidate_k(request),
         )
+        await self._fresh.settled(Project(context.tenant_id, context.project_id))
         results = await self._index.query([query])
         limit = self._candidate_k(request)
         if 0 < self._rules.prefilter < limit:

@@ -19,6 +19,7 @@ from elf.db.queries import Queries
 from elf.families.notes.decisions import DecisionLog
 from elf.families.notes.embedding import EmbeddedText
 from elf.families.notes.embedding import Vector as FloatVector
+from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Change, Incoming
 
@@ -69,8 +70,9 @@ def meeting_writers() -> Iterator[None]:
 class NoteStore:
     """The named queries of the family behind plain methods."""
 
-    def __init__(self, queries: Queries) -> None:
+    def __init__(self, queries: Queries, fresh: FreshWrites) -> None:
         self._sql = queries
+        self._fresh = fresh
 
     async def lock_groups(
         self, connection: Connection, context: Context, groups: Iterable[tuple[str, str]]
@@ -177,6 +179,8 @@ class NoteStore:
         final = {change.after.note_id: change.after for change in changes}
         notes = sorted(final.values(), key=_write_order)
         jobs = [(note.note_id, "UPSERT" if note.status == "active" else "DELETE") for note in notes]
+        for note in notes:
+            self._fresh.wrote(Project(note.tenant_id, note.project_id), [note.note_id])
         await connection.execute(
             self._sql["write_notes"],
             *_note_columns(notes),

@@ -15,6 +15,7 @@ from elf.core.ids import NoteId
 from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
 from elf.families.notes.embedding import TextEmbedder
+from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.indexing import NoteIndexing
 from elf.families.notes.model import Note
@@ -70,7 +71,8 @@ class House:
     rings: int = 0
 
     def __post_init__(self) -> None:
-        self.store = NoteStore(self.queries)
+        self.fresh = FreshWrites()
+        self.store = NoteStore(self.queries, self.fresh)
         self.texts = TextEmbedder(self.model, WordTokens(), 8, 0)
         self.outbox = LeasedOutbox(self.database, self.queries, lease_seconds=60)
         scopes = scope_rules(org_shared=False)
@@ -89,6 +91,7 @@ class House:
             store=self.store,
             embedder=self.texts,
             index=self.index,
+            fresh=self.fresh,
             clock=self.clock,
         )
         self.reconciler = IndexReconciler(

@@ -65,6 +65,7 @@ class Desk:
             reranker=self.reranker,
             scopes=scope_rules(),
             rules=replace(RULES, **rules),
+            fresh=house.fresh,
             clock=house.clock,
         )
 

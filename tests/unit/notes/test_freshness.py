@@ -1,0 +1,79 @@
+"""Waiting for what was just written, on virtual time."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import uuid4
+
+import anyio
+import pytest
+from trio.testing import MockClock
+
+from elf.families.notes.freshness import FreshWrites, Project
+
+pytestmark = pytest.mark.anyio
+
+HERE, THERE = Project("t", "here"), Project("t", "there")
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    return "trio", {"clock": MockClock(autojump_threshold=0)}
+
+
+@pytest.fixture
+async def fresh() -> FreshWrites:
+    return FreshWrites(patience_s=0.25, most_notes=3, forget_after_s=2.0, clock=anyio.current_time)
+
+
+async def waited(fresh: FreshWrites, project: Project) -> float:
+    began = anyio.current_time()
+    await fresh.settled(project)
+    return anyio.current_time() - began
+
+
+async def test_nothing_on_the_way_is_not_waited_for(fresh: FreshWrites) -> None:
+    assert await waited(fresh, HERE) == 0
+    fresh.wrote(THERE, [uuid4()])
+    assert await waited(fresh, HERE) == 0
+
+
+async def test_a_search_waits_until_the_notes_written_before_it_are_indexed(fresh: FreshWrites) -> None:
+    first, second, later = uuid4(), uuid4(), uuid4()
+    fresh.wrote(HERE, [first, second])
+
+    async def index() -> None:
+        await anyio.sleep(0.05)
+        fresh.indexed([first])
+        fresh.wrote(HERE, [later])
+        await anyio.sleep(0.05)
+        fresh.indexed([second])
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(index)
+        assert await waited(fresh, HERE) == pytest.approx(0.1)
+
+
+async def test_patience_ends(fresh: FreshWrites) -> None:
+    fresh.wrote(HERE, [uuid4()])
+    assert await waited(fresh, HERE) == pytest.approx(0.25)
+
+
+async def test_an_import_is_not_waited_for(fresh: FreshWrites) -> None:
+    fresh.wrote(HERE, [uuid4() for _ in range(4)])
+    assert await waited(fresh, HERE) == 0
+
+
+async def test_what_nobody_reports_is_forgotten(fresh: FreshWrites) -> None:
+    fresh.wrote(HERE, [uuid4()])
+    await anyio.sleep(2.1)
+    assert await waited(fresh, HERE) == 0
+
+
+async def test_a_note_written_again_is_waited_for_again(fresh: FreshWrites) -> None:
+    note_id = uuid4()
+    fresh.wrote(HERE, [note_id])
+    fresh.indexed([note_id, uuid4()])
+    assert await waited(fresh, HERE) == 0
+    fresh.wrote(HERE, [note_id])
+    assert await waited(fresh, HERE) > 0
