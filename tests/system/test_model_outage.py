@@ -1,0 +1,128 @@
+"""The embedding model away and back, against the whole service; the model is a scripted one behind a real socket."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.system.fake_chat import FakeChat, running_chat
+from tests.system.service import RunningService, note, search_body, wait_for, write_config
+from tests.system.truth import rows, sound_vectors, wait_indexed
+
+DIMENSIONS = 384
+AWAY = (503, {"error": {"message": "overloaded"}})
+
+
+def embedding(text: str) -> list[float]:
+    """A bag of words: texts that share words are close, and every text has a vector of length 1."""
+    vector = np.zeros(DIMENSIONS)
+    for word in re.findall(r"\w+", text.lower()):
+        vector += np.random.default_rng(list(word.encode())).standard_normal(DIMENSIONS)
+    return list((vector / np.linalg.norm(vector)).tolist())
+
+
+def embed(body: dict[str, Any]) -> tuple[int, Any]:
+    data = [{"index": place, "embedding": embedding(text)} for place, text in enumerate(body["input"])]
+    return 200, {"object": "list", "data": data}
+
+
+def point_embedding(config: Path, api_base: str) -> None:
+    head, table, rest = config.read_text(encoding="utf-8").partition("[providers.embedding]\n")
+    for key, value in {"api_base": f'"{api_base}"', "path": '"/embeddings"', "timeout_ms": "600"}.items():
+        rest, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", rest, count=1, flags=re.MULTILINE)
+        assert count == 1
+    config.write_text(head + table + rest, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeChat]:
+    with running_chat() as model:
+        model.script(embed)
+        yield model
+
+
+@pytest.fixture(scope="module")
+def remote(model: FakeChat, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """A service whose embedding model is `model`."""
+    config = write_config(tmp_path_factory.mktemp("remote"))
+    point_embedding(config, model.api_base)
+    with RunningService(config) as running:
+        yield running
+
+
+def open_jobs(service: RunningService, note_id: str) -> list[tuple[str, int, str | None]]:
+    found = rows(
+        service.config.parent,
+        "SELECT status, attempts, last_error FROM indexing_outbox WHERE note_id = $1 AND status <> 'DONE'",
+        note_id,
+    )
+    return [(row["status"], row["attempts"], row["last_error"]) for row in found]
+
+
+def embedded_texts(model: FakeChat) -> list[str]:
+    return [text for body in model.asked for text in body["input"]]
+
+
+def test_an_outage_of_the_model_delays_indexing_and_loses_nothing(
+    remote: RunningService, model: FakeChat, tenant: str
+) -> None:
+    (before,) = remote.add(tenant, note("The harbour opens at dawn.", key="harbour"))
+    remote.wait_found(tenant, "harbour dawn", before["note_id"])
+
+    model.script(lambda body: AWAY)
+    (keyed,) = remote.add(tenant, note("The lighthouse keeper is called Ida.", key="keeper"))
+    (unkeyed,) = remote.add(tenant, note("Ida paints boats in winter."))
+    (again,) = remote.add(tenant, note("Ida paints boats in winter."))
+    assert (keyed["op"], keyed["reason_code"]) == ("ADD", None)
+    assert (unkeyed["op"], unkeyed["reason_code"]) == ("ADD", "SIMILARITY_UNCHECKED")
+    assert (again["op"], again["note_id"]) == ("NONE", unkeyed["note_id"])
+
+    def failed() -> bool:
+        jobs = open_jobs(remote, keyed["note_id"])
+        return any(status == "FAILED" and attempts >= 1 and error for status, attempts, error in jobs)
+
+    wait_for(failed, "the job has failed and says why")
+    answer = remote.post("search", search_body(tenant, "When does the harbour open?")).json()
+    assert answer["degraded"] == ["embedding"]
+    assert [item["note_id"] for item in answer["items"]] == [before["note_id"]]
+
+    model.script(embed)
+    wait_indexed(remote, timeout_s=60.0)
+    for text, added in (("lighthouse keeper Ida", keyed), ("Who paints boats?", unkeyed)):
+        assert added["note_id"] in [item["note_id"] for item in remote.search(tenant, text)]
+    chunked, pooled = sound_vectors(remote, tenant)
+    assert {before["note_id"], keyed["note_id"], unkeyed["note_id"]} == chunked == pooled
+
+
+def test_no_text_is_embedded_twice(remote: RunningService, model: FakeChat, tenant: str) -> None:
+    model.script(embed)
+    texts = ["The ferry leaves from pier four.", "Tickets are sold on board."]
+    results = remote.add(tenant, note(texts[0]), note(texts[1], key="tickets"))
+    for query, result in zip(("ferry pier", "tickets board"), results, strict=True):
+        remote.wait_found(tenant, query, result["note_id"])
+    wait_indexed(remote)
+    asked = embedded_texts(model)
+    assert [asked.count(text) for text in texts] == [1, 1]
+    (unchanged,) = remote.add(tenant, note(texts[1], key="tickets"))
+    assert unchanged["op"] == "NONE"
+    wait_indexed(remote)
+    assert len(embedded_texts(model)) == len(asked)
+
+
+def test_a_model_that_answers_nonsense_fails_the_job_and_not_the_service(
+    remote: RunningService, model: FakeChat, tenant: str
+) -> None:
+    model.script(lambda body: (200, {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}))
+    (added,) = remote.add(tenant, note("The tide table hangs in the hall.", key="tide"))
+    wait_for(
+        lambda: any(status == "FAILED" for status, *_ in open_jobs(remote, added["note_id"])),
+        "the job has failed",
+    )
+    assert remote.client.get("/ready").status_code == 200
+    model.script(embed)
+    remote.wait_found(tenant, "tide table", added["note_id"])
