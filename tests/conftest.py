@@ -30,6 +30,12 @@ TEMPLATE = "elf_template"
 
 
 @pytest.fixture(scope="session")
+def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the built model, which all services that tests start can share."""
+    return tmp_path_factory.mktemp("model")
+
+
+@pytest.fixture(scope="session")
 def postgres_dsn() -> Iterator[str]:
     """The DSN of a server for the whole session; its database `postgres` is empty."""
     parent = Path(tempfile.mkdtemp(prefix="elf-tests-"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +12,13 @@ from tests.system.service import RunningService, processes_of, write_config
 
 
 @pytest.fixture(scope="session")
-def survivor() -> Iterator[RunningService]:
+def survivor(model_folder: Path) -> Iterator[RunningService]:
     """A running service. No lease ends while it runs: what an outage leaves leased must come back by itself."""
     with fresh_folder() as folder:
         try:
-            with RunningService(write_config(folder, lease_seconds="3600")) as service:
+            with RunningService(
+                write_config(folder, cache_dir=f'"{model_folder}"', lease_seconds="3600")
+            ) as service:
                 yield service
         finally:
             left = processes_of(folder)

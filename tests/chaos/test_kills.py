@@ -9,17 +9,16 @@ import pytest
 
 from tests.chaos.kills import (
     hang_index,
-    hang_postgres,
     kill_backend,
     kill_index,
     kill_postgres,
     wait_recovered,
 )
-from tests.system.service import RunningService, wait_for
+from tests.system.service import RunningService, note, wait_for
 from tests.system.truth import assert_all_there
 from tests.system.writers import Writers
 
-BLOWS = 3
+BLOWS = 2
 
 Blow = Callable[[RunningService], psutil.Process]
 
@@ -58,14 +57,27 @@ def test_killed_sessions_of_postgres_cost_nothing_that_was_acknowledged(
     assert_all_there(service, tenant, writers.acknowledged)
 
 
-@pytest.mark.parametrize("hang", [hang_postgres, hang_index], ids=["postgres", "index"])
-def test_a_part_that_hangs_is_replaced(service: RunningService, tenant: str, hang: Blow) -> None:
+def test_an_index_process_that_hangs_is_replaced(service: RunningService, tenant: str) -> None:
     with Writers(service, tenant, clients=2, pause_s=0.05) as writers:
         wait_written(writers, 10)
-        assert wait_recovered(service, hang(service)).ready == {200, 503}
+        assert wait_recovered(service, hang_index(service)).ready == {200, 503}
         wait_written(writers, 10)
     assert writers.faults == []
     assert_all_there(service, tenant, writers.acknowledged)
+
+
+def test_two_services_recover_from_the_loss_of_the_postgres_they_share(
+    service: RunningService, tenant: str
+) -> None:
+    with RunningService(service.config, name="other") as other:
+        killed = kill_postgres(service)
+        for each in (service, other):
+            wait_recovered(each, killed)
+        (first,) = service.add(tenant, note("The lift in building four is broken."))
+        (second,) = other.add(tenant, note("Lunch is served from noon until two."))
+        service.wait_found(tenant, "When is lunch?", second["note_id"])
+        other.wait_found(tenant, "What about the lift?", first["note_id"])
+    assert other.complaints() == []
 
 
 def test_kills_leave_no_files_open_and_no_dead_children(service: RunningService) -> None:

@@ -7,21 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.folders import fresh_folder
 from tests.system.service import RunningService, write_config
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+def service(model_folder: Path) -> Iterator[RunningService]:
     """One service for all tests that leave it running; each test works in a tenant of its own."""
-    folder: Path = tmp_path_factory.mktemp("service")
-    with RunningService(write_config(folder)) as running:
-        yield running
-
-
-@pytest.fixture(scope="session")
-def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for the built model, for the services that tests start themselves."""
-    return tmp_path_factory.mktemp("model")
+    with (
+        fresh_folder() as folder,
+        RunningService(write_config(folder, cache_dir=f'"{model_folder}"')) as service,
+    ):
+        yield service
 
 
 @pytest.fixture
