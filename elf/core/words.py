@@ -59,6 +59,7 @@ class TermMatcher:
         words = [word for word in _words(query) if word.lower() not in _STOP_WORDS]
         for word, stem in zip(words, stems.of(words), strict=True):
             self._terms.setdefault(stem, word)
+        self._initials = frozenset(stem[:1] for stem in self._terms)
 
     def match(self, text: str, key: str | None, limit: int = MAX_TERMS) -> TermMatch:
         """Return which words of the query, at most `limit`, the text or the key holds."""
@@ -69,11 +70,12 @@ class TermMatcher:
     def _present(self, text: str | None) -> set[str]:
         if not text or not self._terms:
             return set()
-        return self._terms.keys() & set(self._stems.of(_words(text)))
+        # A stem begins as its word does, so most words need no stemming to be ruled out.
+        likely = [word for word in _words(text) if word[0].lower() in self._initials]
+        return self._terms.keys() & set(self._stems.of(likely))
 
 
 def _words(text: str) -> Iterator[str]:
     """Yield the words of a text as written, possessive and contracted endings left off ("Ann's" is "Ann")."""
-    for match in _WORD.finditer(text):
-        word = match.group()
+    for word in _WORD.findall(text):
         yield word if word.isalnum() or word.lower() in _STOP_WORDS else _ENDING.sub("", word)

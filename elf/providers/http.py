@@ -53,14 +53,12 @@ class ProviderHttp:
         self._jitter = jitter
         base = "http://local" if config.is_local else config.api_base.rstrip("/")
         self._url = _url(name, f"{base}{config.path}")
-        self._client = httpx.AsyncClient(
-            headers=_headers(config),
-            transport=transport,
-            limits=_LIMITS,
-            # The budget bounds the whole call; a part of it for connecting leaves time for another try.
-            timeout=httpx.Timeout(None, connect=self._budget_s / 3),
-            trust_env=False,  # no environment variable configures ELF
-        )
+        self._headers = _headers(config)
+        # The transport itself: a client around it would add redirects, cookies and authentication flows, which no
+        # provider needs, and a third to the time of a search. No environment variable configures ELF (trust_env).
+        self._transport = transport or httpx.AsyncHTTPTransport(limits=_LIMITS, trust_env=False)
+        # The budget bounds the whole call; a part of it for connecting leaves time for another try.
+        self._extensions = {"timeout": httpx.Timeout(None, connect=self._budget_s / 3).as_dict()}
 
     def deadline(self) -> float:
         """Return the moment, on anyio's clock, at which a call that begins now runs out of time."""
@@ -85,12 +83,23 @@ class ProviderHttp:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._client.aclose()
+        await self._transport.aclose()
+
+    async def _send(self, content: bytes) -> httpx.Response:
+        request = httpx.Request(
+            "POST", self._url, headers=self._headers, content=content, extensions=self._extensions
+        )
+        response = await self._transport.handle_async_request(request)
+        try:
+            await response.aread()
+        finally:
+            await response.aclose()
+        return response
 
     async def _try(self, content: bytes, call: _Call) -> bytes | None:
         """Return the answer's body, or None after noting a fault that may pass."""
         try:
-            response = await self._client.post(self._url, content=content)
+            response = await self._send(content)
         except httpx.HTTPError as error:
             # Not chained: a library's message may quote what was sent. Before a connection nothing was.
             reason = f": {error}" if isinstance(error, httpx.ConnectError) else ""

@@ -24,7 +24,8 @@ LIMIT $10;
 -- The authoritative rows behind candidate chunks: live, in scope, of the active embedding version, each with the
 -- offsets that its neighbour chunks reach to.
 SELECT
-  n.*, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
+  n.note_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.updated_at, n.expires_at,
+  n.source_ref::text AS source_ref, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
   coalesce(before.start_offset, c.start_offset) AS snippet_start,
   coalesce(behind.end_offset, c.end_offset) AS snippet_end
 FROM memory_note_chunks AS c

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import blake3
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import structlog
@@ -19,7 +20,7 @@ from elf.core.scopes import AGENT_PRIVATE, ScopeRules
 from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
 from elf.families.notes.freshness import FreshWrites, Project
-from elf.families.notes.model import Context, Note
+from elf.families.notes.model import Context, as_real
 from elf.families.notes.requests import Boost, Explanation, SearchItem, SearchRequest, SearchResponse
 from elf.families.notes.service import context_of
 from elf.families.notes.store import NoteStore
@@ -51,13 +52,13 @@ class SearchRules:
 
 @dataclass(frozen=True, slots=True)
 class FoundChunk:
-    """A candidate that Postgres vouches for: the note as it is now, the chunk and the text around it."""
+    """A candidate that Postgres vouches for: its row of `read_candidates` and the text around the chunk.
+
+    Few candidates become items, so the row's fields are read when they are needed.
+    """
 
     candidate: Candidate
-    note: Note
-    chunk_index: int
-    start: int
-    end: int
+    row: Mapping[str, Any]
     snippet: str
 
 
@@ -203,17 +204,17 @@ class NoteSearch:
         boosts = {RERANK: self._rules.rerank_weight * rerank_score}
         if self._rules.retrieval_weight > 0.0:
             boosts["retrieval"] = self._rules.retrieval_weight * chunk.candidate.score
-        return Scored(chunk, rerank_score, boosts | self._tie_breaker(chunk.note, now))
+        return Scored(chunk, rerank_score, boosts | self._tie_breaker(chunk.row, now))
 
     def _scored_without_rerank(self, chunk: FoundChunk, now: datetime) -> Scored:
         fused = chunk.candidate.score
         weight = self._rules.rerank_weight + self._rules.retrieval_weight
-        return Scored(chunk, fused, {"retrieval": weight * fused} | self._tie_breaker(chunk.note, now))
+        return Scored(chunk, fused, {"retrieval": weight * fused} | self._tie_breaker(chunk.row, now))
 
-    def _tie_breaker(self, note: Note, now: datetime) -> dict[str, float]:
+    def _tie_breaker(self, row: Mapping[str, Any], now: datetime) -> dict[str, float]:
         base = recency_importance(
-            importance=note.importance,
-            updated_at=note.updated_at,
+            importance=row["importance"],
+            updated_at=row["updated_at"],
             now=now,
             tau_days=self._rules.recency_tau_days,
         )
@@ -223,18 +224,23 @@ class NoteSearch:
         ranked = sorted(scored, key=self._order)
         best: dict[UUID, Scored] = {}
         for entry in ranked:
-            best.setdefault(entry.found.note.note_id, entry)
+            best.setdefault(entry.found.row["note_id"], entry)
         return list(best.values())[:top_k]
 
     def _order(self, entry: Scored) -> tuple[float, int, int, UUID]:
-        note = entry.found.note
-        return (-entry.final, -self._scopes.precedence(note.scope), entry.found.candidate.rank, note.note_id)
+        row = entry.found.row
+        return (
+            -entry.final,
+            -self._scopes.precedence(row["scope"]),
+            entry.found.candidate.rank,
+            row["note_id"],
+        )
 
     async def _record_hits(self, query: str, best: Sequence[Scored], now: datetime) -> None:
         if not best:
             return
         hits = [
-            (entry.found.note.note_id, entry.found.candidate.point_id, rank, entry.final)
+            (entry.found.row["note_id"], entry.found.candidate.point_id, rank, entry.final)
             for rank, entry in enumerate(best, start=1)
         ]
         try:
@@ -248,37 +254,35 @@ class NoteSearch:
 
 
 def _found(row: Mapping[str, Any], candidate: Candidate) -> FoundChunk:
-    note = Note.from_row(row)
-    snippet = note.text[row["snippet_start"] : row["snippet_end"]]
-    return FoundChunk(candidate, note, row["chunk_index"], row["start_offset"], row["end_offset"], snippet)
+    return FoundChunk(candidate, row, row["text"][row["snippet_start"] : row["snippet_end"]])
 
 
 def _item(entry: Scored, terms: TermMatcher) -> SearchItem:
-    found, note = entry.found, entry.found.note
+    found, row = entry.found, entry.found.row
     return SearchItem(
         result_handle=uuid4(),
-        note_id=note.note_id,
+        note_id=row["note_id"],
         chunk_id=found.candidate.point_id,
-        chunk_index=found.chunk_index,
-        start_offset=found.start,
-        end_offset=found.end,
+        chunk_index=row["chunk_index"],
+        start_offset=row["start_offset"],
+        end_offset=row["end_offset"],
         snippet=found.snippet,
-        type=note.type,
-        key=note.key,
-        scope=note.scope,
-        importance=note.importance,
-        confidence=note.confidence,
-        updated_at=note.updated_at,
-        expires_at=note.expires_at,
+        type=row["type"],
+        key=row["key"],
+        scope=row["scope"],
+        importance=as_real(row["importance"]),
+        confidence=as_real(row["confidence"]),
+        updated_at=row["updated_at"],
+        expires_at=row["expires_at"],
         final_score=entry.final,
-        source_ref=note.source_ref,
+        source_ref=msgspec.json.decode(row["source_ref"]),
         explain=_explanation(entry, terms),
     )
 
 
 def _explanation(entry: Scored, terms: TermMatcher) -> Explanation:
     found = entry.found
-    match = terms.match(found.snippet, found.note.key)
+    match = terms.match(found.snippet, found.row["key"])
     return Explanation(
         retrieval_score=found.candidate.score,
         retrieval_rank=found.candidate.rank,

@@ -195,8 +195,13 @@ async def test_half_a_surrogate_pair_is_an_invalid_request() -> None:
     assert not network.requests
 
 
-async def test_closing_ends_the_client() -> None:
-    http = ProviderHttp("providers.embedding", embedding_config(), transport=ScriptedNetwork(GOOD))
-    await http.aclose()
-    with pytest.raises(RuntimeError, match="closed"):
-        await http.post({})
+async def test_closing_closes_the_transport() -> None:
+    class Transport(httpx.AsyncBaseTransport):
+        closed = 0
+
+        async def aclose(self) -> None:
+            self.closed += 1
+
+    transport = Transport()
+    await ProviderHttp("providers.embedding", embedding_config(), transport=transport).aclose()
+    assert transport.closed == 1
