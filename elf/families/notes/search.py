@@ -21,7 +21,7 @@ from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
 from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context, as_real
-from elf.families.notes.requests import Boost, Explanation, SearchItem, SearchRequest, SearchResponse
+from elf.families.notes.requests import SearchRequest, SearchResponse
 from elf.families.notes.service import context_of
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexFilter, IndexQuery, VectorIndex
@@ -116,7 +116,8 @@ class NoteSearch:
             await self._record_hits(request.query, best, now)
         terms = TermMatcher(request.query, self._stems)
         items = [_item(entry, terms) for entry in best]
-        return SearchResponse(trace_id=uuid4(), items=items, degraded=degraded)
+        # Validated as one value: made one by one, the models of an answer cost as much as its rows.
+        return SearchResponse.model_validate({"trace_id": uuid4(), "items": items, "degraded": degraded})
 
     # Retrieving
 
@@ -257,39 +258,41 @@ def _found(row: Mapping[str, Any], candidate: Candidate) -> FoundChunk:
     return FoundChunk(candidate, row, row["text"][row["snippet_start"] : row["snippet_end"]])
 
 
-def _item(entry: Scored, terms: TermMatcher) -> SearchItem:
+def _item(entry: Scored, terms: TermMatcher) -> dict[str, Any]:
+    """Return the fields of a SearchItem."""
     found, row = entry.found, entry.found.row
-    return SearchItem(
-        result_handle=uuid4(),
-        note_id=row["note_id"],
-        chunk_id=found.candidate.point_id,
-        chunk_index=row["chunk_index"],
-        start_offset=row["start_offset"],
-        end_offset=row["end_offset"],
-        snippet=found.snippet,
-        type=row["type"],
-        key=row["key"],
-        scope=row["scope"],
-        importance=as_real(row["importance"]),
-        confidence=as_real(row["confidence"]),
-        updated_at=row["updated_at"],
-        expires_at=row["expires_at"],
-        final_score=entry.final,
-        source_ref=msgspec.json.decode(row["source_ref"]),
-        explain=_explanation(entry, terms),
-    )
+    return {
+        "result_handle": uuid4(),
+        "note_id": row["note_id"],
+        "chunk_id": found.candidate.point_id,
+        "chunk_index": row["chunk_index"],
+        "start_offset": row["start_offset"],
+        "end_offset": row["end_offset"],
+        "snippet": found.snippet,
+        "type": row["type"],
+        "key": row["key"],
+        "scope": row["scope"],
+        "importance": as_real(row["importance"]),
+        "confidence": as_real(row["confidence"]),
+        "updated_at": row["updated_at"],
+        "expires_at": row["expires_at"],
+        "final_score": entry.final,
+        "source_ref": msgspec.json.decode(row["source_ref"]),
+        "explain": _explanation(entry, terms),
+    }
 
 
-def _explanation(entry: Scored, terms: TermMatcher) -> Explanation:
+def _explanation(entry: Scored, terms: TermMatcher) -> dict[str, Any]:
+    """Return the fields of an Explanation."""
     found = entry.found
     match = terms.match(found.snippet, found.row["key"])
-    return Explanation(
-        retrieval_score=found.candidate.score,
-        retrieval_rank=found.candidate.rank,
-        rerank_score=entry.rerank_score,
-        tie_breaker_score=entry.boosts["recency_importance"],
-        final_score=entry.final,
-        boosts=[Boost(name=name, score=score) for name, score in entry.boosts.items()],
-        matched_terms=match.terms,
-        matched_fields=match.fields,
-    )
+    return {
+        "retrieval_score": found.candidate.score,
+        "retrieval_rank": found.candidate.rank,
+        "rerank_score": entry.rerank_score,
+        "tie_breaker_score": entry.boosts["recency_importance"],
+        "final_score": entry.final,
+        "boosts": [{"name": name, "score": score} for name, score in entry.boosts.items()],
+        "matched_terms": match.terms,
+        "matched_fields": match.fields,
+    }

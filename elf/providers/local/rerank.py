@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,47 +60,65 @@ def relevance(query: QueryTokens, documents: Sequence[TokenVectors]) -> Floats:
     them apart. The weighted mean goes through a logistic map. A query or document without tokens scores 0.
     """
     scores = np.zeros(len(documents), dtype=np.float32)
-    blocks = list(_blocks(documents))
-    places = [place for block in blocks for place in block]
+    places = [list(block) for block in _blocks(documents)]
     if not places or len(query.rarity) == 0:
         return scores
-    mean = _common_part([[documents[place] for place in block] for block in blocks])
+    only = _Block.of([documents[place] for place in places[0]]) if len(places) == 1 else None
+
+    def blocks() -> Iterator[_Block]:
+        # Two passes; several blocks are made anew in each, so that only one is in memory.
+        for block in places:
+            yield only or _Block.of([documents[place] for place in block])
+
+    mean = _common_part(blocks())
     directions = _unit(query.vectors - mean)
-    best = np.concatenate(
-        [_best_cosines(directions, mean, [documents[place] for place in block]) for block in blocks], axis=1
-    )
-    common = (best.sum(axis=1) + _PRIOR * _PRIOR_COSINE) / (len(places) + _PRIOR)
+    best = np.concatenate([_best_cosines(directions, mean, block) for block in blocks()], axis=1)
+    count = best.shape[1]
+    common = (best.sum(axis=1) + _PRIOR * _PRIOR_COSINE) / (count + _PRIOR)
     weights = query.rarity * np.clip(1.0 - common, _LEAST_WEIGHT, 1.0)
-    scores[places] = _calibrated(weights @ best / weights.sum())
+    scores[[place for block in places for place in block]] = _calibrated(weights @ best / weights.sum())
     return scores
 
 
-def _common_part(blocks: Sequence[Sequence[TokenVectors]]) -> Floats:
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Documents side by side: token i is `values[i] * scales[i]`; `starts` are the first tokens of each document."""
+
+    values: Matrix
+    scales: Floats
+    starts: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, documents: Sequence[TokenVectors]) -> _Block:
+        values = np.concatenate([document.values for document in documents]).astype(np.float32)
+        scales = np.concatenate([document.scales for document in documents])
+        ends = np.cumsum([len(document) for document in documents], dtype=np.int64)
+        return cls(values, scales, np.concatenate(([0], ends[:-1])))
+
+
+def _common_part(blocks: Iterable[_Block]) -> Floats:
     """Return the mean of all token vectors, shrunk towards zero when there are few documents."""
-    total = np.zeros(blocks[0][0].values.shape[1], dtype=np.float32)
+    total: Floats | np.float32 = np.float32(0.0)
     tokens = documents = 0
     for block in blocks:
-        for document in block:
-            total += document.scales @ document.values.astype(np.float32)
-            tokens += len(document)
-        documents += len(block)
-    return (total / tokens * (documents / (documents + _PRIOR))).astype(np.float32)
+        total = total + block.scales @ block.values
+        tokens += len(block.scales)
+        documents += len(block.starts)
+    mean: Floats = np.asarray(total / tokens * (documents / (documents + _PRIOR)), dtype=np.float32)
+    return mean
 
 
-def _best_cosines(directions: Matrix, mean: Floats, documents: Sequence[TokenVectors]) -> Matrix:
+def _best_cosines(directions: Matrix, mean: Floats, block: _Block) -> Matrix:
     """Return the best cosine of each direction in each document, tokens taken relative to the mean.
 
     With unit tokens t, the cosine of a unit direction d and t - m is (d.t - d.m) / sqrt(1 - 2 t.m + m.m), so one
     product with the unshifted tokens is enough.
     """
-    values = np.concatenate([document.values for document in documents]).astype(np.float32)
-    scales = np.concatenate([document.scales for document in documents])
-    products = _products(np.vstack([directions, mean]), values) * scales
+    products = _products(np.vstack([directions, mean]), block.values) * block.scales
     along, towards_mean = products[:-1], products[-1]
     lengths = np.sqrt(np.maximum(1.0 - 2.0 * towards_mean + mean @ mean, 1e-9))
     cosines = (along - (directions @ mean)[:, None]) / lengths
-    ends = np.cumsum([len(document) for document in documents])
-    best: Matrix = np.maximum.reduceat(cosines, np.concatenate(([0], ends[:-1])), axis=1)
+    best: Matrix = np.maximum.reduceat(cosines, block.starts, axis=1)
     return best
 
 
