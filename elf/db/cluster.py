@@ -51,6 +51,8 @@ SETTINGS: Mapping[str, str] = {
     "shared_buffers": "128MB",
     "effective_cache_size": "1GB",
     "wal_compression": "on",
+    # A database that fills from nothing needs its first statistics soon: without them plans go astray.
+    "autovacuum_naptime": "10s",
     "wal_level": "minimal",
     "max_wal_senders": "0",
     "max_wal_size": "1GB",

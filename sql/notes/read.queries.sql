@@ -22,18 +22,27 @@ LIMIT $10;
 
 -- name: read_candidates
 -- The authoritative rows behind candidate chunks: live, in scope, of the active embedding version, each with the
--- offsets that its neighbour chunks reach to.
+-- offsets that its neighbour chunks reach to. The chunks lead and their notes are looked up by id, whatever the planner
+-- believes: while a young table has no statistics it would go through all notes of the project instead.
+WITH wanted AS MATERIALIZED (
+  SELECT c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset
+  FROM memory_note_chunks AS c
+  WHERE c.chunk_id = ANY ($1::uuid[]) AND c.embedding_version = $2
+)
 SELECT
   n.note_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.updated_at, n.expires_at,
   n.source_ref::text AS source_ref, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
   coalesce(before.start_offset, c.start_offset) AS snippet_start,
   coalesce(behind.end_offset, c.end_offset) AS snippet_end
-FROM memory_note_chunks AS c
-JOIN memory_notes AS n ON n.note_id = c.note_id
-LEFT JOIN memory_note_chunks AS before ON before.note_id = c.note_id AND before.chunk_index = c.chunk_index - 1
-LEFT JOIN memory_note_chunks AS behind ON behind.note_id = c.note_id AND behind.chunk_index = c.chunk_index + 1
-WHERE c.chunk_id = ANY ($1::uuid[]) AND c.embedding_version = $2
-  AND n.tenant_id = $3 AND n.project_id = $4
+FROM wanted AS c
+CROSS JOIN LATERAL (SELECT m.* FROM memory_notes AS m WHERE m.note_id = c.note_id OFFSET 0) AS n
+LEFT JOIN LATERAL (
+  SELECT b.start_offset FROM memory_note_chunks AS b
+  WHERE b.note_id = c.note_id AND b.chunk_index = c.chunk_index - 1 OFFSET 0) AS before ON true
+LEFT JOIN LATERAL (
+  SELECT b.end_offset FROM memory_note_chunks AS b
+  WHERE b.note_id = c.note_id AND b.chunk_index = c.chunk_index + 1 OFFSET 0) AS behind ON true
+WHERE n.tenant_id = $3 AND n.project_id = $4
   AND n.scope = ANY ($6::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $5)
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7);
 
