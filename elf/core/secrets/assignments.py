@@ -41,9 +41,13 @@ _KEY_OF: Final = re.compile(
 )
 _REACH: Final = 96
 _AFTER_KEYWORD: Final = re.compile(r"['\"`\]*_)]{0,3}(?: ?\([^()\n]{1,24}\))?")
+# What a password is for, within one sentence: "to the bank", "of Dr. Smith".
 _ABOUT: Final = re.compile(
-    r"\s+(?:for|to|of|on|at|in|i use for)(?:\s+[\w'.@/-]+){1,5}?(?=\s+(?:is|was)\b|\s*[:=])"
+    r"\s+(?:for|to|of|on|at|in|i use for)(?:[ \t]+(?:[a-z]{1,4}\.|[\w'@/-]+(?:\.[\w'@/-]+)*)){1,5}?"
+    r"(?=\s+(?:is|was)\b|\s*[:=])"
 )
+# After one of these "to" brings the value: "changed her password to ...".
+_CHANGING: Final = re.compile(r"\b(?:chang|reset|set|updat|switch|rotat)\w*\s+(?:[\w']+\s+){0,3}$")
 _ASSIGNED: Final = re.compile(r"\s*(?:=>|:=|={1,3}|:|->|\u2192)\s*(?:(?:is|was)\s+)?")
 _STATED: Final = re.compile(
     r"\s*,?\s+(?:(?:is |was |has been |got )?(?:re)?(?:set|changed|updated)(?: it)? to|is|was|are|will be|would be"
@@ -81,7 +85,8 @@ def find_assignments(text: str) -> Iterator[SecretFinding]:
     for keyword in keywords:
         before = lowered[max(0, keyword.start() - _REACH) : keyword.start()]
         if keyword["key"] != "key" or _KEY_OF.search(before):
-            yield from _value_of(keyword, text, lowered)
+            for position in _value_positions(keyword, before, lowered):
+                yield from _value_at(position, keyword, text, lowered)
         if keyword["password"] is not None:
             yield from _value_before(before, keyword.start() - len(before), text)
     if any(hint in lowered for hint in _HEADER_HINTS):
@@ -105,9 +110,14 @@ def _find_pairs(text: str, lowered: str) -> Iterator[SecretFinding]:
             yield SecretFinding("password", start, start + len(value))
 
 
-def _value_of(keyword: re.Match[str], text: str, lowered: str) -> Iterator[SecretFinding]:
-    position = _skip(_AFTER_KEYWORD, lowered, keyword.end())
-    position = _skip(_ABOUT, lowered, position)
+def _value_positions(keyword: re.Match[str], before: str, lowered: str) -> set[int]:
+    """Return where a connector and a value may follow the keyword."""
+    direct = _skip(_AFTER_KEYWORD, lowered, keyword.end())
+    behind_purpose = _skip(_ABOUT, lowered, direct)
+    return {direct, behind_purpose} if _CHANGING.search(before) else {behind_purpose}
+
+
+def _value_at(position: int, keyword: re.Match[str], text: str, lowered: str) -> Iterator[SecretFinding]:
     for link, pattern in _LINKS:
         connector = pattern.match(lowered, position)
         if connector is not None:

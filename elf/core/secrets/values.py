@@ -35,7 +35,7 @@ _UNIT: Final = re.compile(
     r"|second|attempt|tr(?:y|ies)|time|user|account|bit|byte|%|people|reset)",
     re.IGNORECASE,
 )
-_STOP: Final = r"[\s\"'`*)\]}]*(?:$|[.,;!?\n|&](?!\w)|\(|(?:and|but|user|username|login|email)\b|-\s"
+_STOP: Final = r"[\s\"'`*)\]}]*(?:$|\n|[.,;!?|&](?!\w)|\(|(?:and|but|user|username|login|email)\b|-\s"
 _END_OF_STATEMENT: Final = re.compile(_STOP + ")", re.IGNORECASE)
 _END_OF_ASSIGNMENT: Final = re.compile(_STOP + r"|(?:for|on|so)\b)", re.IGNORECASE)
 _TECHNICAL: Final = re.compile(
@@ -69,7 +69,7 @@ _GRAMMAR: Final = re.compile(
 )
 _ACCOUNT_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
 _KEY_CHARS: Final = re.compile(r"[A-Za-z0-9+/=_~.-]+")
-_CLAUSE_END: Final = re.compile(r"[.,;!?\n]")
+_CLAUSE_END: Final = re.compile(r"[.,;!?\n|(]|\s-")
 _LONGEST_CLAUSE: Final = 200
 
 
