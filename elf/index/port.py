@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -51,8 +51,7 @@ class IndexQuery:
     limit: int
 
 
-@dataclass(frozen=True, slots=True)
-class LegHit:
+class LegHit(NamedTuple):
     """A point found by one leg, with that leg's raw score (higher is better)."""
 
     point_id: UUID

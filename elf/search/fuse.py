@@ -7,9 +7,10 @@ that a list does not hold counts 0 there. Lists without hits take no part.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, assert_never
+from typing import Literal, NamedTuple, assert_never
 from uuid import UUID
 
 from elf.index.port import LegHit, QueryResult
@@ -27,8 +28,7 @@ class FusionRules:
     bm25_weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A point after fusion. `rank` is 1-based; a leg's score is None when the leg did not find the point."""
 
     point_id: UUID
@@ -67,9 +67,9 @@ def _shares(hits: Sequence[LegHit], rules: FusionRules) -> list[float]:
 
 
 def _best(scores: dict[UUID, float], results: Sequence[QueryResult], limit: int) -> list[Candidate]:
-    dense = _best_scores([result.dense for result in results])
-    bm25 = _best_scores([result.bm25 for result in results])
-    owners = {hit.point_id: hit.owner_id for result in results for hit in (*result.dense, *result.bm25)}
+    owners: dict[UUID, UUID] = {}
+    dense = _best_scores([result.dense for result in results], owners)
+    bm25 = _best_scores([result.bm25 for result in results], owners)
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit]
     return [
         Candidate(point_id, owners[point_id], min(score, 1.0), rank, dense.get(point_id), bm25.get(point_id))
@@ -77,9 +77,12 @@ def _best(scores: dict[UUID, float], results: Sequence[QueryResult], limit: int)
     ]
 
 
-def _best_scores(lists: Sequence[Sequence[LegHit]]) -> dict[UUID, float]:
+def _best_scores(lists: Sequence[Sequence[LegHit]], owners: dict[UUID, UUID]) -> dict[UUID, float]:
+    """Return the best score of each point in any of the lists, and note whose point it is in `owners`."""
     best: dict[UUID, float] = {}
     for hits in lists:
-        for hit in hits:
-            best[hit.point_id] = max(hit.score, best.get(hit.point_id, hit.score))
+        for point_id, owner_id, score in hits:
+            if score > best.get(point_id, -math.inf):
+                best[point_id] = score
+            owners[point_id] = owner_id
     return best

@@ -14,9 +14,9 @@ import anyio
 import numpy as np
 
 from elf.core.errors import IndexUnavailable
+from elf.db.ids import split_ids
 from elf.index.edge.folder import IndexFolder
 from elf.index.edge.protocol import (
-    ID_BYTES,
     Count,
     Counted,
     DeleteOwners,
@@ -166,12 +166,15 @@ class EdgeIndex:
             return []
         wire = [_wire_query(query) for query in queries]
         reply = await self._read(lambda number: Query(number, wire), Results)
-        return [_result(result) for result in reply.results]
+        try:
+            return [_result(result) for result in reply.results]
+        except ValueError as error:
+            raise IndexUnavailable(f"the embedded index gave a broken answer: {error}") from error
 
     async def scan(self, *, after: UUID | None, limit: int) -> list[StoredPoint]:
         place = None if after is None else after.bytes
         page = await self._read(lambda number: Scan(number, place, limit), Page)
-        points, owners = _split(page.point_ids), _split(page.owner_ids)
+        points, owners = split_ids(page.point_ids), split_ids(page.owner_ids)
         return [StoredPoint(*stored) for stored in zip(points, owners, page.updated_at, strict=True)]
 
     async def count(self) -> int:
@@ -283,12 +286,9 @@ def _result(result: WireResult) -> QueryResult:
 
 def _hits(leg: WireLeg) -> list[LegHit]:
     scores = array("f", leg.scores)
-    return [LegHit(*hit) for hit in zip(_split(leg.point_ids), _split(leg.owner_ids), scores, strict=True)]
+    hits = zip(split_ids(leg.point_ids), split_ids(leg.owner_ids), scores, strict=True)
+    return list(map(LegHit._make, hits))
 
 
 def _join(ids: Sequence[UUID]) -> bytes:
     return b"".join(one.bytes for one in ids)
-
-
-def _split(ids: bytes) -> list[UUID]:
-    return [UUID(bytes=ids[start : start + ID_BYTES]) for start in range(0, len(ids), ID_BYTES)]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from elf.providers.local.encoder import Encoder
 from elf.providers.local.model import DIMENSIONS, MODEL_NAMES
-from elf.providers.local.rerank import QueryTokens, relevance
+from elf.providers.local.rerank import relevance
 from elf.providers.local.token_vectors import TokenVectors
 from elf.providers.local.wire import JsonApp, Refusal, decode
 
@@ -74,16 +74,16 @@ class LocalApp(JsonApp):
         if request.top_n is not None and request.top_n < 1:
             raise Refusal(400, "must be at least 1", param="top_n")
         query, *documents = await self._encoder.tokens([request.query, *request.documents])
-        words = self._encoder.words(request.query, query)
-        results = await self._encoder.run(partial(_rank, words, documents))
+        results = await self._encoder.run(partial(self._rank, request.query, query, documents))
         return {"model": request.model, "results": results[: request.top_n]}
 
-
-def _rank(query: QueryTokens, documents: list[TokenVectors]) -> list[dict[str, float]]:
-    scores = relevance(query, documents)
-    order = np.argsort(-scores, kind="stable").tolist()
-    values = scores.tolist()
-    return [{"index": place, "relevance_score": values[place]} for place in order]
+    def _rank(
+        self, query: str, tokens: TokenVectors, documents: list[TokenVectors]
+    ) -> list[dict[str, float]]:
+        scores = relevance(self._encoder.words(query, tokens), documents)
+        order = np.argsort(-scores, kind="stable").tolist()
+        values = scores.tolist()
+        return [{"index": place, "relevance_score": values[place]} for place in order]
 
 
 def _floats(vector: Vector) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -32,6 +33,8 @@ _BATCH_TOKENS = 1024
 _QUICK_TEXTS = 4
 _QUICK_CHARS = 2048
 _QUICK_LANE = 2
+# A query is tokenised to embed it and again to weigh its words when it is reranked.
+_REMEMBERED_ENCODINGS = 128
 
 _ERRORS_ONLY = 3
 
@@ -60,6 +63,7 @@ class Encoder:
         self._cache = token_cache
         self._bulk = anyio.CapacityLimiter(1)
         self._quick = anyio.CapacityLimiter(_QUICK_LANE)
+        self._encoding_of = lru_cache(_REMEMBERED_ENCODINGS)(self._tokenise_one)
 
     @classmethod
     def open(cls, config: LocalModel, *, model_folder: Path | None = None) -> Encoder:
@@ -99,7 +103,7 @@ class Encoder:
 
         `tokens` are the text's token vectors.
         """
-        encoding = self._tokenise([text])[0]
+        encoding = self._encoding_of(text)
         inner = list(zip(encoding.tokens, encoding.ids, strict=True))[1:-1]
         rows = [row for row, (token, _) in enumerate(inner) if any(map(str.isalnum, token))]
         rows = rows or list(range(len(inner)))
@@ -123,7 +127,10 @@ class Encoder:
         return [encoded[place] for place in range(len(texts))]
 
     def _encode_now(self, texts: Sequence[str]) -> list[Encoded]:
-        return self._forward(_Batch(texts, self._tokenise(texts)))
+        return self._forward(_Batch(texts, [self._encoding_of(text) for text in texts]))
+
+    def _tokenise_one(self, text: str) -> Encoding:
+        return self._tokenise([text])[0]
 
     def _tokenise(self, texts: Sequence[str]) -> list[Encoding]:
         encodings: list[Encoding] = self._tokenizer.encode_batch_fast(list(texts))
