@@ -1,14 +1,23 @@
-"""Reranking with its fallback: a reranker that is away or answers nonsense never fails a search."""
+"""Reranking with its fallback and its cache: a reranker that is away or answers nonsense never fails a search."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
 
 import structlog
 
 from elf.core.errors import InternalError, ProviderUnavailable
 from elf.providers.port import Reranker
+from elf.search.cache import Answer, AnswerCache, LatePut, cache_key
+from elf.search.single_flight import SingleFlight
+
+KIND: Final = "rerank"
+KEY_MATERIAL: Final = frozenset({"provider_id", "model", "rerank_version"})
 
 log = structlog.get_logger()
 
@@ -20,14 +29,92 @@ async def rerank_scores(reranker: Reranker, query: str, documents: Sequence[str]
     """
     if not documents:
         return []
+    scores = await _asked(reranker, query, documents)
+    return None if scores is None else _finite(scores)
+
+
+class CachedReranker:
+    """Scores documents as `rerank_scores` does; equal searches, at once and within `ttl_days`, ask the provider once.
+
+    `material` is what the scores depend on besides the search itself: provider_id, model and rerank_version, and
+    nothing else (ValueError). Without a cache nothing is kept. `later` is handed each write and must not wait for it:
+    the answer does not either.
+    """
+
+    def __init__(
+        self,
+        *,
+        reranker: Reranker,
+        cache: AnswerCache | None,
+        material: Mapping[str, Any],
+        ttl_days: int,
+        later: Callable[[LatePut], object],
+    ) -> None:
+        if material.keys() != KEY_MATERIAL:
+            raise ValueError(f"the key material of rerank scores is {', '.join(sorted(KEY_MATERIAL))}")
+        self._reranker = reranker
+        self._cache = cache
+        self._material = dict(material)
+        self._ttl_days = ttl_days
+        self._later = later
+        self._flights: SingleFlight[str, tuple[float, ...] | None] = SingleFlight()
+
+    async def scores(
+        self, query: str, documents: Sequence[str], signature: Sequence[tuple[UUID, datetime]]
+    ) -> list[float] | None:
+        """Return a finite score for each document, or None when there are none to be had.
+
+        `signature` names the documents, in their order: each one's chunk and when its note was last changed.
+        """
+        if not documents:
+            return []
+        key = cache_key({"query": query.strip(), "signature": signature} | self._material)
+        scores = await self._flights.do(key, partial(self._find, key, query, documents))
+        return None if scores is None else list(scores)
+
+    async def _find(self, key: str, query: str, documents: Sequence[str]) -> tuple[float, ...] | None:
+        scores = await self._kept(key, len(documents))
+        if scores is None:
+            scores = await _asked(self._reranker, query, documents)
+            if scores is None:
+                return None
+            self._keep(key, scores)
+        return tuple(_finite(scores))
+
+    async def _kept(self, key: str, number: int) -> list[float] | None:
+        if self._cache is None:
+            return None
+        payload = await self._cache.get(KIND, key)
+        if not isinstance(payload, list) or len(payload) != number:
+            return None
+        scores = [math.nan if score is None else score for score in payload]
+        return scores if _are_scores(scores) else None
+
+    def _keep(self, key: str, scores: Sequence[float]) -> None:
+        if self._cache is not None:
+            payload = [score if math.isfinite(score) else None for score in scores]
+            self._later(LatePut(self._cache, Answer(KIND, key, payload, self._ttl_days)))
+
+
+async def _asked(reranker: Reranker, query: str, documents: Sequence[str]) -> list[float] | None:
+    """Return the provider's scores, of which at least one is finite, or None."""
     try:
         scores = await reranker.rerank(query, documents)
     except (ProviderUnavailable, InternalError) as error:
         log.warning("rerank_failed", documents=len(documents), error=error.message)
         return None
-    finite = [score for score in scores if math.isfinite(score)]
-    if not finite:
+    if not _are_scores(scores):
         log.warning("rerank_without_scores", documents=len(documents))
         return None
-    lowest = min(finite)
-    return [score if math.isfinite(score) else lowest for score in scores]
+    return scores
+
+
+def _are_scores(values: Sequence[Any]) -> bool:
+    """Tell whether these are numbers of which at least one is a score."""
+    numbers = all(isinstance(value, float | int) and not isinstance(value, bool) for value in values)
+    return numbers and any(math.isfinite(value) for value in values)
+
+
+def _finite(scores: Sequence[float]) -> list[float]:
+    lowest = min(score for score in scores if math.isfinite(score))
+    return [float(score) if math.isfinite(score) else lowest for score in scores]

@@ -1,0 +1,54 @@
+"""Writes what searches leave for the cache of model answers, behind their backs."""
+
+from __future__ import annotations
+
+import anyio
+from anyio.abc import TaskStatus
+
+from actors.kernel import Channel
+from elf.search.cache import AnswerCache, LatePut
+
+BATCH_SIZE = 32  # answers of one statement
+COUNT_EVERY_S = 5.0
+LAST_WORDS_S = 2.0
+
+
+class CacheWriter:
+    """Puts the answers of a channel into their cache, those that queue up together, and counts hits at intervals.
+
+    The channel should drop when it is full: an answer that is not kept is asked for again. When it is stopped, it
+    writes what is waiting, for at most LAST_WORDS_S seconds.
+    """
+
+    name = "cache_writer"
+
+    def __init__(self, cache: AnswerCache, puts: Channel[LatePut]) -> None:
+        self._cache = cache
+        self._puts = puts
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        task_status.started()
+        try:
+            while True:
+                await self._put_until(anyio.current_time() + COUNT_EVERY_S)
+                await self._cache.count_hits()
+        except anyio.get_cancelled_exc_class():
+            with anyio.move_on_after(LAST_WORDS_S, shield=True):
+                await self._put_the_waiting()
+                await self._cache.count_hits()
+            raise
+
+    async def _put_until(self, due: float) -> None:
+        while anyio.current_time() < due:
+            batch: list[LatePut] = []
+            with anyio.CancelScope(deadline=due):  # around the waiting only: a write is never cut short by it
+                batch = await self._puts.receive_many(BATCH_SIZE)
+            await self._put(batch)
+
+    async def _put_the_waiting(self) -> None:
+        while self._puts.statistics().fill:
+            await self._put(await self._puts.receive_many(BATCH_SIZE))
+
+    async def _put(self, batch: list[LatePut]) -> None:
+        if batch:
+            await self._cache.put_many([put.answer for put in batch])
