@@ -15,10 +15,17 @@ from stdnum.iso7064 import mod_97_10
 
 from elf.core.secrets import SecretFinding, find_secret, find_secrets
 from elf.core.secrets.id_numbers import iban_length, is_card, is_iban
+from elf.core.secrets.token_rules import RULES
 
 ORDINARY = (
     (Path(__file__).parent / "data" / "ordinary_sentences.txt").read_text(encoding="utf-8").splitlines()
 )
+
+# The kinds that are known by more than the shape of a token.
+KINDS_BY_CONTEXT = {
+    "token", "credential", "password", "pin", "connection_string", "seed_phrase", "iban", "card_number", "card_code",
+    "us_ssn", "bank_account", "street_address",
+}  # fmt: skip
 
 
 def kinds(text: str) -> list[str]:
@@ -37,6 +44,11 @@ def test_nearly_every_planted_secret_is_found() -> None:
     print(f"secrets: {len(planted)} planted, recall {recall:.4f}, missed {families}")  # noqa: T201 - a measurement
     assert len(planted) >= 300
     assert recall >= 0.97, [one.text for one in missed]
+
+
+def test_every_kind_is_planted() -> None:
+    planted = {finding.kind for one in planted_secrets(1) if (finding := find_secret(one.text)) is not None}
+    assert {rule.kind for rule in RULES} | KINDS_BY_CONTEXT == planted
 
 
 def test_ordinary_sentences_pass() -> None:
@@ -73,6 +85,7 @@ def test_each_family_is_found(family: str) -> None:
         ("he reset the password to hunter2 and the office is big", "password", "hunter2"),
         ("she changed the password to the bank: hunter2", "password", "hunter2"),
         ("the password of Dr. Smith is hunter2", "password", "hunter2"),
+        ("the password is now 123456 - user: alice", "password", "123456"),
         ("passcode 889900", "password", "889900"),
         ("pw is kitty88", "password", "kitty88"),
         ("creds: admin:S3cret99", "password", "S3cret99"),

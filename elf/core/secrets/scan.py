@@ -63,14 +63,16 @@ def _scan(text: str, offset: int) -> list[SecretFinding]:
 
 
 def _merged(ranked: list[tuple[SecretFinding, int]]) -> list[tuple[str, tuple[int, int]]]:
-    """Return kind and span of the findings in order, each cluster of overlapping ones as one of its best
-    rank.
+    """Return kind and span of the findings in order, each cluster of overlapping ones as one: the best rank names
+    the kind, among equals the first, as a detector's rules stand from the special to the general.
     """
     clusters: list[tuple[int, str, int, int]] = []
     for found, rank in sorted(ranked, key=lambda pair: (pair[0].start, pair[1])):
         if clusters and found.start < clusters[-1][3]:
             best, kind, start, end = clusters[-1]
-            clusters[-1] = (*min((best, kind), (rank, found.kind)), start, max(end, found.end))
+            if rank < best:
+                best, kind = rank, found.kind
+            clusters[-1] = (best, kind, start, max(end, found.end))
         else:
             clusters.append((rank, found.kind, found.start, found.end))
     return [(kind, (start, end)) for _, kind, start, end in clusters]

@@ -31,7 +31,7 @@ _PLACEHOLDER: Final = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _UNIT: Final = re.compile(
-    r"\s*-?\s*(?:or more |to \d+ |- ?\d+ )?(?:\+ )?(?:char|letter|digit|symbol|word|day|week|month|year|hour|minute"
+    r"(?:-|\s+)?(?:or more |to \d+ |- ?\d+ )?(?:\+ )?(?:char|letter|digit|symbol|word|day|week|month|year|hour|minute"
     r"|second|attempt|tr(?:y|ies)|time|user|account|bit|byte|%|people|reset)",
     re.IGNORECASE,
 )

@@ -85,6 +85,23 @@ PROVIDERS: Final[tuple[tuple[tuple[str, ...], str, int], ...]] = (
     (("tv", "ly-"), ALNUM, 32),
     (("nv", "api-"), URL_SAFE, 64),
     (("xkey", "sib-"), HEX, 64),
+    (("ATB", "B"), ALNUM, 32),
+    (("ABS", "KQ"), ALNUM, 100),
+    (("LT", "AI"), ALNUM, 20),
+    (("ci", "o"), ALNUM, 32),
+    (("CCI", "PAT_"), ALNUM + "_", 40),
+    (("EZ", "TK"), ALNUM, 54),
+    (("HR", "KU-"), URL_SAFE, 36),
+    (("ops", "_eyJ"), URL_SAFE, 80),
+    (("pc", "sk_"), ALNUM + "_", 60),
+    (("pu", "l-"), HEX, 40),
+    (("pscale", "_tkn_"), ALNUM, 43),
+    (("ruby", "gems_"), HEX, 48),
+    (("sntr", "ys_"), ALNUM, 64),
+    (("nap", "i_"), string.digits + string.ascii_lowercase, 64),
+    (("nf", "p_"), ALNUM, 36),
+    (("s", "l."), URL_SAFE, 100),
+    (("fo", "1_"), URL_SAFE, 43),
 )
 
 CARRIERS: Final = (
@@ -125,6 +142,14 @@ def composed_tokens(rng: Random) -> Iterator[str]:
         lambda: "datadog_api_key=" + run(rng, HEX, 32),
         lambda: "https://discord" + ".com/api/webhooks/" + run(rng, string.digits, 18) + "/" + run(rng, ALNUM, 68),
         lambda: "PMAK" + "-" + run(rng, HEX, 24) + "-" + run(rng, HEX, 34),
+        lambda: run(rng, ALNUM, 14) + ".atlas" + "v1." + run(rng, URL_SAFE, 60),
+        lambda: "access_token" + "$production$" + run(rng, string.ascii_lowercase, 16) + "$" + run(rng, HEX, 32),
+        lambda: "pa" + "t" + run(rng, ALNUM, 14) + "." + run(rng, HEX, 64),
+        lambda: "pat" + "-na1-" + "-".join(run(rng, HEX, size) for size in (8, 4, 4, 4, 12)),
+        lambda: "lsv2" + "_pt_" + run(rng, HEX, 32) + "_" + run(rng, HEX, 10),
+        lambda: "dt0c01" + "." + run(rng, UPPER, 24) + "." + run(rng, UPPER, 64),
+        lambda: "AAAA" + run(rng, ALNUM, 7) + ":APA" + "91b" + run(rng, URL_SAFE, 134),
+        lambda: "re" + "_" + run(rng, ALNUM, 7) + "7_" + run(rng, ALNUM, 24),
     )  # fmt: skip
     for maker in makers:
         for _ in range(3):
@@ -292,6 +317,23 @@ def ssns(rng: Random) -> Iterator[str]:
             yield form.format(rng.randint(100, 665), f"{rng.randint(1, 99):02}", f"{rng.randint(1, 9999):04}")
 
 
+def short_numbers(rng: Random) -> Iterator[str]:
+    for form, length in (
+        ("my ATM PIN is {}", 4),
+        ("pin: {}", 6),
+        ("The PIN for the safe is {}.", 5),
+        ("CVV: {}", 3),
+        ("the card security code is {}", 4),
+        ("cvc2 = {}", 3),
+        ("routing number 0{}", 8),
+        ("My bank account number is {}.", 11),
+        ("checking account: {}", 12),
+        ("the sort code is {}", 6),
+    ):
+        for _ in range(3):
+            yield form.format("1" + run(rng, string.digits, length - 1))
+
+
 def addresses(_rng: Random) -> Iterator[str]:
     yield from (
         "I live at 742 Evergreen Terrace, Springfield, OR 97477.",
@@ -341,6 +383,7 @@ FAMILIES: Final[tuple[Callable[[Random], Iterator[str]], ...]] = (
     cards,
     ssns,
     addresses,
+    short_numbers,
 )
 
 
