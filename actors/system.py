@@ -54,6 +54,7 @@ from elf.families.notes.search import NoteSearch, SearchRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
 from elf.index.edge.client import EdgeIndex
+from elf.index.pgvector import PgvectorIndex
 from elf.index.port import VectorIndex
 from elf.index.server import QdrantServerIndex
 from elf.outbox.leased import Job, LeasedOutbox
@@ -269,13 +270,20 @@ class _Builder:
                 timeout_s=INDEX_TIMEOUT_S,
                 avg_len=BM25_AVERAGE_LENGTH,
             )
-            keeper = IndexLink(self.index, on_open=lambda: self._bring_index_up_to_date(clean=True))
+            keeper = self._index_link()
         else:
-            raise StartupError(
-                "storage.qdrant.url: this version cannot search in Postgres alone (pgvector:) yet"
+            self.index = PgvectorIndex(
+                self.database,
+                vector_dim=storage.vector_dim,
+                timeout_s=INDEX_TIMEOUT_S,
+                avg_len=BM25_AVERAGE_LENGTH,
             )
+            keeper = self._index_link()
         self.supervisor.add(keeper, needs=["database"], stop_timeout_s=8.0)
         return keeper.name
+
+    def _index_link(self) -> IndexLink:
+        return IndexLink(self.index, on_open=lambda: self._bring_index_up_to_date(clean=True))
 
     async def _bring_index_up_to_date(self, *, clean: bool) -> None:
         reconciler = IndexReconciler(

@@ -1,4 +1,8 @@
-"""The contract of VectorIndex, held by every adapter: the embedded index with its real process, and Qdrant's client."""
+"""The contract of VectorIndex, held by every adapter.
+
+They are the embedded index with its real process, pgvector in a real Postgres, and Qdrant's client: in its memory mode,
+and with a server when ELF_TEST_QDRANT_URL names one.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,9 @@ import math
 import os
 import random
 import warnings
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
@@ -17,17 +22,20 @@ import numpy as np
 import pytest
 
 from elf.core.errors import IndexUnavailable
+from elf.db.database import Database
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
+from elf.index.pgvector import PgvectorIndex
 from elf.index.port import IndexFilter, IndexPoint, IndexQuery, LegHit, PayloadValue, VectorIndex
 from elf.index.server import QdrantServerIndex
+from tests.conftest import TEMPLATE, dsn_of, run_sql
 
 pytestmark = pytest.mark.anyio
 
 DIM = 8
 EVERYTHING = IndexFilter(must={})
 SERVER_URL = os.environ.get("ELF_TEST_QDRANT_URL")
-ADAPTERS = ["edge", "memory", *(["server"] if SERVER_URL else [])]
+ADAPTERS = ["edge", "pgvector", "memory", *(["server"] if SERVER_URL else [])]
 
 
 @pytest.fixture(scope="module")
@@ -35,25 +43,30 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+Opener = Callable[[Path], AbstractAsyncContextManager[VectorIndex]]
+
+
 @pytest.fixture(scope="module", params=ADAPTERS)
-async def engine(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[VectorIndex]:
-    async with opened(request.param, tmp_path_factory.mktemp(request.param)) as index:
+def opener(request: pytest.FixtureRequest) -> Opener:
+    """Opens a new, empty index of one adapter; the folder is one that it may use."""
+    if request.param == "pgvector":
+        request.getfixturevalue("template_dsn")  # only this adapter needs a Postgres
+        return partial(_pgvector, request.getfixturevalue("postgres_dsn"))
+    openers: dict[str, Opener] = {"edge": _edge, "memory": _memory, "server": _server}
+    return openers[request.param]
+
+
+@pytest.fixture(scope="module")
+async def engine(opener: Opener, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[VectorIndex]:
+    async with opener(tmp_path_factory.mktemp("engine")) as index:
         yield index
 
 
-@pytest.fixture(params=ADAPTERS)
-async def new_index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VectorIndex]:
+@pytest.fixture
+async def new_index(opener: Opener, tmp_path: Path) -> AsyncIterator[VectorIndex]:
     """An engine that never held a point: deleted ones stay in the statistics of idf for a while."""
-    async with opened(request.param, tmp_path) as index:
+    async with opener(tmp_path) as index:
         yield index
-
-
-def opened(adapter: str, folder: Path) -> AbstractAsyncContextManager[VectorIndex]:
-    if adapter == "edge":
-        return _edge(folder / "index")
-    return _memory() if adapter == "memory" else _server()
 
 
 @pytest.fixture
@@ -66,8 +79,8 @@ async def index(engine: VectorIndex) -> AsyncIterator[VectorIndex]:
 
 @asynccontextmanager
 async def _edge(folder: Path) -> AsyncIterator[VectorIndex]:
-    process = await EdgeProcess.start(folder, vector_dim=DIM, avg_len=20.0)
-    index = EdgeIndex(folder)
+    process = await EdgeProcess.start(folder / "index", vector_dim=DIM, avg_len=20.0)
+    index = EdgeIndex(folder / "index")
     try:
         await process.wait_ready(deadline_s=60)
         await index.ensure()
@@ -78,7 +91,21 @@ async def _edge(folder: Path) -> AsyncIterator[VectorIndex]:
 
 
 @asynccontextmanager
-async def _memory() -> AsyncIterator[VectorIndex]:
+async def _pgvector(server: str, _: Path) -> AsyncIterator[VectorIndex]:
+    name = f"index_{uuid4().hex}"
+    await run_sql(server, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")
+    database = Database(max_conns=4)
+    await database.open(dsn_of(server, name))
+    index = PgvectorIndex(database, vector_dim=DIM, timeout_s=10, avg_len=20.0)
+    await index.ensure()
+    yield index
+    await index.aclose()
+    await database.close()
+    await run_sql(server, f"DROP DATABASE {name}")
+
+
+@asynccontextmanager
+async def _memory(_: Path) -> AsyncIterator[VectorIndex]:
     from qdrant_client import AsyncQdrantClient
 
     index = QdrantServerIndex(
@@ -92,7 +119,7 @@ async def _memory() -> AsyncIterator[VectorIndex]:
 
 
 @asynccontextmanager
-async def _server() -> AsyncIterator[VectorIndex]:
+async def _server(_: Path) -> AsyncIterator[VectorIndex]:
     assert SERVER_URL is not None
     name = f"test-{uuid4()}"
     index = QdrantServerIndex.connect(SERVER_URL, collection=name, vector_dim=DIM, timeout_s=10, avg_len=20.0)

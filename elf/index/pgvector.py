@@ -1,0 +1,256 @@
+"""PgvectorIndex: the vector index in the Postgres that holds the notes, with no index server at all.
+
+The dense leg is exact: it reads the vectors of all points that the filter lets through, which is quick for a project
+of tens of thousands. The BM25 leg is an inverted index with the tokens, weights and idf of the other adapters. The
+tables and statements are in sql/index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+from uuid import UUID
+
+import numpy as np
+from pgvector import Vector as PgVector
+
+from elf.core.errors import IndexUnavailable, InternalError, Unavailable
+from elf.db import schema
+from elf.db.database import Connection, Database
+from elf.db.errors import retrying
+from elf.db.queries import Queries, sql_folder
+from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder, SparseWeights
+from elf.index.counts import LargeCounts
+from elf.index.port import (
+    IndexFilter,
+    IndexPoint,
+    IndexQuery,
+    LegHit,
+    QueryResult,
+    StoredPoint,
+    Vector,
+)
+from elf.index.schema import BM25, DENSE, UPDATED_AT_FIELD
+from elf.index.shelves import alternatives, shelf_of
+
+UPSERT_POINTS: Final = 256  # points of one transaction
+_TOTAL: Final = "total"
+_LOCK_KEY: Final = int.from_bytes(b"elf:idx\0")  # any number that no other user of the database takes
+
+
+class PgvectorIndex:
+    """The VectorIndex over `database`, which somebody else opens and closes.
+
+    Of a payload it keeps KEYWORD_FIELDS and `updated_at`; a filter by another field finds nothing. Every method
+    raises IndexUnavailable when Postgres does not answer within `timeout_s`, or refuses.
+    """
+
+    def __init__(
+        self, database: Database, *, vector_dim: int, timeout_s: float, avg_len: float = DEFAULT_AVG_LEN
+    ) -> None:
+        self._database = database
+        self._vector_dim = vector_dim
+        self._timeout_s = timeout_s
+        self._encoder = Bm25Encoder(avg_len=avg_len)
+        self._sql = Queries.load(sql_folder() / "index")
+        self._counts = LargeCounts()
+
+    async def ensure(self) -> None:
+        script = schema.render(sql_folder() / "index" / "index.sql", vector_dim=self._vector_dim)
+        with _failures():
+            async with self._database.transaction() as connection:
+                await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
+                # Looked up first: even CREATE INDEX IF NOT EXISTS waits for the writers of other processes.
+                if await connection.fetchval(self._sql["missing_relations"], schema.created_names(script)):
+                    await connection.execute(script)
+                dim = await connection.fetchval(self._sql["dense_dimension"])
+        if dim != self._vector_dim:
+            raise IndexUnavailable(
+                f"the table index_points holds vectors of {dim} numbers instead of {self._vector_dim}:"
+                " drop it and rebuild the index"
+            )
+        self._counts.forget()
+
+    # Writing
+
+    async def upsert(self, points: Sequence[IndexPoint]) -> None:
+        last = {point.point_id: point for point in points}  # a statement cannot write one row twice
+        ordered = [last[point_id] for point_id in sorted(last)]
+        for start in range(0, len(ordered), UPSERT_POINTS):
+            with _failures():
+                rows = self._rows(ordered[start : start + UPSERT_POINTS])
+                await retrying(partial(self._write, rows))
+
+    def _rows(self, points: Sequence[IndexPoint]) -> _Rows:
+        rows = _Rows()
+        for point in points:
+            rows.add(point, dense=self._unit(point.dense), words=self._encoder.document(point.text))
+        return rows
+
+    async def _write(self, rows: _Rows) -> None:
+        async with self._database.transaction() as connection:
+            await self._execute(connection, "put_shelves", *_columns(list(rows.shelves.values()), 3))
+            await self._execute(connection, "put_points", *_columns(rows.points, 5))
+            # The statement before has waited for other writers of these points: this one sees what they wrote.
+            await self._execute(connection, "drop_postings", [row[0] for row in rows.points])
+            await self._execute(connection, "put_postings", *_columns(rows.postings, 5))
+
+    async def delete_owners(self, owner_ids: Sequence[UUID], *, keep: Sequence[UUID] = ()) -> None:
+        if owner_ids:
+            await self._delete("drop_owners", list(owner_ids), list(keep))
+
+    async def delete_points(self, point_ids: Sequence[UUID]) -> None:
+        if point_ids:
+            await self._delete("drop_points", list(point_ids))
+
+    async def _delete(self, name: str, *ids: list[UUID]) -> None:
+        async def delete() -> None:
+            async with self._database.transaction() as connection:
+                gone = await self._fetch(connection, name, *ids)
+                if gone:  # by a statement of its own, as in _write
+                    await self._execute(connection, "drop_postings", [row["point_id"] for row in gone])
+
+        with _failures():
+            await retrying(delete)
+
+    # Finding
+
+    async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
+        hits: list[dict[str, list[LegHit]]] = [{DENSE: [], BM25: []} for _ in queries]
+        with _failures():
+            for group in self._groups(queries):
+                for row in await self._find(group):
+                    hit = LegHit(row["point_id"], row["owner_id"], row["score"])
+                    hits[row["number"]][row["kind"]].append(hit)
+        return [QueryResult(dense=_best_first(legs[DENSE]), bm25=_best_first(legs[BM25])) for legs in hits]
+
+    def _groups(self, queries: Sequence[IndexQuery]) -> list[_Group]:
+        """Put queries of one filter and limit together, as all of a search are: each group is one round trip."""
+        groups: list[_Group] = []
+        for number, query in enumerate(queries):
+            group = next((one for one in groups if one.takes(query)), None)
+            if group is None:
+                group = _Group(query.where, query.limit)
+                groups.append(group)
+            if query.dense is not None:
+                group.dense.append((number, self._unit(query.dense)))
+            if query.text is not None:
+                group.words.extend((number, term) for term in _terms(self._encoder.query(query.text)))
+        return [group for group in groups if group.can_find]
+
+    async def _find(self, group: _Group) -> list[Mapping[str, Any]]:
+        """Return the rows of hits; the counts that come with them are remembered."""
+        terms = list({term for _, term in group.words})
+        known = [self._counts.known(term) for term in terms]
+        total = self._counts.known(_TOTAL)
+        async with self._database.connection() as connection:
+            rows = await self._fetch(connection, "find", *group.arguments(), terms, known, total)
+        hits = []
+        for row in rows:
+            if row["kind"] in (DENSE, BM25):
+                hits.append(row)
+            else:
+                self._counts.learn(_TOTAL if row["kind"] == _TOTAL else row["number"], int(row["score"]))
+        return hits
+
+    def _unit(self, vector: Vector) -> PgVector:
+        if vector.shape != (self._vector_dim,) or not np.isfinite(vector).all():
+            raise IndexUnavailable(f"a vector must have {self._vector_dim} finite numbers")
+        length = float(np.linalg.norm(vector.astype(np.float64)))
+        return PgVector(vector / length if length else vector)
+
+    # Looking through
+
+    async def scan(self, *, after: UUID | None, limit: int) -> list[StoredPoint]:
+        if limit <= 0:
+            return []
+        with _failures():
+            async with self._database.connection() as connection:
+                rows = await self._fetch(connection, "scan_points", after, limit)
+        return [StoredPoint(row["point_id"], row["owner_id"], row["updated_at"]) for row in rows]
+
+    async def count(self) -> int:
+        with _failures():
+            async with self._database.connection() as connection:
+                [row] = await self._fetch(connection, "count_points")
+        return int(row["count"])
+
+    async def aclose(self) -> None:
+        """Do nothing: the connections belong to the database."""
+
+    async def _execute(self, connection: Connection, name: str, *args: Any) -> None:
+        await connection.execute(self._sql[name], *args, timeout=self._timeout_s)
+
+    async def _fetch(self, connection: Connection, name: str, *args: Any) -> list[Mapping[str, Any]]:
+        return await connection.fetch(self._sql[name], *args, timeout=self._timeout_s)
+
+
+@dataclass(slots=True)
+class _Rows:
+    """What an upsert writes: shelves by number, points and postings, each as its table has it."""
+
+    shelves: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    points: list[tuple[Any, ...]] = field(default_factory=list)
+    postings: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def add(self, point: IndexPoint, *, dense: PgVector, words: SparseWeights) -> None:
+        shelf = shelf_of(point.payload)
+        self.shelves[shelf.number] = (shelf.number, shelf.place, shelf.fields)
+        updated_at = str(point.payload.get(UPDATED_AT_FIELD, ""))
+        self.points.append((point.point_id, point.owner_id, shelf.number, updated_at, dense))
+        self.postings.extend(
+            (shelf.place, shelf.number, point.point_id, term, weight)
+            for term, weight in zip(_terms(words), words.values, strict=True)
+        )
+
+
+@dataclass(slots=True)
+class _Group:
+    """Queries that share filter and limit: vectors and words, each with the number of its query."""
+
+    where: IndexFilter
+    limit: int
+    dense: list[tuple[int, PgVector]] = field(default_factory=list)
+    words: list[tuple[int, int]] = field(default_factory=list)
+
+    def takes(self, query: IndexQuery) -> bool:
+        return query.limit == self.limit and query.where == self.where
+
+    @property
+    def can_find(self) -> bool:
+        return self.limit > 0 and bool(self.dense or self.words) and bool(alternatives(self.where))
+
+    def arguments(self) -> list[Any]:
+        """Return the first arguments of `find`."""
+        filters = [dict(self.where.must), alternatives(self.where)]
+        return [*filters, self.limit, *_columns(self.dense, 2), *_columns(self.words, 2)]
+
+
+def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
+    return [[row[place] for row in rows] for place in range(width)]
+
+
+def _terms(words: SparseWeights) -> list[int]:
+    """Return the hashes, which are unsigned, as the signed numbers that Postgres has."""
+    return [index - (1 << 32) if index >= 1 << 31 else index for index in words.indices]
+
+
+def _best_first(hits: list[LegHit]) -> list[LegHit]:
+    # SQL promises no order beyond a UNION; equal scores stay as they came.
+    return sorted(hits, key=lambda hit: -hit.score)
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Turn what the database and the encoder raise into IndexUnavailable."""
+    try:
+        yield
+    except IndexUnavailable:
+        raise
+    except (Unavailable, InternalError) as error:
+        raise IndexUnavailable(f"the index in Postgres did not answer: {error.message}") from error
+    except UnicodeError as error:
+        raise IndexUnavailable("the index in Postgres takes no text with lone surrogates") from error

@@ -1,0 +1,53 @@
+"""Shelves: the points of the index in Postgres, sorted by the fields that searches filter by.
+
+Points with equal filter fields stand on one shelf, and a filter is a choice of shelves: what a search asks of four
+fields and two alternatives is looked at once for each shelf and not for each point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import product
+from typing import Final
+
+import msgspec
+
+from elf.index.port import IndexFilter, PayloadValue
+from elf.index.schema import KEYWORD_FIELDS
+
+PLACE_FIELDS: Final = ("tenant_id", "project_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """One combination of filter fields. `number` is a digest of all of them, `place` one of PLACE_FIELDS."""
+
+    number: int
+    place: int
+    fields: Mapping[str, str]
+
+
+def shelf_of(payload: Mapping[str, PayloadValue]) -> Shelf:
+    """Return the shelf of a point with this payload; fields that hold no string are left out."""
+    fields = {name: value for name in KEYWORD_FIELDS if isinstance(value := payload.get(name), str)}
+    return Shelf(_digest(fields, KEYWORD_FIELDS), _digest(fields, PLACE_FIELDS), fields)
+
+
+def _digest(fields: Mapping[str, str], names: Sequence[str]) -> int:
+    # As JSON, no two lists of values read the same. 64 bits: Postgres has no wider number.
+    text = msgspec.json.encode([fields.get(name) for name in names])
+    return int.from_bytes(blake2b(text, digest_size=8, person=b"elf shelf").digest(), signed=True)
+
+
+def alternatives(where: IndexFilter) -> list[dict[str, str]]:
+    """Return the filter's alternatives with one value a field; a single empty one when it has none.
+
+    An empty list says that no point can match.
+    """
+    if not where.any_of:
+        return [{}]
+    return [
+        dict(zip(group, values, strict=True)) for group in where.any_of for values in product(*group.values())
+    ]

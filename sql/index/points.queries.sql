@@ -1,0 +1,106 @@
+-- What the vector index in Postgres asks and writes.
+
+-- name: find
+-- Both legs of several queries that share a filter, best first, and how many points hold each word that the caller had
+-- no count of ($9 null). `kind` says what a row is: dense, bm25, term (`number` is the word) or total (of all points).
+-- The conditions are fenced, so that only one plan is left: shelves first, then points and postings by their indexes.
+WITH shelves AS MATERIALIZED (
+  SELECT s.shelf, s.place FROM index_shelves AS s WHERE s.fields @> $1::jsonb AND s.fields @> ANY ($2::jsonb[])
+), dense AS (
+  SELECT q.number, hit.point_id, hit.owner_id, -hit.distance AS score
+  FROM unnest($4::int[], $5::vector[]) AS q (number, dense)
+  CROSS JOIN LATERAL (
+    SELECT p.point_id, p.owner_id, p.dense <#> q.dense AS distance FROM index_points AS p
+    WHERE p.shelf = ANY (ARRAY (SELECT s.shelf FROM shelves AS s))
+    ORDER BY distance LIMIT $3
+  ) AS hit
+), counted AS MATERIALIZED (
+  SELECT t.term, coalesce(t.known, (SELECT count(*) FROM index_postings AS p WHERE p.term = t.term)) AS points,
+    t.known IS NULL AS is_new
+  FROM unnest($8::int[], $9::bigint[]) AS t (term, known)
+), total AS MATERIALIZED (
+  SELECT coalesce($10::bigint, (SELECT count(*) FROM index_points)) AS points
+  WHERE cardinality($8::int[]) > 0
+), weighed AS MATERIALIZED (
+  -- The idf of Robertson and Sparck Jones with 1 added inside, ln(1 + (N - n + 0.5) / (n + 0.5)), in a shorter form.
+  SELECT w.number, w.term, ln((greatest(n.points, c.points) + 1) / (c.points + 0.5::float8)) AS idf
+  FROM unnest($6::int[], $7::int[]) AS w (number, term) JOIN counted AS c USING (term) CROSS JOIN total AS n
+), words AS (
+  SELECT q.number, best.point_id, p.owner_id, best.score
+  FROM (SELECT DISTINCT w.number FROM weighed AS w) AS q
+  CROSS JOIN LATERAL (
+    SELECT found.point_id, sum(w.idf * found.weight) AS score
+    FROM weighed AS w
+    CROSS JOIN LATERAL (
+      SELECT p.point_id, p.weight FROM index_postings AS p
+      WHERE p.place = ANY (ARRAY (SELECT DISTINCT s.place FROM shelves AS s)) AND p.term = w.term
+        AND (p.shelf IN (SELECT s.shelf FROM shelves AS s)) IS TRUE
+      OFFSET 0
+    ) AS found
+    WHERE w.number = q.number
+    GROUP BY found.point_id ORDER BY score DESC, found.point_id LIMIT $3
+  ) AS best
+  CROSS JOIN LATERAL (SELECT p.owner_id FROM index_points AS p WHERE p.point_id = best.point_id OFFSET 0) AS p
+)
+SELECT 'dense' AS kind, number, point_id, owner_id, score FROM dense
+UNION ALL SELECT 'bm25', number, point_id, owner_id, score FROM words
+UNION ALL SELECT 'term', term, NULL, NULL, points FROM counted WHERE is_new
+UNION ALL SELECT 'total', 0, NULL, NULL, points FROM total WHERE $10::bigint IS NULL;
+
+-- name: put_shelves
+-- Makes the shelves that are missing.
+INSERT INTO index_shelves (shelf, place, fields)
+SELECT t.shelf, t.place, t.fields FROM unnest($1::bigint[], $2::bigint[], $3::jsonb[]) AS t (shelf, place, fields)
+ORDER BY t.shelf
+ON CONFLICT (shelf) DO NOTHING;
+
+-- name: put_points
+-- Writes points, in the order of their ids, so that writers who meet wait and never lock each other out.
+INSERT INTO index_points (point_id, owner_id, shelf, updated_at, dense)
+SELECT t.point_id, t.owner_id, t.shelf, t.updated_at, t.dense
+FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::vector[])
+  AS t (point_id, owner_id, shelf, updated_at, dense)
+ORDER BY t.point_id
+ON CONFLICT (point_id) DO UPDATE SET
+  owner_id = excluded.owner_id, shelf = excluded.shelf, updated_at = excluded.updated_at, dense = excluded.dense;
+
+-- name: drop_postings
+-- Forgets the words of points.
+DELETE FROM index_postings AS p WHERE p.point_id = ANY ($1::uuid[]);
+
+-- name: put_postings
+-- Writes the words of points that have none.
+INSERT INTO index_postings (place, shelf, point_id, term, weight)
+SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::int[], $5::real[]);
+
+-- name: drop_points
+-- Deletes points by id and returns the ids of those that were there.
+WITH locked AS (
+  SELECT p.point_id FROM index_points AS p WHERE p.point_id = ANY ($1::uuid[]) ORDER BY p.point_id FOR UPDATE
+)
+DELETE FROM index_points AS p USING locked WHERE p.point_id = locked.point_id RETURNING p.point_id;
+
+-- name: drop_owners
+-- Deletes the points of owners but those to keep, and returns their ids.
+WITH locked AS (
+  SELECT p.point_id FROM index_points AS p
+  WHERE p.owner_id = ANY ($1::uuid[]) AND p.point_id <> ALL ($2::uuid[]) ORDER BY p.point_id FOR UPDATE
+)
+DELETE FROM index_points AS p USING locked WHERE p.point_id = locked.point_id RETURNING p.point_id;
+
+-- name: scan_points
+-- A page of all points in the order of their ids, from the first ($1 null) or behind an id.
+SELECT p.point_id, p.owner_id, p.updated_at FROM index_points AS p
+WHERE p.point_id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000') ORDER BY p.point_id LIMIT $2;
+
+-- name: count_points
+-- How many points there are.
+SELECT count(*) FROM index_points;
+
+-- name: missing_relations
+-- How many of these tables and indexes are not there.
+SELECT count(*) FROM unnest($1::text[]) AS t WHERE to_regclass(t) IS NULL;
+
+-- name: dense_dimension
+-- The length of the vectors that the points have room for.
+SELECT a.atttypmod FROM pg_attribute AS a WHERE a.attrelid = to_regclass('index_points') AND a.attname = 'dense';
