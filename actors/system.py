@@ -22,6 +22,7 @@ from actors.gc_ticker import GcTicker
 from actors.http_front import HttpFront, bind, bound_address
 from actors.index_host import IndexHost
 from actors.index_link import IndexLink
+from actors.index_rebuilder import IndexRebuilder
 from actors.indexer import Indexer
 from actors.kernel import Actor, ActorState, Channel, RestartPolicy, Supervisor, SupervisorEvent
 from actors.kernel.failure import unwrapped
@@ -39,6 +40,7 @@ from elf.db.database import Database
 from elf.db.garbage import GarbageCollector
 from elf.db.queries import Queries, sql_folder
 from elf.families.notes.decision_audit import DecisionAudit
+from elf.families.notes.drift import IndexDrift
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.endpoints import history_endpoints, note_admin_endpoints, note_endpoints
 from elf.families.notes.events import EventService
@@ -46,8 +48,12 @@ from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.history import NoteHistory
+from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.indexing import NoteIndexing
+from elf.families.notes.leased_points import LeasedPoints
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
+from elf.families.notes.rebuild import IndexRebuild
+from elf.families.notes.rebuild_runs import RebuildRuns
 from elf.families.notes.reconcile import IndexReconciler
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.search import NoteSearch, SearchRules
@@ -206,7 +212,7 @@ class _Builder:
         public = note_endpoints(notes, self._event_service(notes, policy), self._note_search())
         self._add_front("http_front", [*public, *history_endpoints(self._history(policy))], self.sockets.http)
         decisions = DecisionAudit(database=self.database, queries=self.queries)
-        operators = [collect_endpoint(collector), *note_admin_endpoints(decisions)]
+        operators = [collect_endpoint(collector), *note_admin_endpoints(decisions, self._add_index_admin())]
         self._add_front("admin_front", operators, self.sockets.admin)
         return System(self.supervisor, self.sockets)
 
@@ -285,8 +291,8 @@ class _Builder:
     def _index_link(self) -> IndexLink:
         return IndexLink(self.index, on_open=lambda: self._bring_index_up_to_date(clean=True))
 
-    async def _bring_index_up_to_date(self, *, clean: bool) -> None:
-        reconciler = IndexReconciler(
+    def _reconciler(self) -> IndexReconciler:
+        return IndexReconciler(
             database=self.database,
             queries=self.queries,
             index=self.index,
@@ -294,6 +300,32 @@ class _Builder:
             clock=self.clock,
             ring=self.bell.ring,
         )
+
+    def _add_index_admin(self) -> IndexAdmin:
+        points = LeasedPoints(
+            database=self.database,
+            queries=self.queries,
+            embedding_version=self.texts.version,
+            lease_seconds=self.config.indexing.lease_seconds,
+            clock=self.clock,
+            ring=self.bell.ring,
+        )
+        rebuild = IndexRebuild(
+            database=self.database,
+            queries=self.queries,
+            index=self.index,
+            points=points,
+            reconciler=self._reconciler(),
+            embedding_version=self.texts.version,
+            clock=self.clock,
+        )
+        runs = RebuildRuns(rebuild.run, clock=self.clock)
+        self.supervisor.add(IndexRebuilder(runs), needs=["database"])
+        drift = IndexDrift(database=self.database, queries=self.queries, reconciler=self._reconciler())
+        return IndexAdmin(runs, drift)
+
+    async def _bring_index_up_to_date(self, *, clean: bool) -> None:
+        reconciler = self._reconciler()
         await reconciler.enqueue_unindexed()
         if clean and await reconciler.is_whole():
             return

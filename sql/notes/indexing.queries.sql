@@ -144,10 +144,11 @@ WHERE c.embedding_version = $1
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2);
 
 -- name: enqueue_indexing
--- Asks for notes to be indexed again.
+-- Asks for notes to be indexed again; returns the jobs.
 INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
 SELECT gen_random_uuid(), t.note_id, t.op, $3, 'PENDING'
-FROM unnest($1::uuid[], $2::text[]) AS t (note_id, op);
+FROM unnest($1::uuid[], $2::text[]) AS t (note_id, op)
+RETURNING outbox_id;
 
 -- name: enqueue_unindexed
 -- Asks for live notes that have no chunks of the active embedding version and no job to be indexed.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from elf.core.endpoint import Endpoint
 from elf.families.notes import audit_requests as a
+from elf.families.notes import index_admin as x
 from elf.families.notes import requests as r
 from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.events import EventService
 from elf.families.notes.history import NoteHistory
+from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.search import NoteSearch
 from elf.families.notes.service import NoteService
 
@@ -60,11 +62,27 @@ def history_endpoints(history: NoteHistory) -> list[Endpoint]:
     ]  # fmt: skip
 
 
-def note_admin_endpoints(decisions: DecisionAudit) -> list[Endpoint]:
+def note_admin_endpoints(decisions: DecisionAudit, index: IndexAdmin) -> list[Endpoint]:
     """Return the operations for operators; they are served on the admin address only."""
     return [
         Endpoint(
             "ingest_decisions", "GET", "/v1/admin/ingest_decisions", "Read what became of incoming notes, newest first",
             a.DecisionsRequest, a.DecisionsResponse, decisions.page,
+        ),
+        Endpoint(
+            "rebuild_qdrant", "POST", "/v1/admin/rebuild_qdrant", "Write the index anew from the vectors in Postgres",
+            x.RebuildRequest, x.RebuildResponse, index.rebuild,
+        ),
+        Endpoint(
+            "rebuild_progress", "GET", "/v1/admin/rebuild_qdrant", "Say how far the rebuild of the index is",
+            x.RebuildProgressRequest, x.RebuildProgress, index.progress,
+        ),
+        Endpoint(
+            "index_drift", "GET", "/v1/admin/index_drift", "Compare the index with Postgres",
+            x.DriftRequest, x.DriftResponse, index.drift,
+        ),
+        Endpoint(
+            "index_repair", "POST", "/v1/admin/index_repair", "Mend what differs between the index and Postgres",
+            x.RepairRequest, x.RepairResponse, index.repair,
         ),
     ]  # fmt: skip

@@ -90,7 +90,7 @@ class NoteIndexing:
         for row in rows:
             notes.setdefault(row["note_id"], Note.from_row(row))
             if row["chunk_id"] is not None:
-                chunks.setdefault(row["note_id"], []).append(_stored_chunk(row))
+                chunks.setdefault(row["note_id"], []).append(stored_chunk(row))
         return notes, chunks
 
     async def _embedded(self, notes: Sequence[Note]) -> dict[UUID, list[IndexedChunk]]:
@@ -156,7 +156,8 @@ def _covers(chunks: Sequence[IndexedChunk], note: Note | None) -> bool:
     return note is not None and chunks[0].start == 0 and chunks[-1].end == len(note.text)
 
 
-def _stored_chunk(row: Mapping[str, Any]) -> IndexedChunk:
+def stored_chunk(row: Mapping[str, Any]) -> IndexedChunk:
+    """Build a chunk from a row with the columns of memory_note_chunks (its text as chunk_text) and vec."""
     return IndexedChunk(
         ChunkId(row["chunk_id"]),
         row["chunk_index"],

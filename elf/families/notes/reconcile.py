@@ -7,10 +7,11 @@ has one writer to the index, and a newer state never loses to an older one.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 from elf.core.clock import Clock
@@ -20,6 +21,8 @@ from elf.index.port import VectorIndex
 
 PAGE = 2000
 
+Kind = Literal["missing", "stale", "orphaned"]
+
 
 class Drift(NamedTuple):
     """How many chunks were missing from the index or out of date in it, and how many points nobody owns."""
@@ -27,6 +30,25 @@ class Drift(NamedTuple):
     missing: int
     stale: int
     orphaned: int
+
+
+class Difference(NamedTuple):
+    """One chunk or point that is not the same on both sides."""
+
+    kind: Kind
+    chunk_id: UUID
+    note_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """The notes behind differences: those to be indexed again, and those that have points to be deleted."""
+
+    again: set[UUID] = field(default_factory=set)
+    strays: set[UUID] = field(default_factory=set)
+
+    def add(self, difference: Difference) -> None:
+        (self.strays if difference.kind == "orphaned" else self.again).add(difference.note_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,41 +92,53 @@ class IndexReconciler:
             await connection.execute(self._sql["enqueue_unindexed"], self._version, self._clock.now())
         self._ring()
 
-    async def reconcile(self) -> Drift:
-        """Compare everything and enqueue what differs."""
+    async def differences(self) -> AsyncIterator[Difference]:
+        """Compare everything, one page of each side after the other, and yield what differs by chunk id."""
         now = self._clock.now()
-        missing = stale = orphaned = 0
         wanted, stored = _Cursor(self._live(now)), _Cursor(self._stored())
         truth, point = await wanted.next(), await stored.next()
-        again: set[UUID] = set()
-        strays: set[UUID] = set()
         while truth is not None or point is not None:
             if point is None or (truth is not None and truth.chunk_id < point.chunk_id):
                 assert truth is not None
-                missing += 1
-                again.add(truth.note_id)
+                yield Difference("missing", truth.chunk_id, truth.note_id)
                 truth = await wanted.next()
             elif truth is None or point.chunk_id < truth.chunk_id:
-                orphaned += 1
-                strays.add(point.note_id)
+                yield Difference("orphaned", point.chunk_id, point.note_id)
                 point = await stored.next()
             else:
                 if truth.updated_at != point.updated_at:
-                    stale += 1
-                    again.add(truth.note_id)
+                    yield Difference("stale", truth.chunk_id, truth.note_id)
                 truth, point = await wanted.next(), await stored.next()
-        await self._enqueue("UPSERT", again - strays)
-        await self._enqueue("DELETE", strays)
-        if again or strays:
-            self._ring()
-        return Drift(missing, stale, orphaned)
 
-    async def _enqueue(self, op: str, owners: set[UUID]) -> None:
+    async def reconcile(self) -> Drift:
+        """Compare everything and enqueue what differs."""
+        counts: Counter[Kind] = Counter()
+        wrong = Wrong()
+        async for difference in self.differences():
+            counts[difference.kind] += 1
+            wrong.add(difference)
+        await self.enqueue(wrong)
+        return Drift(counts["missing"], counts["stale"], counts["orphaned"])
+
+    async def enqueue(self, wrong: Wrong) -> list[UUID]:
+        """Ask for the notes behind differences to be indexed again; returns the ids of the jobs."""
+        jobs = await self._enqueue("UPSERT", wrong.again - wrong.strays)
+        jobs += await self._enqueue("DELETE", wrong.strays)
+        if jobs:
+            self._ring()
+        return jobs
+
+    async def _enqueue(self, op: str, owners: set[UUID]) -> list[UUID]:
         note_ids = list(owners)
+        jobs: list[UUID] = []
         for start in range(0, len(note_ids), PAGE):
             page = note_ids[start : start + PAGE]
             async with self._database.connection() as connection:
-                await connection.execute(self._sql["enqueue_indexing"], page, [op] * len(page), self._version)
+                rows = await connection.fetch(
+                    self._sql["enqueue_indexing"], page, [op] * len(page), self._version
+                )
+            jobs += [row["outbox_id"] for row in rows]
+        return jobs
 
     async def _live(self, now: datetime) -> AsyncIterator[_Entry]:
         after = UUID(int=0)  # before every chunk id: those have a version

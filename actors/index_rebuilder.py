@@ -1,0 +1,24 @@
+"""Rebuilds the index when it is asked to."""
+
+from __future__ import annotations
+
+import anyio
+from anyio.abc import TaskStatus
+
+from elf.families.notes.rebuild_runs import RebuildRuns
+
+
+class IndexRebuilder:
+    """Carries out the rebuilds that requests ask for, so that none ends with its request.
+
+    It needs Postgres alone: an index that is away comes back, and a rebuild waits for it.
+    """
+
+    name = "index_rebuilder"
+
+    def __init__(self, runs: RebuildRuns) -> None:
+        self._runs = runs
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        task_status.started()
+        await self._runs.serve()

@@ -1,0 +1,158 @@
+"""What operators ask of the index: a rebuild, how it goes, how far the index has drifted, and a repair of that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import Field
+
+from elf.families.notes.drift import Comparison, IndexDrift
+from elf.families.notes.rebuild import RebuildReport
+from elf.families.notes.rebuild_runs import RebuildRuns, State
+from elf.families.notes.reconcile import Difference
+from elf.families.notes.requests import Request, Response
+
+MAX_EXAMPLES = 100
+
+
+class RebuildRequest(Request):
+    """Asks for nothing; the body may be left out."""
+
+
+class RebuildResponse(Response):
+    """What the rebuild did, as RebuildReport says."""
+
+    rebuilt_count: int
+    missing_vector_count: int
+    error_count: int
+    removed_count: int
+
+
+class RebuildProgressRequest(Request):
+    """Asks for nothing."""
+
+
+class RebuildProgress(Response):
+    """The rebuild of this process that runs, or ended last. `done` and `total` count points; `report` is there once it
+    ended well, `last_error` once it failed.
+    """
+
+    state: State
+    done: int = 0
+    total: int = 0
+    started_at: datetime | None = None
+    finished_at: datetime | None = None
+    report: RebuildResponse | None = None
+    last_error: str | None = None
+
+
+class DriftRequest(Request):
+    """How many examples of each kind to name."""
+
+    examples: Annotated[int, Field(ge=0, le=MAX_EXAMPLES)] = 10
+
+
+class DriftExample(Response):
+    """One chunk of a note, or a point that says it is one."""
+
+    chunk_id: UUID
+    note_id: UUID
+
+
+class DriftExamples(Response):
+    """Some differences of each kind."""
+
+    missing: list[DriftExample]
+    stale: list[DriftExample]
+    orphaned: list[DriftExample]
+
+
+class DriftCounts(Response):
+    """Differences between Postgres and the index, in points.
+
+    missing: live chunks without a point. stale: points older than their note. orphaned: points that are no chunks of
+    live notes. moving: differences of notes with an open indexing job, which will be gone by themselves.
+    """
+
+    missing_count: int
+    stale_count: int
+    orphaned_count: int
+    moving_count: int
+
+
+class DriftResponse(DriftCounts):
+    examples: DriftExamples
+
+
+class RepairRequest(Request):
+    """Asks for nothing; the body may be left out."""
+
+
+class RepairResponse(DriftCounts):
+    """What was found and given to the indexers: a job a note, of which `open_jobs` were still to be done in the end."""
+
+    jobs: int
+    open_jobs: int
+
+
+class IndexAdmin:
+    """The operations of operators on the index."""
+
+    def __init__(self, runs: RebuildRuns, drift: IndexDrift) -> None:
+        self._runs = runs
+        self._drift = drift
+
+    async def rebuild(self, request: RebuildRequest) -> RebuildResponse:
+        """Rebuild the index, even when the client leaves. Raises InvalidRequest when a rebuild runs already."""
+        return _report(await self._runs.ask())
+
+    async def progress(self, request: RebuildProgressRequest) -> RebuildProgress:
+        """Say how far the rebuild is."""
+        run = self._runs.latest
+        if run is None:
+            return RebuildProgress(state="idle")
+        return RebuildProgress(
+            state=run.state,
+            done=run.tally.done,
+            total=max(run.tally.total, run.tally.done),  # notes may be written meanwhile
+            started_at=run.started_at,
+            finished_at=run.finished_at,
+            report=None if run.report is None else _report(run.report),
+            last_error=None if run.failure is None else run.failure.message,
+        )
+
+    async def drift(self, request: DriftRequest) -> DriftResponse:
+        """Compare the index with Postgres."""
+        found = await self._drift.look(most_examples=request.examples)
+        examples = DriftExamples(
+            missing=_examples(found.examples.get("missing", ())),
+            stale=_examples(found.examples.get("stale", ())),
+            orphaned=_examples(found.examples.get("orphaned", ())),
+        )
+        return DriftResponse(**_counts(found), examples=examples)
+
+    async def repair(self, request: RepairRequest) -> RepairResponse:
+        """Compare the index with Postgres and mend what differs."""
+        repair = await self._drift.repair()
+        return RepairResponse(**_counts(repair.found), jobs=repair.jobs, open_jobs=repair.open_jobs)
+
+
+def _report(report: RebuildReport) -> RebuildResponse:
+    return RebuildResponse(
+        rebuilt_count=report.rebuilt_count,
+        missing_vector_count=report.missing_vector_count,
+        error_count=report.error_count,
+        removed_count=report.removed_count,
+    )
+
+
+def _counts(found: Comparison) -> dict[str, int]:
+    kinds = {f"{kind}_count": found.counts[kind] for kind in ("missing", "stale", "orphaned")}
+    return kinds | {"moving_count": found.moving}
+
+
+def _examples(differences: Sequence[Difference]) -> list[DriftExample]:
+    return [DriftExample(chunk_id=one.chunk_id, note_id=one.note_id) for one in differences]
