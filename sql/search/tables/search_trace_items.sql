@@ -1,15 +1,16 @@
--- One result of a traced search; item_id is the result_handle of the answer.
+-- One result of a traced search; item_id is the result_handle of the answer. The scores are double precision where the
+-- requirements say real: of a large score, real keeps too few digits for its boosts to add up to it within 1e-6.
 CREATE TABLE IF NOT EXISTS search_trace_items (
   item_id uuid PRIMARY KEY,
   trace_id uuid NOT NULL REFERENCES search_traces (trace_id) ON DELETE CASCADE,
   note_id uuid NOT NULL,
   chunk_id uuid NULL,
   rank int NOT NULL CONSTRAINT search_trace_items_rank_range CHECK (rank >= 1),
-  retrieval_score real NULL,
+  retrieval_score double precision NULL,
   retrieval_rank int NULL,
-  rerank_score real NOT NULL,
-  tie_breaker_score real NOT NULL,
-  final_score real NOT NULL,
+  rerank_score double precision NOT NULL,
+  tie_breaker_score double precision NOT NULL,
+  final_score double precision NOT NULL,
   boosts jsonb NOT NULL,
   matched_terms jsonb NOT NULL,
   matched_fields jsonb NOT NULL

@@ -19,3 +19,6 @@ CREATE INDEX IF NOT EXISTS idx_trace_outbox_trace_status ON search_trace_outbox 
 -- What a lease scans, as in indexing_outbox.
 CREATE INDEX IF NOT EXISTS idx_trace_outbox_due ON search_trace_outbox (available_at)
   WHERE status IN ('PENDING', 'FAILED');
+
+-- Mostly ids and scores, which do not compress, and gone within moments.
+ALTER TABLE search_trace_outbox ALTER COLUMN payload SET STORAGE EXTERNAL;

@@ -15,9 +15,21 @@ CREATE TABLE IF NOT EXISTS search_traces (
   config_snapshot jsonb NOT NULL,
   trace_version int NOT NULL,
   created_at timestamptz NOT NULL,
-  expires_at timestamptz NOT NULL
+  expires_at timestamptz NOT NULL,
+  -- Beyond the requirements: parts that could not help, [stage, milliseconds] pairs, and the candidates that are no
+  -- results, each an array in the order of the fields of elf.search.trace.DroppedCandidate.
+  degraded jsonb NOT NULL DEFAULT '[]',
+  stages jsonb NOT NULL DEFAULT '[]',
+  dropped json NOT NULL DEFAULT '[]'
 );
 
 CREATE INDEX IF NOT EXISTS idx_search_traces_expires ON search_traces (expires_at);
 
 CREATE INDEX IF NOT EXISTS idx_search_traces_context ON search_traces (tenant_id, project_id, created_at);
+
+-- What a page of an agent's traces scans.
+CREATE INDEX IF NOT EXISTS idx_search_traces_newest
+  ON search_traces (tenant_id, project_id, agent_id, created_at DESC, trace_id DESC);
+
+-- Mostly ids and scores, which do not compress; trying took most of the time that a trace took.
+ALTER TABLE search_traces ALTER COLUMN dropped SET STORAGE EXTERNAL;

@@ -1,0 +1,66 @@
+"""Doing leased jobs so that none is lost, and one bad job does not fail the others."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+import structlog
+
+from actors.outbox_lessor import give_back
+from elf.core.errors import ServiceError, Unavailable
+from elf.outbox.leased import Job, LeasedOutbox
+
+log = structlog.get_logger()
+
+
+class LeasedWork:
+    """Gives leased jobs to a handler; what fails goes back to the outbox, and is logged as `failure_event`."""
+
+    def __init__(
+        self,
+        outbox: LeasedOutbox,
+        handle: Callable[[Sequence[Job]], Awaitable[None]],
+        *,
+        actor: str,
+        failure_event: str,
+    ) -> None:
+        self._outbox = outbox
+        self._handle = handle
+        self._actor = actor
+        self._failure_event = failure_event
+
+    async def do_or_give_back(self, jobs: list[Job]) -> None:
+        """Do jobs. When it is cancelled, they are given back."""
+        ended = False
+        try:
+            await self._do(jobs)
+            ended = True
+        finally:
+            if not ended:
+                await give_back(self._outbox, jobs)
+
+    async def _do(self, jobs: list[Job]) -> None:
+        try:
+            await self._handle(jobs)
+        except Unavailable as error:
+            await self._fail(jobs, error)
+        except Exception as error:  # noqa: BLE001 - a fault in one job must not stop the others
+            if len(jobs) == 1:
+                await self._fail(jobs, error)
+                return
+            for job in jobs:
+                await self._do([job])
+
+    async def _fail(self, jobs: list[Job], error: Exception) -> None:
+        known = isinstance(error, ServiceError)
+        log.warning(
+            self._failure_event,
+            actor=self._actor,
+            jobs=len(jobs),
+            error=str(error) if known else type(error).__name__,
+            exc_info=None if known else error,
+        )
+        try:
+            await self._outbox.fail(jobs, f"{type(error).__name__}: {error}")
+        except Unavailable as away:
+            log.warning("failure_not_recorded", actor=self._actor, jobs=len(jobs), error=away.message)

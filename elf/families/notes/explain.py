@@ -1,0 +1,130 @@
+"""Explaining searches from their traces: why this note, why at this rank, why not that one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+from elf.core.clock import Clock
+from elf.core.errors import InvalidRequest, NotFound
+from elf.families.notes.cursor import decode_cursor, encode_place
+from elf.families.notes.store import BEFORE_THE_NEWEST
+from elf.families.notes.trace_requests import (
+    DroppedItem,
+    ExplainRequest,
+    ExplainResponse,
+    StageTime,
+    Trace,
+    TracedItem,
+    TraceRequest,
+    TraceResponse,
+    TracesRequest,
+    TracesResponse,
+    TraceSummary,
+)
+from elf.search.trace import DroppedCandidate, reason_in_words
+from elf.search.trace_store import TraceStore
+
+Row = Mapping[str, Any]
+
+_EXPLAINED = ("retrieval_score", "retrieval_rank", "rerank_score", "tie_breaker_score", "final_score", "boosts",
+              "matched_terms", "matched_fields")  # fmt: skip
+_OWNER = ("tenant_id", "project_id", "agent_id")
+
+
+class SearchExplainer:
+    """Reads traces. They hold a query and ids, and no text of a note."""
+
+    def __init__(self, *, traces: TraceStore, clock: Clock) -> None:
+        self._traces = traces
+        self._clock = clock
+
+    async def explain(self, request: ExplainRequest) -> ExplainResponse:
+        """Explain one result. Raises InvalidRequest for a handle that is unknown, or not of the context given."""
+        found = await self._traces.trace_of_item(request.result_handle, now=self._clock.now())
+        trace, rows = ({}, []) if found is None or not _is_of(found[0], request) else found
+        items = [_item(row) for row in rows]
+        explained = next((item for item in items if item.result_handle == request.result_handle), None)
+        if explained is None:
+            raise InvalidRequest(
+                f"nothing is known of the result {request.result_handle} in this context: there is no such "
+                "result_handle, its trace has expired, or it has not been stored yet, which takes a moment",
+                fields=["$.result_handle"],
+            )
+        return ExplainResponse(
+            trace=_trace(trace),
+            item=explained,
+            other_items=[item for item in items if item is not explained],
+            dropped=_dropped(trace, items),
+        )
+
+    async def trace(self, request: TraceRequest) -> TraceResponse:
+        """Read a whole trace. Raises NotFound when there is none of this id in the context given."""
+        found = await self._traces.trace(request.trace_id, now=self._clock.now())
+        if found is None or not _is_of(found[0], request):
+            raise NotFound(
+                f"there is no trace {request.trace_id} in this context; a trace is stored a moment after its search",
+                fields=["$.trace_id"],
+            )
+        trace, rows = found
+        items = [_item(row) for row in rows]
+        return TraceResponse(trace=_trace(trace), items=items, dropped=_dropped(trace, items))
+
+    async def page(self, request: TracesRequest) -> TracesResponse:
+        """Read a page of an agent's searches, newest first. Raises InvalidRequest for a cursor that is none."""
+        after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor)
+        rows = await self._traces.page(
+            agent=(request.tenant_id, request.project_id, request.agent_id),
+            after=(after.updated_at, after.note_id),
+            now=self._clock.now(),
+            limit=request.limit + 1,
+        )
+        page = rows[: request.limit]
+        more = len(rows) > request.limit
+        return TracesResponse(
+            items=[TraceSummary(**{**row, "stages": _stages(row)}) for row in page],
+            next_cursor=encode_place(page[-1]["created_at"], page[-1]["trace_id"]) if more else None,
+        )
+
+
+def _is_of(trace: Row, request: ExplainRequest | TraceRequest) -> bool:
+    """Tell whether nothing that the request says of the searcher is wrong."""
+    return all(getattr(request, name) in (None, trace[name]) for name in _OWNER)
+
+
+def _trace(row: Row) -> Trace:
+    fields = {name: row[name] for name in Trace.model_fields}
+    return Trace(**{**fields, "stages": _stages(row)})
+
+
+def _stages(row: Row) -> list[StageTime]:
+    return [StageTime(name=name, ms=ms) for name, ms in row["stages"]]
+
+
+def _item(row: Row) -> TracedItem:
+    return TracedItem(
+        result_handle=row["item_id"],
+        note_id=row["note_id"],
+        chunk_id=row["chunk_id"],
+        rank=row["rank"],
+        explain={name: row[name] for name in _EXPLAINED},  # type: ignore[arg-type]
+    )
+
+
+def _dropped(trace: Row, items: Sequence[TracedItem]) -> list[DroppedItem]:
+    ranks = {item.note_id: item.rank for item in items}
+    last_score = items[-1].explain.final_score if items else None
+    candidates = msgspec.json.decode(trace["dropped"], type=list[DroppedCandidate])
+    return [_dropped_item(candidate, trace["top_k"], last_score, ranks) for candidate in candidates]
+
+
+def _dropped_item(
+    candidate: DroppedCandidate, top_k: int, last_score: float | None, ranks: Mapping[UUID, int]
+) -> DroppedItem:
+    fields = msgspec.structs.asdict(candidate)
+    reason_code = fields.pop("reason")
+    words = reason_in_words(candidate, top_k=top_k, last_score=last_score, ranks=ranks)
+    return DroppedItem(**fields, reason_code=reason_code, reason=words)

@@ -1,0 +1,170 @@
+"""What a search did, kept to explain its results: why this note, why at this rank, why not that one.
+
+A search only builds a trace and hands it to a sink. Writing it as JSON, and storing it, is the trace writer's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, Literal
+from uuid import UUID
+
+import msgspec
+
+from elf.core.secrets import redact
+from elf.search.fuse import Candidate
+
+TRACE_VERSION: Final = 1
+
+DropStage = Literal["prefilter", "revalidation", "aggregation", "top_k"]
+DropReason = Literal["BEYOND_CANDIDATE_K", "BEYOND_PREFILTER", "NOT_LIVE", "BETTER_CHUNK", "BELOW_TOP_K"]
+
+DROP_STAGES: Final[Mapping[DropReason, DropStage]] = {
+    "BEYOND_CANDIDATE_K": "prefilter",
+    "BEYOND_PREFILTER": "prefilter",
+    "NOT_LIVE": "revalidation",
+    "BETTER_CHUNK": "aggregation",
+    "BELOW_TOP_K": "top_k",
+}
+
+
+class DroppedCandidate(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True):
+    """A candidate that is not among the results, with what was known of it when it was dropped (else None).
+
+    Its JSON is an array in the order of the fields: a trace holds many, and names would be most of it.
+    """
+
+    chunk_id: UUID
+    note_id: UUID
+    stage: DropStage
+    reason: DropReason
+    retrieval_score: float | None = None
+    retrieval_rank: int | None = None
+    dense_score: float | None = None
+    bm25_score: float | None = None
+    rerank_score: float | None = None
+    final_score: float | None = None
+
+
+def dropped(
+    candidate: Candidate,
+    reason: DropReason,
+    *,
+    rerank_score: float | None = None,
+    final_score: float | None = None,
+) -> DroppedCandidate:
+    """Return a candidate as dropped for a reason."""
+    return DroppedCandidate(
+        chunk_id=candidate.point_id,
+        note_id=candidate.owner_id,
+        stage=DROP_STAGES[reason],
+        reason=reason,
+        retrieval_score=candidate.score,
+        retrieval_rank=candidate.rank,
+        dense_score=candidate.dense_score,
+        bm25_score=candidate.bm25_score,
+        rerank_score=rerank_score,
+        final_score=final_score,
+    )
+
+
+class TraceItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One result. `item_id` is its result_handle; `boosts` are {"name", "score"} and add up to the final score."""
+
+    item_id: UUID
+    note_id: UUID
+    chunk_id: UUID
+    rank: int
+    retrieval_score: float | None
+    retrieval_rank: int | None
+    rerank_score: float
+    tie_breaker_score: float
+    final_score: float
+    boosts: Sequence[Mapping[str, Any]]
+    matched_terms: Sequence[str]
+    matched_fields: Sequence[str]
+
+    @classmethod
+    def of(cls, item: Mapping[str, Any], rank: int) -> TraceItem:
+        """Return the trace of an item of a search answer (result_handle, note_id, chunk_id, explain); rank from 1."""
+        return cls(
+            item_id=item["result_handle"],
+            note_id=item["note_id"],
+            chunk_id=item["chunk_id"],
+            rank=rank,
+            **item["explain"],
+        )
+
+
+class SearchTrace(msgspec.Struct, frozen=True, kw_only=True):
+    """One search. `stages` are pairs of a stage and its milliseconds, in the order they ran in."""
+
+    trace_id: UUID
+    tenant_id: str
+    project_id: str
+    agent_id: str
+    read_profile: str
+    query: str
+    expansion_mode: Literal["off", "always", "dynamic"]
+    expanded_queries: Sequence[str]
+    allowed_scopes: Sequence[str]
+    candidate_count: int
+    top_k: int
+    config_snapshot: Mapping[str, Any]
+    created_at: datetime
+    expires_at: datetime
+    items: Sequence[TraceItem]
+    dropped: Sequence[DroppedCandidate]
+    degraded: Sequence[str]
+    stages: Sequence[tuple[str, float]]
+    trace_version: int = TRACE_VERSION
+
+
+TraceSink = Callable[[SearchTrace], object]
+"""Takes a trace and never blocks or raises; what it cannot take, it drops and counts."""
+
+
+def redacted(trace: SearchTrace) -> SearchTrace:
+    """Return the trace with secrets redacted in the queries, and without matched terms that were part of one."""
+    query = redact(trace.query)
+    if query != trace.query:
+        items = [_without_redacted_terms(item, query) for item in trace.items]
+        trace = msgspec.structs.replace(trace, query=query, items=items)
+    # The original is mostly the only query, and need not be read twice.
+    others = [query if text == trace.query else redact(text) for text in trace.expanded_queries]
+    return msgspec.structs.replace(trace, expanded_queries=others)
+
+
+def _without_redacted_terms(item: TraceItem, query: str) -> TraceItem:
+    terms = [term for term in item.matched_terms if term in query]
+    return msgspec.structs.replace(item, matched_terms=terms)
+
+
+def reason_in_words(
+    candidate: DroppedCandidate, *, top_k: int, last_score: float | None, ranks: Mapping[UUID, int]
+) -> str:
+    """Say why a candidate is not among the results.
+
+    `last_score` is the final score of the last result, if there is one; `ranks` are the ranks of the results' notes.
+    """
+    match candidate.reason:
+        case "BEYOND_CANDIDATE_K":
+            return f"number {candidate.retrieval_rank} after fusion, beyond the candidates asked for"
+        case "BEYOND_PREFILTER":
+            return f"number {candidate.retrieval_rank} after fusion, beyond what the prefilter keeps for the reranker"
+        case "NOT_LIVE":
+            return (
+                "the index named it, but Postgres had no such text that this search may read: it was deleted, has "
+                "expired, was rewritten, is out of scope or was embedded by another model"
+            )
+        case "BETTER_CHUNK":
+            rank = ranks.get(candidate.note_id)
+            place = "also not among the results" if rank is None else f"result number {rank}"
+            return f"another part of the same note scored higher; that note is {place}"
+        case "BELOW_TOP_K":
+            return f"scored {_shown(candidate.final_score)}, the last of the {top_k} results {_shown(last_score)}"
+
+
+def _shown(score: float | None) -> str:
+    return "nothing" if score is None else f"{score:.6f}"

@@ -1,0 +1,89 @@
+"""Traces in Postgres: on their way in through an outbox, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+
+from elf.db.database import Database
+from elf.db.queries import Queries
+from elf.outbox.leased import Job
+from elf.search.trace import SearchTrace
+
+Row = Mapping[str, Any]
+
+
+class Payload(NamedTuple):
+    """A trace as the outbox holds it: JSON."""
+
+    trace_id: UUID
+    json: bytes
+
+    @classmethod
+    def of(cls, trace: SearchTrace) -> Payload:
+        """Encode a trace. Raises ValueError for text that has no UTF-8 form."""
+        # The long parts are JSON within strings: Postgres reads them once, when it writes them to their tables.
+        fields = msgspec.structs.asdict(trace)
+        for name in ("items", "dropped"):
+            fields[name] = msgspec.json.encode(fields[name]).decode()
+        return cls(trace.trace_id, msgspec.json.encode(fields))
+
+
+class TraceStore:
+    """Writes and reads traces; `queries` are those of the folder sql/search.
+
+    Whoever puts a trace into the outbox has leased it from the start, for `lease_seconds`, and writes it next. Other
+    writers take it when that lease has ended.
+    """
+
+    def __init__(self, database: Database, queries: Queries, *, lease_seconds: float) -> None:
+        self._database = database
+        self._sql = queries
+        self._lease = timedelta(seconds=lease_seconds)
+
+    async def enqueue(self, payloads: Sequence[Payload]) -> list[Job]:
+        """Put traces into the outbox and return their jobs, leased. Those that are there already are left out."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["enqueue_traces"],
+                [payload.trace_id for payload in payloads],
+                [msgspec.Raw(payload.json) for payload in payloads],
+                self._lease,
+            )
+        return [Job(**dict(row)) for row in rows]
+
+    async def write(self, jobs: Sequence[Job]) -> None:
+        """Write the traces of leased jobs to their tables and end the jobs, in one statement. May be repeated."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["write_traces"], [job.outbox_id for job in jobs])
+
+    async def trace(self, trace_id: UUID, *, now: datetime) -> tuple[Row, list[Row]] | None:
+        """Read the row of a trace that has not expired, and those of its results by rank."""
+        return await self._read("read_trace", trace_id, now)
+
+    async def trace_of_item(self, item_id: UUID, *, now: datetime) -> tuple[Row, list[Row]] | None:
+        """Read the trace that a result is of, as `trace` does."""
+        return await self._read("read_trace_of_item", item_id, now)
+
+    async def page(
+        self,
+        *,
+        agent: tuple[str, str, str],
+        after: tuple[datetime, UUID],
+        now: datetime,
+        limit: int,
+    ) -> list[Row]:
+        """Return up to `limit` traces of an agent (tenant, project, agent) behind a place, newest first."""
+        async with self._database.connection() as connection:
+            return await connection.fetch(self._sql["list_traces"], *agent, *after, now, limit)
+
+    async def _read(self, query: str, id: UUID, now: datetime) -> tuple[Row, list[Row]] | None:
+        async with self._database.connection() as connection:
+            trace = await connection.fetchrow(self._sql[query], id, now)
+            if trace is None:
+                return None
+            return trace, await connection.fetch(self._sql["read_trace_items"], trace["trace_id"])

@@ -1,0 +1,124 @@
+-- Storing and reading traces of searches.
+--
+-- A trace is worth a little, so no commit here waits for the disk: set_config(..., true) lasts until its transaction has
+-- ended, and a WITH that nothing reads from would not be run. A crash of the server may lose the last moments' traces.
+
+-- name: enqueue_traces
+-- Puts traces into the outbox, each leased by its writer for $3 from the start. A trace that is there stays as it is.
+WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
+INSERT INTO search_trace_outbox (outbox_id, trace_id, status, available_at, payload)
+SELECT t.trace_id, t.trace_id, 'PENDING', now() + $3::interval, t.payload
+FROM relaxed, unnest($1::uuid[], $2::jsonb[]) AS t (trace_id, payload)
+ON CONFLICT (outbox_id) DO NOTHING
+RETURNING outbox_id, trace_id AS subject_id, 'WRITE' AS op, attempts, created_at;
+
+-- name: write_traces
+-- Writes the traces of jobs and ends the jobs, whose payload nobody needs then. Doing it twice changes nothing. The
+-- payload holds its long parts as JSON within strings, so that they are read only here.
+WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
+jobs AS MATERIALIZED (
+  SELECT o.trace_id, o.payload
+  FROM relaxed, search_trace_outbox AS o
+  WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status <> 'DONE'
+), traces AS (
+  INSERT INTO search_traces (
+    trace_id, tenant_id, project_id, agent_id, read_profile, query, expansion_mode, expanded_queries, allowed_scopes,
+    candidate_count, top_k, config_snapshot, trace_version, created_at, expires_at, degraded, stages, dropped)
+  SELECT
+    j.trace_id, t.tenant_id, t.project_id, t.agent_id, t.read_profile, t.query, t.expansion_mode, t.expanded_queries,
+    t.allowed_scopes, t.candidate_count, t.top_k, t.config_snapshot, t.trace_version, t.created_at, t.expires_at,
+    t.degraded, t.stages, t.dropped::json
+  FROM jobs AS j, jsonb_to_record(j.payload) AS t (
+    tenant_id text, project_id text, agent_id text, read_profile text, query text, expansion_mode text,
+    expanded_queries jsonb, allowed_scopes jsonb, candidate_count int, top_k int, config_snapshot jsonb,
+    trace_version int, created_at timestamptz, expires_at timestamptz, degraded jsonb, stages jsonb, dropped text)
+  ON CONFLICT (trace_id) DO NOTHING
+), items AS (
+  INSERT INTO search_trace_items (
+    item_id, trace_id, note_id, chunk_id, rank, retrieval_score, retrieval_rank, rerank_score, tie_breaker_score,
+    final_score, boosts, matched_terms, matched_fields)
+  SELECT
+    i.item_id, j.trace_id, i.note_id, i.chunk_id, i.rank, i.retrieval_score, i.retrieval_rank, i.rerank_score,
+    i.tie_breaker_score, i.final_score, i.boosts, i.matched_terms, i.matched_fields
+  FROM jobs AS j, json_to_recordset((j.payload ->> 'items')::json) AS i (
+    item_id uuid, note_id uuid, chunk_id uuid, rank int, retrieval_score float8, retrieval_rank int,
+    rerank_score float8, tie_breaker_score float8, final_score float8, boosts jsonb, matched_terms jsonb,
+    matched_fields jsonb)
+  ON CONFLICT (item_id) DO NOTHING
+)
+UPDATE search_trace_outbox AS o
+SET status = 'DONE', payload = '{}', last_error = NULL, available_at = now(), updated_at = now()
+WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status <> 'DONE';
+
+-- name: lease_jobs
+-- Leases due jobs: their available_at is pushed forward, so a job whose worker dies comes back by itself.
+WITH due AS (
+  SELECT outbox_id
+  FROM search_trace_outbox
+  WHERE status IN ('PENDING', 'FAILED') AND available_at <= now()
+  ORDER BY available_at
+  LIMIT $1
+  FOR UPDATE SKIP LOCKED
+)
+UPDATE search_trace_outbox AS o
+SET available_at = now() + $2::interval, updated_at = now()
+FROM due
+WHERE o.outbox_id = due.outbox_id
+RETURNING o.outbox_id, o.trace_id AS subject_id, 'WRITE' AS op, o.attempts, o.created_at;
+
+-- name: fail_jobs
+-- Puts jobs off after a failure. After the twelfth, minutes after the search, a job is given up and says why.
+UPDATE search_trace_outbox AS o
+SET status = CASE WHEN o.attempts < 11 THEN 'FAILED' ELSE 'DONE' END, attempts = o.attempts + 1, last_error = $3,
+    payload = CASE WHEN o.attempts < 11 THEN o.payload ELSE '{}' END,
+    available_at = now() + t.delay, updated_at = now()
+FROM unnest($1::uuid[], $2::interval[]) AS t (outbox_id, delay)
+WHERE o.outbox_id = t.outbox_id AND o.status <> 'DONE';
+
+-- name: release_jobs
+-- Gives leased jobs back untouched.
+UPDATE search_trace_outbox SET available_at = now(), updated_at = now()
+WHERE outbox_id = ANY ($1::uuid[]) AND status <> 'DONE';
+
+-- name: release_abandoned
+-- Gives back every open job that is leased or put off, unless another process holds the lock that workers hold.
+WITH nobody AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1) AS works)
+UPDATE search_trace_outbox AS o SET available_at = now(), updated_at = now()
+FROM nobody
+WHERE nobody.works AND o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
+RETURNING o.outbox_id;
+
+-- name: outbox_statistics
+-- How much waits, and since when.
+SELECT
+  count(*) FILTER (WHERE status = 'PENDING') AS pending,
+  count(*) FILTER (WHERE status = 'FAILED') AS failed,
+  min(created_at) AS oldest
+FROM search_trace_outbox
+WHERE status IN ('PENDING', 'FAILED');
+
+-- name: read_trace
+-- Reads a trace that is kept at $2.
+SELECT t.* FROM search_traces AS t WHERE t.trace_id = $1 AND t.expires_at > $2;
+
+-- name: read_trace_of_item
+-- Reads the trace that a result is of and that is kept at $2.
+SELECT t.*
+FROM search_trace_items AS i
+JOIN search_traces AS t ON t.trace_id = i.trace_id
+WHERE i.item_id = $1 AND t.expires_at > $2;
+
+-- name: read_trace_items
+-- Reads the results of a trace, the best first.
+SELECT i.* FROM search_trace_items AS i WHERE i.trace_id = $1 ORDER BY i.rank;
+
+-- name: list_traces
+-- A page of an agent's traces that are kept at $6, newest first, behind the cursor ($4, $5), which is never null.
+SELECT
+  t.trace_id, t.query, t.read_profile, t.expansion_mode, t.candidate_count, t.top_k, t.degraded, t.stages, t.created_at,
+  (SELECT count(*) FROM search_trace_items AS i WHERE i.trace_id = t.trace_id) AS result_count
+FROM search_traces AS t
+WHERE t.tenant_id = $1 AND t.project_id = $2 AND t.agent_id = $3
+  AND (t.created_at, t.trace_id) < ($4::timestamptz, $5::uuid) AND t.expires_at > $6
+ORDER BY t.created_at DESC, t.trace_id DESC
+LIMIT $7;

@@ -1,0 +1,41 @@
+"""Traces on a database of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+
+from elf.db.database import Database
+from elf.db.queries import Queries, sql_folder
+from elf.search.trace_store import TraceStore
+from tests.conftest import TEMPLATE, dsn_of, run_sql
+from tests.db.notes.conftest import EMPTY
+
+LEASE_S = 60.0
+
+
+@pytest.fixture(scope="session")
+def queries() -> Queries:
+    return Queries.load(sql_folder() / "search")
+
+
+@pytest.fixture(scope="package")
+def search_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
+    """One database for all tests of this folder: emptying it is quicker than making it."""
+    asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE search TEMPLATE {TEMPLATE}"))
+    yield dsn_of(postgres_dsn, "search")
+    asyncio.run(run_sql(postgres_dsn, "DROP DATABASE search WITH (FORCE)"))
+
+
+@pytest.fixture
+def database_dsn(search_dsn: str) -> str:
+    """That database, emptied."""
+    asyncio.run(run_sql(search_dsn, EMPTY))
+    return search_dsn
+
+
+@pytest.fixture
+def store(database: Database, queries: Queries) -> TraceStore:
+    return TraceStore(database, queries, lease_seconds=LEASE_S)
