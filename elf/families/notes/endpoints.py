@@ -6,8 +6,10 @@ from elf.core.endpoint import Endpoint
 from elf.families.notes import audit_requests as a
 from elf.families.notes import index_admin as x
 from elf.families.notes import requests as r
+from elf.families.notes import trace_requests as t
 from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.events import EventService
+from elf.families.notes.explain import SearchExplainer
 from elf.families.notes.history import NoteHistory
 from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.search import NoteSearch
@@ -58,6 +60,24 @@ def history_endpoints(history: NoteHistory) -> list[Endpoint]:
         Endpoint(
             "restore_note", "POST", "/v1/memory/notes/{note_id}/restore", "Make a version the note again",
             a.RestoreRequest, a.RestoreResponse, history.restore,
+        ),
+    ]  # fmt: skip
+
+
+def trace_endpoints(explainer: SearchExplainer) -> list[Endpoint]:
+    """Return the operations that explain searches."""
+    return [
+        Endpoint(
+            "search_explain", "GET", "/v1/memory/search/explain", "Explain one result of a search",
+            t.ExplainRequest, t.ExplainResponse, explainer.explain,
+        ),
+        Endpoint(
+            "search_traces", "GET", "/v1/memory/search/traces", "Read a page of an agent's searches, newest first",
+            t.TracesRequest, t.TracesResponse, explainer.page,
+        ),
+        Endpoint(
+            "search_trace", "GET", "/v1/memory/search/traces/{trace_id}", "Read the whole trace of a search",
+            t.TraceRequest, t.TraceResponse, explainer.trace,
         ),
     ]  # fmt: skip
 
