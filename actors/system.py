@@ -29,6 +29,7 @@ from actors.kernel.failure import unwrapped
 from actors.outbox_lessor import OutboxLessor
 from actors.outbox_wake import OutboxBell, OutboxListener, OutboxRinger
 from actors.postgres_host import PostgresHost
+from actors.search_parts import SearchParts
 from elf.config.model import Config
 from elf.core.clock import SystemClock
 from elf.core.endpoint import Endpoint
@@ -56,7 +57,7 @@ from elf.families.notes.rebuild import IndexRebuild
 from elf.families.notes.rebuild_runs import RebuildRuns
 from elf.families.notes.reconcile import IndexReconciler
 from elf.families.notes.resolver import ResolverRules
-from elf.families.notes.search import NoteSearch, SearchRules
+from elf.families.notes.search import NoteSearch
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
 from elf.index.edge.client import EdgeIndex
@@ -66,8 +67,8 @@ from elf.index.server import QdrantServerIndex
 from elf.outbox.leased import Job, LeasedOutbox
 from elf.providers.factory import Providers, open_providers
 from elf.providers.tokens import HfTokens
-from elf.search.fuse import FusionRules
 from elf.search.retention import retention_steps
+from elf.search.trace import SearchTrace
 from elf.web.admin import collect_endpoint
 from elf.web.app import create_app
 from elf.web.readiness import Part, Readiness
@@ -184,6 +185,7 @@ class _Builder:
         self.clock = SystemClock()
         self.process_id = str(uuid4())
         self.queries = Queries.load(sql_folder() / "notes")
+        self.search_queries = Queries.load(sql_folder() / "search")
         self.fresh = FreshWrites()
         self.store = NoteStore(self.queries, self.fresh)
         self.database = Database(max_conns=self.config.storage.postgres.pool_max_conns)
@@ -191,6 +193,7 @@ class _Builder:
         self.wake: Channel[None] = Channel("outbox_wake", 1, "drop")
         self.announce: Channel[None] = Channel("outbox_announce", 1, "drop")
         self.work: Channel[list[Job]] = Channel("indexing_work", 1, "block")
+        self.traces: Channel[SearchTrace] = Channel("traces", 1024, "drop")
         self.bell = OutboxBell(self.wake, self.announce)
         self.supervisor = Supervisor(policy=RESTARTS, fatal=(StartupError,), on_event=_log_event)
         self.outbox = LeasedOutbox(
@@ -233,7 +236,7 @@ class _Builder:
             rules=rules,
             ring=self.bell.ring,
         )
-        search = retention_steps(self.database, Queries.load(sql_folder() / "search"))
+        search = retention_steps(self.database, self.search_queries)
         collector = GarbageCollector(
             self.database, [*notes.steps(), *search], clock=self.clock, batch_size=config.gc.batch_size
         )
@@ -410,17 +413,19 @@ class _Builder:
         return EventService(extractor=extractor, notes=notes, policy=policy, evidence=evidence)
 
     def _note_search(self) -> NoteSearch:
-        return NoteSearch(
+        parts = SearchParts(
+            config=self.config,
             database=self.database,
             store=self.store,
+            search_queries=self.search_queries,
             index=self.index,
-            embedder=self.providers.embedder,
-            reranker=self.providers.reranker,
+            providers=self.providers,
             scopes=self.scopes,
-            rules=_search_rules(self.config),
             fresh=self.fresh,
             clock=self.clock,
+            trace=self.traces.send_nowait,
         )
+        return parts.note_search(self.supervisor)
 
     def _readiness(self) -> Readiness:
         snapshot = self.supervisor.snapshot()
@@ -438,22 +443,6 @@ def _scope_rules(config: Config) -> ScopeRules:
         read_profiles=scopes.read_profiles,
         precedence=scopes.precedence,
         write_allowed=scopes.write_allowed,
-    )
-
-
-def _search_rules(config: Config) -> SearchRules:
-    fusion = config.search.fusion
-    return SearchRules(
-        fusion=FusionRules(
-            method=fusion.method, k=fusion.k, dense_weight=fusion.dense_weight, bm25_weight=fusion.bm25_weight
-        ),
-        rerank_weight=fusion.rerank_weight,
-        retrieval_weight=fusion.retrieval_weight,
-        tie_breaker_weight=config.ranking.tie_breaker_weight,
-        recency_tau_days=config.ranking.recency_tau_days,
-        candidate_k=config.memory.candidate_k,
-        top_k=config.memory.top_k,
-        prefilter=config.search.prefilter.max_candidates,
     )
 
 

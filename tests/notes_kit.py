@@ -133,6 +133,7 @@ class MemoryIndex:
 
     def __init__(self) -> None:
         self.points: dict[UUID, IndexPoint] = {}
+        self.queries: list[Sequence[IndexQuery]] = []
         self.before_upsert: Callable[[], Any] | None = None
 
     async def ensure(self) -> None:
@@ -150,6 +151,7 @@ class MemoryIndex:
         self._keep_where(lambda point: point.point_id not in point_ids)
 
     async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
+        self.queries.append(queries)
         return [self._answer(query) for query in queries]
 
     async def scan(self, *, after: UUID | None, limit: int) -> list[StoredPoint]:

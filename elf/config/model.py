@@ -321,6 +321,15 @@ SPEC_FUSION = Fusion(
 )
 
 
+class Budget(Table):
+    """[search.budget], optional: how long a search may take before it answers without the parts that are slow.
+
+    Without the table only the providers' own limits hold.
+    """
+
+    total_ms: Annotated[int, Field(ge=50, le=600_000)]
+
+
 class Search(Table):
     """[search.*]"""
 
@@ -330,6 +339,7 @@ class Search(Table):
     cache: SearchCache
     explain: Explain
     fusion: Fusion = SPEC_FUSION
+    budget: Budget | None = None
 
 
 class Ranking(Table):

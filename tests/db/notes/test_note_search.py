@@ -11,27 +11,33 @@ from uuid import uuid4
 import anyio
 import pytest
 
-from elf.core.errors import IndexUnavailable, InternalError, InvalidRequest, ProviderUnavailable
+from elf.core.errors import IndexUnavailable, InternalError, InvalidRequest, ProviderUnavailable, Unavailable
 from elf.core.ids import NoteId, chunk_id_for
 from elf.db.errors import Retryable
+from elf.families.notes.ranking import NoteRanking, RankingRules
 from elf.families.notes.requests import SearchItem, SearchRequest, SearchResponse
+from elf.families.notes.retrieval import Ask, CandidateRetrieval, RetrievalRules
 from elf.families.notes.search import NoteSearch, SearchRules
+from elf.index.port import IndexFilter, IndexQuery, QueryResult
+from elf.search.expand import ExpansionRules, QueryExpander
 from elf.search.fuse import FusionRules
+from elf.search.rerank import CachedReranker
+from elf.search.trace import SearchTrace
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
 from tests.notes_kit import at_cosine, scope_rules, unit
+from tests.search_kit import FakeChat
 
 pytestmark = pytest.mark.anyio
 
 RULES = SearchRules(
-    fusion=FusionRules("rrf", 60, 1.0, 1.0),
-    rerank_weight=1.0,
-    retrieval_weight=0.0,
-    tie_breaker_weight=0.1,
-    recency_tau_days=60.0,
-    candidate_k=60,
-    top_k=12,
-    prefilter=0,
+    candidate_k=60, top_k=12, budget_s=None, expansion_mode="off", trace_days=7, snapshot={"a": 1}
 )
+RETRIEVAL = RetrievalRules(expansion="off", fusion=FusionRules("rrf", 60, 1.0, 1.0), prefilter=0)
+RANKING = RankingRules(rerank_weight=1.0, retrieval_weight=0.0, tie_breaker_weight=0.1, recency_tau_days=60.0)
+EXPANSION = ExpansionRules(
+    mode="off", max_queries=4, include_original=True, min_candidates=0, min_top_score=0.0
+)
+NO_CACHE: Any = {"cache": None, "ttl_days": 1}
 
 
 class Scripted:
@@ -52,22 +58,61 @@ class Scripted:
         ]
 
 
+class Truth:
+    """What is asked when the index is away."""
+
+    def __init__(self) -> None:
+        self.results: list[QueryResult] = []
+        self.asked: list[Sequence[IndexQuery]] = []
+
+    async def query(self, queries: Sequence[IndexQuery], ask: Ask) -> list[QueryResult]:
+        self.asked.append(queries)
+        return self.results or [QueryResult([], []) for _ in queries]
+
+
 class Desk:
     """A search over a house, with a reranker of its own."""
 
-    def __init__(self, house: House, **rules: Any) -> None:
+    def __init__(
+        self,
+        house: House,
+        *,
+        ranking: RankingRules = RANKING,
+        retrieval: RetrievalRules = RETRIEVAL,
+        expansion: ExpansionRules = EXPANSION,
+        **rules: Any,
+    ) -> None:
         self.reranker = Scripted({"good": 0.9, "fair": 0.5, "poor": 0.1})
+        self.chat = FakeChat({"queries": []})
+        self.traces: list[SearchTrace] = []
+        self.stand_in = Truth()
         self.search = NoteSearch(
             database=house.database,
             store=house.store,
-            index=house.index,
-            embedder=house.model,
-            reranker=self.reranker,
+            retrieval=CandidateRetrieval(
+                index=house.index,
+                stand_in=self.stand_in,
+                embedder=house.model,
+                expander=self._expander(expansion),
+                rules=replace(retrieval, expansion=expansion.mode),
+                fresh=house.fresh,
+            ),
+            reranker=CachedReranker(
+                reranker=self.reranker,
+                material={"provider_id": "p", "model": "m", "rerank_version": "1"},
+                later=lambda put: None,
+                **NO_CACHE,
+            ),
+            ranking=NoteRanking(ranking, scope_rules()),
             scopes=scope_rules(),
-            rules=replace(RULES, **rules),
-            fresh=house.fresh,
+            rules=replace(RULES, expansion_mode=expansion.mode, **rules),
+            trace=self.traces.append,
             clock=house.clock,
         )
+
+    def _expander(self, rules: ExpansionRules) -> QueryExpander:
+        material = {"provider_id": "p", "model": "m", "temperature": 0.0, "expansion_version": "1"}
+        return QueryExpander(chat=self.chat, rules=rules, material=material, **NO_CACHE)
 
     async def ask(self, query: str = "tea", **fields: Any) -> SearchResponse:
         body = CONTEXT_FIELDS | {"read_profile": "all_scopes", "query": query} | fields
@@ -83,6 +128,10 @@ class Desk:
 @pytest.fixture
 def desk(house: House) -> Desk:
     return Desk(house)
+
+
+def everything_about(text: str) -> IndexQuery:
+    return IndexQuery(dense=None, text=text, where=IndexFilter({}), limit=60)
 
 
 async def fill(house: House, *texts: str, **fields: Any) -> list[NoteId]:
@@ -118,7 +167,7 @@ async def test_an_item_says_what_the_note_is_and_why_it_is_there(house: House, d
 
 
 async def test_a_weighted_retrieval_score_is_a_boost_of_its_own(house: House) -> None:
-    desk = Desk(house, retrieval_weight=2.0, rerank_weight=0.5)
+    desk = Desk(house, ranking=replace(RANKING, retrieval_weight=2.0, rerank_weight=0.5))
     await fill(house, "good tea")
     (item,) = await desk.items()
     assert {boost.name: boost.score for boost in item.explain.boosts} == {
@@ -254,7 +303,7 @@ async def test_top_k_and_the_default_bound_the_answer(house: House) -> None:
 async def test_the_prefilter_bounds_what_is_reranked(house: House) -> None:
     await fill(house, *(f"good tea {number}" for number in range(5)))
     for prefilter, reranked in ((2, 2), (0, 5), (60, 5)):
-        desk = Desk(house, prefilter=prefilter)
+        desk = Desk(house, retrieval=replace(RETRIEVAL, prefilter=prefilter))
         await desk.items()
         assert len(desk.reranker.documents) == reranked
 
@@ -294,13 +343,116 @@ async def test_without_both_the_answer_says_so(house: House, desk: Desk) -> None
     assert len(answer.items) == 1
 
 
-async def test_an_index_that_is_away_is_told_and_may_be_retried(house: House, desk: Desk) -> None:
+async def test_without_the_index_the_truth_itself_is_asked(
+    house: House, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def away(_: Any) -> Any:
         raise IndexUnavailable("away")
 
-    house.index.query = away  # type: ignore[method-assign]
-    with pytest.raises(IndexUnavailable):
+    await fill(house, "good tea", "fair tea")
+    desk.stand_in.results = await house.index.query([everything_about("tea")])
+    monkeypatch.setattr(house.index, "query", away)
+    answer = await desk.ask()
+    assert answer.degraded == ["index"]
+    assert [item.snippet for item in answer.items] == ["good tea", "fair tea"]
+
+
+async def test_a_search_that_nothing_answers_in_time_is_told_and_may_be_retried(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_: Any) -> Any:
+        await anyio.sleep_forever()
+
+    desk = Desk(house, budget_s=0.2)
+    monkeypatch.setattr(house.index, "query", hang)
+    monkeypatch.setattr(desk.stand_in, "query", hang)
+    with pytest.raises(Unavailable):
         await desk.ask()
+
+
+async def test_slow_parts_leave_time_for_what_stands_in_for_them(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_: Any) -> Any:
+        await anyio.sleep_forever()
+
+    await fill(house, "good tea", "fair tea")
+    desk = Desk(house, budget_s=2.0, expansion=replace(EXPANSION, mode="always"))
+    desk.stand_in.results = await house.index.query([everything_about("tea")])
+    monkeypatch.setattr(desk.chat, "ask", hang)
+    monkeypatch.setattr(house.model, "embed", hang)
+    monkeypatch.setattr(house.index, "query", hang)
+    monkeypatch.setattr(desk.reranker, "rerank", hang)
+    answer = await desk.ask()
+    assert answer.degraded == ["expansion", "embedding", "index", "rerank"]
+    assert {item.snippet for item in answer.items} == {"good tea", "fair tea"}
+
+
+# Several wordings
+
+
+async def test_every_wording_is_searched_for_in_one_call_and_the_original_is_reranked(house: House) -> None:
+    await fill(house, "good tea", "fair coffee", "poor water")
+    calls = house.index.queries
+    desk = Desk(house, expansion=replace(EXPANSION, mode="always"))
+    desk.chat.content = {"queries": ["coffee", "tea"]}
+    answer = await desk.ask("tea")
+    assert {item.snippet for item in answer.items} >= {"good tea", "fair coffee"}
+    assert [query.text for query in calls[-1]] == ["tea", "coffee"]
+    assert desk.traces[0].expanded_queries == ["tea", "coffee"]
+
+
+async def test_a_first_search_that_finds_enough_is_not_expanded(house: House) -> None:
+    await fill(house, "good tea", "fair coffee")
+    desk = Desk(house, expansion=replace(EXPANSION, mode="dynamic", min_candidates=1))
+    await desk.ask("tea")
+    assert desk.chat.prompts == []
+
+
+async def test_a_first_search_that_finds_little_is_widened_without_asking_the_original_again(
+    house: House,
+) -> None:
+    await fill(house, "good tea", "fair coffee")
+    calls = house.index.queries
+    desk = Desk(house, expansion=replace(EXPANSION, mode="dynamic", min_candidates=50))
+    desk.chat.content = {"queries": ["coffee"]}
+    answer = await desk.ask("tea")
+    assert {item.snippet for item in answer.items} == {"good tea", "fair coffee"}
+    assert [[query.text for query in call] for call in calls[-2:]] == [["tea"], ["coffee"]]
+
+
+async def test_a_model_that_is_away_leaves_the_original_query(house: House) -> None:
+    await fill(house, "good tea")
+    desk = Desk(house, expansion=replace(EXPANSION, mode="always"))
+    desk.chat.content = ProviderUnavailable("asleep")
+    answer = await desk.ask("tea")
+    assert answer.degraded == ["expansion"]
+    assert [item.snippet for item in answer.items] == ["good tea"]
+
+
+# Traces
+
+
+async def test_a_trace_accounts_for_every_candidate(house: House) -> None:
+    ids = await fill(house, "good tea", "fair tea", "poor tea", "more tea", "late tea")
+    await fill(house, LONG, key="long")
+    await house.execute("UPDATE memory_notes SET status = 'deleted' WHERE note_id = $1", ids[3])
+    desk = Desk(house, retrieval=replace(RETRIEVAL, prefilter=6), top_k=2)
+    answer = await desk.ask()
+    (trace,) = desk.traces
+    assert trace.trace_id == answer.trace_id
+    assert [item.item_id for item in trace.items] == [item.result_handle for item in answer.items]
+    for item in trace.items:
+        assert sum(boost["score"] for boost in item.boosts) == pytest.approx(item.final_score, abs=1e-9)
+    reasons = [one.reason for one in trace.dropped]
+    assert trace.candidate_count == 6
+    assert len(trace.items) + len(reasons) == len(house.index.points)
+    assert reasons.count("BEYOND_PREFILTER") == len(house.index.points) - 6
+    assert reasons.count("NOT_LIVE") <= 1
+    assert "BELOW_TOP_K" in reasons
+    assert [name for name, _ in trace.stages] == ["embed", "index", "revalidate", "rerank"]
+    assert trace.config_snapshot == {"a": 1}
+    assert trace.expires_at - trace.created_at == timedelta(days=7)
 
 
 # Hits
@@ -334,12 +486,14 @@ async def test_searches_at_once_count_every_hit(house: House, desk: Desk) -> Non
     assert await house.value("SELECT min(hit_count) FROM memory_notes") == 8
 
 
-async def test_hits_that_cannot_be_recorded_do_not_fail_the_answer(house: House, desk: Desk) -> None:
+async def test_hits_that_cannot_be_recorded_do_not_fail_the_answer(
+    house: House, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def fail(*_: Any, **__: Any) -> None:
         raise Retryable("met another")
 
     await fill(house, "good tea")
-    house.store.record_hits = fail  # type: ignore[method-assign]
+    monkeypatch.setattr(house.store, "record_hits", fail)
     assert len(await desk.items(record_hits=True)) == 1
 
 

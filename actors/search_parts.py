@@ -1,0 +1,164 @@
+"""The part of the composition root that puts the search together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from actors.cache_writer import CacheWriter
+from actors.kernel import Channel, Supervisor
+from elf.config.model import Config
+from elf.core.clock import Clock
+from elf.core.errors import IndexUnavailable
+from elf.core.scopes import ScopeRules
+from elf.db.database import Database
+from elf.db.queries import Queries
+from elf.families.notes.freshness import FreshWrites
+from elf.families.notes.ranking import NoteRanking, RankingRules
+from elf.families.notes.retrieval import Ask, CandidateRetrieval, RetrievalRules
+from elf.families.notes.search import NoteSearch, SearchRules
+from elf.families.notes.store import NoteStore
+from elf.index.port import IndexQuery, QueryResult, VectorIndex
+from elf.providers.factory import Providers
+from elf.search.cache import AnswerCache, LatePut
+from elf.search.expand import ExpansionRules, QueryExpander
+from elf.search.fuse import FusionRules
+from elf.search.rerank import CachedReranker
+from elf.search.trace import TraceSink
+
+CACHE_PUTS = 256  # answers waiting to be written; more are not kept
+
+
+class NoStandIn:
+    async def query(self, queries: Sequence[IndexQuery], ask: Ask) -> list[QueryResult]:
+        raise IndexUnavailable("the index is away")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchParts:
+    """Builds the search from the config and the parts that are there already."""
+
+    config: Config
+    database: Database
+    store: NoteStore
+    search_queries: Queries
+    index: VectorIndex
+    providers: Providers
+    scopes: ScopeRules
+    fresh: FreshWrites
+    clock: Clock
+    trace: TraceSink
+
+    def note_search(self, supervisor: Supervisor) -> NoteSearch:
+        """Return the search; the actors that it needs are added to the supervisor."""
+        cache, puts = self._cache(supervisor)
+        return NoteSearch(
+            database=self.database,
+            store=self.store,
+            retrieval=self._retrieval(cache),
+            reranker=self._reranker(cache, puts),
+            ranking=NoteRanking(self._ranking_rules(), self.scopes),
+            scopes=self.scopes,
+            rules=self._search_rules(),
+            trace=self.trace,
+            clock=self.clock,
+        )
+
+    def _cache(self, supervisor: Supervisor) -> tuple[AnswerCache | None, Channel[LatePut]]:
+        puts: Channel[LatePut] = Channel("cache_puts", CACHE_PUTS, "drop")
+        if not self.config.search.cache.enabled:
+            return None, puts
+        cache = AnswerCache(
+            database=self.database,
+            queries=self.search_queries,
+            clock=self.clock,
+            max_payload_bytes=self.config.search.cache.max_payload_bytes,
+        )
+        supervisor.add(CacheWriter(cache, puts), needs=["database"])
+        return cache, puts
+
+    def _retrieval(self, cache: AnswerCache | None) -> CandidateRetrieval:
+        search, model = self.config.search, self.config.providers.llm_extractor
+        expander = QueryExpander(
+            chat=self.providers.extractor,
+            rules=ExpansionRules(
+                mode=search.expansion.mode,
+                max_queries=search.expansion.max_queries,
+                include_original=search.expansion.include_original,
+                min_candidates=search.dynamic.min_candidates,
+                min_top_score=search.dynamic.min_top_score,
+            ),
+            cache=cache,
+            material={
+                "provider_id": model.provider_id,
+                "model": model.model,
+                "temperature": model.temperature,
+                "expansion_version": search.cache.expansion_version,
+            },
+            ttl_days=search.cache.expansion_ttl_days,
+        )
+        fusion = search.fusion
+        rules = RetrievalRules(
+            expansion=search.expansion.mode,
+            fusion=FusionRules(
+                method=fusion.method,
+                k=fusion.k,
+                dense_weight=fusion.dense_weight,
+                bm25_weight=fusion.bm25_weight,
+            ),
+            prefilter=search.prefilter.max_candidates,
+        )
+        return CandidateRetrieval(
+            index=self.index,
+            stand_in=NoStandIn(),
+            embedder=self.providers.embedder,
+            expander=expander,
+            rules=rules,
+            fresh=self.fresh,
+        )
+
+    def _reranker(self, cache: AnswerCache | None, puts: Channel[LatePut]) -> CachedReranker:
+        provider, rules = self.config.providers.rerank, self.config.search.cache
+        return CachedReranker(
+            reranker=self.providers.reranker,
+            cache=cache,
+            material={
+                "provider_id": provider.provider_id,
+                "model": provider.model,
+                "rerank_version": rules.rerank_version,
+            },
+            ttl_days=rules.rerank_ttl_days,
+            later=puts.send_nowait,
+        )
+
+    def _ranking_rules(self) -> RankingRules:
+        fusion, ranking = self.config.search.fusion, self.config.ranking
+        return RankingRules(
+            rerank_weight=fusion.rerank_weight,
+            retrieval_weight=fusion.retrieval_weight,
+            tie_breaker_weight=ranking.tie_breaker_weight,
+            recency_tau_days=ranking.recency_tau_days,
+        )
+
+    def _search_rules(self) -> SearchRules:
+        search, memory = self.config.search, self.config.memory
+        return SearchRules(
+            candidate_k=memory.candidate_k,
+            top_k=memory.top_k,
+            budget_s=None if search.budget is None else search.budget.total_ms / 1000.0,
+            expansion_mode=search.expansion.mode,
+            trace_days=search.explain.retention_days,
+            snapshot=self._snapshot(),
+        )
+
+    def _snapshot(self) -> dict[str, Any]:
+        """Return what of the config an answer depends on."""
+        providers = self.config.providers
+        return {
+            "search": self.config.search.model_dump(mode="json"),
+            "ranking": self.config.ranking.model_dump(mode="json"),
+            "memory": self.config.memory.model_dump(mode="json", include={"candidate_k", "top_k"}),
+            "embedding_version": self.config.embedding_version,
+            "rerank_model": f"{providers.rerank.provider_id}:{providers.rerank.model}",
+        }

@@ -1,0 +1,117 @@
+"""From candidates that Postgres vouches for to the best notes, with every term of their scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from elf.core.scopes import ScopeRules
+from elf.search.boost import recency_importance
+from elf.search.fuse import Candidate
+
+RERANK = "rerank"
+RETRIEVAL = "retrieval"
+RECENCY_IMPORTANCE = "recency_importance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingRules:
+    """What the config says about the final score; weights multiply scores of 0 to 1."""
+
+    rerank_weight: float
+    retrieval_weight: float
+    tie_breaker_weight: float
+    recency_tau_days: float
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChunk:
+    """A candidate that Postgres vouches for: its row of `read_candidates` and the text around the chunk.
+
+    Few candidates become items, so the row's fields are read when they are needed.
+    """
+
+    candidate: Candidate
+    row: Mapping[str, Any]
+    snippet: str
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any], candidate: Candidate) -> FoundChunk:
+        return cls(candidate, row, row["text"][row["snippet_start"] : row["snippet_end"]])
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A found chunk with its final score, the sum of its terms."""
+
+    found: FoundChunk
+    rerank_score: float
+    boosts: Mapping[str, float]
+    final: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The best chunk of each of the best notes, and what is not among them: other chunks of a note, and later notes."""
+
+    best: Sequence[Scored]
+    other_chunks: Sequence[Scored]
+    below: Sequence[Scored]
+
+
+class NoteRanking:
+    """Scores and orders (section 13, steps 13 and 14)."""
+
+    def __init__(self, rules: RankingRules, scopes: ScopeRules) -> None:
+        self._rules = rules
+        self._scopes = scopes
+
+    def rank(
+        self, found: Sequence[FoundChunk], scores: Sequence[float] | None, *, now: datetime, top_k: int
+    ) -> Ranked:
+        """Order the chunks, of each note only the best, and cut after `top_k` notes.
+
+        `scores` are the reranker's, one a chunk; without them the fused score takes their place and their weight.
+        """
+        if scores is None:
+            scored = [self._scored_without_rerank(chunk, now) for chunk in found]
+        else:
+            scored = [self._scored(chunk, score, now) for chunk, score in zip(found, scores, strict=True)]
+        ordered = sorted(scored, key=self._order)
+        best: dict[UUID, Scored] = {}
+        for entry in ordered:
+            best.setdefault(entry.found.row["note_id"], entry)
+        other_chunks = [entry for entry in ordered if best[entry.found.row["note_id"]] is not entry]
+        notes = list(best.values())
+        return Ranked(notes[:top_k], other_chunks, notes[top_k:])
+
+    def _scored(self, chunk: FoundChunk, rerank_score: float, now: datetime) -> Scored:
+        boosts = {RERANK: self._rules.rerank_weight * rerank_score}
+        if self._rules.retrieval_weight > 0.0:
+            boosts[RETRIEVAL] = self._rules.retrieval_weight * chunk.candidate.score
+        return self._with_tie_breaker(chunk, rerank_score, boosts, now)
+
+    def _scored_without_rerank(self, chunk: FoundChunk, now: datetime) -> Scored:
+        fused = chunk.candidate.score
+        weight = self._rules.rerank_weight + self._rules.retrieval_weight
+        return self._with_tie_breaker(chunk, fused, {RETRIEVAL: weight * fused}, now)
+
+    def _with_tie_breaker(
+        self, chunk: FoundChunk, rerank_score: float, boosts: dict[str, float], now: datetime
+    ) -> Scored:
+        base = recency_importance(
+            importance=chunk.row["importance"],
+            updated_at=chunk.row["updated_at"],
+            now=now,
+            tau_days=self._rules.recency_tau_days,
+        )
+        boosts[RECENCY_IMPORTANCE] = self._rules.tie_breaker_weight * base
+        return Scored(chunk, rerank_score, boosts, sum(boosts.values()))
+
+    def _order(self, entry: Scored) -> tuple[float, int, int, UUID]:
+        row = entry.found.row
+        precedence = self._scopes.precedence(row["scope"])
+        return -entry.final, -precedence, entry.found.candidate.rank, row["note_id"]

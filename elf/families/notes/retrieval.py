@@ -1,0 +1,196 @@
+"""Finding candidates: the query, or several wordings of it, embedded, looked up in the index, and fused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol
+
+import structlog
+
+from elf.core.errors import IndexUnavailable, InternalError, ProviderUnavailable, ServiceError
+from elf.core.scopes import AGENT_PRIVATE
+from elf.families.notes.freshness import FreshWrites, Project
+from elf.families.notes.model import Context
+from elf.index.port import IndexFilter, IndexQuery, QueryResult, VectorIndex
+from elf.providers.port import Embedder, Matrix
+from elf.search.expand import QueryExpander, folded
+from elf.search.fuse import Candidate, FusionRules, fuse
+from elf.search.stages import Stages
+from elf.search.trace import DropReason
+
+EMBEDDING = "embedding"
+EXPANSION = "expansion"
+INDEX = "index"
+# What a stage may take of the time that is left, so that its stand-in has time too.
+EXPANSION_SHARE = 0.5
+EMBEDDING_SHARE = 0.5
+INDEX_SHARE = 0.5
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalRules:
+    """When queries are reworded, how lists are fused, and how many candidates the reranker sees (0: all)."""
+
+    expansion: Literal["off", "always", "dynamic"]
+    fusion: FusionRules
+    prefilter: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a search looks for, and where: the scopes it may read as it runs at `now`."""
+
+    query: str
+    context: Context
+    scopes: Sequence[str]
+    now: datetime
+    candidate_k: int
+
+
+@dataclass(slots=True)
+class Retrieved:
+    """The wordings searched for, the candidates, best first, those cut and why, and the parts that could not help."""
+
+    queries: Sequence[str]
+    candidates: Sequence[Candidate] = ()
+    cut: Sequence[tuple[Candidate, DropReason]] = ()
+    degraded: list[str] = field(default_factory=list)
+
+    def without(self, part: str) -> None:
+        """Note that a part could not help."""
+        if part not in self.degraded:
+            self.degraded.append(part)
+
+
+class StandIn(Protocol):
+    """What is asked when the index is away: the truth itself."""
+
+    async def query(self, queries: Sequence[IndexQuery], ask: Ask) -> list[QueryResult]:
+        """Answer queries as the index would."""
+        ...
+
+
+class CandidateRetrieval:
+    """Steps 3 to 8 of section 13. Every part of it may be away and is done without."""
+
+    def __init__(
+        self,
+        *,
+        index: VectorIndex,
+        stand_in: StandIn,
+        embedder: Embedder,
+        expander: QueryExpander,
+        rules: RetrievalRules,
+        fresh: FreshWrites,
+    ) -> None:
+        self._index = index
+        self._stand_in = stand_in
+        self._embedder = embedder
+        self._expander = expander
+        self._mode = rules.expansion
+        self._rules = rules
+        self._fresh = fresh
+
+    @property
+    def embedding_version(self) -> str:
+        return self._embedder.version
+
+    async def retrieve(self, ask: Ask, stages: Stages) -> Retrieved:
+        """Find candidates. Raises Unavailable when neither the index nor Postgres answers."""
+        found = Retrieved([ask.query])
+        if self._mode == "always":
+            found.queries = await self._reworded(ask.query, found, stages)
+        results = await self._results(ask, found.queries, found, stages)
+        candidates = self._fused(results, ask)
+        if self._finds_little(candidates):
+            candidates = self._fused(await self._expanded(ask, results, found, stages), ask)
+        self._cut(candidates, found)
+        return found
+
+    def _finds_little(self, candidates: Sequence[Candidate]) -> bool:
+        best = candidates[0].score if candidates else 0.0
+        return self._mode == "dynamic" and self._expander.wanted_after(len(candidates), best)
+
+    async def _expanded(
+        self, ask: Ask, first: Sequence[QueryResult], found: Retrieved, stages: Stages
+    ) -> Sequence[QueryResult]:
+        """Return the results of all wordings; those of the original are there already."""
+        queries = await self._reworded(ask.query, found, stages)
+        original = folded(ask.query).casefold()
+        others = [query for query in queries if query.casefold() != original]
+        kept = list(first) if len(others) < len(queries) else []
+        found.queries = queries
+        return kept + await self._results(ask, others, found, stages) if others else kept
+
+    async def _reworded(self, query: str, found: Retrieved, stages: Stages) -> list[str]:
+        try:
+            with stages.stage("expand", share=EXPANSION_SHARE):
+                return await self._expander.expand(query)
+        except (ProviderUnavailable, InternalError, TimeoutError) as error:
+            log.warning("query_not_expanded", error=_described(error))
+            found.without(EXPANSION)
+            return [query]
+
+    async def _results(
+        self, ask: Ask, queries: Sequence[str], found: Retrieved, stages: Stages
+    ) -> list[QueryResult]:
+        vectors = await self._embedded(queries, found, stages)
+        where = self._where(ask)
+        asked = [
+            IndexQuery(
+                dense=None if vectors is None else vectors[place],
+                text=query,
+                where=where,
+                limit=ask.candidate_k,
+            )
+            for place, query in enumerate(queries)
+        ]
+        try:
+            with stages.stage("index", share=INDEX_SHARE):
+                await self._fresh.settled(Project(ask.context.tenant_id, ask.context.project_id))
+                return await self._index.query(asked)
+        except (IndexUnavailable, TimeoutError) as error:
+            log.warning("index_not_asked", error=_described(error))
+            found.without(INDEX)
+        with stages.stage("exact"):
+            return await self._stand_in.query(asked, ask)
+
+    async def _embedded(self, queries: Sequence[str], found: Retrieved, stages: Stages) -> Matrix | None:
+        try:
+            with stages.stage("embed", share=EMBEDDING_SHARE):
+                return await self._embedder.embed(queries)
+        except (ProviderUnavailable, InternalError, TimeoutError) as error:
+            log.warning("query_not_embedded", error=_described(error))
+            found.without(EMBEDDING)
+            return None
+
+    def _where(self, ask: Ask) -> IndexFilter:
+        shared = [scope for scope in ask.scopes if scope != AGENT_PRIVATE]
+        any_of: list[Mapping[str, Sequence[str]]] = []
+        if shared:
+            any_of.append({"scope": shared})
+        if AGENT_PRIVATE in ask.scopes:
+            any_of.append({"scope": [AGENT_PRIVATE], "agent_id": [ask.context.agent_id]})
+        must = {
+            "tenant_id": ask.context.tenant_id,
+            "project_id": ask.context.project_id,
+            "status": "active",
+            "embedding_version": self._embedder.version,
+        }
+        return IndexFilter(must=must, any_of=any_of)
+
+    def _fused(self, results: Sequence[QueryResult], ask: Ask) -> list[Candidate]:
+        return fuse(results, rules=self._rules.fusion, limit=ask.candidate_k)
+
+    def _cut(self, candidates: list[Candidate], found: Retrieved) -> None:
+        most = self._rules.prefilter or len(candidates)
+        found.candidates = candidates[:most]
+        found.cut = [(candidate, "BEYOND_PREFILTER") for candidate in candidates[most:]]
+
+
+def _described(error: Exception) -> str:
+    return error.message if isinstance(error, ServiceError) else "out of time"
