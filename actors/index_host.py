@@ -30,9 +30,10 @@ class IndexHost:
     """The actor that keeps the index process of `folder` alive.
 
     It is ready once the index answers and `on_open` returned; `on_open` is told in which state the index was
-    found and brings it up to date. When the index process ends or falls silent the actor fails, so that its
-    supervisor starts it again. When another living process serves the folder already, the actor is ready as
-    soon as that index answers and only watches; when it ends the actor fails, and its next run takes over.
+    found and brings it up to date. When the index process ends or falls silent, or its folder was deleted, the
+    actor fails, so that its supervisor starts it again. When another living process serves the folder already,
+    the actor is ready as soon as that index answers and only watches; when it ends the actor fails, and its next
+    run takes over.
     """
 
     name = "index_host"
@@ -109,7 +110,7 @@ class IndexHost:
             with anyio.move_on_after(self._ping_interval_s):
                 code = await process.wait()
                 raise IndexUnavailable(f"the index process for {self._folder} ended with exit code {code}")
-            await index.info()
+            await index.ensure()
 
     async def _attach(self, task_status: TaskStatus[None]) -> None:
         """Watch the index of another owner; ends by an exception, or at once when nothing answers there."""

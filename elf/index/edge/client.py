@@ -145,8 +145,14 @@ class EdgeIndex:
     # The port
 
     async def ensure(self) -> None:
-        """Check that the index process answers; it makes the collection itself when it starts."""
+        """Check that the index process answers and has its files; it makes the collection itself when it starts.
+
+        When the folder was deleted, the process serves on from files that nobody will ever find again, until its owner
+        ends it.
+        """
         await self.info()
+        if not self._folder.is_served():
+            raise IndexUnavailable(f"the files of the index in {self._folder.root} are gone")
 
     async def upsert(self, points: Sequence[IndexPoint]) -> None:
         for start in range(0, len(points), FRAME_POINTS):

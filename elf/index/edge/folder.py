@@ -145,6 +145,10 @@ class IndexFolder:
         """Return where the folder's server listens. Raises OSError when none does."""
         return Path(os.fsdecode(self._endpoint.read_bytes()))
 
+    def is_served(self) -> bool:
+        """Tell whether the files that a running server leaves here are here; not so when the folder was deleted."""
+        return self._endpoint.exists() and self.shard.is_dir()
+
     def choose_socket_path(self) -> Path:
         """Return a path for the unix socket, short enough for the kernel. Raises FolderUnusable."""
         inside = self.root / "index.sock"

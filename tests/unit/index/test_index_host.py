@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -124,6 +125,22 @@ async def test_it_fails_when_its_process_falls_silent_and_leaves_no_process_behi
     assert "within" in host.failure.message
     async with start() as running:  # the folder is free
         assert not (await running.index.info()).clean
+
+
+async def test_it_fails_when_its_folder_is_deleted_and_its_next_run_makes_a_new_one(folder: Path) -> None:
+    host, again = Hosted(folder), Hosted(folder)
+    async with hosting(host):
+        index = EdgeIndex(folder)
+        await index.upsert(made_points(2))
+        shutil.rmtree(folder)
+        with pytest.raises(IndexUnavailable, match="are gone"):
+            await index.ensure()
+        await host.ended.wait()
+        await index.aclose()
+    assert isinstance(host.failure, IndexUnavailable)
+    assert "are gone" in host.failure.message
+    async with hosting(again):
+        assert [(info.fresh, info.points) for info in again.opened] == [(True, 0)]
 
 
 async def test_a_failure_to_bring_it_up_to_date_ends_the_actor_and_leaves_the_index_unclean(
