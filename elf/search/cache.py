@@ -114,7 +114,7 @@ class AnswerCache:
         try:
             with anyio.fail_after(READ_TIMEOUT_S):
                 payload = await self._read(kind, key, now)
-        except (ServiceError, TimeoutError, msgspec.MsgspecError) as error:
+        except (ServiceError, TimeoutError, msgspec.MsgspecError, RecursionError) as error:
             self._count(kind, misses=1, errors=1)
             log.warning("cache_not_read", kind=kind, error=_described(error))
             return None

@@ -124,8 +124,8 @@ class QueryExpander:
         return queries
 
     async def _asked(self, original: str) -> list[str]:
-        prompt = expansion_prompt(original, self._rules)
-        return usable_queries(await self._chat.ask(prompt, self._answer))
+        proposed = await self._chat.ask(expansion_prompt(original, self._rules), self._answer)
+        return usable_queries(proposed)
 
     def _chosen(self, original: str, usable: Iterable[str]) -> tuple[str, ...]:
         first = [original] if self._rules.include_original else []

@@ -84,11 +84,7 @@ class CachedReranker:
     async def _kept(self, key: str, number: int) -> list[float] | None:
         if self._cache is None:
             return None
-        payload = await self._cache.get(KIND, key)
-        if not isinstance(payload, list) or len(payload) != number:
-            return None
-        scores = [math.nan if score is None else score for score in payload]
-        return scores if _are_scores(scores) else None
+        return _read_scores(await self._cache.get(KIND, key), number)
 
     def _keep(self, key: str, scores: Sequence[float]) -> None:
         if self._cache is not None:
@@ -103,18 +99,25 @@ async def _asked(reranker: Reranker, query: str, documents: Sequence[str]) -> li
     except (ProviderUnavailable, InternalError) as error:
         log.warning("rerank_failed", documents=len(documents), error=error.message)
         return None
-    if not _are_scores(scores):
+    if not any(map(math.isfinite, scores)):
         log.warning("rerank_without_scores", documents=len(documents))
         return None
     return scores
 
 
-def _are_scores(values: Sequence[Any]) -> bool:
-    """Tell whether these are numbers of which at least one is a score."""
-    numbers = all(isinstance(value, float | int) and not isinstance(value, bool) for value in values)
-    return numbers and any(math.isfinite(value) for value in values)
+def _read_scores(payload: Any, number: int) -> list[float] | None:
+    """Read so many scores as `_keep` wrote them, a missing one as null; None for anything else."""
+    if not isinstance(payload, list) or len(payload) != number:
+        return None
+    if not all(score is None or type(score) in (float, int) for score in payload):
+        return None
+    try:
+        scores = [math.nan if score is None else float(score) for score in payload]
+    except OverflowError:  # a whole number beyond all floats
+        return None
+    return scores if any(map(math.isfinite, scores)) else None
 
 
 def _finite(scores: Sequence[float]) -> list[float]:
     lowest = min(score for score in scores if math.isfinite(score))
-    return [float(score) if math.isfinite(score) else lowest for score in scores]
+    return [score if math.isfinite(score) else lowest for score in scores]

@@ -24,7 +24,9 @@ from tests.notes_kit import NOW, TurnedClock
 
 pytestmark = pytest.mark.anyio
 
-SCORES = [0.123456789012345678, -1e-17, 1e300, 5e-324, 1.0, None]
+SCORES = [0.123456789012345678, -1e-17, 5e-324, 123456.75, 1.0, None]
+
+NESTED = "(repeat('[', 3000) || repeat(']', 3000))::jsonb"
 
 
 @pytest.fixture(scope="session")
@@ -284,10 +286,13 @@ async def test_a_table_locked_by_another_holds_a_search_for_the_time_limit_only(
     assert await cache.get("rerank", "k") == [1]
 
 
-async def test_a_payload_that_cannot_be_read_is_a_miss(cache: AnswerCache, database: Database) -> None:
+@pytest.mark.parametrize("damage", ["to_jsonb(1e999 + 0.5)", "to_jsonb(10::numeric ^ 5000)", NESTED])
+async def test_a_payload_that_cannot_be_read_is_a_miss(
+    cache: AnswerCache, database: Database, damage: str
+) -> None:
     await cache.put("rerank", "k", [1], ttl_days=1)
     async with database.connection() as connection:
-        await connection.execute("UPDATE llm_cache SET payload = jsonb_build_array('1e999'::numeric)")
+        await connection.execute(f"UPDATE llm_cache SET payload = {damage}")
     assert await cache.get("rerank", "k") is None
     assert cache.counts == {"rerank": CacheCounts(hits=0, misses=1, errors=1)}
 
