@@ -30,6 +30,7 @@ from actors.outbox_lessor import OutboxLessor
 from actors.outbox_wake import OutboxBell, OutboxListener, OutboxRinger
 from actors.postgres_host import PostgresHost
 from actors.search_parts import SearchParts
+from actors.trace_parts import Traces, add_traces
 from elf.config.model import Config
 from elf.core.clock import SystemClock
 from elf.core.endpoint import Endpoint
@@ -43,7 +44,12 @@ from elf.db.queries import Queries, sql_folder
 from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.drift import IndexDrift
 from elf.families.notes.embedding import TextEmbedder
-from elf.families.notes.endpoints import history_endpoints, note_admin_endpoints, note_endpoints
+from elf.families.notes.endpoints import (
+    history_endpoints,
+    note_admin_endpoints,
+    note_endpoints,
+    trace_endpoints,
+)
 from elf.families.notes.events import EventService
 from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
 from elf.families.notes.freshness import FreshWrites
@@ -68,7 +74,6 @@ from elf.outbox.leased import Job, LeasedOutbox
 from elf.providers.factory import Providers, open_providers
 from elf.providers.tokens import HfTokens
 from elf.search.retention import retention_steps
-from elf.search.trace import SearchTrace
 from elf.web.admin import collect_endpoint
 from elf.web.app import create_app
 from elf.web.readiness import Part, Readiness
@@ -193,7 +198,6 @@ class _Builder:
         self.wake: Channel[None] = Channel("outbox_wake", 1, "drop")
         self.announce: Channel[None] = Channel("outbox_announce", 1, "drop")
         self.work: Channel[list[Job]] = Channel("indexing_work", 1, "block")
-        self.traces: Channel[SearchTrace] = Channel("traces", 1024, "drop")
         self.bell = OutboxBell(self.wake, self.announce)
         self.supervisor = Supervisor(policy=RESTARTS, fatal=(StartupError,), on_event=_log_event)
         self.outbox = LeasedOutbox(
@@ -208,12 +212,17 @@ class _Builder:
 
     def build(self) -> System:
         dsn = self._add_postgres()
+        traces = self._add_traces()
         self._add_indexing(dsn, needs=["database", self._add_index()])
         collector = self._add_collector()
         policy = self._note_policy()
         notes = self._note_service(policy)
-        public = note_endpoints(notes, self._event_service(notes, policy), self._note_search())
-        self._add_front("http_front", [*public, *history_endpoints(self._history(policy))], self.sockets.http)
+        public = [
+            *note_endpoints(notes, self._event_service(notes, policy), self._note_search(traces)),
+            *history_endpoints(self._history(policy)),
+            *trace_endpoints(traces.explainer),
+        ]
+        self._add_front("http_front", public, self.sockets.http)
         decisions = DecisionAudit(database=self.database, queries=self.queries)
         operators = [collect_endpoint(collector), *note_admin_endpoints(decisions, self._add_index_admin())]
         self._add_front("admin_front", operators, self.sockets.admin)
@@ -362,6 +371,15 @@ class _Builder:
         )
         self.supervisor.add(OutboxListener(dsn, self.wake, but_not_from=self.process_id), needs=["database"])
 
+    def _add_traces(self) -> Traces:
+        return add_traces(
+            self.supervisor,
+            database=self.database,
+            queries=self.search_queries,
+            redact=self.config.security.redact_secrets_on_write,
+            clock=self.clock,
+        )
+
     def _note_policy(self) -> NotePolicy:
         config = self.config
         rules = ResolverRules(
@@ -412,7 +430,7 @@ class _Builder:
         extractor = NoteExtractor(self.providers.extractor, limits)
         return EventService(extractor=extractor, notes=notes, policy=policy, evidence=evidence)
 
-    def _note_search(self) -> NoteSearch:
+    def _note_search(self, traces: Traces) -> NoteSearch:
         parts = SearchParts(
             config=self.config,
             database=self.database,
@@ -423,7 +441,7 @@ class _Builder:
             scopes=self.scopes,
             fresh=self.fresh,
             clock=self.clock,
-            trace=self.traces.send_nowait,
+            trace=traces.sink,
         )
         return parts.note_search(self.supervisor)
 
