@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from elf.cli import check, collect, events, history, importing, notes, status, up
+from elf.cli import check, collect, events, history, importing, index, notes, status, up
 from elf.config.model import NOTE_TYPES
 
 EXIT_CODES = (
@@ -47,7 +47,18 @@ def parser() -> argparse.ArgumentParser:
     _restore(command("restore", history.restore, "make a version of a note the note again"))
     _import(command("import", importing.run, "write the notes of a file, one JSON object a line"))
     _json(command("gc", collect.run, "expire and purge notes and clean up now, not only once a day"))
+    _json(command("rebuild", index.rebuild, "write the search index anew from what Postgres holds"))
+    _drift(command("drift", index.drift, "compare the search index with Postgres, and mend what differs"))
     return root
+
+
+def _drift(command: argparse.ArgumentParser) -> None:
+    command.epilog = f"Ends with 1 when there is drift that is not mended. {EXIT_CODES}"
+    command.add_argument("--repair", action="store_true", help="mend what differs")
+    command.add_argument(
+        "--examples", type=int, metavar="N", help="most examples of each kind, 0 to 100 (default: 10)"
+    )
+    _json(command)
 
 
 def _add(command: argparse.ArgumentParser) -> None:

@@ -74,17 +74,32 @@ class Service:
     ) -> None:
         await self._http.__aexit__(kind, error, trace)
 
-    async def get(self, path: str, params: Mapping[str, str | int | None] | None = None) -> Reply:
-        """Send a GET; parameters that are None are left out. Raises Unreachable when no answer comes."""
-        given = {name: value for name, value in (params or {}).items() if value is not None}
-        return await self._send(self._http.build_request("GET", path, params=given))
+    async def get(
+        self,
+        path: str,
+        params: Mapping[str, str | int | None] | None = None,
+        *,
+        timeout_s: float | None = ANSWER_TIMEOUT_S,
+    ) -> Reply:
+        """Send a GET; parameters that are None are left out.
 
-    async def post(self, path: str, body: Mapping[str, Any]) -> Reply:
-        """Send a POST. Raises Unreachable when no answer comes."""
+        Raises Unreachable when no answer comes within `timeout_s`; None waits as long as it takes.
+        """
+        given = {name: value for name, value in (params or {}).items() if value is not None}
+        timeout = httpx.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S)
+        return await self._send(self._http.build_request("GET", path, params=given, timeout=timeout))
+
+    async def post(
+        self, path: str, body: Mapping[str, Any], *, timeout_s: float | None = ANSWER_TIMEOUT_S
+    ) -> Reply:
+        """Send a POST, with the same errors as `get`."""
         # Escaped to ASCII, so that even half a surrogate pair travels and is the service's to refuse.
         content = json.dumps(body, allow_nan=False).encode("ascii")
         headers = {"content-type": "application/json"}
-        return await self._send(self._http.build_request("POST", path, content=content, headers=headers))
+        timeout = httpx.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S)
+        return await self._send(
+            self._http.build_request("POST", path, content=content, headers=headers, timeout=timeout)
+        )
 
     async def _send(self, request: httpx.Request) -> Reply:
         try:
