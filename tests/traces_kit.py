@@ -6,8 +6,8 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
-from elf.search.trace import DropReason, DroppedCandidate, SearchTrace, TraceItem, dropped
 from elf.search.fuse import Candidate
+from elf.search.trace import DroppedCandidate, DropReason, SearchTrace, TraceItem, dropped
 from tests.notes_kit import CONTEXT, NOW
 
 

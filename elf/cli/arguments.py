@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from elf.cli import check, collect, events, history, importing, index, notes, status, up
+from elf.cli import check, collect, events, history, importing, index, notes, status, traces, up
 from elf.config.model import NOTE_TYPES
 
 EXIT_CODES = (
@@ -41,6 +41,10 @@ def parser() -> argparse.ArgumentParser:
     _add(command("add", notes.add, "write one note"))
     _add_event(command("add-event", events.add_event, "keep what is worth it of a conversation's messages"))
     _search(command("search", notes.search, "find notes by meaning and by words"))
+    _explain(command("explain", traces.explain, "say why a result of a search is where it is"))
+    _traces(
+        command("traces", traces.traces, "list the searches of an agent, newest first, or show one of them")
+    )
     _get(command("get", notes.get, "show one note"))
     _list(command("list", notes.list_notes, "list notes, newest first"))
     _history(command("history", history.history, "show the versions of a note, newest first"))
@@ -101,10 +105,24 @@ def _search(command: argparse.ArgumentParser) -> None:
     _json(command)
 
 
+def _explain(command: argparse.ArgumentParser) -> None:
+    _optional_context(command)
+    command.add_argument(
+        "handle", metavar="RESULT_HANDLE", help="the result's handle, as search and traces show it"
+    )
+    _json(command)
+
+
+def _traces(command: argparse.ArgumentParser) -> None:
+    _context(command)
+    command.add_argument("--limit", type=int, metavar="N", help="most searches, 1 to 200 (default: 50)")
+    command.add_argument("--cursor", help="continue a list where it ended")
+    command.add_argument("id", nargs="?", metavar="TRACE_ID", help="show this search whole")
+    _json(command)
+
+
 def _get(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("context", "without any of these the id alone is asked for")
-    for name in ("tenant", "project", "agent"):
-        group.add_argument(f"--{name}", metavar="ID")
+    _optional_context(command)
     command.add_argument("id", metavar="ID", help="the note's id")
     _json(command)
 
@@ -160,6 +178,12 @@ def _context(command: argparse.ArgumentParser) -> None:
         ("agent", notes.DEFAULT_AGENT),
     ):
         command.add_argument(f"--{name}", metavar="ID", default=default, help=f"(default: {default})")
+
+
+def _optional_context(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("context", "without any of these the id alone is asked for")
+    for name in ("tenant", "project", "agent"):
+        group.add_argument(f"--{name}", metavar="ID")
 
 
 def _scope(command: argparse.ArgumentParser, default: str) -> None:

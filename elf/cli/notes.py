@@ -139,7 +139,8 @@ def _show_hits(body: dict[str, Any]) -> None:
         print("elf: nothing found", file=sys.stderr)
     for rank, item in enumerate(body["items"], start=1):
         print(f"{rank:>3}  {item['final_score']:.4f}  {plain(item['snippet'])}")
-        print(f"             {plain(item['key'])}  {item['type']}  {plain(item['scope'])}  {item['note_id']}")
+        note = f"{plain(item['key'])}  {item['type']}  {plain(item['scope'])}  {item['note_id']}"
+        print(f"             {note}  handle {item['result_handle']}")
 
 
 def _show_note(body: dict[str, Any]) -> None:

@@ -128,15 +128,15 @@ TraceSink = Callable[[SearchTrace], object]
 def redacted(trace: SearchTrace) -> SearchTrace:
     """Return the trace with secrets redacted in the queries, and without matched terms that were part of one."""
     query = redact(trace.query)
-    if query != trace.query:
-        items = [_without_redacted_terms(item, query) for item in trace.items]
-        trace = msgspec.structs.replace(trace, query=query, items=items)
+    items = (
+        trace.items if query == trace.query else [_without_lost_terms(item, query) for item in trace.items]
+    )
     # The original is mostly the only query, and need not be read twice.
-    others = [query if text == trace.query else redact(text) for text in trace.expanded_queries]
-    return msgspec.structs.replace(trace, expanded_queries=others)
+    queries = [query if text == trace.query else redact(text) for text in trace.expanded_queries]
+    return msgspec.structs.replace(trace, query=query, expanded_queries=queries, items=items)
 
 
-def _without_redacted_terms(item: TraceItem, query: str) -> TraceItem:
+def _without_lost_terms(item: TraceItem, query: str) -> TraceItem:
     terms = [term for term in item.matched_terms if term in query]
     return msgspec.structs.replace(item, matched_terms=terms)
 
@@ -163,7 +163,9 @@ def reason_in_words(
             place = "also not among the results" if rank is None else f"result number {rank}"
             return f"another part of the same note scored higher; that note is {place}"
         case "BELOW_TOP_K":
-            return f"scored {_shown(candidate.final_score)}, the last of the {top_k} results {_shown(last_score)}"
+            words = f"scored {_shown(candidate.final_score)}, the last of the {top_k} results {_shown(last_score)}"
+            tied = candidate.final_score == last_score
+            return words + "; among equals the scope, the rank after fusion and the id decide" * tied
 
 
 def _shown(score: float | None) -> str:

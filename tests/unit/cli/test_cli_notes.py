@@ -19,7 +19,10 @@ NOTE = {
     "text": "Tea is\x1b[31m green.\nAlways.",
 }
 
-HIT = {**NOTE, "snippet": NOTE["text"], "final_score": 0.98765, "key": "drink"}
+HANDLE = "4f1d5d6a-7a53-4c3f-9f0c-2f64c1a7a1de"
+HIT = {
+    **NOTE, "snippet": NOTE["text"], "final_score": 0.98765, "key": "drink", "result_handle": HANDLE,
+}  # fmt: skip
 
 COMMANDS = [
     ("add", "Tea is green."),
@@ -112,7 +115,7 @@ def test_a_search_shows_rank_score_text_key_and_id(elf: CommandLine, service: Fa
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "  1  0.9877  Tea is [31m green. Always."
-    assert lines[1].split() == ["drink", "fact", "agent_private", NOTE_ID]
+    assert lines[1].split() == ["drink", "fact", "agent_private", NOTE_ID, "handle", HANDLE]
     assert lines[3].split()[0] == "-"
 
 
