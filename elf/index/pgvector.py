@@ -202,7 +202,7 @@ class _Rows:
         updated_at = str(point.payload.get(UPDATED_AT_FIELD, ""))
         self.points.append((point.point_id, point.owner_id, shelf.number, updated_at, dense))
         self.postings.extend(
-            (shelf.place, shelf.number, point.point_id, term, weight)
+            (term, shelf.place, point.point_id, shelf.number, weight)
             for term, weight in zip(_terms(words), words.values, strict=True)
         )
 

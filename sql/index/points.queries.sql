@@ -33,7 +33,7 @@ WITH shelves AS MATERIALIZED (
     FROM weighed AS w
     CROSS JOIN LATERAL (
       SELECT p.point_id, p.weight FROM index_postings AS p
-      WHERE p.place = ANY (ARRAY (SELECT DISTINCT s.place FROM shelves AS s)) AND p.term = w.term
+      WHERE p.term = w.term AND p.place = ANY (ARRAY (SELECT DISTINCT s.place FROM shelves AS s))
         AND (p.shelf IN (SELECT s.shelf FROM shelves AS s)) IS TRUE
       OFFSET 0
     ) AS found
@@ -70,8 +70,8 @@ DELETE FROM index_postings AS p WHERE p.point_id = ANY ($1::uuid[]);
 
 -- name: put_postings
 -- Writes the words of points that have none.
-INSERT INTO index_postings (place, shelf, point_id, term, weight)
-SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::uuid[], $4::int[], $5::real[]);
+INSERT INTO index_postings (term, place, point_id, shelf, weight)
+SELECT t.* FROM unnest($1::int[], $2::bigint[], $3::uuid[], $4::bigint[], $5::real[]) AS t;
 
 -- name: drop_points
 -- Deletes points by id and returns the ids of those that were there.
