@@ -287,6 +287,7 @@ class _Builder:
                 vector_dim=storage.vector_dim,
                 timeout_s=INDEX_TIMEOUT_S,
                 avg_len=BM25_AVERAGE_LENGTH,
+                server=storage.server,
             )
             keeper = self._index_link()
         else:

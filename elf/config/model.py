@@ -116,8 +116,25 @@ class Postgres(Table):
         return self if own is None else self.model_copy(update={"dsn": f"{EMBEDDED}{folder / own}"})
 
 
+class QdrantServer(Table):
+    """[storage.qdrant.server], optional: how a Qdrant server is spoken to and its collection made.
+
+    Without the table: REST, no API key, the server's own defaults and no tenant index. `shard_number`,
+    `replication_factor` and `tenant_index` (points of a tenant lie together) take effect when the collection is made.
+    """
+
+    transport: Literal["rest", "grpc"]
+    grpc_port: Annotated[int, Field(ge=1, le=65_535)]
+    api_key: Annotated[
+        str, Field(pattern=r"^[\x21-\x7e]*\z", description="printable ASCII without spaces; empty for none")
+    ]
+    shard_number: Annotated[int, Field(ge=1, le=10_000)]
+    replication_factor: Annotated[int, Field(ge=1, le=100)]
+    tenant_index: bool
+
+
 class Qdrant(Table):
-    """[storage.qdrant]: the derived index."""
+    """[storage.qdrant]: the derived index. `server` only matters to a Qdrant server."""
 
     url: Annotated[str, Field(description="edge:FOLDER, pgvector: or the URL of a Qdrant server")]
     collection: Annotated[
@@ -128,6 +145,7 @@ class Qdrant(Table):
         ),
     ]
     vector_dim: Dimensions
+    server: QdrantServer | None = None
 
     @field_validator("url")
     @classmethod

@@ -8,8 +8,9 @@ DENSE: Final = "dense"
 BM25: Final = "bm25"
 OWNER_FIELD: Final = "note_id"
 UPDATED_AT_FIELD: Final = "updated_at"
+TENANT_FIELD: Final = "tenant_id"
 KEYWORD_FIELDS: Final = (
-    "tenant_id",
+    TENANT_FIELD,
     "project_id",
     "agent_id",
     "scope",

@@ -5,27 +5,31 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+import httpx
 import numpy as np
 
+from elf.config.model import QdrantServer
 from elf.core.errors import IndexUnavailable
 from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder
 from elf.index.port import IndexFilter, IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint, Vector
-from elf.index.schema import BM25, DENSE, KEYWORD_FIELDS, OWNER_FIELD, UPDATED_AT_FIELD
+from elf.index.schema import BM25, DENSE, KEYWORD_FIELDS, OWNER_FIELD, TENANT_FIELD, UPDATED_AT_FIELD
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, models
 
 UPSERT_POINTS: Final = 256  # points of one request
+CONNECTIONS: Final = 32  # to the server, kept open
 
 
 class QdrantServerIndex:
     """The VectorIndex over a client of qdrant_client, which this adapter closes.
 
     BM25 weights are computed here, so the server needs no inference. Writes wait until the server applied
-    them. Every method raises IndexUnavailable when the server does not answer within `timeout_s`, or refuses.
+    them. `server` says how a missing collection is made; without it the server's defaults hold. Every method raises
+    IndexUnavailable when the server does not answer within `timeout_s`, or refuses.
     """
 
     def __init__(
@@ -36,6 +40,7 @@ class QdrantServerIndex:
         vector_dim: int,
         timeout_s: float,
         avg_len: float = DEFAULT_AVG_LEN,
+        server: QdrantServer | None = None,
     ) -> None:
         from qdrant_client import models  # only a deployment with a Qdrant server pays for this import
 
@@ -45,6 +50,7 @@ class QdrantServerIndex:
         self._vector_dim = vector_dim
         self._timeout_s = max(1, math.ceil(timeout_s))  # the server takes whole seconds
         self._encoder = Bm25Encoder(avg_len=avg_len)
+        self._server = server
 
     @classmethod
     def connect(
@@ -55,13 +61,17 @@ class QdrantServerIndex:
         vector_dim: int,
         timeout_s: float,
         avg_len: float = DEFAULT_AVG_LEN,
+        server: QdrantServer | None = None,
     ) -> QdrantServerIndex:
-        """Make the client for a server's REST URL; nothing is sent before the first call."""
-        from qdrant_client import AsyncQdrantClient
-
-        seconds = max(1, math.ceil(timeout_s))
-        client = AsyncQdrantClient(url=url, timeout=seconds, check_compatibility=False)
-        return cls(client, collection=collection, vector_dim=vector_dim, timeout_s=timeout_s, avg_len=avg_len)
+        """Make the client for a server's URL (REST on its port); nothing is sent before the first call."""
+        return cls(
+            _client(url, server, timeout_s=timeout_s),
+            collection=collection,
+            vector_dim=vector_dim,
+            timeout_s=timeout_s,
+            avg_len=avg_len,
+            server=server,
+        )
 
     async def ensure(self) -> None:
         with _failures():
@@ -74,9 +84,8 @@ class QdrantServerIndex:
                     await self._create_field_index(field)
 
     async def _create(self) -> None:
-        from qdrant_client.http.exceptions import UnexpectedResponse
-
         models = self._models
+        shape = self._server
         try:
             await self._client.create_collection(
                 self._collection,
@@ -84,10 +93,13 @@ class QdrantServerIndex:
                     DENSE: models.VectorParams(size=self._vector_dim, distance=models.Distance.COSINE)
                 },
                 sparse_vectors_config={BM25: models.SparseVectorParams(modifier=models.Modifier.IDF)},
+                shard_number=shape.shard_number if shape else None,
+                replication_factor=shape.replication_factor if shape else None,
                 timeout=self._timeout_s,
             )
-        except UnexpectedResponse as error:
-            if error.status_code != 409:  # another process made it in the meantime
+        except Exception:  # of REST or of gRPC, which have no error in common
+            # Another process may have made it in the meantime.
+            if not await self._client.collection_exists(self._collection):
                 raise
 
     def _check(self, vectors: object) -> None:
@@ -99,11 +111,22 @@ class QdrantServerIndex:
             )
 
     async def _create_field_index(self, field: str) -> None:
-        kind = self._models.PayloadSchemaType
-        schema = kind.UUID if field == OWNER_FIELD else kind.KEYWORD
         await self._client.create_payload_index(
-            self._collection, field, field_schema=schema, wait=True, timeout=self._timeout_s
+            self._collection,
+            field,
+            field_schema=self._field_schema(field),
+            wait=True,
+            timeout=self._timeout_s,
         )
+
+    def _field_schema(self, field: str) -> models.PayloadSchemaType | models.KeywordIndexParams:
+        kinds = self._models
+        schema: models.PayloadSchemaType | models.KeywordIndexParams = kinds.PayloadSchemaType.KEYWORD
+        if field == OWNER_FIELD:
+            schema = kinds.PayloadSchemaType.UUID
+        elif field == TENANT_FIELD and self._server is not None and self._server.tenant_index:
+            schema = kinds.KeywordIndexParams(type=kinds.KeywordIndexType.KEYWORD, is_tenant=True)
+        return schema
 
     async def upsert(self, points: Sequence[IndexPoint]) -> None:
         for start in range(0, len(points), UPSERT_POINTS):
@@ -220,6 +243,26 @@ class QdrantServerIndex:
 
     async def aclose(self) -> None:
         await self._client.close()
+
+
+def _client(url: str, server: QdrantServer | None, *, timeout_s: float) -> AsyncQdrantClient:
+    from qdrant_client import AsyncQdrantClient
+
+    if server is None:
+        transport: dict[str, Any] = {}
+    else:
+        # As a header, because the client warns of a key that it is given for an http:// URL.
+        headers = {"api-key": server.api_key} if server.api_key else {}
+        is_grpc = server.transport == "grpc"
+        transport = {"prefer_grpc": is_grpc, "grpc_port": server.grpc_port, "headers": headers}
+    return AsyncQdrantClient(
+        url=url,
+        timeout=max(1, math.ceil(timeout_s)),
+        check_compatibility=False,
+        # Said, because for localhost the client would open a connection for each request, without bound.
+        limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
+        **transport,
+    )
 
 
 @contextmanager
