@@ -14,7 +14,7 @@ too: an indexer may have written its point just before it was deleted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -32,6 +32,7 @@ from elf.families.notes.indexing import point_of, stored_chunk
 from elf.families.notes.model import Note
 from elf.index.port import IndexPoint, StoredPoint
 
+LEASE_TIMEOUT_S: Final = 10.0
 GIVE_BACK_TIMEOUT_S: Final = 2.0
 
 log = structlog.get_logger()
@@ -93,14 +94,12 @@ class LeasedPoints:
 
     async def chunks(self, after: Place, limit: int) -> ChunkPage | None:
         """Lease the page of up to `limit` chunks behind a place; None is the end."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                self._sql["lease_rebuild_page"], *after, self._version, self._clock.now(), limit, self._lease
-            )
+        rows = await self._lease_rows(
+            "lease_rebuild_page", *after, self._version, self._clock.now(), limit, self._lease
+        )
         if not rows:
             return None
         seen = {row["note_id"]: Seen(row["outbox_id"], row["note_id"], row["updated_at"]) for row in rows}
-        self._hold(seen.values())
         live = [row for row in rows if row["status"] == "active" and row["in_time"]]
         return ChunkPage(
             seen=list(seen.values()),
@@ -114,18 +113,18 @@ class LeasedPoints:
 
     async def strays(self, points: Sequence[StoredPoint]) -> list[Seen]:
         """Lease the notes of those points that are no live chunks; each comes with such a point."""
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                self._sql["lease_strays"],
-                [point.point_id for point in points], [point.owner_id for point in points],
-                self._version, self._clock.now(), self._lease,
-            )  # fmt: skip
-        seen = [Seen(row["outbox_id"], row["note_id"], row["updated_at"], row["point_id"]) for row in rows]
-        self._hold(seen)
-        return seen
+        ids = [point.point_id for point in points], [point.owner_id for point in points]
+        rows = await self._lease_rows("lease_strays", *ids, self._version, self._clock.now(), self._lease)
+        return [Seen(row["outbox_id"], row["note_id"], row["updated_at"], row["point_id"]) for row in rows]
 
-    def _hold(self, seen: Iterable[Seen]) -> None:
-        self._held.update(one.outbox_id for one in seen)
+    async def _lease_rows(self, name: str, *values: Any) -> list[Mapping[str, Any]]:
+        """Run a leasing query. Once Postgres has been asked, a cancellation waits for the answer."""
+        async with self._database.connection() as connection:
+            # A lease that was cut off may have been taken, and nobody would know of it.
+            with anyio.CancelScope(shield=True):
+                rows = await connection.fetch(self._sql[name], *values, timeout=LEASE_TIMEOUT_S)
+            self._held.update(row["outbox_id"] for row in rows)
+        return rows
 
     async def end(self, seen: Sequence[Seen], *, unwritten: frozenset[UUID] = frozenset()) -> None:
         """End the jobs of a page whose points are written; those of notes in `unwritten` become due as they are."""
