@@ -171,6 +171,20 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "live_chunks": (
         (UUID(int=2**127), NOW, 500, VERSION), {"memory_note_chunks_pkey", "memory_notes_pkey"},
     ),
+    "lease_rebuild_page": (
+        (UUID(int=2**127), 0, VERSION, NOW, 500, timedelta(seconds=60)),
+        {"idx_note_chunks_note_index", "memory_notes_pkey", "note_chunk_embeddings_pkey"},
+    ),
+    "lease_strays": (
+        ([UUID(int=number) for number in range(2000)],) * 2 + (VERSION, NOW, timedelta(seconds=60)),
+        {"memory_note_chunks_pkey", "memory_notes_pkey"},
+    ),
+    "end_leased": (
+        (SOME_NOTES, SOME_NOTES, [NOW] * 32, [None] * 32, VERSION, NOW),
+        {"indexing_outbox_pkey", "memory_note_chunks_pkey", "memory_notes_pkey"},
+    ),
+    "moving_notes": ((SOME_NOTES, NOW), {"idx_outbox_note_op_status"}),
+    "open_jobs": ((SOME_NOTES,), {"indexing_outbox_pkey"}),
     "lock_expired_notes": ((NOW, 500), {"idx_notes_expiring"}),
     "lock_long_deleted_notes": ((NOW, 500), {"idx_notes_retired"}),
     "lock_long_deprecated_notes": ((NOW, 500), {"idx_notes_retired"}),
@@ -200,7 +214,12 @@ async def test_a_hot_query_uses_its_index_and_scans_no_big_table(
 
 @pytest.mark.parametrize(
     ("name", "column"),
-    [("list_notes", "updated_at"), ("live_chunks", "chunk_id >"), ("same_text_in_group", "md5(")],
+    [
+        ("list_notes", "updated_at"),
+        ("live_chunks", "chunk_id >"),
+        ("lease_rebuild_page", "note_id, c"),
+        ("same_text_in_group", "md5("),
+    ],
 )
 async def test_the_index_is_entered_at_the_place_looked_for(
     seeded_dsn: str, queries: Queries, name: str, column: str, kind: str
