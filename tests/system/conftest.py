@@ -16,7 +16,7 @@ def service(model_folder: Path) -> Iterator[RunningService]:
     """One service for all tests that leave it running; each test works in a tenant of its own."""
     with (
         fresh_folder() as folder,
-        RunningService(write_config(folder, cache_dir=f'"{model_folder}"')) as service,
+        RunningService(write_config(folder, cache_dir=f'"{model_folder}"', log_level='"debug"')) as service,
     ):
         yield service
 

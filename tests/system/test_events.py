@@ -9,11 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
-from elf.core.secrets import find_secret
 from tests.system.fake_chat import FakeChat, point_extractor, running_chat, saying
+from tests.system.overheard import Overheard, leaks, planted_by_kind, strings_in
 from tests.system.service import RunningService, add_body, note, search_body, write_config
 from tests.system.truth import rows, wait_indexed
-from tests.unit.data.planted_secrets import planted_secrets
 
 SAID = ["I prefer tea over coffee.", "The build takes 7 minutes."]
 EXTRACTOR_TIMEOUT_MS = 2000
@@ -313,9 +312,9 @@ def test_a_second_try_may_bring_json(events: RunningService, chat: FakeChat, ten
 def test_a_secret_stays_out_of_prompts_answers_logs_and_tables(
     events: RunningService, chat: FakeChat, tenant: str
 ) -> None:
-    families = {one.family: one.text for one in planted_secrets(21) if len(one.text) < 200}
-    secrets = {family: secret_part(text) for family, text in families.items()}
-    for text in families.values():
+    secrets = [min(texts, key=len) for texts in planted_by_kind().values()]
+    heard = Overheard(events)
+    for text in secrets:
         chat.proposes(
             proposed(text),
             proposed("One.", 1, text),
@@ -325,27 +324,13 @@ def test_a_secret_stays_out_of_prompts_answers_logs_and_tables(
             {"role": "user", "content": SAID[0], "msg_id": text[:128]},
             {"role": "user", "content": text},
         ]
-        response = events.post("add_event", event_body(tenant, messages=messages))
-        assert response.status_code == 200
-        for family, secret in secrets.items():
-            assert secret not in response.text, family
-            assert secret not in json.dumps(chat.asked, ensure_ascii=False), family
+        results = heard.answer(events.post("add_event", event_body(tenant, messages=messages)))["results"]
+        assert {result["op"] for result in results} == {"REJECTED"}, text
+        assert leaks({"asked": "\n".join(strings_in(chat.asked))}, [text]) == []
     wait_indexed(events)
-    tables = "".join(
-        str(dict(row))
-        for table in TABLES[:3] + TABLES[4:]
-        for row in rows(events.config.parent, f"SELECT to_jsonb(t)::text AS row FROM {table} AS t")
-    )
-    for family, secret in secrets.items():
-        assert secret not in tables, family
-        assert secret not in events.log, family
-
-
-def secret_part(text: str) -> str:
-    """What of a planted sentence must not be seen: what the detectors find in it."""
-    finding = find_secret(text)
-    assert finding is not None, text
-    return text[finding.start : finding.end]
+    said = heard.everything()
+    assert leaks(said, secrets) == []
+    assert said["memory_ingest_decisions"].count("REJECTED") == 3 * len(secrets)
 
 
 def test_nothing_that_was_said_is_logged(events: RunningService, chat: FakeChat, tenant: str) -> None:

@@ -148,7 +148,7 @@ def composed_tokens(rng: Random) -> Iterator[str]:
         lambda: "pat" + "-na1-" + "-".join(run(rng, HEX, size) for size in (8, 4, 4, 4, 12)),
         lambda: "lsv2" + "_pt_" + run(rng, HEX, 32) + "_" + run(rng, HEX, 10),
         lambda: "dt0c01" + "." + run(rng, UPPER, 24) + "." + run(rng, UPPER, 64),
-        lambda: "AAAA" + run(rng, ALNUM, 7) + ":APA" + "91b" + run(rng, URL_SAFE, 134),
+        lambda: "AAAA" + run(rng, ALNUM, 7) + ":APA" + "91b" + run(rng, URL_SAFE, 80),
         lambda: "re" + "_" + run(rng, ALNUM, 7) + "7_" + run(rng, ALNUM, 24),
     )  # fmt: skip
     for maker in makers:
