@@ -229,6 +229,19 @@ async def test_words_are_scored_by_bm25_with_idf(new_index: VectorIndex) -> None
     assert [hit.score for hit in both] == sorted((hit.score for hit in both), reverse=True)
 
 
+async def test_the_idf_of_a_word_is_that_of_the_whole_collection(new_index: VectorIndex) -> None:
+    index = new_index
+    mine = point("zebra crossing")
+    await index.upsert(
+        [mine, *(point("zebra", tenant_id="other") for _ in range(3)), point("else", tenant_id="x")]
+    )
+    [zebra] = await word_hits(index, "zebra", search_filter())
+    [crossing] = await word_hits(index, "crossing", search_filter())
+    assert zebra.point_id == crossing.point_id == mine.point_id
+    rarity = {n: math.log(1 + (5 - n + 0.5) / (n + 0.5)) for n in (1, 4)}
+    assert zebra.score / crossing.score == pytest.approx(rarity[4] / rarity[1], rel=1e-5)
+
+
 async def test_words_match_by_their_stem_in_any_case(index: VectorIndex) -> None:
     stored = point("She prefers RUNNING shoes")
     await index.upsert([stored, point("something else")])
