@@ -59,7 +59,7 @@ class TermMatcher:
         words = [word for word in _words(query) if word.lower() not in _STOP_WORDS]
         for word, stem in zip(words, stems.of(words), strict=True):
             self._terms.setdefault(stem, word)
-        self._initials = frozenset(stem[:1] for stem in self._terms)
+        self._beginnings = frozenset(map(_beginning, self._terms))
 
     def match(self, text: str, key: str | None, limit: int = MAX_TERMS) -> TermMatch:
         """Return which words of the query, at most `limit`, the text or the key holds."""
@@ -71,11 +71,21 @@ class TermMatcher:
         if not text or not self._terms:
             return set()
         # A stem begins as its word does, so most words need no stemming to be ruled out.
-        likely = [word for word in _words(text) if word[0].lower() in self._initials]
-        return self._terms.keys() & set(self._stems.of(likely))
+        beginnings = self._beginnings
+        words = _WORD.findall(text.lower())
+        likely = [word for word in words if word[:2] in beginnings or word[0] in beginnings]
+        return self._terms.keys() & set(self._stems.of(map(_without_ending, likely)))
+
+
+def _beginning(stem: str) -> str:
+    """Return what every word with this stem begins with: two letters, but for dying, lying and tying one."""
+    return stem[:1] if stem in ("die", "lie", "tie") else stem[:2]
 
 
 def _words(text: str) -> Iterator[str]:
     """Yield the words of a text as written, possessive and contracted endings left off ("Ann's" is "Ann")."""
-    for word in _WORD.findall(text):
-        yield word if word.isalnum() or word.lower() in _STOP_WORDS else _ENDING.sub("", word)
+    return map(_without_ending, _WORD.findall(text))
+
+
+def _without_ending(word: str) -> str:
+    return word if word.isalnum() or word.lower() in _STOP_WORDS else _ENDING.sub("", word)

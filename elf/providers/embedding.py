@@ -65,8 +65,11 @@ class HttpEmbedder:
                 failures.append(error)
                 group.cancel_scope.cancel()
 
+        batches = list(_batches(texts))
+        if len(batches) == 1:
+            return await self._embed_batch(texts)
         async with anyio.create_task_group() as group:
-            for part in _batches(texts):
+            for part in batches:
                 group.start_soon(fill, part)
         if failures:
             raise failures[0]

@@ -22,6 +22,8 @@ def match(query: str, text: str, key: str | None, limit: int = 8) -> TermMatch:
         ("Run, run, RUNNING", "a run", None, ["Run"]),
         ("database", "", None, []),
         ("", "anything", None, []),
+        ("Is the cat dying?", "it dies", None, ["dying"]),
+        ("Who lies and ties a knot", "she is lying, tying", None, ["lies", "ties"]),
         ("v2 port 8080", "listens on port 8080", None, ["port", "8080"]),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from elf.core.scopes import ScopeRules
@@ -27,8 +27,7 @@ class RankingRules:
     recency_tau_days: float
 
 
-@dataclass(frozen=True, slots=True)
-class FoundChunk:
+class FoundChunk(NamedTuple):
     """A candidate that Postgres vouches for: its row of `read_candidates` and the text around the chunk.
 
     Few candidates become items, so the row's fields are read when they are needed.
@@ -43,8 +42,7 @@ class FoundChunk:
         return cls(candidate, row, row["text"][row["snippet_start"] : row["snippet_end"]])
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """A found chunk with its final score, the sum of its terms."""
 
     found: FoundChunk
