@@ -47,6 +47,17 @@ async def places_of(house: House, note_id: UUID) -> dict[str, int]:
     return found
 
 
+async def rows_saying(house: House, words: str) -> dict[str, int]:
+    """Every table with rows that hold these words in any column, in any case, with the number of such rows."""
+    tables = await house.rows("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+    found = {}
+    for (table,) in tables:
+        statement = f"SELECT count(*) FROM {table} AS t WHERE t::text ILIKE '%' || $1 || '%'"
+        if count := await house.value(statement, words):
+            found[table] = count
+    return found
+
+
 def assert_gapless(versions: Sequence[Any]) -> None:
     """Each version begins with what the one before it ended with, at a later moment."""
     assert versions[0]["prev_snapshot"] is None

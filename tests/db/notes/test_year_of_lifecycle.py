@@ -1,20 +1,54 @@
-"""A year in the life of five notes, a collection a day."""
+"""A year in the life of five notes, a collection a day, over an index in memory and over the embedded one."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from elf.core.errors import NotFound
+from elf.db.database import Database
 from elf.db.garbage import GarbageCollector
 from elf.db.queries import Queries, sql_folder
+from elf.index.edge.client import EdgeIndex
+from elf.index.edge.process import EdgeProcess
+from elf.index.port import IndexFilter, IndexQuery, VectorIndex
 from elf.search.retention import retention_steps
-from tests.db.notes.aging import assert_gapless, places_of, steps_of
+from tests.db.notes.aging import assert_gapless, places_of, rows_saying, steps_of, trace
 from tests.db.notes.conftest import House
+from tests.notes_kit import DIM, MemoryIndex, vector_of
 
 pytestmark = pytest.mark.anyio
+
+TEA = "Preference: tea over coffee."
+LYON = "Fact: the office is in Lyon."
+MOVE = "Plan: move to Lyon."
+BASE = "Decision: use one database."
+FRIDAY = "Constraint: no work on Friday."
+
+
+@pytest.fixture(params=["memory", "edge"])
+async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[VectorIndex]:
+    """An index in this process, and one that a process of its own keeps in files."""
+    if request.param == "memory":
+        yield MemoryIndex()
+        return
+    process = await EdgeProcess.start(tmp_path / "index", vector_dim=DIM, avg_len=20.0)
+    edge = EdgeIndex(tmp_path / "index")
+    try:
+        await process.wait_ready(deadline_s=60)
+        yield edge
+    finally:
+        await edge.aclose()
+        await process.stop()
+
+
+@pytest.fixture
+def house(database: Database, queries: Queries, index: VectorIndex) -> House:
+    return House(database, queries, index=index)  # type: ignore[arg-type]  # only the port is used here
 
 
 class Year:
@@ -44,18 +78,37 @@ class Year:
         note = await self.house.note(note_id)
         return "purged" if note is None else note.status
 
+    async def indexed(self) -> set[UUID]:
+        """The notes that have points, by a scan of the whole index."""
+        index, owners, after, points = self.house.index, set(), None, 0
+        while page := await index.scan(after=after, limit=2):
+            owners |= {point.owner_id for point in page}
+            after, points = page[-1].point_id, points + len(page)
+        assert points == await index.count()
+        return owners
+
+    async def finds(self, text: str) -> set[UUID]:
+        """The notes that either leg of an unfiltered query finds: the nearest vector, and all with a word of it."""
+        index, anywhere = self.house.index, IndexFilter(must={})
+        nearest, worded = await index.query(
+            [IndexQuery(vector_of(text), None, anywhere, 1), IndexQuery(None, text, anywhere, 100)]
+        )
+        return {hit.owner_id for hit in (*nearest.dense, *worded.bm25)}
+
 
 async def test_a_year_of_lifecycle(house: House) -> None:
     year = Year(house)
-    kept = await house.add_one("Preference: tea over coffee.", type="preference", key="drink")
-    fact = await house.add_one("Fact: the office is in Lyon.", source_ref={"chat": "monday"})
-    plan = await house.add_one("Plan: move to Lyon.", type="plan")
-    gone = await house.add_one("Decision: use one database.", type="decision")
-    old = await house.add_one("Constraint: no work on Friday.", type="constraint", key="friday")
+    kept = await house.add_one(TEA, type="preference", key="drink")
+    fact = await house.add_one(LYON, source_ref={"chat": "monday"})
+    plan = await house.add_one(MOVE, type="plan")
+    gone = await house.add_one(BASE, type="decision")
+    old = await house.add_one(FRIDAY, type="constraint", key="friday")
     await house.update(gone, importance=0.9)
     await house.add({"text": "Fact: my password is hunter2hunter2."})
     await house.index_all()
-    assert house.index.owners() == {kept, fact, plan, gone, old}
+    await trace(house, kept, fact, plan, days=400)
+    assert await year.indexed() == {kept, fact, plan, gone, old}
+    assert {plan, fact} <= await year.finds(MOVE)
 
     await year.to_day(10)
     await house.delete(gone)
@@ -64,7 +117,8 @@ async def test_a_year_of_lifecycle(house: House) -> None:
     assert await year.status(plan) == "active"
     await year.to_day(14)
     assert await year.status(plan) == "deleted", "fourteen days are the default life of a plan"
-    assert house.index.owners() == {kept, fact, old}
+    assert await year.indexed() == {kept, fact, old}
+    assert plan not in await year.finds(MOVE)
     assert await house.value("SELECT count(*) FROM memory_ingest_decisions WHERE op = 'REJECTED'") == 1
     await year.to_day(31)
     assert await house.value("SELECT count(*) FROM memory_ingest_decisions WHERE op = 'REJECTED'") == 0
@@ -86,7 +140,14 @@ async def test_a_year_of_lifecycle(house: House) -> None:
     await _assert_purged(house, plan, ["ADD", "DELETE", "PURGE"])
     await _assert_purged(house, gone, ["ADD", "UPDATE", "DELETE", "PURGE"])
     await _assert_purged(house, old, ["ADD", "PURGE"], gapless=False)  # deprecated behind the history's back
-    assert house.index.owners() == {kept}
+    assert await year.indexed() == {kept}
+    for text in (TEA, LYON, MOVE, BASE, FRIDAY):
+        assert await year.finds(text) == {kept}, (
+            "which is the nearest to anything, and has no word of the others"
+        )
+    for word in ("Lyon", "one database", "Friday", "monday", "hunter2"):
+        assert await rows_saying(house, word) == {}
+    assert {"memory_notes", "memory_note_versions"} <= (await rows_saying(house, TEA)).keys()
     assert await year.status(kept) == "active"
     assert await house.jobs() == []
     assert await house.value("SELECT count(*) FROM memory_ingest_decisions") == 1
