@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -59,7 +60,11 @@ def proposed(
 
 def event_body(tenant: str, *contents: str, **fields: Any) -> dict[str, Any]:
     messages = [{"role": "user", "content": content} for content in contents or SAID]
-    return {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "messages": messages} | fields
+    return place(tenant) | {"messages": messages} | fields
+
+
+def place(tenant: str) -> dict[str, Any]:
+    return {"tenant_id": tenant, "project_id": "p", "agent_id": "a"}
 
 
 def add_event(service: RunningService, tenant: str, *contents: str, **fields: Any) -> dict[str, Any]:
@@ -131,7 +136,7 @@ def test_add_note_and_everything_else_never_asks_the_extractor(
         tenant, note("Alice prefers tea.", key="drink"), note("The office closes at six.")
     )
     events.add(tenant, note("Alice prefers coffee.", key="drink"), note("The office closes at 6."))
-    context = {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "note_id": keyed["note_id"]}
+    context = place(tenant) | {"note_id": keyed["note_id"]}
     assert events.post("update", context | {"text": "Alice prefers milk."}).json()["op"] == "UPDATE"
     events.search(tenant, "What does Alice drink?")
     assert events.post("delete", context).json()["op"] == "DELETE"
@@ -149,6 +154,7 @@ def test_cjk_anywhere_is_refused_with_its_path_before_the_extractor_is_asked(
         ),
         "add_note": (add_body(tenant, note("\u8336", key="\ud55c")), ["$.notes[0].text", "$.notes[0].key"]),
         "search": (search_body(tenant, "\u8336?"), ["$.query"]),
+        "update": (place(tenant) | {"note_id": str(uuid4()), "text": "\u8336"}, ["$.text"]),
     }  # fmt: skip
     for name, (body, paths) in cases.items():
         response = events.post(name, body)
@@ -197,6 +203,7 @@ def test_evidence_that_does_not_stand_in_the_cited_message_is_a_mismatch(
 ) -> None:
     chat.proposes(proposed(quote="I prefer Tea"), proposed(index=1), proposed("Kept.", quote="tea over"))
     results = add_event(events, tenant)["results"]
+    assert len(chat.asked) == 1
     assert [(result["op"], result["reason_code"]) for result in results] == [
         ("REJECTED", "REJECT_EVIDENCE_MISMATCH"),
         ("REJECTED", "REJECT_EVIDENCE_MISMATCH"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,20 +48,27 @@ def model() -> Iterator[FakeChat]:
 
 @pytest.fixture(scope="module")
 def remote(model: FakeChat, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-    """A service whose embedding model is `model`."""
-    config = write_config(tmp_path_factory.mktemp("remote"))
+    """A service whose embedding model is `model`, and that cuts long notes into several chunks."""
+    config = write_config(tmp_path_factory.mktemp("remote"), max_tokens="16", overlap_tokens="4")
     point_embedding(config, model.api_base)
     with RunningService(config) as running:
         yield running
 
 
-def open_jobs(service: RunningService, note_id: str) -> list[tuple[str, int, str | None]]:
-    found = rows(
+def jobs(service: RunningService, note_id: str) -> list[Mapping[str, Any]]:
+    return rows(
         service.config.parent,
-        "SELECT status, attempts, last_error FROM indexing_outbox WHERE note_id = $1 AND status <> 'DONE'",
+        "SELECT status, attempts, last_error FROM indexing_outbox WHERE note_id = $1",
         note_id,
     )
-    return [(row["status"], row["attempts"], row["last_error"]) for row in found]
+
+
+def open_jobs(service: RunningService, note_id: str) -> list[tuple[str, int, str | None]]:
+    return [
+        (job["status"], job["attempts"], job["last_error"])
+        for job in jobs(service, note_id)
+        if job["status"] != "DONE"
+    ]
 
 
 def embedded_texts(model: FakeChat) -> list[str]:
@@ -93,6 +100,8 @@ def test_an_outage_of_the_model_delays_indexing_and_loses_nothing(
 
     model.script(embed)
     wait_indexed(remote, timeout_s=60.0)
+    assert embedded_texts(model).count("The lighthouse keeper is called Ida.") == 1
+    assert {job["status"] for job in jobs(remote, keyed["note_id"])} == {"DONE"}
     for text, added in (("lighthouse keeper Ida", keyed), ("Who paints boats?", unkeyed)):
         assert added["note_id"] in [item["note_id"] for item in remote.search(tenant, text)]
     chunked, pooled = sound_vectors(remote, tenant)
@@ -112,6 +121,52 @@ def test_no_text_is_embedded_twice(remote: RunningService, model: FakeChat, tena
     assert unchanged["op"] == "NONE"
     wait_indexed(remote)
     assert len(embedded_texts(model)) == len(asked)
+
+
+def test_every_chunk_of_an_active_note_has_its_vector_and_every_note_the_mean_of_them(
+    remote: RunningService, model: FakeChat, tenant: str
+) -> None:
+    model.script(embed)
+    long = "The pilot boat leaves at four. It carries the mail and two crates of oranges. The crew sleeps on board."
+    added, changed, deleted, single = remote.add(
+        tenant,
+        note(long, key="pilot"),
+        note("The crane is red.", key="crane"),
+        note(long.upper(), key="gone"),
+        note("A seal lives under the quay."),
+    )
+    remote.add(tenant, note(f"{long} The crane is blue.", key="crane"))
+    place = {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "note_id": deleted["note_id"]}
+    assert remote.post("delete", place).json()["op"] == "DELETE"
+    wait_indexed(remote)
+    active = {one["note_id"] for one in (added, changed, single)}
+    chunked, pooled = sound_vectors(remote, tenant)
+    assert chunked == pooled == active
+    asked, chunks = embedded_texts(model), chunks_of(remote, tenant)
+    assert len(chunks) > 2 * len(active)
+    assert all(text in asked for text in chunks), "every vector came over the wire"
+    assert farthest_from_mean(remote, tenant) < 1e-5
+
+
+def chunks_of(service: RunningService, tenant: str) -> list[str]:
+    chunks = rows(
+        service.config.parent,
+        "SELECT c.text FROM memory_note_chunks c JOIN memory_notes USING (note_id) WHERE tenant_id = $1",
+        tenant,
+    )
+    return [row["text"] for row in chunks]
+
+
+def farthest_from_mean(service: RunningService, tenant: str) -> float:
+    """The largest distance of a note's pooled vector from the mean of its chunks' vectors."""
+    (row,) = rows(
+        service.config.parent,
+        "SELECT max(pooled.vec <-> mean.vec) AS distance FROM memory_notes JOIN note_embeddings pooled USING (note_id)"
+        " JOIN (SELECT note_id, avg(vec) AS vec FROM memory_note_chunks JOIN note_chunk_embeddings USING (chunk_id)"
+        "       GROUP BY note_id) mean USING (note_id) WHERE tenant_id = $1",
+        tenant,
+    )
+    return float(row["distance"])
 
 
 def test_a_model_that_answers_nonsense_fails_the_job_and_not_the_service(

@@ -64,7 +64,7 @@ def sound_vectors(service: RunningService, tenant: str) -> tuple[set[str], set[s
         "SELECT n.note_id::text FROM memory_notes n JOIN memory_note_chunks c USING (note_id)"
         " LEFT JOIN note_chunk_embeddings e ON e.chunk_id = c.chunk_id AND e.embedding_version = c.embedding_version"
         " WHERE n.tenant_id = $1"
-        " GROUP BY n.note_id HAVING bool_and(e.embedding_dim = $2 AND vector_dims(e.vec) = $2)",
+        " GROUP BY n.note_id HAVING bool_and(coalesce(e.embedding_dim = $2 AND vector_dims(e.vec) = $2, false))",
         tenant,
         DIMENSIONS,
     )
