@@ -24,6 +24,7 @@ from elf.providers.factory import Providers
 from elf.search.cache import AnswerCache, LatePut
 from elf.search.expand import ExpansionRules, QueryExpander
 from elf.search.fuse import FusionRules
+from elf.search.guards import SearchProviders, guarded
 from elf.search.rerank import CachedReranker
 from elf.search.trace import TraceSink
 
@@ -53,11 +54,13 @@ class SearchParts:
     def note_search(self, supervisor: Supervisor) -> NoteSearch:
         """Return the search; the actors that it needs are added to the supervisor."""
         cache, puts = self._cache(supervisor)
+        asked = guarded(self.config, self.providers, self.index)
+        supervisor.add(asked.embedder)
         return NoteSearch(
             database=self.database,
             store=self.store,
-            retrieval=self._retrieval(cache),
-            reranker=self._reranker(cache, puts),
+            retrieval=self._retrieval(cache, asked),
+            reranker=self._reranker(cache, puts, asked),
             ranking=NoteRanking(self._ranking_rules(), self.scopes),
             scopes=self.scopes,
             rules=self._search_rules(),
@@ -78,10 +81,10 @@ class SearchParts:
         supervisor.add(CacheWriter(cache, puts), needs=["database"])
         return cache, puts
 
-    def _retrieval(self, cache: AnswerCache | None) -> CandidateRetrieval:
+    def _retrieval(self, cache: AnswerCache | None, asked: SearchProviders) -> CandidateRetrieval:
         search, model = self.config.search, self.config.providers.llm_extractor
         expander = QueryExpander(
-            chat=self.providers.extractor,
+            chat=asked.chat,
             rules=ExpansionRules(
                 mode=search.expansion.mode,
                 max_queries=search.expansion.max_queries,
@@ -110,18 +113,20 @@ class SearchParts:
             prefilter=search.prefilter.max_candidates,
         )
         return CandidateRetrieval(
-            index=self.index,
+            index=asked.index,
             stand_in=NoStandIn(),
-            embedder=self.providers.embedder,
+            embedder=asked.embedder,
             expander=expander,
             rules=rules,
             fresh=self.fresh,
         )
 
-    def _reranker(self, cache: AnswerCache | None, puts: Channel[LatePut]) -> CachedReranker:
+    def _reranker(
+        self, cache: AnswerCache | None, puts: Channel[LatePut], asked: SearchProviders
+    ) -> CachedReranker:
         provider, rules = self.config.providers.rerank, self.config.search.cache
         return CachedReranker(
-            reranker=self.providers.reranker,
+            reranker=asked.reranker,
             cache=cache,
             material={
                 "provider_id": provider.provider_id,

@@ -13,7 +13,7 @@ from elf.core.errors import IndexUnavailable, InternalError, ProviderUnavailable
 from elf.core.scopes import AGENT_PRIVATE
 from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context
-from elf.index.port import IndexFilter, IndexQuery, QueryResult, VectorIndex
+from elf.index.port import IndexFilter, IndexQuery, QueryResult
 from elf.providers.port import Embedder, Matrix
 from elf.search.expand import QueryExpander, folded
 from elf.search.fuse import Candidate, FusionRules, fuse
@@ -66,6 +66,14 @@ class Retrieved:
             self.degraded.append(part)
 
 
+class Lookup(Protocol):
+    """The part of a VectorIndex that a search uses."""
+
+    async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
+        """Run queries in one call to the engine. Raises IndexUnavailable when it is away."""
+        ...
+
+
 class StandIn(Protocol):
     """What is asked when the index is away: the truth itself."""
 
@@ -80,7 +88,7 @@ class CandidateRetrieval:
     def __init__(
         self,
         *,
-        index: VectorIndex,
+        index: Lookup,
         stand_in: StandIn,
         embedder: Embedder,
         expander: QueryExpander,
