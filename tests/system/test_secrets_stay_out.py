@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -16,9 +15,8 @@ from hypothesis import strategies as st
 from tests.system.overheard import TABLES, Overheard, leaks, planted_by_kind, strings_in
 from tests.system.service import RunningService, add_body, note
 from tests.system.truth import listed, wait_indexed
-from tests.unit.data import planted_secrets as planted
+from tests.unit.data.ordinary import ordinary_sentences
 
-ORDINARY = Path(planted.__file__).with_name("ordinary_sentences.txt")
 MAX_CHARS = {"text": 240, "key": 128, "source_ref": 1000}
 GAPS_BEFORE = (". ", "\n", "; ", " - ", ", ", " | ", "! ", "? ")
 GAPS_AFTER = (". ", "\n", "; ", ", ", " | ", "! ")
@@ -49,7 +47,7 @@ class Carrier:
 
 @cache
 def ordinary() -> list[str]:
-    return ["", *ORDINARY.read_text(encoding="utf-8").splitlines()]
+    return ["", *ordinary_sentences(2000)]
 
 
 def carriers(kind: str, max_chars: int) -> st.SearchStrategy[Carrier]:

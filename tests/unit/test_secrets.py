@@ -3,10 +3,11 @@ from __future__ import annotations
 import string
 from collections import Counter
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 
 import pytest
+from data.ordinary import PICKED as PICKED_FILE
+from data.ordinary import ordinary_sentences
 from data.planted_secrets import CARRIERS, planted_secrets, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,9 +18,7 @@ from elf.core.secrets import SecretFinding, find_secret, find_secrets
 from elf.core.secrets.id_numbers import iban_length, is_card, is_iban
 from elf.core.secrets.token_rules import RULES
 
-ORDINARY = (
-    (Path(__file__).parent / "data" / "ordinary_sentences.txt").read_text(encoding="utf-8").splitlines()
-)
+PICKED = PICKED_FILE.read_text(encoding="utf-8").splitlines()
 
 # The kinds that are known by more than the shape of a token.
 KINDS_BY_CONTEXT = {
@@ -52,10 +51,12 @@ def test_every_kind_is_planted() -> None:
 
 
 def test_ordinary_sentences_pass() -> None:
-    flagged = [sentence for sentence in ORDINARY if find_secret(sentence) is not None]
-    rate = len(flagged) / len(ORDINARY)
-    print(f"secrets: {len(ORDINARY)} ordinary sentences, false positives {rate:.4f}")  # noqa: T201 - a measurement
-    assert flagged == []
+    sentences = ordinary_sentences(2000)
+    flagged = [sentence for sentence in sentences if find_secret(sentence) is not None]
+    rate = len(flagged) / len(sentences)
+    print(f"secrets: {len(sentences)} ordinary sentences, false positives {rate:.4f}")  # noqa: T201 - a measurement
+    assert rate <= 0.003, flagged
+    assert set(flagged).isdisjoint(PICKED)
 
 
 @pytest.mark.parametrize("family", sorted({one.family for one in planted_secrets(1)}))
