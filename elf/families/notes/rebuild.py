@@ -33,7 +33,9 @@ PAGE: Final = 512  # chunks read and written at once
 SCAN: Final = 2000  # points looked at for strays at once
 WRITERS: Final = 2  # while Postgres ends the jobs of one page, the index works on the next
 TRIES: Final = 3
-PATIENCE_S: Final = 30.0  # how long the index may be away before a rebuild gives up
+PATIENCE_S: Final = (
+    60.0  # how long the index may be away before a rebuild gives up; a large one takes time to load
+)
 RETRY_S: Final = 0.2
 KEEP_ALIVE_S: Final = 10.0
 LOG_EVERY_S: Final = 5.0
