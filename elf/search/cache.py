@@ -177,7 +177,7 @@ class AnswerCache:
             self._count(answer.kind, errors=1)
             return None
         if self._max_payload_bytes is not None and len(payload) > self._max_payload_bytes:
-            log.info("cache_payload_too_large", kind=answer.kind, bytes=len(payload))
+            log.debug("cache_payload_too_large", kind=answer.kind, bytes=len(payload))
             return None
         expires_at = self._clock.now() + timedelta(days=answer.ttl_days)
         return answer.kind, answer.key, payload.decode(), expires_at

@@ -22,19 +22,8 @@ KEY_MATERIAL: Final = frozenset({"provider_id", "model", "rerank_version"})
 log = structlog.get_logger()
 
 
-async def rerank_scores(reranker: Reranker, query: str, documents: Sequence[str]) -> list[float] | None:
-    """Return a finite score for each document, or None when there are none to be had.
-
-    A document without a finite score gets the lowest one there is: it was looked at and nothing good is known of it.
-    """
-    if not documents:
-        return []
-    scores = await _asked(reranker, query, documents)
-    return None if scores is None else _finite(scores)
-
-
 class CachedReranker:
-    """Scores documents as `rerank_scores` does; equal searches, at once and within `ttl_days`, ask the provider once.
+    """Scores documents; equal searches, at once and within `ttl_days`, ask the provider once.
 
     `material` is what the scores depend on besides the search itself: provider_id, model and rerank_version, and
     nothing else (ValueError). Without a cache nothing is kept. `later` is handed each write and must not wait for it:
@@ -64,6 +53,7 @@ class CachedReranker:
     ) -> list[float] | None:
         """Return a finite score for each document, or None when there are none to be had.
 
+        A document without a finite score gets the lowest there is: it was looked at and nothing good is known of it.
         `signature` names the documents, in their order: each one's chunk and when its note was last changed.
         """
         if not documents:
