@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.folders import fresh_folder
-from tests.system.service import RunningService, note, processes_of, wait_for, write_config
+from tests.system.service import RunningService, note, processes_of, search_body, wait_for, write_config
 from tests.system.truth import assert_all_there, listed, rows
 from tests.system.writers import Writers
 
@@ -128,6 +128,18 @@ def test_a_service_told_to_end_under_load_loses_nothing_that_was_acknowledged(
     assert writers.faults == []
     service.start()
     assert_all_there(service, tenant, writers.acknowledged)
+
+
+def test_the_last_searches_before_a_stop_can_be_explained_after_it(
+    service: RunningService, tenant: str, stored: dict[str, str]
+) -> None:
+    found = [service.post("search", search_body(tenant, text)).json() for text in TEXTS]
+    assert service.stop(timeout_s=EXIT_S) == 0
+    service.start()
+    for answer, text in zip(found, TEXTS, strict=True):
+        handle = answer["items"][0]["result_handle"]
+        told = service.client.get("/v1/memory/search/explain", params={"result_handle": handle})
+        assert told.json()["trace"]["query"] == text
 
 
 def test_sigterm_during_a_first_start_ends_it_and_leaves_nothing_behind(model_folder: Path) -> None:
