@@ -25,8 +25,10 @@ class CacheWriter:
     def __init__(self, cache: AnswerCache, puts: Channel[LatePut]) -> None:
         self._cache = cache
         self._puts = puts
+        self._taken: list[LatePut] = []  # from the channel, and not written yet
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        self._taken = []
         task_status.started()
         try:
             while True:
@@ -40,15 +42,17 @@ class CacheWriter:
 
     async def _put_until(self, due: float) -> None:
         while anyio.current_time() < due:
-            batch: list[LatePut] = []
             with anyio.CancelScope(deadline=due):  # around the waiting only: a write is never cut short by it
-                batch = await self._puts.receive_many(BATCH_SIZE)
-            await self._put(batch)
+                self._taken = await self._puts.receive_many(BATCH_SIZE)
+            await self._put_taken()
 
     async def _put_the_waiting(self) -> None:
+        await self._put_taken()
         while self._puts.statistics().fill:
-            await self._put(await self._puts.receive_many(BATCH_SIZE))
+            self._taken = await self._puts.receive_many(BATCH_SIZE)
+            await self._put_taken()
 
-    async def _put(self, batch: list[LatePut]) -> None:
-        if batch:
-            await self._cache.put_many([put.answer for put in batch])
+    async def _put_taken(self) -> None:
+        if self._taken:
+            await self._cache.put_many([put.answer for put in self._taken])
+            self._taken = []

@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from elf.search.cache import cache_key
 
-TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
 PLAIN = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | TEXT
-JSON = st.recursive(
-    PLAIN, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4), max_leaves=12
+FLAT = st.dictionaries(TEXT, PLAIN, max_size=3)
+# Written out: what st.recursive draws takes seconds on a busy machine.
+MATERIAL = st.dictionaries(
+    TEXT, PLAIN | FLAT | st.lists(PLAIN | FLAT | st.lists(PLAIN, max_size=2), max_size=3), max_size=4
 )
-MATERIAL = st.dictionaries(TEXT, JSON, max_size=5)
 MOMENTS = st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1), timezones=st.just(UTC))
 ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
 A_UUID = UUID("0f8fad5b-d9cb-469f-a165-70867728950e")
