@@ -18,7 +18,7 @@ from elf.search.trace import SearchTrace, redacted
 from elf.search.trace_store import Payload, TraceStore
 
 BATCH_SIZE = 64
-GATHER_S = 0.1  # searches of this time share their statements
+GATHER_S = 0.2  # searches of this time share their statements
 POLL_S = 2.0  # between looks for what failed, or what another process left
 RETRY_S = 1.0
 FLUSH_TIMEOUT_S = 2.0

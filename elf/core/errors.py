@@ -83,7 +83,7 @@ class ScopeDenied(ServiceError):
 
 
 class NotFound(ServiceError):
-    """There is no such note within the context given."""
+    """There is no such note, or trace of a search, within the context given."""
 
     error_code = "NOT_FOUND"
     status = 404
