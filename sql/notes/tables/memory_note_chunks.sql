@@ -1,4 +1,11 @@
--- The chunks of notes; offsets are code points into the note's text.
+-- The stems of a text's English words. What joins words (tea/coffee, max_tokens, 10:30, Ann's) parts them here: Postgres
+-- would take some of it for paths, hosts and tags, which are no words to search for.
+CREATE OR REPLACE FUNCTION note_words(text text) RETURNS tsvector
+  LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+  RETURN to_tsvector('pg_catalog.english', translate(text, '/.@:-+_&<>=?#%~''’', '                 '));
+
+-- The chunks of notes; offsets are code points into the note's text. The words serve exact search, while the index is
+-- away; they have no index, because it goes through the chunks of one project.
 CREATE TABLE IF NOT EXISTS memory_note_chunks (
   chunk_id uuid PRIMARY KEY,
   note_id uuid NOT NULL REFERENCES memory_notes (note_id) ON DELETE CASCADE,
@@ -8,6 +15,7 @@ CREATE TABLE IF NOT EXISTS memory_note_chunks (
   text text NOT NULL,
   embedding_version text NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
+  words tsvector NOT NULL GENERATED ALWAYS AS (note_words(text)) STORED,
   CONSTRAINT memory_note_chunks_offsets_ordered CHECK (0 <= start_offset AND start_offset < end_offset)
 );
 

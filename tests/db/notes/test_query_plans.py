@@ -153,6 +153,11 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW),
         {"memory_note_chunks_pkey", "memory_notes_pkey", "idx_note_chunks_note_index"},
     ),
+    "exact_search": (
+        ("acme", "project 7", "agent 1", ["project_shared"], VERSION, NOW, [1, 2], [Vector(unit(1.0))] * 2, [1, 2],
+         ["text", "words"], [60, 60]),
+        {"note_chunk_embeddings_pkey"},
+    ),
     "lease_jobs": ((32, timedelta(seconds=60)), {"idx_outbox_due", "indexing_outbox_pkey"}),
     "finish_jobs": (
         (SOME_NOTES, SOME_NOTES, [NOW] * len(SOME_NOTES)),
