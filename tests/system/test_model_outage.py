@@ -2,41 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from tests.system.fake_chat import FakeChat, running_chat
+from tests.system.fake_model import embed, embedded_texts, point_embedding
 from tests.system.service import RunningService, note, search_body, wait_for, write_config
 from tests.system.truth import rows, sound_vectors, wait_indexed
 
-DIMENSIONS = 384
 AWAY = (503, {"error": {"message": "overloaded"}})
-
-
-def embedding(text: str) -> list[float]:
-    """A bag of words: texts that share words are close, and every text has a vector of length 1."""
-    vector = np.zeros(DIMENSIONS)
-    for word in re.findall(r"\w+", text.lower()):
-        vector += np.random.default_rng(list(word.encode())).standard_normal(DIMENSIONS)
-    return list((vector / np.linalg.norm(vector)).tolist())
-
-
-def embed(body: dict[str, Any]) -> tuple[int, Any]:
-    data = [{"index": place, "embedding": embedding(text)} for place, text in enumerate(body["input"])]
-    return 200, {"object": "list", "data": data}
-
-
-def point_embedding(config: Path, api_base: str) -> None:
-    head, table, rest = config.read_text(encoding="utf-8").partition("[providers.embedding]\n")
-    for key, value in {"api_base": f'"{api_base}"', "path": '"/embeddings"', "timeout_ms": "600"}.items():
-        rest, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", rest, count=1, flags=re.MULTILINE)
-        assert count == 1
-    config.write_text(head + table + rest, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -69,10 +45,6 @@ def open_jobs(service: RunningService, note_id: str) -> list[tuple[str, int, str
         for job in jobs(service, note_id)
         if job["status"] != "DONE"
     ]
-
-
-def embedded_texts(model: FakeChat) -> list[str]:
-    return [text for body in model.asked for text in body["input"]]
 
 
 def test_an_outage_of_the_model_delays_indexing_and_loses_nothing(
