@@ -18,7 +18,7 @@ import anyio
 import structlog
 from anyio.abc import TaskStatus
 
-from actors.database import DatabasePool
+from actors.database import DatabasePool, ReplicaPool
 from actors.gc_ticker import GcTicker
 from actors.http_front import HttpFront, bind, bound_address
 from actors.index_host import IndexHost
@@ -42,6 +42,7 @@ from elf.core.scopes import ScopeRules
 from elf.db.database import Database
 from elf.db.garbage import GarbageCollector
 from elf.db.queries import Queries, sql_folder
+from elf.db.replica import ReadDatabase
 from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.drift import IndexDrift
 from elf.families.notes.embedding import TextEmbedder
@@ -275,6 +276,10 @@ class _Builder:
             dsn = lambda: str(place.dsn)  # noqa: E731
         vector_dim = self.config.storage.qdrant.vector_dim
         self.supervisor.add(DatabasePool(self.database, dsn=dsn, vector_dim=vector_dim), needs=needs)
+        self.reads = self.database
+        if read_dsn := self.config.storage.postgres.read_dsn:
+            self.reads = ReadDatabase(self.database, max_conns=self.config.storage.postgres.pool_max_conns)
+            self.supervisor.add(ReplicaPool(self.reads, dsn=read_dsn), needs=["database"])
         return dsn
 
     def _add_index(self) -> str:
@@ -303,6 +308,7 @@ class _Builder:
         else:
             self.index = PgvectorIndex(
                 self.database,
+                reads=self.reads,
                 vector_dim=storage.vector_dim,
                 timeout_s=INDEX_TIMEOUT_S,
                 avg_len=BM25_AVERAGE_LENGTH,

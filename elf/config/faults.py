@@ -84,7 +84,10 @@ def _expected_at(path: Path) -> FieldInfo:
 
 
 def _table(expected: FieldInfo) -> type[Table] | None:
-    annotation = expected.annotation
+    """Return the model of a table, which may be one that has no value when it is left out."""
+    annotation: Any = expected.annotation
+    if get_origin(annotation) in (Union, UnionType):
+        (annotation,) = (choice for choice in get_args(annotation) if choice is not NoneType)
     return annotation if isinstance(annotation, type) and issubclass(annotation, Table) else None
 
 

@@ -44,7 +44,7 @@ Weight = Annotated[float, Field(ge=0.0, le=1e6)]
 Bind = Annotated[str, Field(description="host:port, such as 127.0.0.1:8765")]
 
 SECRET_KEYS = frozenset({"api_key", "default_headers"})
-PLACE_KEYS = frozenset({"dsn", "url", "api_base"})
+PLACE_KEYS = frozenset({"dsn", "read_dsn", "url", "api_base"})
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]*")
@@ -95,15 +95,25 @@ class Service(Table):
 
 
 class Postgres(Table):
-    """[storage.postgres]: the source of truth."""
+    """[storage.postgres]: the source of truth. `read_dsn` names a replica for the reads of searches; empty for none."""
 
     dsn: Annotated[str, Field(description="embedded:FOLDER or postgresql://USER:PASSWORD@HOST:PORT/DATABASE")]
     pool_max_conns: Annotated[int, Field(ge=2, le=10_000)]
+    read_dsn: Annotated[str, Field(description="postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or empty")] = (
+        ""
+    )
 
     @field_validator("dsn")
     @classmethod
     def _is_a_known_scheme(cls, value: str) -> str:
         PostgresPlace.parse(value)
+        return value
+
+    @field_validator("read_dsn")
+    @classmethod
+    def _is_a_server(cls, value: str) -> str:
+        if value and PostgresPlace.parse(value).kind != "server":
+            raise ValueError("must be postgresql://USER:PASSWORD@HOST:PORT/DATABASE, or empty for no replica")
         return value
 
     @property

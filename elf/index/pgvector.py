@@ -44,14 +44,22 @@ _LOCK_KEY: Final = int.from_bytes(b"elf:idx\0")  # any number that no other user
 class PgvectorIndex:
     """The VectorIndex over `database`, which somebody else opens and closes.
 
+    Queries go to `reads`, a replica of it, when one is given: they see what has reached it.
     Of a payload it keeps KEYWORD_FIELDS and `updated_at`; a filter by another field finds nothing. Every method
     raises IndexUnavailable when Postgres does not answer within `timeout_s`, or refuses.
     """
 
     def __init__(
-        self, database: Database, *, vector_dim: int, timeout_s: float, avg_len: float = DEFAULT_AVG_LEN
+        self,
+        database: Database,
+        *,
+        vector_dim: int,
+        timeout_s: float,
+        avg_len: float = DEFAULT_AVG_LEN,
+        reads: Database | None = None,
     ) -> None:
         self._database = database
+        self._reads = reads or database
         self._vector_dim = vector_dim
         self._timeout_s = timeout_s
         self._encoder = Bm25Encoder(avg_len=avg_len)
@@ -146,7 +154,7 @@ class PgvectorIndex:
         terms = list({term for _, term in group.words})
         known = [self._counts.known(term) for term in terms]
         total = self._counts.known(_TOTAL)
-        async with self._database.connection() as connection:
+        async with self._reads.connection() as connection:
             rows = await self._fetch(connection, "find", *group.arguments(), terms, known, total)
         hits = []
         for row in rows:

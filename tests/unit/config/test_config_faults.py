@@ -274,3 +274,20 @@ def faults_in(text: str) -> Sequence[ConfigFault]:
 
 def test_a_path_is_written_as_toml_writes_keys() -> None:
     assert dotted(("scopes", "read_profiles", "all scopes", 2)) == 'scopes.read_profiles."all scopes"[2]'
+
+
+@pytest.mark.parametrize("dsn", ["embedded:replica", "mysql://elf:hunter2@db/elf"])
+def test_a_read_replica_must_be_a_server_and_its_password_is_not_shown(faults_of: FaultsOf, dsn: str) -> None:
+    found = faults_of(("[storage.postgres]\n", f'[storage.postgres]\nread_dsn = "{dsn}"\n'))
+    assert found.keys() == {"storage.postgres.read_dsn"}
+    assert "must be" in found["storage.postgres.read_dsn"]
+    assert "hunter2" not in found["storage.postgres.read_dsn"]
+
+
+def test_the_table_of_a_qdrant_server_is_complete_or_left_out(faults_of: FaultsOf) -> None:
+    table = '[storage.qdrant.server]\ntransport = "http3"\ngrpc_port = 6334\nshard_number = 0\ntenant_index = true\n'
+    found = faults_of(("[providers.embedding]\n", f"{table}\n[providers.embedding]\n"))
+    server = "storage.qdrant.server"
+    assert found.keys() == {
+        f"{server}.{key}" for key in ("transport", "shard_number", "api_key", "replication_factor")
+    }
