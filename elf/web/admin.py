@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from elf.core.endpoint import Endpoint
 from elf.db.garbage import GarbageCollector
@@ -15,12 +15,12 @@ class CollectRequest(BaseModel):
 
 
 class CollectResponse(BaseModel):
-    """How many pieces each step did away with; `ran` is false when another process was collecting already."""
+    """What was cleaned up."""
 
     model_config = ConfigDict(frozen=True)
 
-    ran: bool
-    counts: dict[str, int]
+    ran: bool = Field(description="False when another process was collecting already.")
+    counts: dict[str, int] = Field(description="How many pieces each step did away with.")
 
 
 def collect_endpoint(collector: GarbageCollector) -> Endpoint:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Part(BaseModel):
@@ -10,10 +10,10 @@ class Part(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    name: str
-    state: str
-    restarts: int
-    last_error: str | None
+    name: str = Field(description="Which part.")
+    state: str = Field(description="ready, starting, backoff (it failed and is tried again), and so on.")
+    restarts: int = Field(description="How often it was started again.")
+    last_error: str | None = Field(description="Why it failed last; null when it never did.")
 
 
 class Readiness(BaseModel):
@@ -21,5 +21,5 @@ class Readiness(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    ready: bool
-    parts: list[Part]
+    ready: bool = Field(description="Whether every part is ready.")
+    parts: list[Part] = Field(description="Every part of this process.")

@@ -8,90 +8,100 @@ from uuid import UUID
 
 from pydantic import Field
 
-from elf.families.notes.requests import GetNoteRequest, Identifier, InContext, Request, Response
-
-MAX_PAGE = 200
+from elf.families.notes import fields as f
+from elf.families.notes.requests import GetNoteRequest, InContext, Request, Response
 
 
 class HistoryRequest(GetNoteRequest):
     """The context is optional, as in reading the note."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
-    cursor: str | None = None
+    limit: f.PageSize = 50
+    cursor: f.CursorGiven | None = None
 
 
 class NoteVersion(Response):
-    """One change: the note before it and after it. `ts` is the moment of the change."""
+    """One change: the note before it and after it."""
 
-    version_id: UUID
-    op: str
-    reason: str
-    actor: str
-    ts: datetime
-    prev_snapshot: dict[str, Any] | None
-    new_snapshot: dict[str, Any] | None
+    version_id: f.VersionId
+    op: str = Field(description="ADD, UPDATE, DEPRECATE, DELETE or PURGE.")
+    reason: str = Field(description="Why it was made.")
+    actor: str = Field(description="Which operation or worker made it.")
+    ts: datetime = Field(description="When it was made.")
+    prev_snapshot: dict[str, Any] | None = Field(description="The note before it; null for a new note.")
+    new_snapshot: dict[str, Any] | None = Field(description="The note after it; null when nothing was left.")
 
 
 class HistoryResponse(Response):
     """The versions of a note, newest first. Those of a purged note are blank where the writer's words were."""
 
-    items: list[NoteVersion]
-    next_cursor: str | None
+    items: list[NoteVersion] = Field(description="The versions.")
+    next_cursor: f.NextCursor
 
 
 class RestoreRequest(InContext):
     """Without a version, the last one after which the note was active."""
 
-    note_id: UUID
-    version_id: UUID | None = None
+    note_id: f.NoteId
+    version_id: (
+        Annotated[f.VersionId, Field(description="The version whose state the note gets again.")] | None
+    ) = None
 
 
 class RestoreResponse(Response):
-    """`version_id` is the version whose text the note has now; null when it was rejected."""
-
-    note_id: UUID
-    version_id: UUID | None
-    op: Literal["UPDATE", "NONE", "REJECTED"]
-    reason_code: str | None = None
-    reason: str | None = None
+    note_id: f.NoteId
+    version_id: UUID | None = Field(
+        description="The version whose text the note has now; null when rejected."
+    )
+    op: Literal["UPDATE", "NONE", "REJECTED"] = Field(
+        description="UPDATE: restored. NONE: it was like that already. REJECTED: the old text may not be stored now."
+    )
+    reason_code: f.ReasonCode = None
+    reason: f.Reason = None
 
 
 class DecisionsRequest(Request):
     """What to look for in the decisions of a tenant."""
 
-    tenant_id: Identifier
-    project_id: Identifier | None = None
-    agent_id: Identifier | None = None
-    note_id: UUID | None = None
-    op: Literal["ADD", "UPDATE", "NONE", "REJECTED"] | None = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
-    cursor: str | None = None
+    tenant_id: f.TenantId
+    project_id: f.ProjectId | None = None
+    agent_id: f.AgentId | None = None
+    note_id: Annotated[f.NoteId, Field(description="Only decisions that ended in this note.")] | None = None
+    op: (
+        Annotated[
+            Literal["ADD", "UPDATE", "NONE", "REJECTED"], Field(description="Only decisions of this kind.")
+        ]
+        | None
+    ) = None
+    limit: f.PageSize = 50
+    cursor: f.CursorGiven | None = None
 
 
 class DecisionItem(Response):
     """One row of memory_ingest_decisions. A rejected note has its numbers here, and none of its words."""
 
-    decision_id: int
-    tenant_id: str
-    project_id: str
-    agent_id: str
-    scope: str | None
-    type: str | None
-    keyed: bool
-    text_chars: int
-    note_id: UUID | None
-    op: str
-    reason_code: str | None
-    reason: str
-    similarity: float | None
-    matched_note_id: UUID | None
-    policy: dict[str, Any]
-    actor: str
-    ts: datetime
+    decision_id: int = Field(description="Counts up with each decision.")
+    tenant_id: f.TenantId
+    project_id: f.ProjectId
+    agent_id: f.AgentId
+    scope: str | None = Field(description="The scope asked for; null when it is not one of the config's.")
+    type: str | None = Field(description="The type asked for; null when it is not one of the six.")
+    keyed: bool = Field(description="Whether the note had a key.")
+    text_chars: int = Field(description="How long its text was, in code points.")
+    note_id: UUID | None = Field(description="The note it ended in; null when it was rejected.")
+    op: str = Field(description="ADD, UPDATE, NONE or REJECTED.")
+    reason_code: f.ReasonCode
+    reason: str = Field(description="Why, for people.")
+    similarity: float | None = Field(
+        description="How like the nearest stored note it was, by cosine; null: not asked."
+    )
+    matched_note_id: UUID | None = Field(description="That nearest note.")
+    policy: dict[str, Any] = Field(description="The rules of the config that were in force.")
+    actor: str = Field(description="The operation that brought the note.")
+    ts: datetime = Field(description="When it was decided.")
 
 
 class DecisionsResponse(Response):
     """Decisions, newest first."""
 
-    items: list[DecisionItem]
-    next_cursor: str | None
+    items: list[DecisionItem] = Field(description="The decisions.")
+    next_cursor: f.NextCursor

@@ -15,8 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from elf.config.model import NOTE_TYPES
 from elf.core.cjk import contains_nul
+from elf.families.notes.fields import Identifier, TtlDays, UnitInterval
 from elf.families.notes.gate import Rejection
-from elf.families.notes.requests import Identifier, TtlDays, UnitInterval
 from elf.providers.port import Chat, JsonAnswer, Prompt
 
 DEEPEST_ANSWER = 32

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from elf.families.notes import fields as f
 from elf.families.notes.drift import Comparison, IndexDrift
 from elf.families.notes.rebuild import RebuildReport
 from elf.families.notes.rebuild_runs import RebuildRuns, State
@@ -23,12 +24,14 @@ class RebuildRequest(Request):
 
 
 class RebuildResponse(Response):
-    """What the rebuild did, as RebuildReport says."""
+    """What a rebuild did."""
 
-    rebuilt_count: int
-    missing_vector_count: int
-    error_count: int
-    removed_count: int
+    rebuilt_count: int = Field(description="Points written.")
+    missing_vector_count: int = Field(
+        description="Live notes that wait for the model with some of their text."
+    )
+    error_count: int = Field(description="Points that the index refused.")
+    removed_count: int = Field(description="Points deleted, being no text of live notes.")
 
 
 class RebuildProgressRequest(Request):
@@ -36,55 +39,53 @@ class RebuildProgressRequest(Request):
 
 
 class RebuildProgress(Response):
-    """The rebuild of this process that runs, or ended last. `done` and `total` count points; `report` is there once it
-    ended well, `last_error` once it failed.
-    """
+    """The rebuild of this process that runs, or ended last."""
 
-    state: State
-    done: int = 0
-    total: int = 0
-    started_at: datetime | None = None
-    finished_at: datetime | None = None
-    report: RebuildResponse | None = None
-    last_error: str | None = None
+    state: State = Field(description="idle: there was none since the start.")
+    done: int = Field(default=0, description="Points written so far.")
+    total: int = Field(default=0, description="Points there are to write.")
+    started_at: datetime | None = Field(default=None, description="When it began.")
+    finished_at: datetime | None = Field(default=None, description="When it ended; null while it runs.")
+    report: RebuildResponse | None = Field(default=None, description="What it did, once it ended well.")
+    last_error: str | None = Field(default=None, description="Why it failed, if it did.")
 
 
 class DriftRequest(Request):
     """How many examples of each kind to name."""
 
-    examples: Annotated[int, Field(ge=0, le=MAX_EXAMPLES)] = 10
+    examples: Annotated[int, Field(ge=0, le=MAX_EXAMPLES)] = Field(
+        default=10, description="Most examples of each kind.", examples=[10]
+    )
 
 
 class DriftExample(Response):
     """One chunk of a note, or a point that says it is one."""
 
-    chunk_id: UUID
-    note_id: UUID
+    chunk_id: UUID = Field(description="The chunk, whose id is that of its point.")
+    note_id: f.NoteId
 
 
 class DriftExamples(Response):
     """Some differences of each kind."""
 
-    missing: list[DriftExample]
-    stale: list[DriftExample]
-    orphaned: list[DriftExample]
+    missing: list[DriftExample] = Field(description="Live chunks without a point.")
+    stale: list[DriftExample] = Field(description="Points older than their note.")
+    orphaned: list[DriftExample] = Field(description="Points that are no chunks of live notes.")
 
 
 class DriftCounts(Response):
-    """Differences between Postgres and the index, in points.
+    """Differences between Postgres and the index, in points."""
 
-    missing: live chunks without a point. stale: points older than their note. orphaned: points that are no chunks of
-    live notes. moving: differences of notes with an open indexing job, which will be gone by themselves.
-    """
-
-    missing_count: int
-    stale_count: int
-    orphaned_count: int
-    moving_count: int
+    missing_count: int = Field(description="Live chunks without a point.")
+    stale_count: int = Field(description="Points older than their note.")
+    orphaned_count: int = Field(description="Points that are no chunks of live notes.")
+    moving_count: int = Field(
+        description="Differences of notes with an open indexing job, which will be gone by themselves."
+    )
 
 
 class DriftResponse(DriftCounts):
-    examples: DriftExamples
+    examples: DriftExamples = Field(description="Some differences of each kind.")
 
 
 class RepairRequest(Request):
@@ -92,10 +93,10 @@ class RepairRequest(Request):
 
 
 class RepairResponse(DriftCounts):
-    """What was found and given to the indexers: a job a note, of which `open_jobs` were still to be done in the end."""
+    """What was found and given to the indexers."""
 
-    jobs: int
-    open_jobs: int
+    jobs: int = Field(description="Jobs made of it, one a note.")
+    open_jobs: int = Field(description="Those still to be done when the answer was given.")
 
 
 class IndexAdmin:

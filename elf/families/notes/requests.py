@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from elf.config.model import NoteType
+from elf.families.notes import fields as f
 
 MAX_NOTES = 256
 MAX_MESSAGES = 256
 MAX_MESSAGE_CHARS = 16_384
 MAX_QUERY_CHARS = 2048
-MAX_TTL_DAYS = 36_500
-
-Identifier = Annotated[str, Field(min_length=1, max_length=128, pattern=r"\S")]
-UnitInterval = Annotated[float, Field(ge=0.0, le=1.0)]
-TtlDays = Annotated[float, Field(ge=-MAX_TTL_DAYS, le=MAX_TTL_DAYS)]
+CHANGES = ("text", "importance", "confidence", "ttl_days")
 
 
 class Request(BaseModel):
@@ -36,151 +32,227 @@ class Response(BaseModel):
 class InContext(Request):
     """A request inside one tenant, project and agent."""
 
-    tenant_id: Identifier
-    project_id: Identifier
-    agent_id: Identifier
+    tenant_id: f.TenantId
+    project_id: f.ProjectId
+    agent_id: f.AgentId
 
 
 class NewNote(Request):
     """One note to write. An unknown type or an unusable text is answered with op REJECTED, not with an error."""
 
-    type: Annotated[str, Field(max_length=128)]
-    key: Identifier | None = None
-    text: str
-    importance: UnitInterval
-    confidence: UnitInterval
-    ttl_days: TtlDays | None = None
-    source_ref: dict[str, JsonValue] = Field(default_factory=dict)
+    type: f.TypeName
+    key: f.Key | None = None
+    text: f.NoteText
+    importance: f.Importance
+    confidence: f.Confidence
+    ttl_days: f.TtlGiven | None = None
+    source_ref: dict[str, JsonValue] = Field(
+        default_factory=dict,
+        description="Where the note comes from: any JSON object, kept as it is and given back with the note.",
+        examples=[{"ticket": "SUP-1204"}],
+    )
 
 
 class AddNoteRequest(InContext):
-    scope: Annotated[str, Field(max_length=128)]
-    notes: Annotated[list[NewNote], Field(min_length=1, max_length=MAX_NOTES)]
+    scope: f.ScopeName
+    notes: Annotated[
+        list[NewNote],
+        Field(min_length=1, max_length=MAX_NOTES, description="The notes; each is judged by itself."),
+    ]
 
 
 class WriteResult(Response):
-    """What became of one note; `note_id` is null when it was rejected."""
+    """What became of one note."""
 
-    note_id: UUID | None
-    op: Literal["ADD", "UPDATE", "NONE", "REJECTED"]
-    reason_code: str | None = None
-    reason: str | None = None
+    note_id: UUID | None = Field(description="The note that was written or found; null when it was rejected.")
+    op: Literal["ADD", "UPDATE", "NONE", "REJECTED"] = Field(
+        description="ADD: stored as a new note. UPDATE: an earlier note has its content now. NONE: it was known "
+        "already. REJECTED: not stored."
+    )
+    reason_code: f.ReasonCode = None
+    reason: f.Reason = None
 
 
 class AddNoteResponse(Response):
-    results: list[WriteResult]
+    results: list[WriteResult] = Field(description="What became of each note, in the order of the request.")
 
 
 class EventMessage(Request):
-    """One message of a conversation; `ts` and `msg_id` are the client's own and are kept with the evidence."""
+    """One message of a conversation."""
 
-    role: Literal["user", "assistant", "tool"]
-    content: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS)]
-    ts: Annotated[str, Field(max_length=128)] | None = None
-    msg_id: Annotated[str, Field(max_length=128)] | None = None
+    role: Literal["user", "assistant", "tool"] = Field(description="Who says it.", examples=["user"])
+    content: Annotated[
+        str,
+        Field(
+            max_length=MAX_MESSAGE_CHARS,
+            description="What is said, in English.",
+            examples=["From now on please answer in English, I read it faster."],
+        ),
+    ]
+    ts: (
+        Annotated[str, Field(max_length=128, description="When, in any form; kept with the evidence.")] | None
+    ) = None
+    msg_id: (
+        Annotated[str, Field(max_length=128, description="Your id of the message; kept with the evidence.")]
+        | None
+    ) = None
 
 
 class AddEventRequest(InContext):
-    """Without a scope, each note goes where the extractor suggests."""
-
-    scope: Annotated[str, Field(max_length=128)] | None = None
-    dry_run: bool = False
-    messages: Annotated[list[EventMessage], Field(min_length=1, max_length=MAX_MESSAGES)]
+    scope: (
+        Annotated[
+            str,
+            Field(
+                max_length=128,
+                description="Who shares the notes. Without it, each note goes where the extractor suggests.",
+                examples=["agent_private"],
+            ),
+        ]
+        | None
+    ) = None
+    dry_run: bool = Field(
+        default=False, description="Whether to say what would be stored, and store nothing."
+    )
+    messages: Annotated[
+        list[EventMessage],
+        Field(min_length=1, max_length=MAX_MESSAGES, description="The conversation, oldest message first."),
+    ]
 
 
 class AddEventResponse(Response):
-    """The extractor's notes, cut to the maximum and with secrets blanked, and what became of each.
+    """The extractor's notes and what became of each.
 
     In a dry run nothing is stored, the results say what would be, and a note that would be added has no id.
     """
 
-    extracted: list[Any]
-    results: list[WriteResult]
+    extracted: list[Any] = Field(
+        description="What the extractor gave, cut to the largest number of notes, with secrets blanked."
+    )
+    results: list[WriteResult] = Field(description="What became of each of them, in the same order.")
 
 
 class NoteResponse(Response):
     """A note with everything a reader may know of it."""
 
-    note_id: UUID
-    tenant_id: str
-    project_id: str
-    agent_id: str
-    scope: str
-    type: str
-    key: str | None
-    text: str
-    importance: float
-    confidence: float
-    status: str
-    created_at: datetime
-    updated_at: datetime
-    expires_at: datetime | None
-    source_ref: dict[str, Any]
+    note_id: f.NoteId
+    tenant_id: f.TenantId
+    project_id: f.ProjectId
+    agent_id: Annotated[str, Field(description="The agent that wrote the note.")]
+    scope: f.ScopeName
+    type: f.TypeName
+    key: f.Key | None
+    text: f.NoteText
+    importance: f.Importance
+    confidence: f.Confidence
+    status: f.Status
+    created_at: f.CreatedAt
+    updated_at: f.UpdatedAt
+    expires_at: f.ExpiresAt
+    source_ref: f.SourceRef
 
 
 class GetNoteRequest(Request):
     """Without a context the id alone is the capability; with one, a note outside it is not found."""
 
-    note_id: UUID
-    tenant_id: Identifier | None = None
-    project_id: Identifier | None = None
-    agent_id: Identifier | None = None
+    note_id: f.NoteId
+    tenant_id: f.TenantId | None = None
+    project_id: f.ProjectId | None = None
+    agent_id: f.AgentId | None = None
 
 
 class ListRequest(Request):
-    tenant_id: Identifier
-    project_id: Identifier
-    agent_id: Identifier | None = None
-    scope: Identifier | None = None
-    status: Literal["active", "deleted", "deprecated", "expired"] = "active"
-    type: NoteType | None = None
-    limit: Annotated[int, Field(ge=1, le=200)] = 50
-    cursor: str | None = None
+    """Without a scope, the notes of all shared scopes; agent_private must be asked for, with its agent."""
+
+    tenant_id: f.TenantId
+    project_id: f.ProjectId
+    agent_id: f.AgentId | None = None
+    scope: Annotated[f.Identifier, Field(description="Only notes of this scope.")] | None = None
+    status: f.NoteStatus = Field(default="active", description="Only notes of this status.")
+    type: Annotated[NoteType, Field(description="Only notes of this type.")] | None = None
+    limit: f.PageSize = 50
+    cursor: f.CursorGiven | None = None
 
 
 class ListResponse(Response):
-    items: list[NoteResponse]
-    next_cursor: str | None
+    items: list[NoteResponse] = Field(description="The notes, the one changed last first.")
+    next_cursor: f.NextCursor
 
 
 class UpdateRequest(InContext):
-    """Changes to one note; a field left out stays as it is."""
+    """Changes to one note; a field left out stays as it is, and at least one of the four must be given."""
 
-    note_id: UUID
-    text: str | None = None
-    importance: UnitInterval | None = None
-    confidence: UnitInterval | None = None
-    ttl_days: TtlDays | None = None
+    model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": [name]} for name in CHANGES]})
+
+    note_id: f.NoteId
+    text: f.NoteText | None = None
+    importance: f.Importance | None = None
+    confidence: f.Confidence | None = None
+    ttl_days: f.TtlGiven | None = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> UpdateRequest:
-        if not {"text", "importance", "confidence", "ttl_days"} & self.model_fields_set:
+        if not set(CHANGES) & self.model_fields_set:
             raise ValueError("give at least one of text, importance, confidence and ttl_days")
         return self
 
 
 class UpdateResponse(Response):
-    note_id: UUID
-    op: Literal["UPDATE", "NONE", "REJECTED"]
-    reason_code: str | None = None
-    reason: str | None = None
+    note_id: f.NoteId
+    op: Literal["UPDATE", "NONE", "REJECTED"] = Field(
+        description="UPDATE: changed. NONE: it was like that already. REJECTED: the new text may not be stored."
+    )
+    reason_code: f.ReasonCode = None
+    reason: f.Reason = None
 
 
 class DeleteRequest(InContext):
-    note_id: UUID
+    note_id: f.NoteId
 
 
 class DeleteResponse(Response):
-    note_id: UUID
-    op: Literal["DELETE", "NONE"]
+    note_id: f.NoteId
+    op: Literal["DELETE", "NONE"] = Field(description="DELETE: deleted now. NONE: it was deleted before.")
 
 
 class SearchRequest(InContext):
-    read_profile: Identifier
-    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY_CHARS, pattern=r"\S")]
-    top_k: Annotated[int, Field(ge=1, le=100)] | None = None
-    candidate_k: Annotated[int, Field(ge=1, le=1000)] | None = None
-    record_hits: bool = False
+    read_profile: f.ReadProfile
+    query: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=MAX_QUERY_CHARS,
+            pattern=r"\S",
+            description="What to look for: a question or words, in English.",
+            examples=["Which language does Ana want answers in?"],
+        ),
+    ]
+    top_k: (
+        Annotated[
+            int,
+            Field(
+                ge=1,
+                le=100,
+                description="Most results; without it, memory.top_k of the config.",
+                examples=[5],
+            ),
+        ]
+        | None
+    ) = None
+    candidate_k: (
+        Annotated[
+            int,
+            Field(
+                ge=1,
+                le=1000,
+                description="How many candidates are looked at, not fewer than top_k; without it, memory.candidate_k "
+                "of the config.",
+            ),
+        ]
+        | None
+    ) = None
+    record_hits: bool = Field(
+        default=False, description="Whether to count the results as hits of their notes."
+    )
 
     @model_validator(mode="after")
     def _asks_for_enough_candidates(self) -> SearchRequest:
@@ -192,46 +264,46 @@ class SearchRequest(InContext):
 class Boost(Response):
     """One named term of the final score."""
 
-    name: str
-    score: float
+    name: str = Field(description="Which term.")
+    score: float = Field(description="What it adds to the final score.")
 
 
 class Explanation(Response):
     """Why an item stands where it stands; the boosts add up to final_score."""
 
-    retrieval_score: float | None
-    retrieval_rank: int | None
-    rerank_score: float
-    tie_breaker_score: float
-    final_score: float
-    boosts: list[Boost]
-    matched_terms: list[str]
-    matched_fields: list[str]
+    retrieval_score: f.RetrievalScore
+    retrieval_rank: f.RetrievalRank
+    rerank_score: float = Field(description="How well the snippet answers the query, as the reranker says.")
+    tie_breaker_score: float = Field(description="What recency and importance add.")
+    final_score: f.FinalScore
+    boosts: list[Boost] = Field(description="Every term of the final score.")
+    matched_terms: list[str] = Field(description="Up to 8 words of the query that the snippet or key holds.")
+    matched_fields: list[str] = Field(description="Where they are: key, text or both.")
 
 
 class SearchItem(Response):
-    result_handle: UUID
-    note_id: UUID
-    chunk_id: UUID
-    chunk_index: int
-    start_offset: int
-    end_offset: int
-    snippet: str
-    type: str
-    key: str | None
-    scope: str
-    importance: float
-    confidence: float
-    updated_at: datetime
-    expires_at: datetime | None
-    final_score: float
-    source_ref: dict[str, Any]
+    """One result."""
+
+    result_handle: f.ResultHandle
+    note_id: f.NoteId
+    chunk_id: f.ChunkId
+    chunk_index: int = Field(description="Which piece of the note's text it is, from 0.")
+    start_offset: int = Field(description="Where the piece begins in the note's text, in code points.")
+    end_offset: int = Field(description="Where the piece ends.")
+    snippet: str = Field(description="The piece with its neighbours, cut from the note's text.")
+    type: f.TypeName
+    key: f.Key | None
+    scope: f.ScopeName
+    importance: f.Importance
+    confidence: f.Confidence
+    updated_at: f.UpdatedAt
+    expires_at: f.ExpiresAt
+    final_score: f.FinalScore
+    source_ref: f.SourceRef
     explain: Explanation
 
 
 class SearchResponse(Response):
-    """The items, best first. `degraded` names the parts that could not help with this answer."""
-
-    trace_id: UUID
-    items: list[SearchItem]
-    degraded: list[str]
+    trace_id: f.TraceId
+    items: list[SearchItem] = Field(description="The results, best first, one a note.")
+    degraded: f.Degraded

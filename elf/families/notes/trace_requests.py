@@ -3,91 +3,94 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import Field
 
-from elf.families.notes.requests import Explanation, Identifier, InContext, Request, Response
-
-MAX_PAGE = 200
+from elf.families.notes import fields as f
+from elf.families.notes.requests import Explanation, InContext, Request, Response
 
 
 class ExplainRequest(Request):
     """Without a context the handle alone is the capability; with one, a search outside it is unknown."""
 
-    result_handle: UUID
-    tenant_id: Identifier | None = None
-    project_id: Identifier | None = None
-    agent_id: Identifier | None = None
+    result_handle: f.ResultHandle
+    tenant_id: f.TenantId | None = None
+    project_id: f.ProjectId | None = None
+    agent_id: f.AgentId | None = None
 
 
 class TraceRequest(InContext):
     """A trace holds the words of an agent's query, so only that agent's context finds it."""
 
-    trace_id: UUID
+    trace_id: f.TraceId
 
 
 class TracesRequest(InContext):
     """The traces of one agent."""
 
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = 50
-    cursor: str | None = None
+    limit: f.PageSize = 50
+    cursor: f.CursorGiven | None = None
 
 
 class StageTime(Response):
     """How long a stage of the search took."""
 
-    name: str
-    ms: float
+    name: str = Field(description="Which stage.")
+    ms: float = Field(description="Milliseconds it took.")
 
 
 class Trace(Response):
-    """A search. `degraded` names the parts that could not help; `stages` are in the order they ran in."""
+    """A search as it was carried out."""
 
-    trace_id: UUID
-    tenant_id: str
-    project_id: str
-    agent_id: str
-    read_profile: str
-    query: str
-    expansion_mode: Literal["off", "always", "dynamic"]
-    expanded_queries: list[str]
-    allowed_scopes: list[str]
-    candidate_count: int
-    top_k: int
-    config_snapshot: dict[str, Any]
-    trace_version: int
-    created_at: datetime
-    expires_at: datetime
-    degraded: list[str]
-    stages: list[StageTime]
+    trace_id: f.TraceId
+    tenant_id: f.TenantId
+    project_id: f.ProjectId
+    agent_id: f.AgentId
+    read_profile: f.ReadProfile
+    query: str = Field(description="The query, with secrets blanked.")
+    expansion_mode: Literal["off", "always", "dynamic"] = Field(description="When queries are reworded.")
+    expanded_queries: list[str] = Field(description="The queries that were searched for.")
+    allowed_scopes: list[str] = Field(description="The scopes that were read.")
+    candidate_count: int = Field(description="How many candidates the index named.")
+    top_k: int = Field(description="How many results were asked for.")
+    config_snapshot: dict[str, Any] = Field(description="The part of the config that the answer depends on.")
+    trace_version: int = Field(description="The version of this form of traces.")
+    created_at: datetime = Field(description="When the search was made.")
+    expires_at: datetime = Field(description="When its trace is forgotten.")
+    degraded: f.Degraded
+    stages: list[StageTime] = Field(description="The stages, in the order they ran in.")
 
 
 class TracedItem(Response):
     """One result of a traced search; the boosts of `explain` add up to its final_score."""
 
-    result_handle: UUID
-    note_id: UUID
-    chunk_id: UUID | None
-    rank: int
+    result_handle: f.ResultHandle
+    note_id: f.NoteId
+    chunk_id: UUID | None = Field(
+        description="The piece of the note's text that was found; null for a note whose text is gone."
+    )
+    rank: int = Field(description="The place among the results, from 1.")
     explain: Explanation
 
 
 class DroppedItem(Response):
     """A candidate that is not among the results: where it was dropped, why, and what was known of it by then."""
 
-    note_id: UUID
-    chunk_id: UUID
-    stage: str
-    reason_code: str
-    reason: str
-    retrieval_score: float | None
-    retrieval_rank: int | None
-    dense_score: float | None
-    bm25_score: float | None
-    rerank_score: float | None
-    final_score: float | None
+    note_id: f.NoteId
+    chunk_id: f.ChunkId
+    stage: str = Field(description="The stage that dropped it.")
+    reason_code: str = Field(description="Why, for programs.")
+    reason: str = Field(description="Why, for people.")
+    retrieval_score: f.RetrievalScore
+    retrieval_rank: f.RetrievalRank
+    dense_score: float | None = Field(
+        description="The cosine of query and text; null when the dense search did not name it."
+    )
+    bm25_score: float | None = Field(description="The BM25 score; null when the word search did not name it.")
+    rerank_score: float | None = Field(description="The reranker's score; null when it did not get so far.")
+    final_score: float | None = Field(description="The final score; null when it did not get so far.")
 
 
 class ExplainResponse(Response):
@@ -96,37 +99,37 @@ class ExplainResponse(Response):
     A note that is neither in `other_items` nor in `dropped` was no candidate: the index did not name it for the query.
     """
 
-    trace: Trace
-    item: TracedItem
-    other_items: list[TracedItem]
-    dropped: list[DroppedItem]
+    trace: Trace = Field(description="The search.")
+    item: TracedItem = Field(description="The result asked for.")
+    other_items: list[TracedItem] = Field(description="The other results, by rank.")
+    dropped: list[DroppedItem] = Field(description="The candidates that are no results.")
 
 
 class TraceResponse(Response):
     """A whole trace: the results by rank, and the candidates that are none."""
 
-    trace: Trace
-    items: list[TracedItem]
-    dropped: list[DroppedItem]
+    trace: Trace = Field(description="The search.")
+    items: list[TracedItem] = Field(description="The results, by rank.")
+    dropped: list[DroppedItem] = Field(description="The candidates that are no results.")
 
 
 class TraceSummary(Response):
     """A traced search in a listing."""
 
-    trace_id: UUID
-    query: str
-    read_profile: str
-    expansion_mode: str
-    candidate_count: int
-    top_k: int
-    result_count: int
-    degraded: list[str]
-    stages: list[StageTime]
-    created_at: datetime
+    trace_id: f.TraceId
+    query: str = Field(description="The query, with secrets blanked.")
+    read_profile: f.ReadProfile
+    expansion_mode: str = Field(description="When queries are reworded.")
+    candidate_count: int = Field(description="How many candidates the index named.")
+    top_k: int = Field(description="How many results were asked for.")
+    result_count: int = Field(description="How many results there were.")
+    degraded: f.Degraded
+    stages: list[StageTime] = Field(description="The stages, in the order they ran in.")
+    created_at: datetime = Field(description="When the search was made.")
 
 
 class TracesResponse(Response):
     """The searches of an agent, newest first."""
 
-    items: list[TraceSummary]
-    next_cursor: str | None
+    items: list[TraceSummary] = Field(description="The searches.")
+    next_cursor: f.NextCursor
