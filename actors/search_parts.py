@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +9,16 @@ from actors.cache_writer import CacheWriter
 from actors.kernel import Channel, Supervisor
 from elf.config.model import Config
 from elf.core.clock import Clock
-from elf.core.errors import IndexUnavailable
 from elf.core.scopes import ScopeRules
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.families.notes.exact_search import ExactSearch
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.ranking import NoteRanking, RankingRules
-from elf.families.notes.retrieval import Ask, CandidateRetrieval, RetrievalRules
+from elf.families.notes.retrieval import CandidateRetrieval, RetrievalRules
 from elf.families.notes.search import NoteSearch, SearchRules
 from elf.families.notes.store import NoteStore
-from elf.index.port import IndexQuery, QueryResult, VectorIndex
+from elf.index.port import VectorIndex
 from elf.providers.factory import Providers
 from elf.search.cache import AnswerCache, LatePut
 from elf.search.expand import ExpansionRules, QueryExpander
@@ -31,18 +30,15 @@ from elf.search.trace import TraceSink
 CACHE_PUTS = 256  # answers waiting to be written; more are not kept
 
 
-class NoStandIn:
-    async def query(self, queries: Sequence[IndexQuery], ask: Ask) -> list[QueryResult]:
-        raise IndexUnavailable("the index is away")
-
-
 @dataclass(frozen=True, kw_only=True)
 class SearchParts:
     """Builds the search from the config and the parts that are there already."""
 
     config: Config
     database: Database
+    reads: Database
     store: NoteStore
+    note_queries: Queries
     search_queries: Queries
     index: VectorIndex
     providers: Providers
@@ -58,6 +54,7 @@ class SearchParts:
         supervisor.add(asked.embedder)
         return NoteSearch(
             database=self.database,
+            reads=self.reads,
             store=self.store,
             retrieval=self._retrieval(cache, asked),
             reranker=self._reranker(cache, puts, asked),
@@ -114,7 +111,11 @@ class SearchParts:
         )
         return CandidateRetrieval(
             index=asked.index,
-            stand_in=NoStandIn(),
+            stand_in=ExactSearch(
+                database=self.reads,
+                queries=self.note_queries,
+                embedding_version=self.config.embedding_version,
+            ),
             embedder=asked.embedder,
             expander=expander,
             rules=rules,

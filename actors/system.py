@@ -451,7 +451,9 @@ class _Builder:
         parts = SearchParts(
             config=self.config,
             database=self.database,
+            reads=self.reads,
             store=self.store,
+            note_queries=self.queries,
             search_queries=self.search_queries,
             index=self.index,
             providers=self.providers,

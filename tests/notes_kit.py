@@ -150,6 +150,8 @@ class MemoryIndex:
     async def delete_points(self, point_ids: Sequence[UUID]) -> None:
         self._keep_where(lambda point: point.point_id not in point_ids)
 
+    is_away = False
+
     async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
         self.queries.append(queries)
         return [self._answer(query) for query in queries]

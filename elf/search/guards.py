@@ -12,7 +12,7 @@ from elf.index.port import IndexQuery, QueryResult, VectorIndex
 from elf.providers.factory import Providers
 from elf.providers.micro_batch import MicroBatchingEmbedder
 from elf.providers.port import Chat, Embedder, JsonAnswer, Matrix, Prompt, Reranker
-from elf.search.breaker import CircuitBreaker
+from elf.search.breaker import BreakerState, CircuitBreaker
 
 T = TypeVar("T")
 
@@ -72,6 +72,11 @@ class GuardedIndex:
     def __init__(self, inner: VectorIndex, breaker: CircuitBreaker) -> None:
         self._inner = inner
         self._breaker = breaker
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it did not answer of late."""
+        return self._breaker.state is not BreakerState.CLOSED
 
     async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
         """Run queries in one call to the engine; results are in the order of the queries."""

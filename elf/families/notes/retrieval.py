@@ -27,6 +27,7 @@ INDEX = "index"
 EXPANSION_SHARE = 0.5
 EMBEDDING_SHARE = 0.5
 INDEX_SHARE = 0.5
+SECOND_PASS = 0.5  # of these shares: what remains after a first search is little already
 
 log = structlog.get_logger()
 
@@ -68,6 +69,11 @@ class Retrieved:
 
 class Lookup(Protocol):
     """The part of a VectorIndex that a search uses."""
+
+    @property
+    def is_away(self) -> bool:
+        """Whether it is known not to answer at the moment."""
+        ...
 
     async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
         """Run queries in one call to the engine. Raises IndexUnavailable when it is away."""
@@ -132,7 +138,9 @@ class CandidateRetrieval:
         others = [query for query in queries if query.casefold() != original]
         kept = list(first) if len(others) < len(queries) else []
         found.queries = queries
-        return kept + await self._results(ask, others, found, stages) if others else kept
+        if not others:
+            return kept
+        return kept + await self._results(ask, others, found, stages, share=SECOND_PASS)
 
     async def _reworded(self, query: str, found: Retrieved, stages: Stages) -> list[str]:
         try:
@@ -144,9 +152,9 @@ class CandidateRetrieval:
             return [query]
 
     async def _results(
-        self, ask: Ask, queries: Sequence[str], found: Retrieved, stages: Stages
+        self, ask: Ask, queries: Sequence[str], found: Retrieved, stages: Stages, *, share: float = 1.0
     ) -> list[QueryResult]:
-        vectors = await self._embedded(queries, found, stages)
+        vectors = await self._embedded(queries, found, stages, share=share)
         where = self._where(ask)
         asked = [
             IndexQuery(
@@ -158,8 +166,9 @@ class CandidateRetrieval:
             for place, query in enumerate(queries)
         ]
         try:
-            with stages.stage("index", share=INDEX_SHARE):
-                await self._fresh.settled(Project(ask.context.tenant_id, ask.context.project_id))
+            with stages.stage("index", share=INDEX_SHARE * share):
+                if not self._index.is_away:
+                    await self._fresh.settled(Project(ask.context.tenant_id, ask.context.project_id))
                 return await self._index.query(asked)
         except (IndexUnavailable, TimeoutError) as error:
             log.warning("index_not_asked", error=_described(error))
@@ -167,9 +176,11 @@ class CandidateRetrieval:
         with stages.stage("exact"):
             return await self._stand_in.query(asked, ask)
 
-    async def _embedded(self, queries: Sequence[str], found: Retrieved, stages: Stages) -> Matrix | None:
+    async def _embedded(
+        self, queries: Sequence[str], found: Retrieved, stages: Stages, *, share: float
+    ) -> Matrix | None:
         try:
-            with stages.stage("embed", share=EMBEDDING_SHARE):
+            with stages.stage("embed", share=EMBEDDING_SHARE * share):
                 return await self._embedder.embed(queries)
         except (ProviderUnavailable, InternalError, TimeoutError) as error:
             log.warning("query_not_embedded", error=_described(error))

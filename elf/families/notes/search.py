@@ -30,6 +30,7 @@ from elf.search.trace import DroppedCandidate, SearchTrace, TraceItem, TraceSink
 log = structlog.get_logger()
 
 RERANK = "rerank"
+RERANK_SHARE = 0.9
 HITS = "hits"
 
 
@@ -50,12 +51,13 @@ class SearchRules:
 
 
 class NoteSearch:
-    """Finds the notes that answer a query."""
+    """Finds the notes that answer a query. `reads` may be a replica; hits are counted in `database`."""
 
     def __init__(
         self,
         *,
         database: Database,
+        reads: Database,
         store: NoteStore,
         retrieval: CandidateRetrieval,
         reranker: CachedReranker,
@@ -66,6 +68,7 @@ class NoteSearch:
         clock: Clock,
     ) -> None:
         self._database = database
+        self._reads = reads
         self._store = store
         self._retrieval = retrieval
         self._reranker = reranker
@@ -112,7 +115,7 @@ class NoteSearch:
             return []
         by_id = {candidate.point_id: candidate for candidate in retrieved.candidates}
         with stages.stage("revalidate"):
-            async with self._database.connection() as connection:
+            async with self._reads.connection() as connection:
                 rows = await self._store.candidates(
                     connection,
                     chunk_ids=list(by_id),
@@ -129,7 +132,7 @@ class NoteSearch:
     ) -> list[float] | None:
         scores: list[float] | None = None
         try:
-            with stages.stage("rerank"):
+            with stages.stage("rerank", share=RERANK_SHARE):
                 scores = await self._reranker.scores(
                     ask.query,
                     [chunk.snippet for chunk in found],

@@ -88,6 +88,7 @@ class Desk:
         self.stand_in = Truth()
         self.search = NoteSearch(
             database=house.database,
+            reads=house.database,
             store=house.store,
             retrieval=CandidateRetrieval(
                 index=house.index,

@@ -39,7 +39,13 @@ def test_every_command_shows_every_fault_of_its_config(
     elf: CommandLine, service: FakeService, command: tuple[str, ...]
 ) -> None:
     text = elf.config.read_text()
-    elf.config.write_text(text.replace('"info"', '"loud"').replace("top_k = 12", "top_k = 99"))
+    for sound, faulty in (
+        ('"info"', '"loud"'),
+        ("top_k = 12", "top_k = 99"),
+        ("candidate_k = 100", "candidate_k = 60"),
+    ):
+        text = text.replace(sound, faulty)
+    elf.config.write_text(text)
     outcome = elf(*command)
     assert (outcome.code, outcome.out) == (2, "")
     assert outcome.err.splitlines() == [
