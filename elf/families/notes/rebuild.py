@@ -162,22 +162,22 @@ class IndexRebuild:
     async def _read_pages(self, sender: MemoryObjectSendStream[ChunkPage], tally: Tally) -> None:
         after = BEFORE_THE_FIRST
         counted: frozenset[UUID] = frozenset()
+        logged = time.monotonic()
         with sender:
             while (page := await self._points.chunks(after, PAGE)) is not None:
                 tally.missing += len(page.without_vector - counted)
                 counted = page.without_vector  # the next page may begin with the note that this one ends with
                 after = page.last
                 await sender.send(page)
+                if time.monotonic() - logged > LOG_EVERY_S:
+                    logged = time.monotonic()
+                    log.info("index_rebuilding", done=tally.done, total=tally.total)
 
     async def _write_pages(self, receiver: MemoryObjectReceiveStream[ChunkPage], tally: Tally) -> None:
-        logged = time.monotonic()
         with receiver:
             async for page in receiver:
                 refused = await self._write(page.points, tally)
                 await self._points.end(page.seen, unwritten=refused)
-                if time.monotonic() - logged > LOG_EVERY_S:
-                    logged = time.monotonic()
-                    log.info("index_rebuilding", done=tally.done, total=tally.total)
 
     async def _write(self, points: Sequence[IndexPoint], tally: Tally) -> frozenset[UUID]:
         """Write points and return the notes of those that the index refuses although it is there."""
