@@ -5,18 +5,24 @@ The web front turns endpoints into routes; tools and documents are generated fro
 
 from __future__ import annotations
 
+import string
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from elf.core.errors import ServiceError
+
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
-    """One operation. A POST fills `request` from its JSON body and the path, a GET from the query string and the path.
+class Operation:
+    """What can be asked for. A POST fills `request` from its JSON body and the path, a GET from the query string
+    and the path.
 
-    `path` may hold parameters in braces, such as `/v1/memory/notes/{note_id}`; each is a field of `request`.
+    `path` may hold parameters in braces, such as `/v1/memory/notes/{note_id}`; each is a field of `request`. `tag` is
+    the heading it stands under in documents. `errors` are its failures beyond those that any request may meet: bad
+    input, a path that leads nowhere, a fault, and something that is away.
     """
 
     name: str
@@ -25,4 +31,21 @@ class Endpoint:
     summary: str
     request: type[BaseModel]
     response: type[BaseModel]
+    tag: str = field(default="", kw_only=True)
+    errors: tuple[type[ServiceError], ...] = field(default=(), kw_only=True)
+
+    @property
+    def path_parameters(self) -> tuple[str, ...]:
+        """The names of the fields that the path carries."""
+        return tuple(name for _, name, _, _ in string.Formatter().parse(self.path) if name)
+
+    def handled_by(self, handle: Callable[[Any], Awaitable[BaseModel]]) -> Endpoint:
+        """Return the endpoint at which `handle` does this."""
+        return Endpoint(**{own.name: getattr(self, own.name) for own in fields(self)}, handle=handle)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint(Operation):
+    """An operation together with what carries it out."""
+
     handle: Callable[[Any], Awaitable[BaseModel]]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from elf.core.endpoint import Endpoint
 from elf.families.notes import audit_requests as a
 from elf.families.notes import index_admin as x
-from elf.families.notes import requests as r
-from elf.families.notes import trace_requests as t
+from elf.families.notes import operations as o
 from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.events import EventService
 from elf.families.notes.explain import SearchExplainer
@@ -19,67 +18,28 @@ from elf.families.notes.service import NoteService
 def note_endpoints(notes: NoteService, events: EventService, search: NoteSearch) -> list[Endpoint]:
     """Return the operations on notes, bound to the services that carry them out."""
     return [
-        Endpoint(
-            "add_note", "POST", "/v1/memory/add_note", "Store notes exactly as given",
-            r.AddNoteRequest, r.AddNoteResponse, notes.add_note,
-        ),
-        Endpoint(
-            "add_event", "POST", "/v1/memory/add_event", "Extract notes from messages, each with its evidence",
-            r.AddEventRequest, r.AddEventResponse, events.add_event,
-        ),
-        Endpoint(
-            "search", "POST", "/v1/memory/search", "Find the notes that answer a query",
-            r.SearchRequest, r.SearchResponse, search.search,
-        ),
-        Endpoint(
-            "get_note", "GET", "/v1/memory/notes/{note_id}", "Read one note",
-            r.GetNoteRequest, r.NoteResponse, notes.get,
-        ),
-        Endpoint(
-            "list_notes", "GET", "/v1/memory/list", "Read a page of notes, newest first",
-            r.ListRequest, r.ListResponse, notes.page,
-        ),
-        Endpoint(
-            "update_note", "POST", "/v1/memory/update", "Change a note in place",
-            r.UpdateRequest, r.UpdateResponse, notes.update,
-        ),
-        Endpoint(
-            "delete_note", "POST", "/v1/memory/delete", "Delete a note",
-            r.DeleteRequest, r.DeleteResponse, notes.delete,
-        ),
-    ]  # fmt: skip
+        o.ADD_NOTE.handled_by(notes.add_note),
+        o.ADD_EVENT.handled_by(events.add_event),
+        o.SEARCH.handled_by(search.search),
+        o.GET_NOTE.handled_by(notes.get),
+        o.LIST_NOTES.handled_by(notes.page),
+        o.UPDATE_NOTE.handled_by(notes.update),
+        o.DELETE_NOTE.handled_by(notes.delete),
+    ]
 
 
 def history_endpoints(history: NoteHistory) -> list[Endpoint]:
     """Return the operations on the history of a note."""
-    return [
-        Endpoint(
-            "note_history", "GET", "/v1/memory/notes/{note_id}/history", "Read the versions of a note, newest first",
-            a.HistoryRequest, a.HistoryResponse, history.page,
-        ),
-        Endpoint(
-            "restore_note", "POST", "/v1/memory/notes/{note_id}/restore", "Make a version the note again",
-            a.RestoreRequest, a.RestoreResponse, history.restore,
-        ),
-    ]  # fmt: skip
+    return [o.NOTE_HISTORY.handled_by(history.page), o.RESTORE_NOTE.handled_by(history.restore)]
 
 
 def trace_endpoints(explainer: SearchExplainer) -> list[Endpoint]:
     """Return the operations that explain searches."""
     return [
-        Endpoint(
-            "search_explain", "GET", "/v1/memory/search/explain", "Explain one result of a search",
-            t.ExplainRequest, t.ExplainResponse, explainer.explain,
-        ),
-        Endpoint(
-            "search_traces", "GET", "/v1/memory/search/traces", "Read a page of an agent's searches, newest first",
-            t.TracesRequest, t.TracesResponse, explainer.page,
-        ),
-        Endpoint(
-            "search_trace", "GET", "/v1/memory/search/traces/{trace_id}", "Read the whole trace of a search",
-            t.TraceRequest, t.TraceResponse, explainer.trace,
-        ),
-    ]  # fmt: skip
+        o.SEARCH_EXPLAIN.handled_by(explainer.explain),
+        o.SEARCH_TRACES.handled_by(explainer.page),
+        o.SEARCH_TRACE.handled_by(explainer.trace),
+    ]
 
 
 def note_admin_endpoints(decisions: DecisionAudit, index: IndexAdmin) -> list[Endpoint]:
