@@ -78,6 +78,7 @@ from elf.providers.tokens import HfTokens
 from elf.search.retention import retention_steps
 from elf.web.admin import collect_endpoint
 from elf.web.app import create_app
+from elf.web.openapi import ADMIN, PUBLIC, About
 from elf.web.readiness import Part, Readiness
 
 STOP_DEADLINE_S = 9.0
@@ -233,14 +234,16 @@ class _Builder:
             *history_endpoints(self._history(policy)),
             *trace_endpoints(traces.explainer),
         ]
-        self._add_front("http_front", public, self.sockets.http)
+        self._add_front("http_front", public, self.sockets.http, about=PUBLIC)
         decisions = DecisionAudit(database=self.database, queries=self.queries)
         operators = [collect_endpoint(collector), *note_admin_endpoints(decisions, self._add_index_admin())]
-        self._add_front("admin_front", operators, self.sockets.admin)
+        self._add_front("admin_front", operators, self.sockets.admin, about=ADMIN)
         return System(self.supervisor, self.sockets)
 
-    def _add_front(self, name: str, endpoints: Sequence[Endpoint], sock: socket.socket) -> None:
-        app = create_app(endpoints, readiness=self._readiness)
+    def _add_front(
+        self, name: str, endpoints: Sequence[Endpoint], sock: socket.socket, *, about: About
+    ) -> None:
+        app = create_app(endpoints, readiness=self._readiness, about=about)
         self.supervisor.add(HttpFront(name, app, sock), stop_timeout_s=6.0)
 
     def _add_collector(self) -> GarbageCollector:

@@ -35,7 +35,10 @@ def missing_files(wheel: Path) -> list[str]:
     held = set(zipfile.ZipFile(wheel).namelist())
     wanted = {f"elf/{path.relative_to(REPO)}" for path in REPO.glob("sql/**/*.sql")}
     wanted |= {
-        str(path.relative_to(REPO)) for root in ("elf", "actors") for path in REPO.glob(f"{root}/**/*.py")
+        str(path.relative_to(REPO))
+        for root in ("elf", "actors")
+        for kind in ("py", "css")
+        for path in REPO.glob(f"{root}/**/*.{kind}")
     }
     return sorted(wanted - held)
 

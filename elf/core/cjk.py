@@ -37,6 +37,19 @@ _BLOCKS: Final = (
 _CJK: Final = re.compile("[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in _BLOCKS) + "]")
 
 
+def english_pattern() -> str:
+    """Return a pattern, in the dialect of JSON Schema, of the strings that hold neither CJK nor NUL.
+
+    Code points above U+FFFF stand in it as they are, because the engines do not agree on an escape for them.
+    """
+    blocks = "".join(f"{_escaped(first)}-{_escaped(last)}" for first, last in _BLOCKS)
+    return rf"^[^\u0000{blocks}]*$"
+
+
+def _escaped(point: int) -> str:
+    return f"\\u{point:04X}" if point <= 0xFFFF else chr(point)
+
+
 def contains_cjk(text: str) -> bool:
     """Tell whether any code point of `text` is CJK."""
     return not text.isascii() and _CJK.search(text) is not None

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import structlog
 from pydantic import BaseModel
 from quart import Quart, Response, g, request
-from werkzeug.exceptions import HTTPException, MethodNotAllowed, RequestEntityTooLarge, RequestTimeout
+from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from elf.config.places import Address, is_loopback
 from elf.core.endpoint import Endpoint
-from elf.core.errors import (
-    InternalError,
-    InvalidRequest,
-    NotFound,
-    PayloadTooLarge,
-    ServiceError,
-    Unavailable,
-)
+from elf.core.errors import InvalidRequest, Unavailable
 from elf.web.connection import GroupedConnection
+from elf.web.docs import POLICY, docs_page
+from elf.web.failures import BODY_TIMEOUT_S, JSON, MAX_BODY_BYTES, as_service_error, error_response
+from elf.web.openapi import PUBLIC, About, openapi_document
 from elf.web.parsing import parse_body, parse_values
-from elf.web.readiness import Readiness
-
-MAX_BODY_BYTES = 1024 * 1024
-BODY_TIMEOUT_S = 15
-JSON = "application/json"
+from elf.web.readiness import Health, Readiness
 
 log = structlog.get_logger()
 
 
-def create_app(endpoints: Sequence[Endpoint], *, readiness: Callable[[], Readiness]) -> Quart:
-    """Build the application that serves `endpoints`, /health and /ready."""
+def create_app(
+    endpoints: Sequence[Endpoint], *, readiness: Callable[[], Readiness], about: About = PUBLIC
+) -> Quart:
+    """Build the application that serves `endpoints`, /health, /ready, and their description for programs and people.
+
+    `about` says in that description what the application is.
+    """
     app = Quart("elf", static_folder=None)
     app.asgi_http_class = GroupedConnection
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
@@ -50,6 +47,7 @@ def create_app(endpoints: Sequence[Endpoint], *, readiness: Callable[[], Readine
             provide_automatic_options=False,
         )
     _add_probes(app, readiness)
+    _add_description(app, endpoints, about)
     app.before_request(_begin)
     app.after_request(_end)
     app.register_error_handler(Exception, _error_response)
@@ -89,7 +87,7 @@ def _single_values() -> dict[str, str]:
 
 def _add_probes(app: Quart, readiness: Callable[[], Readiness]) -> None:
     async def health() -> Response:
-        return Response('{"status":"ok"}', content_type=JSON)
+        return _json(Health())
 
     async def ready() -> Response:
         report = readiness()
@@ -97,6 +95,23 @@ def _add_probes(app: Quart, readiness: Callable[[], Readiness]) -> None:
 
     app.add_url_rule("/health", "health", health, methods=["GET"])
     app.add_url_rule("/ready", "ready", ready, methods=["GET"])
+
+
+def _add_description(app: Quart, endpoints: Sequence[Endpoint], about: About) -> None:
+    document = openapi_document(endpoints, about)
+    encoded = json.dumps(document)
+
+    async def openapi() -> Response:
+        return Response(encoded, content_type=JSON)
+
+    async def docs() -> Response:
+        page = docs_page(document, base_url=request.host_url.rstrip("/"))
+        return Response(
+            page, content_type="text/html; charset=utf-8", headers={"Content-Security-Policy": POLICY}
+        )
+
+    app.add_url_rule("/openapi.json", "openapi", openapi, methods=["GET"])
+    app.add_url_rule("/docs", "docs", docs, methods=["GET"])
 
 
 def _json(body: BaseModel, *, status: int = 200) -> Response:
@@ -141,49 +156,11 @@ async def _end(response: Response) -> Response:
 
 
 async def _error_response(error: Exception) -> Response:
-    failure = _as_service_error(error)
+    failure = as_service_error(error)
     if failure.status >= 500 and not isinstance(failure, Unavailable):
         log.error("request_failed", path=request.path, error=type(error).__name__, exc_info=error)
     status = error.code if isinstance(error, HTTPException) and error.code else failure.status
-    response = error_body(failure, status=status)
+    response = error_response(failure, status=status)
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     return response
-
-
-def error_body(failure: ServiceError, *, status: int | None = None) -> Response:
-    """Return the wire form of a failure."""
-    shown = "the service failed; the log has the details" if failure.status == 500 else failure.message
-    body: dict[str, Any] = {
-        "error_code": failure.error_code,
-        "message": shown,
-        "fields": list(failure.fields) or None,
-    }
-    response = Response(
-        _ErrorBody(**body).model_dump_json(), status=status or failure.status, content_type=JSON
-    )
-    if isinstance(failure, Unavailable):
-        response.headers["Retry-After"] = str(failure.retry_after_s)
-    return response
-
-
-class _ErrorBody(BaseModel):
-    error_code: str
-    message: str
-    fields: list[str] | None
-
-
-def _as_service_error(error: BaseException) -> ServiceError:
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
-    if isinstance(error, ServiceError):
-        return error
-    if isinstance(error, RequestEntityTooLarge):
-        return PayloadTooLarge(f"the body is larger than {MAX_BODY_BYTES} bytes")
-    if isinstance(error, RequestTimeout):
-        return InvalidRequest(f"the body did not arrive within {BODY_TIMEOUT_S} seconds")
-    if isinstance(error, HTTPException) and error.code == 404:
-        return NotFound(f"there is nothing at {request.path}")
-    if isinstance(error, HTTPException) and error.code is not None and error.code < 500:
-        return InvalidRequest(error.description or error.name)
-    return InternalError("the service failed")

@@ -1,8 +1,18 @@
-"""What /ready says: whether the whole service can work, and the state of each of its parts."""
+"""What /health and /ready say: that the process runs; whether it can work, and the state of each of its parts."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import BaseModel, ConfigDict, Field
+
+
+class Health(BaseModel):
+    """The process runs."""
+
+    model_config = ConfigDict(frozen=True)
+
+    status: Literal["ok"] = Field(default="ok", description="Always ok.")
 
 
 class Part(BaseModel):

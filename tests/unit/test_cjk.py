@@ -1,14 +1,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elf.core.cjk import cjk_paths, contains_cjk, contains_nul, nul_paths, paths_where
+from elf.core.cjk import cjk_paths, contains_cjk, contains_nul, english_pattern, nul_paths, paths_where
 
 PLANTED = "plan\u4e2dted"
 
@@ -131,3 +132,20 @@ def test_any_predicate_can_be_asked(value: Any) -> None:
         path for path in paths_where(value, "$", lambda text: text == "a") if not path.endswith('["a"]')
     ]
     assert [path for path in expected if not path.endswith('["a"]')] == keys_never
+
+
+@given(st.text())
+def test_the_pattern_of_json_schema_agrees_with_the_checks(text: str) -> None:
+    is_english = re.search(english_pattern(), text) is not None
+    assert is_english == (not contains_cjk(text) and not contains_nul(text))
+
+
+@given(st.integers(0, 0x10FFFF).map(chr))
+@example("\x00")
+@example("\u1100")
+@example("\u9fff")
+@example("\U0001aff0")
+@example("\U000323af")
+def test_the_pattern_of_json_schema_judges_each_code_point(point: str) -> None:
+    is_english = re.search(english_pattern(), f"a{point}b") is not None
+    assert is_english == (not contains_cjk(point) and point != "\x00")

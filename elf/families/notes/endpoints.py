@@ -47,22 +47,22 @@ def note_admin_endpoints(decisions: DecisionAudit, index: IndexAdmin) -> list[En
     return [
         Endpoint(
             "ingest_decisions", "GET", "/v1/admin/ingest_decisions", "Read what became of incoming notes, newest first",
-            a.DecisionsRequest, a.DecisionsResponse, decisions.page,
+            a.DecisionsRequest, a.DecisionsResponse, decisions.page, tag="audit",
         ),
         Endpoint(
             "rebuild_qdrant", "POST", "/v1/admin/rebuild_qdrant", "Write the index anew from the vectors in Postgres",
-            x.RebuildRequest, x.RebuildResponse, index.rebuild,
+            x.RebuildRequest, x.RebuildResponse, index.rebuild, tag="index",
         ),
         Endpoint(
             "rebuild_progress", "GET", "/v1/admin/rebuild_qdrant", "Say how far the rebuild of the index is",
-            x.RebuildProgressRequest, x.RebuildProgress, index.progress,
+            x.RebuildProgressRequest, x.RebuildProgress, index.progress, tag="index",
         ),
         Endpoint(
             "index_drift", "GET", "/v1/admin/index_drift", "Compare the index with Postgres",
-            x.DriftRequest, x.DriftResponse, index.drift,
+            x.DriftRequest, x.DriftResponse, index.drift, tag="index",
         ),
         Endpoint(
             "index_repair", "POST", "/v1/admin/index_repair", "Mend what differs between the index and Postgres",
-            x.RepairRequest, x.RepairResponse, index.repair,
+            x.RepairRequest, x.RepairResponse, index.repair, tag="index",
         ),
     ]  # fmt: skip

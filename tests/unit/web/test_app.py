@@ -28,7 +28,8 @@ from elf.core.errors import (
     ServiceError,
     Unavailable,
 )
-from elf.web.app import MAX_BODY_BYTES, create_app
+from elf.web.app import create_app
+from elf.web.failures import MAX_BODY_BYTES
 from elf.web.readiness import Part, Readiness
 
 pytestmark = pytest.mark.anyio
@@ -365,3 +366,17 @@ async def test_a_page_of_another_site_may_not_write(
 @pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1", "http://[::1]:5173"])
 async def test_a_page_of_this_machine_may(client: httpx.AsyncClient, origin: str) -> None:
     assert (await client.post("/v1/say", json={"text": TEXT}, headers={"Origin": origin})).status_code == 200
+
+
+# The description of the front
+
+
+async def test_the_front_describes_itself_for_programs_and_for_people(client: httpx.AsyncClient) -> None:
+    response = await client.get("/openapi.json")
+    assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
+    assert set(response.json()["paths"]) == {"/v1/say", "/v1/notes/{note_id}", "/health", "/ready"}
+    page = await client.get("/docs")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert page.headers["content-security-policy"].startswith("default-src 'none'")
+    assert "curl http://elf/v1/say" in page.text
+    UUID(page.headers["x-request-id"])

@@ -1,0 +1,157 @@
+"""JSON Schemas (draft 2020-12) of request and response models, as the service really judges them.
+
+Beyond what the models say: text of a request holds neither CJK nor NUL, keys of free JSON included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
+
+from elf.core.cjk import english_pattern
+
+PLACE = "#/components/schemas/"
+ENGLISH, JSON_VALUE = "EnglishText", "JsonValue"
+Schema = dict[str, Any]
+
+
+class _WithoutFieldTitles(GenerateJsonSchema):
+    """A field's title would only repeat its name."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+class ModelSchemas:
+    """The schemas of all models of a front; `components` are theirs and those of the models within them, by name."""
+
+    def __init__(self, *, requests: Sequence[type[BaseModel]], responses: Sequence[type[BaseModel]]) -> None:
+        wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = []
+        wanted += [(model, "validation") for model in dict.fromkeys(requests)]
+        wanted += [(model, "serialization") for model in dict.fromkeys(responses)]
+        refs, definitions = models_json_schema(
+            wanted, ref_template=PLACE + "{model}", schema_generator=_WithoutFieldTitles
+        )
+        self._refs = {(model, mode): schema for (model, mode), schema in refs.items()}
+        raw: dict[str, Schema] = definitions.get("$defs", {})
+        asked = set(_reachable(raw, (self._name(model, "validation") for model in requests)))
+        self.components = {
+            name: _tidy(schema, is_request=name in asked)
+            for name, schema in raw.items()
+            if name != JSON_VALUE
+        } | _shared()
+
+    def request(self, model: type[BaseModel]) -> Schema:
+        """Return the schema of a request itself."""
+        return self.components[self._name(model, "validation")]
+
+    def body(self, model: type[BaseModel], *, but_not: Sequence[str]) -> Schema:
+        """Return the schema of a request's body: a reference, or the request without what its path gives."""
+        if not but_not:
+            return {"$ref": PLACE + self._name(model, "validation")}
+        whole = self.request(model)
+        return whole | {
+            "properties": {name: part for name, part in whole["properties"].items() if name not in but_not},
+            "required": [name for name in whole.get("required", ()) if name not in but_not],
+        }
+
+    def used_in(self, parts: Any) -> dict[str, Schema]:
+        """Return the components that the parts of a document refer to, and those that these need, by name."""
+        return {name: self.components[name] for name in sorted(_reachable(self.components, _names_in(parts)))}
+
+    def response(self, model: type[BaseModel]) -> Schema:
+        """Return a reference to the schema of a response."""
+        return {"$ref": PLACE + self._name(model, "serialization")}
+
+    def _name(self, model: type[BaseModel], mode: JsonSchemaMode) -> str:
+        return str(self._refs[model, mode]["$ref"]).removeprefix(PLACE)
+
+
+def resolved(schema: Schema, components: Mapping[str, Schema]) -> Schema:
+    """Return the schema with a reference at its top replaced by what it names; what stands beside it wins."""
+    if "$ref" not in schema:
+        return schema
+    beside = {key: value for key, value in schema.items() if key != "$ref"}
+    return components[schema["$ref"].removeprefix(PLACE)] | beside
+
+
+def without_null(schema: Schema) -> Schema:
+    """Return the schema of a value that is there, where the schema allows null as well."""
+    branches = [branch for branch in schema.get("anyOf", ()) if branch != {"type": "null"}]
+    if len(branches) != 1:
+        return schema
+    branch: Schema = branches[0]
+    return branch | {key: value for key, value in schema.items() if key != "anyOf"}
+
+
+def _reachable(definitions: Mapping[str, Schema], roots: Iterable[str]) -> Iterator[str]:
+    seen: set[str] = set()
+    open_names = list(roots)
+    while open_names:
+        name = open_names.pop()
+        if name not in seen:
+            seen.add(name)
+            yield name
+            open_names += _names_in(definitions[name])
+
+
+def _names_in(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(ref := node.get("$ref"), str) and ref.startswith(PLACE):
+            yield ref.removeprefix(PLACE)
+        for inner in node.values():
+            yield from _names_in(inner)
+    elif isinstance(node, list):
+        for inner in node:
+            yield from _names_in(inner)
+
+
+def _tidy(schema: Schema, *, is_request: bool) -> Schema:
+    """Return a copy that says what text may hold, with descriptions of optional values beside the alternatives."""
+    tidy = {key: _tidy_part(key, value, is_request=is_request) for key, value in schema.items()}
+    for branch in tidy.get("anyOf", ()):
+        for key in ("description", "examples"):
+            if key in branch:
+                text = branch.pop(key)
+                tidy.setdefault(key, text)
+    if tidy.get("default", ...) is None:  # null and leaving it out are the same
+        del tidy["default"]
+    if is_request and tidy.get("type") == "string" and not {"format", "enum", "const"} & tidy.keys():
+        tidy["allOf"] = [{"$ref": PLACE + ENGLISH}]
+    if is_request and isinstance(tidy.get("additionalProperties"), dict):
+        tidy["propertyNames"] = {"$ref": PLACE + ENGLISH}
+    return tidy
+
+
+def _tidy_part(key: str, value: Any, *, is_request: bool) -> Any:
+    if key == "properties":
+        return {name: _tidy(part, is_request=is_request) for name, part in value.items()}
+    if key in ("items", "additionalProperties") and isinstance(value, dict):
+        return _tidy(value, is_request=is_request)
+    if key in ("anyOf", "oneOf", "allOf"):
+        return [_tidy(part, is_request=is_request) for part in value]
+    return value
+
+
+def _shared() -> dict[str, Schema]:
+    text = {"$ref": PLACE + ENGLISH}
+    value = {"$ref": PLACE + JSON_VALUE}
+    return {
+        ENGLISH: {
+            "type": "string",
+            "pattern": english_pattern(),
+            "description": "Text without CJK characters, which are answered with 422, and without U+0000.",
+        },
+        JSON_VALUE: {
+            "anyOf": [
+                {"type": ["null", "boolean", "number"]},
+                text,
+                {"type": "array", "items": value},
+                {"type": "object", "propertyNames": text, "additionalProperties": value},
+            ],
+            "description": "Any JSON; numbers within the range of a 64-bit float.",
+        },
+    }
