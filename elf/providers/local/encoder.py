@@ -13,6 +13,7 @@ import anyio.to_thread
 import numpy as np
 import numpy.typing as npt
 import onnxruntime
+from threadpoolctl import threadpool_limits
 from tokenizers import Encoding, Tokenizer
 
 from elf.config.model import LocalModel
@@ -71,6 +72,9 @@ class Encoder:
 
         Raises StartupError when the model is missing or damaged or the cache folder cannot be used.
         """
+        # The threads of numpy's products wait for each other's cores: beside a busy process, comparing 100 documents
+        # took 8 ms instead of 3. One thread is as quick alone.
+        threadpool_limits(limits=1, user_api="blas")
         folder = model_folder or find_model_folder()
         tokenizer = Tokenizer.from_file(str(checked(folder, TOKENIZER)))
         tokenizer.no_padding()

@@ -28,9 +28,6 @@ _FIRST_WORD_ID = 1996
 _VOCABULARY_SIZE = 30_522
 
 _BLOCK_TOKENS = 8192  # bounds the float32 copy of one pass to 12 MiB
-# OpenBLAS wakes more threads for a product of more multiplications than this. Beside a busy process they wait for
-# each other's cores: 60 documents took 14 to 40 ms instead of 1 ms.
-_SINGLE_THREAD_PRODUCT = 262_144
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +111,12 @@ def _best_cosines(directions: Matrix, mean: Floats, block: _Block) -> Matrix:
     With unit tokens t, the cosine of a unit direction d and t - m is (d.t - d.m) / sqrt(1 - 2 t.m + m.m), so one
     product with the unshifted tokens is enough.
     """
-    products = _products(np.vstack([directions, mean]), block.values) * block.scales
+    products = (np.vstack([directions, mean]) @ block.values.T) * block.scales
     along, towards_mean = products[:-1], products[-1]
     lengths = np.sqrt(np.maximum(1.0 - 2.0 * towards_mean + mean @ mean, 1e-9))
     cosines = (along - (directions @ mean)[:, None]) / lengths
     best: Matrix = np.maximum.reduceat(cosines, block.starts, axis=1)
     return best
-
-
-def _products(left: Matrix, right: Matrix) -> Matrix:
-    products = np.empty((len(left), len(right)), dtype=np.float32)
-    step = max(1, _SINGLE_THREAD_PRODUCT // left.size)
-    for start in range(0, len(right), step):
-        part = slice(start, start + step)
-        np.matmul(left, right[part].T, out=products[:, part])
-    return products
 
 
 def _unit(vectors: Matrix) -> Matrix:
