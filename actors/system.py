@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import gc
-import os
-import signal
 import socket
-import sys
-import threading
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 from uuid import uuid4
 
 import anyio
 import structlog
-from anyio.abc import TaskStatus
+from quart import Quart
 
 from actors.database import DatabasePool, ReplicaPool
 from actors.gc_ticker import GcTicker
@@ -25,17 +22,17 @@ from actors.index_host import IndexHost
 from actors.index_link import IndexLink
 from actors.index_rebuilder import IndexRebuilder
 from actors.indexer import Indexer
-from actors.kernel import Actor, ActorState, Channel, RestartPolicy, Supervisor, SupervisorEvent
-from actors.kernel.failure import unwrapped
+from actors.kernel import Actor, Channel, Supervisor
+from actors.mcp_front import McpFront
 from actors.outbox_lessor import OutboxLessor
 from actors.outbox_wake import OutboxBell, OutboxListener, OutboxRinger
 from actors.postgres_host import PostgresHost
+from actors.process import Say, new_supervisor, run_process
 from actors.search_parts import SearchParts
 from actors.trace_parts import Traces, add_traces
 from elf.config.model import Config
 from elf.core.clock import SystemClock
 from elf.core.endpoint import Endpoint
-from elf.core.errors import StartupError
 from elf.core.evidence import EvidenceBounds
 from elf.core.logs import configure_logging
 from elf.core.scopes import ScopeRules
@@ -72,6 +69,7 @@ from elf.index.edge.client import EdgeIndex
 from elf.index.pgvector import PgvectorIndex
 from elf.index.port import VectorIndex
 from elf.index.server import QdrantServerIndex
+from elf.mcp.api import client_of_app
 from elf.outbox.leased import Job, LeasedOutbox
 from elf.providers.factory import Providers, open_providers
 from elf.providers.tokens import HfTokens
@@ -81,45 +79,30 @@ from elf.web.app import create_app
 from elf.web.openapi import ADMIN, PUBLIC, About
 from elf.web.readiness import Part, Readiness
 
-STOP_DEADLINE_S = 9.0
 CLOSE_TIMEOUT_S = 2.0
 INDEX_TIMEOUT_S = 5.0
 BM25_AVERAGE_LENGTH = 20.0  # words of a note that are no stop words
-# No outage is so long that the service gives up: with waits of up to 5 s there are fewer restarts in a window.
-RESTARTS = RestartPolicy(initial_s=0.1, max_s=5.0, healthy_after_s=10.0, max_restarts=200, window_s=600.0)
 
 log = structlog.get_logger()
 
 
-def run(config: Config, *, say: Callable[[str], object] | None = None) -> int:
+def run(config: Config, *, say: Say | None = None) -> int:
     """Run the whole service in this process until SIGTERM or SIGINT. Returns the process's exit code.
 
-    `say` (by default, print) gets one line for people once the service is ready, and one when it stops. Raises
-    StartupError when it cannot start, ActorGaveUp when a part of it fails again and again.
+    `say` (by default, print) gets the lines for people: where the service listens once it is ready, and that it stops.
+    Raises StartupError when it cannot start, ActorGaveUp when a part of it fails again and again.
     """
     configure_logging(config.service.log_level)
-    try:
-        anyio.run(_serve, config, say or _print, backend_options={"use_uvloop": sys.platform != "win32"})
-    except BaseExceptionGroup as group:
-        raise unwrapped(group) from group
-    return 0
+    return run_process(partial(_serve, config), say=say)
 
 
-def _print(line: str) -> None:
-    print(line, flush=True)  # noqa: T201 - the line for the person who started the service
-
-
-async def _serve(config: Config, say: Callable[[str], object]) -> None:
-    async with anyio.create_task_group() as listening:
-        serving = anyio.CancelScope()
-        await listening.start(_stop_on_signal, serving, say)
-        with serving:
-            async with open_system(config) as system, anyio.create_task_group() as group:
-                await group.start(system.run)
-                _collect_garbage_less_often()
-                say(f"elf: ready at http://{system.http_address}")
-                say(f"elf: admin at http://{system.admin_address}")
-        listening.cancel_scope.cancel()
+async def _serve(config: Config, say: Say) -> None:
+    async with open_system(config) as system, anyio.create_task_group() as group:
+        await group.start(system.run)
+        _collect_garbage_less_often()
+        say(f"elf: ready at http://{system.http_address}")
+        say(f"elf: admin at http://{system.admin_address}")
+        say(f"elf: mcp at http://{system.mcp_address}/mcp")
 
 
 def _collect_garbage_less_often() -> None:
@@ -130,33 +113,12 @@ def _collect_garbage_less_often() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
-async def _stop_on_signal(
-    scope: anyio.CancelScope, say: Callable[[str], object], *, task_status: TaskStatus[None]
-) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        task_status.started()
-        async for number in signals:
-            name = signal.Signals(number).name
-            if scope.cancel_called:  # listened to on: by default it would end the process amid its stop
-                log.info("already_stopping", signal=name)
-                continue
-            say(f"elf: stopping ({name})")
-            _exit_in_any_case()
-            scope.cancel()
-
-
-def _exit_in_any_case() -> None:
-    # Everything acknowledged is in Postgres, so a process that cannot wind up in time may as well end.
-    watchdog = threading.Timer(STOP_DEADLINE_S, lambda: os._exit(3))
-    watchdog.daemon = True
-    watchdog.start()
-
-
 class Sockets(NamedTuple):
     """The ports of a process, taken before anything is started."""
 
     http: socket.socket
     admin: socket.socket
+    mcp: socket.socket
 
 
 class System:
@@ -166,6 +128,7 @@ class System:
         self._supervisor = supervisor
         self.http_address = bound_address(sockets.http)
         self.admin_address = bound_address(sockets.admin)
+        self.mcp_address = bound_address(sockets.mcp)
         self.run = supervisor.run
         self.snapshot = supervisor.snapshot
 
@@ -177,10 +140,11 @@ async def open_system(config: Config) -> AsyncIterator[System]:
     with (
         bind(service.http_address, key="service.http_bind") as http,
         bind(service.admin_address, key="service.admin_bind") as admin,
+        bind(service.mcp_address, key="service.mcp_bind") as mcp,
     ):
         tokens = HfTokens.open(config.chunking.tokenizer_repo, config.providers.embedding)
         async with await open_providers(config) as providers:
-            builder = _Builder(config, providers, tokens, Sockets(http, admin))
+            builder = _Builder(config, providers, tokens, Sockets(http, admin, mcp))
             system = builder.build()
             try:
                 yield system
@@ -211,7 +175,7 @@ class _Builder:
         self.announce: Channel[None] = Channel("outbox_announce", 1, "drop")
         self.work: Channel[list[Job]] = Channel("indexing_work", 1, "block")
         self.bell = OutboxBell(self.wake, self.announce)
-        self.supervisor = Supervisor(policy=RESTARTS, fatal=(StartupError,), on_event=_log_event)
+        self.supervisor = new_supervisor()
         self.outbox = LeasedOutbox(
             self.database, self.queries, lease_seconds=self.config.indexing.lease_seconds
         )
@@ -234,17 +198,23 @@ class _Builder:
             *history_endpoints(self._history(policy)),
             *trace_endpoints(traces.explainer),
         ]
-        self._add_front("http_front", public, self.sockets.http, about=PUBLIC)
+        api = self._add_front("http_front", public, self.sockets.http, about=PUBLIC)
         decisions = DecisionAudit(database=self.database, queries=self.queries)
         operators = [collect_endpoint(collector), *note_admin_endpoints(decisions, self._add_index_admin())]
         self._add_front("admin_front", operators, self.sockets.admin, about=ADMIN)
+        self._add_mcp_front(api)
         return System(self.supervisor, self.sockets)
 
     def _add_front(
         self, name: str, endpoints: Sequence[Endpoint], sock: socket.socket, *, about: About
-    ) -> None:
+    ) -> Quart:
         app = create_app(endpoints, readiness=self._readiness, about=about)
         self.supervisor.add(HttpFront(name, app, sock), stop_timeout_s=6.0)
+        return app
+
+    def _add_mcp_front(self, api: Quart) -> None:
+        front = McpFront(self.config, self.sockets.mcp, connect=lambda: client_of_app(api))
+        self.supervisor.add(front, stop_timeout_s=6.0)
 
     def _add_collector(self) -> GarbageCollector:
         config = self.config
@@ -484,10 +454,3 @@ def _scope_rules(config: Config) -> ScopeRules:
         precedence=scopes.precedence,
         write_allowed=scopes.write_allowed,
     )
-
-
-def _log_event(event: SupervisorEvent) -> None:
-    if event.state in (ActorState.BACKOFF, ActorState.FAILED, ActorState.STUCK):
-        log.warning("actor", actor=event.actor, state=event.state, error=event.error, delay_s=event.delay_s)
-    else:
-        log.info("actor", actor=event.actor, state=event.state)

@@ -11,12 +11,10 @@ import httpx
 
 from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
 from elf.config import Config
-from elf.config.places import Address
+from elf.config.places import reachable_from_here
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 120.0  # a hundred notes may have to be embedded by a slow provider
-
-_THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # where one reaches what listens everywhere
 
 
 class Reply(NamedTuple):
@@ -57,7 +55,7 @@ class Service:
         address = config.service.admin_address if admin else config.service.http_address
         if address.port == 0:
             raise UsageError(f"service.{key} has port 0, so nobody knows where the service listens")
-        self.address = str(Address(_THIS_MACHINE.get(address.host, address.host), address.port))
+        self.address = str(reachable_from_here(address))
         self._http = httpx.AsyncClient(
             base_url=f"http://{self.address}",
             timeout=httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),

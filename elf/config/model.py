@@ -27,6 +27,7 @@ from elf.config.places import (
     parse_address,
     parse_folder,
 )
+from elf.core.cjk import contains_cjk, contains_nul
 
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NOTE_TYPES: tuple[NoteType, ...] = ("preference", "constraint", "decision", "profile", "fact", "plan")
@@ -41,6 +42,9 @@ Milliseconds = Annotated[int, Field(ge=1, le=3_600_000)]
 Dimensions = Annotated[int, Field(ge=1, le=16_000)]
 UnitInterval = Annotated[float, Field(ge=0.0, le=1.0)]
 Weight = Annotated[float, Field(ge=0.0, le=1e6)]
+ContextName = Annotated[
+    str, Field(max_length=128, pattern=r"^\z|\S", description="a name of at most 128 characters, or empty")
+]
 Bind = Annotated[str, Field(description="host:port, such as 127.0.0.1:8765")]
 
 SECRET_KEYS = frozenset({"api_key", "default_headers"})
@@ -88,6 +92,10 @@ class Service(Table):
     @property
     def http_address(self) -> Address:
         return parse_address(self.http_bind)
+
+    @property
+    def mcp_address(self) -> Address:
+        return parse_address(self.mcp_bind)
 
     @property
     def admin_address(self) -> Address:
@@ -454,6 +462,36 @@ class LocalModel(Table):
 DEFAULT_LOCAL_MODEL = LocalModel(cache_dir=".elf/model", threads=2, token_cache_mb=512)
 
 
+class McpContext(Table):
+    """[mcp.context], optional, and so is each key: what MCP tools fill in for the agent.
+
+    An agent cannot choose what is set, and says itself what is empty.
+    """
+
+    tenant_id: ContextName = ""
+    project_id: ContextName = ""
+    agent_id: ContextName = ""
+    read_profile: str = ""
+
+    @field_validator("tenant_id", "project_id", "agent_id")
+    @classmethod
+    def _is_english(cls, value: str) -> str:
+        if contains_cjk(value) or contains_nul(value):
+            raise ValueError("must hold neither CJK characters nor NUL: the API refuses them")
+        return value
+
+    @property
+    def fixed(self) -> dict[str, str]:
+        """The fields that are set, by name."""
+        return {name: value for name, value in self.model_dump().items() if value}
+
+
+class Mcp(Table):
+    """[mcp.*], optional."""
+
+    context: McpContext = McpContext()
+
+
 class Config(Table):
     """A whole config file. Build it with `elf.config.load`, which reports every fault at once."""
 
@@ -470,6 +508,7 @@ class Config(Table):
     indexing: Indexing = DEFAULT_INDEXING
     gc: Gc = DEFAULT_GC
     local_model: LocalModel = DEFAULT_LOCAL_MODEL
+    mcp: Mcp = Mcp()
 
     @model_validator(mode="after")
     def _keeps_the_rules(self) -> Self:

@@ -50,6 +50,12 @@ def _is_ipv6(text: str) -> bool:
     return True
 
 
+def reachable_from_here(address: Address) -> Address:
+    """Return where a process of this machine reaches what listens at an address: everywhere includes here."""
+    here = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    return address._replace(host=here.get(address.host, address.host))
+
+
 def is_loopback(address: Address) -> bool:
     """Tell whether only this machine can reach the address."""
     if address.host == "localhost":

@@ -107,6 +107,12 @@ def _profiles_name_scopes(allowed: Sequence[Any], profiles: Mapping[str, Any]) -
                 yield Breach(path, f"names {scope} a second time")
 
 
+def _profile_is_known(profiles: Mapping[str, Any], profile: str) -> Iterator[Breach]:
+    if profile and profile not in profiles:
+        problem = f"must be empty or one of scopes.read_profiles ({', '.join(profiles)}), not {profile}"
+        yield Breach(_path("mcp.context.read_profile"), problem)
+
+
 def _table_covers_scopes(key: str) -> Rule:
     def rule(allowed: Sequence[Any], table: Mapping[str, Any]) -> Iterator[Breach]:
         if FAULTY in allowed:
@@ -156,6 +162,7 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
     (_binds_differ("mcp_bind", "admin_bind"), ("service.mcp_bind", "service.admin_bind")),
     (_scopes_are_named_once, ("scopes.allowed",)),
     (_profiles_name_scopes, ("scopes.allowed", "scopes.read_profiles")),
+    (_profile_is_known, ("scopes.read_profiles", "mcp.context.read_profile")),
     (_table_covers_scopes("scopes.precedence"), ("scopes.allowed", "scopes.precedence")),
     (_table_covers_scopes("scopes.write_allowed"), ("scopes.allowed", "scopes.write_allowed")),
     *(

@@ -19,7 +19,9 @@ import httpx
 import psutil
 
 REPO = Path(__file__).resolve().parents[2]
-READY = re.compile(rb"elf: ready at (http://\S+)\nelf: admin at (http://\S+)\n")
+READY = re.compile(
+    rb"elf: ready at (http://\S+)\nelf: admin at (http://\S+)\nelf: mcp at (http://\S+)\n"
+)
 START_TIMEOUT_S = 60.0
 
 T = TypeVar("T")
@@ -48,7 +50,7 @@ class RunningService:
         self.config = config
         self.log_file = config.parent / f"{name}.log"
         self._process: subprocess.Popen[bytes] | None = None
-        self.url = self.admin_url = ""
+        self.url = self.admin_url = self.mcp_url = ""
 
     def __enter__(self) -> Self:
         self.start()
@@ -93,7 +95,7 @@ class RunningService:
 
     def wait_started(self) -> None:
         """Wait until a launched service says that it is ready."""
-        self.url, self.admin_url = self._read_addresses()
+        self.url, self.admin_url, self.mcp_url = self._read_addresses()
         self.client = httpx.Client(base_url=self.url, timeout=30.0)
         self.admin = httpx.Client(base_url=self.admin_url, timeout=60.0)
 
@@ -128,7 +130,7 @@ class RunningService:
             self.url = ""
             self._process = None
 
-    def _read_addresses(self) -> tuple[str, str]:
+    def _read_addresses(self) -> tuple[str, str, str]:
         stdout = self.process.stdout
         assert stdout is not None
         deadline = time.monotonic() + START_TIMEOUT_S
@@ -140,7 +142,7 @@ class RunningService:
                 self.kill()
                 raise AssertionError(f"the service did not become ready:\n{self.log[-4000:]}")
             seen += chunk
-        return match.group(1).decode(), match.group(2).decode()
+        return match[1].decode(), match[2].decode(), match[3].decode()
 
     # Processes
 

@@ -1,0 +1,70 @@
+"""The MCP front: streamable HTTP at /mcp, served by Hypercorn on a socket that is bound already."""
+
+from __future__ import annotations
+
+import gc
+import socket
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import httpx
+from anyio.abc import TaskStatus
+
+from actors.http_front import HttpFront, bound_address
+from elf.config import Config
+from elf.config.places import is_loopback
+from elf.mcp.gate import McpGate
+
+OpenSessions = Callable[[Config, httpx.AsyncClient], AbstractAsyncContextManager[Any]]
+
+
+class McpFront:
+    """Serves MCP until cancelled, then lets the calls in flight end as HttpFront does.
+
+    `connect` makes the client through which tool calls reach the API. The MCP SDK takes a second of computing to load
+    and is loaded when somebody first asks for MCP: a service that nobody speaks MCP to neither starts later for it nor
+    keeps it in memory.
+    """
+
+    name = "mcp_front"
+
+    def __init__(
+        self, config: Config, sock: socket.socket, *, connect: Callable[[], httpx.AsyncClient]
+    ) -> None:
+        self._config = config
+        self._socket = sock
+        self._connect = connect
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        gate = McpGate(local_only=is_loopback(bound_address(self._socket)))
+        served = anyio.Event()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._keep_sessions, gate, served)
+            try:
+                await HttpFront(self.name, gate, self._socket).run(task_status=task_status)
+            finally:
+                served.set()
+                gate.wanted.set()
+
+    async def _keep_sessions(self, gate: McpGate, served: anyio.Event) -> None:
+        # Shielded, for the calls in flight need the sessions until the front has served them, which is soon.
+        with anyio.CancelScope(shield=True):
+            await gate.wanted.wait()
+            try:
+                if not served.is_set():
+                    open_sessions = await anyio.to_thread.run_sync(_load)
+                    async with self._connect() as http, open_sessions(self._config, http) as handler:
+                        gate.open(handler)
+                        await served.wait()
+            finally:
+                gate.give_up()
+
+
+def _load() -> OpenSessions:
+    from elf.mcp.sessions import open_sessions
+
+    gc.freeze()  # what the SDK is made of stays for good and need not be looked through again
+    return open_sessions

@@ -1,0 +1,113 @@
+"""The HTTP API as a tool calls it, in this process or over the network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+import httpx
+
+from elf.config.places import Address
+from elf.core.endpoint import Operation
+from elf.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
+
+CONNECT_TIMEOUT_S = 5.0
+ANSWER_TIMEOUT_S = 120.0  # a language model may have to read a long conversation
+
+
+def client_of_app(app: Any) -> httpx.AsyncClient:
+    """Return a client of an API that is an ASGI application in this process."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    return httpx.AsyncClient(transport=transport, base_url="http://elf", timeout=None)
+
+
+def client_of_address(address: Address) -> httpx.AsyncClient:
+    """Return a client of an API that listens at an address."""
+    return httpx.AsyncClient(
+        base_url=f"http://{address}",
+        timeout=httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+        trust_env=False,  # no proxy setting of the environment counts
+        verify=False,  # plain HTTP only; loading certificates takes a while
+    )
+
+
+class Answer(NamedTuple):
+    """What came back: the body as it stood on the wire, and read; `ok` unless it is that of an error."""
+
+    ok: bool
+    text: str
+    body: dict[str, Any]
+
+    @classmethod
+    def of_failure(cls, failure: ServiceError) -> Answer:
+        """Return a failure in the form the API gives its own."""
+        body = {
+            "error_code": failure.error_code,
+            "message": failure.message,
+            "fields": list(failure.fields) or None,
+        }
+        return cls(False, json.dumps(body), body)
+
+
+class Api:
+    """Sends operations to the API behind an HTTP client; the client's base URL says where that is."""
+
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+
+    async def ask(self, operation: Operation, arguments: Mapping[str, Any]) -> Answer:
+        """Carry out an operation. What keeps it from being asked or answered is an answer, too."""
+        try:
+            return await self._answer(_request(self._http, operation, arguments))
+        except ServiceError as failure:
+            return Answer.of_failure(failure)
+
+    async def _answer(self, request: httpx.Request) -> Answer:
+        where = str(self._http.base_url).rstrip("/")
+        try:
+            response = await self._http.send(request)
+        except httpx.RequestError as error:
+            why = str(error) or type(error).__name__
+            raise Unavailable(
+                f"the ELF service at {where} does not answer ({why}); it may not be running"
+            ) from error
+        return Answer(response.status_code < 400, response.text, _body(response, where))
+
+
+def _body(response: httpx.Response, where: str) -> dict[str, Any]:
+    try:
+        body = response.json()
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise InternalError(f"what answers at {where} is not ELF (HTTP {response.status_code})")
+    return body
+
+
+def _request(http: httpx.AsyncClient, operation: Operation, arguments: Mapping[str, Any]) -> httpx.Request:
+    rest = dict(arguments)
+    path = operation.path.format_map(
+        {name: _path_part(rest.pop(name, None), name) for name in operation.path_parameters}
+    )
+    if operation.method == "GET":
+        # Text that is no Unicode travels as it is and is the API's to judge, here and below.
+        query = urlencode(
+            {name: _query_text(value) for name, value in rest.items() if value is not None},
+            errors="surrogatepass",
+        )
+        return http.build_request("GET", f"{path}?{query}" if query else path)
+    content = json.dumps(rest, ensure_ascii=False).encode("utf-8", errors="surrogatepass")
+    return http.build_request("POST", path, content=content, headers={"content-type": "application/json"})
+
+
+def _path_part(value: Any, name: str) -> str:
+    if value is None or value == "":
+        raise InvalidRequest(f"$.{name}: is missing", fields=[f"$.{name}"])
+    # Dots too: a path would lose the parts that are nothing but dots.
+    return quote(_query_text(value), safe="", errors="surrogatepass").replace(".", "%2E")
+
+
+def _query_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,67 @@
+"""The MCP server: one for streamable HTTP, where each request stands alone, and one for standard input and output."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import httpx
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult
+
+from elf.config import Config
+from elf.mcp.api import Api
+from elf.mcp.toolbox import Toolbox
+from elf.mcp.tools import instructions
+
+AsgiHandler = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def memory_server(config: Config, http: httpx.AsyncClient) -> Server[Any]:
+    """Return a server whose tools forward to the API behind `http`."""
+    toolbox = Toolbox(config, Api(http))
+
+    async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=toolbox.tools)
+
+    async def call_tool(_context: Any, params: CallToolRequestParams) -> CallToolResult:
+        return await toolbox.call(params.name, params.arguments or {})
+
+    return Server(
+        "elf",
+        version=_version(),
+        title="ELF memory",
+        instructions=instructions(toolbox.fixed),
+        get_tool_input_schema=toolbox.input_schema,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+@asynccontextmanager
+async def open_sessions(config: Config, http: httpx.AsyncClient) -> AsyncIterator[AsgiHandler]:
+    """Serve streamable HTTP, one exchange a POST, answered with JSON; yields what handles a request.
+
+    Must be entered and left by the same task.
+    """
+    manager = StreamableHTTPSessionManager(memory_server(config, http), json_response=True, stateless=True)
+    async with manager.run():
+        yield manager.handle_request
+
+
+async def serve_stdio(config: Config, http: httpx.AsyncClient) -> None:
+    """Serve the one client at standard input and output until it closes the input."""
+    server = memory_server(config, http)
+    async with stdio_server() as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def _version() -> str:
+    try:
+        return version("elf-memory")
+    except PackageNotFoundError:  # a source tree that is not installed
+        return "0"
