@@ -1,5 +1,5 @@
-"""Fixtures that several folders of tests share: one embedded Postgres a session, one fresh database a
-test.
+"""Fixtures that several folders of tests share: one embedded Postgres a session, one fresh database a test, and one
+running service a session, as a user runs it.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from elf.db import schema
 from elf.db.cluster import SETTINGS
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
+from tests.folders import fresh_folder
+from tests.system.service import RunningService, write_config
 
 # The same examples each time, and no verdict on how long one takes: the machine may be busy.
 settings.register_profile("elf", derandomize=True, deadline=None)
@@ -33,6 +35,22 @@ TEMPLATE = "elf_template"
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder for the built model, which all services that tests start can share."""
     return tmp_path_factory.mktemp("model")
+
+
+@pytest.fixture(scope="session")
+def service(model_folder: Path) -> Iterator[RunningService]:
+    """One service for all tests that leave it running; each test works in a tenant of its own."""
+    with (
+        fresh_folder() as folder,
+        RunningService(write_config(folder, cache_dir=f'"{model_folder}"', log_level='"debug"')) as service,
+    ):
+        yield service
+
+
+@pytest.fixture
+def tenant(request: pytest.FixtureRequest) -> str:
+    """A tenant that no other test uses."""
+    return str(request.node.nodeid)[-128:]
 
 
 @pytest.fixture(scope="session")
