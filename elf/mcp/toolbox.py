@@ -74,6 +74,8 @@ def _hints(config: Config) -> dict[str, str]:
         "scope": f"Here there are {', '.join(scopes.allowed)}.{closed}",
         "read_profile": f"Here there are: {profiles}.",
         "text": f"Here that is {config.memory.max_note_chars} characters.",
+        "top_k": f"Here that is {config.memory.top_k}.",
+        "candidate_k": f"Here that is {config.memory.candidate_k}.",
     }
 
 
