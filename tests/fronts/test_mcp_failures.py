@@ -1,0 +1,106 @@
+"""Every kind of failure of the API, and no API at all, as a tool error that an agent can read."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import httpx
+import pytest
+from pydantic import BaseModel
+from quart import Quart
+
+from elf.config.places import Address
+from elf.core.errors import (
+    DatabaseUnavailable,
+    InternalError,
+    InvalidRequest,
+    NonEnglishInput,
+    NotFound,
+    PayloadTooLarge,
+    ScopeDenied,
+    ServiceError,
+)
+from elf.families.notes import operations as o
+from elf.mcp.api import client_of_address, client_of_app
+from elf.web.app import create_app
+from elf.web.readiness import Readiness
+from tests.fronts.mcp_kit import failure, in_process
+
+pytestmark = pytest.mark.anyio
+
+CALL = ("memory_delete", {"tenant_id": "t", "project_id": "p", "agent_id": "a", "note_id": "0" * 32})
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+def api_that_raises(error: ServiceError) -> Quart:
+    async def handle(_: BaseModel) -> BaseModel:
+        raise error
+
+    return create_app([o.DELETE_NOTE.handled_by(handle)], readiness=lambda: Readiness(ready=True, parts=[]))
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InvalidRequest("$.note_id: is odd", fields=["$.note_id"]), "INVALID_REQUEST"),
+        (ScopeDenied("the scope is read only"), "SCOPE_DENIED"),
+        (NotFound("there is no such note"), "NOT_FOUND"),
+        (PayloadTooLarge("too much"), "PAYLOAD_TOO_LARGE"),
+        (NonEnglishInput("CJK", fields=["$.text"]), "NON_ENGLISH_INPUT"),
+        (DatabaseUnavailable("Postgres is away"), "UNAVAILABLE"),
+    ],
+)
+async def test_a_failure_of_the_api_is_told_word_for_word(error: ServiceError, code: str) -> None:
+    async with in_process(client_of_app(api_that_raises(error))) as client:
+        body = failure(await client.call_tool(*CALL))
+    assert body == {"error_code": code, "message": error.message, "fields": list(error.fields) or None}
+
+
+async def test_an_internal_error_shows_no_more_than_the_api_does() -> None:
+    async with in_process(client_of_app(api_that_raises(InternalError("the secret detail")))) as client:
+        body = failure(await client.call_tool(*CALL))
+    assert body["error_code"] == "INTERNAL_ERROR"
+    assert "secret" not in body["message"]
+
+
+async def test_when_nothing_listens_a_call_says_where_it_looked() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = Address("127.0.0.1", taken.getsockname()[1])
+    async with in_process(client_of_address(address)) as client:
+        assert (await client.list_tools()).tools
+        body = failure(await client.call_tool(*CALL))
+    assert body["error_code"] == "UNAVAILABLE"
+    assert f"http://{address}" in body["message"]
+
+
+@pytest.mark.parametrize("content", [b"<html>Bad gateway</html>", b"[]", b""])
+async def test_what_answers_but_is_not_elf_is_named(content: bytes) -> None:
+    async def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(502, content=content)
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://proxy")
+    async with in_process(http) as client:
+        body = failure(await client.call_tool(*CALL))
+    assert body["error_code"] == "INTERNAL_ERROR"
+    assert "http://proxy is not ELF (HTTP 502)" in body["message"]
+
+
+async def test_arguments_travel_as_they_are() -> None:
+    sent: list[httpx.Request] = []
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return httpx.Response(404, json={"error_code": "NOT_FOUND", "message": "no", "fields": None})
+
+    odd: dict[str, Any] = {"note_id": "../a?b#c %2F", "tenant_id": "Zoë & co", "agent_id": "a\ud800"}
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://elf")
+    async with in_process(http) as client:
+        await client.call_tool("memory_get", odd)
+    (request,) = sent
+    assert request.url.raw_path.startswith(b"/v1/memory/notes/%2E%2E%2Fa%3Fb%23c%20%252F?")
+    assert request.url.params["tenant_id"] == "Zoë & co"

@@ -1,0 +1,125 @@
+"""What stands before the MCP server, with time that is virtual."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import anyio
+import pytest
+from trio.testing import MockClock
+
+from elf.mcp.gate import BODY_TIMEOUT_S, McpGate
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, Any]]:
+    return ("trio", {"clock": MockClock(autojump_threshold=0)})
+
+
+class Exchange:
+    """One request to the gate: the pieces of its body arrive after their delays, in seconds."""
+
+    def __init__(self, *, headers: dict[str, str] | None = None, pieces: Sequence[float] = (0,)) -> None:
+        given = {"host": "localhost:8766"} | (headers or {})
+        self.scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/mcp",
+            "headers": [(name.encode(), value.encode()) for name, value in given.items()],
+        }
+        self._pieces = list(pieces)
+        self.sent: list[Any] = []
+
+    async def receive(self) -> Any:
+        await anyio.sleep(self._pieces.pop(0))
+        return {"type": "http.request", "body": b"x", "more_body": bool(self._pieces)}
+
+    async def send(self, message: Any) -> None:
+        self.sent.append(message)
+
+    async def go(self, gate: McpGate) -> int:
+        """Send it and return the status of the answer."""
+        await gate(self.scope, self.receive, self.send)
+        status: int = self.sent[0]["status"]
+        return status
+
+
+async def echo(_scope: Any, receive: Any, send: Any) -> None:
+    while (await receive())["more_body"]:
+        pass
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def open_gate(handler: Any = echo, *, local_only: bool = True) -> McpGate:
+    gate = McpGate(local_only=local_only)
+    gate.open(handler)
+    return gate
+
+
+async def test_a_body_that_trickles_in_is_given_up() -> None:
+    assert await Exchange(pieces=[0, BODY_TIMEOUT_S / 2]).go(open_gate()) == 200
+    assert await Exchange(pieces=[0, BODY_TIMEOUT_S / 2, BODY_TIMEOUT_S]).go(open_gate()) == 408
+
+
+async def test_a_call_may_take_longer_than_its_body() -> None:
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        await echo(scope, receive, send)
+        await anyio.sleep(BODY_TIMEOUT_S * 2)
+        raise TimeoutError("one of the handler's own")
+
+    with pytest.raises(TimeoutError, match="own"):
+        await Exchange().go(open_gate(slow))
+
+
+@pytest.mark.parametrize(
+    ("local_only", "host", "origin", "status"),
+    [
+        (True, "127.0.0.1:8766", None, 200),
+        (True, "[::1]:8766", "http://[::1]:1", 200),
+        (True, "localhost", "https://localhost", 200),
+        (True, "elf.example", None, 421),
+        (True, "", None, 421),
+        (True, "[", None, 421),
+        (True, "localhost:8766", "http://elf.example", 403),
+        (False, "elf.example", None, 200),
+        (False, "elf.example", "https://elf.example", 200),
+        (False, "elf.example", "https://other.example", 403),
+        (False, "elf.example", "http://[", 403),
+        (False, "elf.example", "null", 403),
+    ],
+)
+async def test_who_may_come_in(local_only: bool, host: str, origin: str | None, status: int) -> None:
+    headers = {"host": host} | ({} if origin is None else {"origin": origin})
+    exchange = Exchange(headers=headers)
+    assert await exchange.go(open_gate(local_only=local_only)) == status
+    if status != 200:
+        assert json.loads(exchange.sent[1]["body"])["error"]["message"]
+
+
+async def test_the_first_request_waits_for_the_handler_it_has_made_wanted() -> None:
+    gate = McpGate(local_only=True)
+    statuses: list[int] = []
+
+    async def ask() -> None:
+        statuses.append(await Exchange().go(gate))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(ask)
+        await gate.wanted.wait()
+        await anyio.wait_all_tasks_blocked()
+        assert statuses == []
+        gate.open(echo)
+    gate.give_up()
+    await ask()
+    assert statuses == [200, 503]
+
+
+async def test_websockets_are_closed() -> None:
+    exchange = Exchange()
+    await open_gate()({"type": "websocket"}, exchange.receive, exchange.send)
+    assert [message["type"] for message in exchange.sent] == ["websocket.close"]
