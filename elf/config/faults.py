@@ -12,8 +12,9 @@ from typing import Any, Literal, Union, get_args, get_origin
 from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
-from elf.config.model import PLACE_KEYS, SECRET_KEYS, Config, Table
+from elf.config.model import Config
 from elf.config.rules import Path
+from elf.config.table import PLACE_KEYS, SECRET_KEYS, Table
 from elf.core.errors import ConfigFault
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

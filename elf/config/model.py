@@ -8,13 +8,13 @@ Rules between keys are in `elf.config.rules`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from elf.config import rules
+from elf.config.mcp import Mcp
 from elf.config.places import (
     EDGE,
     EMBEDDED,
@@ -23,11 +23,11 @@ from elf.config.places import (
     IndexPlace,
     PostgresPlace,
     check_url,
-    masked,
     parse_address,
     parse_folder,
 )
-from elf.core.cjk import contains_cjk, contains_nul
+from elf.config.process import Process, Processes
+from elf.config.table import Table
 
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NOTE_TYPES: tuple[NoteType, ...] = ("preference", "constraint", "decision", "profile", "fact", "plan")
@@ -42,31 +42,10 @@ Milliseconds = Annotated[int, Field(ge=1, le=3_600_000)]
 Dimensions = Annotated[int, Field(ge=1, le=16_000)]
 UnitInterval = Annotated[float, Field(ge=0.0, le=1.0)]
 Weight = Annotated[float, Field(ge=0.0, le=1e6)]
-ContextName = Annotated[
-    str, Field(max_length=128, pattern=r"^\z|\S", description="a name of at most 128 characters, or empty")
-]
 Bind = Annotated[str, Field(description="host:port, such as 127.0.0.1:8765")]
-
-SECRET_KEYS = frozenset({"api_key", "default_headers"})
-PLACE_KEYS = frozenset({"dsn", "read_dsn", "url", "api_base"})
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]*")
-
-
-class Table(BaseModel):
-    """A TOML table: frozen, strict about types, unknown keys are faults, and its repr shows no secret."""
-
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
-    )
-
-    def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        for key, value in super().__repr_args__():
-            if key in SECRET_KEYS:
-                yield key, "***"
-            else:
-                yield key, masked(value) if key in PLACE_KEYS else value
 
 
 def _must_be_true(value: bool) -> bool:
@@ -462,36 +441,6 @@ class LocalModel(Table):
 DEFAULT_LOCAL_MODEL = LocalModel(cache_dir=".elf/model", threads=2, token_cache_mb=512)
 
 
-class McpContext(Table):
-    """[mcp.context], optional, and so is each key: what MCP tools fill in for the agent.
-
-    An agent cannot choose what is set, and says itself what is empty.
-    """
-
-    tenant_id: ContextName = ""
-    project_id: ContextName = ""
-    agent_id: ContextName = ""
-    read_profile: str = ""
-
-    @field_validator("tenant_id", "project_id", "agent_id")
-    @classmethod
-    def _is_english(cls, value: str) -> str:
-        if contains_cjk(value) or contains_nul(value):
-            raise ValueError("must hold neither CJK characters nor NUL: the API refuses them")
-        return value
-
-    @property
-    def fixed(self) -> dict[str, str]:
-        """The fields that are set, by name."""
-        return {name: value for name, value in self.model_dump().items() if value}
-
-
-class Mcp(Table):
-    """[mcp.*], optional."""
-
-    context: McpContext = McpContext()
-
-
 class Config(Table):
     """A whole config file. Build it with `elf.config.load`, which reports every fault at once."""
 
@@ -509,6 +458,10 @@ class Config(Table):
     gc: Gc = DEFAULT_GC
     local_model: LocalModel = DEFAULT_LOCAL_MODEL
     mcp: Mcp = Mcp()
+    process: Process | None = None
+    processes: Annotated[list[Processes], Field(description="tables, each begun by [[processes]]")] = Field(
+        default_factory=list
+    )
 
     @model_validator(mode="after")
     def _keeps_the_rules(self) -> Self:

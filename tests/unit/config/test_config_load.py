@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from spec_template import SPEC_TEMPLATE
 
 from elf.config import load, loads
-from elf.config.model import DEFAULT_INDEXING, DEFAULT_LOCAL_MODEL, SPEC_FUSION, Config, Table
+from elf.config.model import DEFAULT_INDEXING, DEFAULT_LOCAL_MODEL, SPEC_FUSION, Config
+from elf.config.process import Processes
+from elf.config.table import Table
 from elf.core.errors import ConfigError
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
@@ -37,7 +39,18 @@ def test_a_filled_in_template_of_the_spec_loads_and_behaves_as_the_spec_says() -
 
 def test_the_example_loads_and_has_every_key_there_is() -> None:
     config = load(EXAMPLE)
-    assert _keys_left_out(config) == []
+    assert _keys_left_out(config) == ["processes"]  # stands there as a comment, for it excludes [process]
+
+
+def test_the_processes_that_the_example_shows_in_comments_load() -> None:
+    before, _, after = EXAMPLE.read_text().partition("[process]\n")
+    shown = re.sub(r"(?m)^# ?", "", after[after.index("# [[processes]]") :])
+    config = loads(before + shown, source="elf.toml")
+    first = config.processes[0]
+    assert first.model_fields_set == set(Processes.model_fields)
+    assert [name for table in config.processes for name in table.names] == [
+        "api-1", "api-2", "worker-1", "worker-2", "mcp",
+    ]  # fmt: skip
 
 
 def _keys_left_out(table: Table, above: str = "") -> list[str]:
