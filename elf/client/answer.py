@@ -1,0 +1,109 @@
+"""What came back, and what it means: a result, or the error that it tells of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from elf.client.call import Call
+from elf.client.errors import UnexpectedAnswer, Unreachable, service_error
+from elf.core.errors import ElfError
+
+OK = 200
+AWAY = frozenset({502, 503, 504})  # what a proxy says, too, while the service behind it is away
+DEFAULT_RETRY_AFTER_S = 1.0
+LONGEST_RETRY_AFTER_S = 86_400.0
+
+T = TypeVar("T")
+
+
+class ErrorBody(Struct, frozen=True):
+    """The body of every answer that is an error."""
+
+    error_code: str
+    message: str
+    fields: list[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer of whatever listens at `where`; `retry_after_s` is None when it does not say."""
+
+    status: int
+    content: bytes
+    where: str
+    request_id: str
+    retry_after_s: float | None = None
+
+    @property
+    def is_away(self) -> bool:
+        """Whether the same request may succeed later."""
+        return self.status in AWAY
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The body as it came. Raises UnexpectedAnswer when it is no JSON object."""
+        try:
+            return msgspec.json.decode(self.content, type=dict[str, Any])
+        except ValueError:
+            raise self._unexpected() from None
+
+    def told(self) -> ErrorBody | None:
+        """Return the error that the service tells of; None when the body is not that of an error."""
+        try:
+            return msgspec.json.decode(self.content, type=ErrorBody)
+        except ValueError:
+            return None
+
+    def result_of(self, call: Call[T]) -> T:
+        """Return what the call asked for. Raises the ServiceError that the answer tells of, or UnexpectedAnswer."""
+        told = None if self.status == OK else self.told()
+        if self.status != OK and (self.status not in call.also_read or told is not None):
+            raise self.failure(told)
+        try:
+            return call.read(self.content)
+        except ValueError as error:
+            raise self._unexpected(f": {error}") from error
+
+    def failure(self, told: ErrorBody | None) -> ElfError:
+        """Return the error of an answer that is not good."""
+        if told is not None:
+            error: ElfError = service_error(
+                told.error_code, told.message, told.fields or [], retry_after_s=self._whole_seconds()
+            )
+        elif self.is_away:
+            message = f"the service at {self.where} is away (HTTP {self.status})"
+            error = Unreachable(message, retry_after_s=self._whole_seconds())
+        else:
+            return self._unexpected()
+        error.add_note(f"request {self.request_id}")
+        return error
+
+    def _whole_seconds(self) -> int:
+        return round(DEFAULT_RETRY_AFTER_S if self.retry_after_s is None else self.retry_after_s)
+
+    def _unexpected(self, why: str = "") -> UnexpectedAnswer:
+        what = "is not understood" if why else "is not ELF"
+        error = UnexpectedAnswer(f"what answers at {self.where} {what} (HTTP {self.status}){why}")
+        error.add_note(f"request {self.request_id}")
+        return error
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Read Retry-After (RFC 9110 section 10.2.3), seconds or a date; None when there is none to read."""
+    text = headers.get("Retry-After", "").strip()
+    if text.isascii() and text.isdecimal():
+        return min(float(text), LONGEST_RETRY_AFTER_S)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return min(max(0.0, (moment - datetime.now(UTC)).total_seconds()), LONGEST_RETRY_AFTER_S)

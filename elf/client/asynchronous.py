@@ -1,0 +1,164 @@
+"""The client for async code, on asyncio or trio."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+import anyio
+import httpx
+
+from elf.client.answer import Answer
+from elf.client.call import Call, Listing
+from elf.client.calls import Calls
+from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, http_settings, show_as
+from elf.client.results import Page
+from elf.client.retries import DEFAULT_RETRIES, Retries
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncPages(Generic[T]):
+    """The items of a listing; each page is asked for when it is needed."""
+
+    _send: Callable[[Call[Page[T]]], Awaitable[Page[T]]]
+    _listing: Listing[T]
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return _Items(_Walk(self._send, self._listing))
+
+    def pages(self) -> AsyncIterator[Page[T]]:
+        """Iterate over whole pages, of which each says in `next_cursor` how to go on."""
+        return _Walk(self._send, self._listing)
+
+
+class _Walk(Generic[T]):
+    # Not an async generator: one that is left before its end is cleaned up late, and complained of by trio.
+
+    def __init__(self, send: Callable[[Call[Page[T]]], Awaitable[Page[T]]], listing: Listing[T]) -> None:
+        self._send = send
+        self._listing = listing
+        self._cursor = listing.cursor
+        self._is_over = False
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Page[T]:
+        if self._is_over:
+            raise StopAsyncIteration
+        page = await self._send(self._listing.at(self._cursor))
+        self._cursor = page.next_cursor
+        self._is_over = page.next_cursor is None
+        return page
+
+
+class _Items(Generic[T]):
+    def __init__(self, pages: _Walk[T]) -> None:
+        self._pages = pages
+        self._rest: Iterator[T] = iter(())
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> T:
+        while True:
+            for item in self._rest:
+                return item
+            self._rest = iter((await anext(self._pages)).items)
+
+
+def _method(
+    build: Callable[Concatenate[Calls, P], Call[T]],
+) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
+    def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+        return self.send(build(self.calls, *args, **kwargs))
+
+    show_as(method, build, form="Awaitable[{}]")
+    return method
+
+
+def _paging(
+    build: Callable[Concatenate[Calls, P], Listing[T]],
+) -> Callable[Concatenate[AsyncClient, P], AsyncPages[T]]:
+    def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncPages[T]:
+        return AsyncPages(self.send, build(self.calls, *args, **kwargs))
+
+    show_as(method, build, form="AsyncPages[{}]")
+    return method
+
+
+class AsyncClient(Connection[httpx.AsyncClient]):
+    """A client of an ELF service; tasks may share it. An async context manager that closes its connections.
+
+    The context, `tenant_id` and so on, goes with every call that takes one. `timeout_s` is the longest wait for an
+    answer, `retries` says how long a call is tried, `headers` go with every request. `transport` replaces the network.
+    Every method raises ServiceError or UnexpectedAnswer: see elf.client.errors. Raises ValueError when `base_url` is no
+    http(s) URL.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        tenant_id: str | None = None,
+        project_id: str | None = None,
+        agent_id: str | None = None,
+        read_profile: str | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        retries: Retries = DEFAULT_RETRIES,
+        headers: Mapping[str, str] | None = None,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        http = httpx.AsyncClient(**http_settings(base_url, headers), transport=transport)
+        super().__init__(http, Calls(tenant_id, project_id, agent_id, read_profile), timeout_s, retries)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close the connections, those of clients made by `within`, too."""
+        await self._http.aclose()
+
+    add_note = _method(Calls.add_note)
+    add_notes = _method(Calls.add_notes)
+    add_event = _method(Calls.add_event)
+    search = _method(Calls.search)
+    explain = _method(Calls.explain)
+    traces = _paging(Calls.traces)
+    trace = _method(Calls.trace)
+    get = _method(Calls.get)
+    list = _paging(Calls.list_notes)
+    update = _method(Calls.update)
+    delete = _method(Calls.delete)
+    history = _paging(Calls.history)
+    restore = _method(Calls.restore)
+    ready = _method(Calls.ready)
+
+    async def send(self, call: Call[T]) -> T:
+        """Carry out a call, one of `self.calls` or of your own, and return its result."""
+        return (await self.ask(call)).result_of(call)
+
+    async def ask(self, call: Call[Any], *, retries: Retries | None = None) -> Answer:
+        """Carry out a call and return the answer as it came, that of an error, too. Raises Unreachable."""
+        course = self._course(call, retries, anyio.current_time)
+        while True:
+            try:
+                response = await self._http.send(self._request(call, course.request_id))
+            except httpx.TransportError as error:
+                pause_s = course.failed(error)
+            else:
+                answer, again_s = course.answered(response)
+                if again_s is None:
+                    return answer
+                pause_s = again_s
+            await anyio.sleep(pause_s)

@@ -1,0 +1,130 @@
+"""The client for code that is not async."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+import httpx
+
+from elf.client.answer import Answer
+from elf.client.call import Call, Listing
+from elf.client.calls import Calls
+from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, http_settings, show_as
+from elf.client.results import Page
+from elf.client.retries import DEFAULT_RETRIES, Retries
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Pages(Generic[T]):
+    """The items of a listing; each page is asked for when it is needed."""
+
+    _send: Callable[[Call[Page[T]]], Page[T]]
+    _listing: Listing[T]
+
+    def __iter__(self) -> Iterator[T]:
+        for page in self.pages():
+            yield from page.items
+
+    def pages(self) -> Iterator[Page[T]]:
+        """Iterate over whole pages, of which each says in `next_cursor` how to go on."""
+        cursor = self._listing.cursor
+        while True:
+            page = self._send(self._listing.at(cursor))
+            yield page
+            if (cursor := page.next_cursor) is None:
+                return
+
+
+def _method(build: Callable[Concatenate[Calls, P], Call[T]]) -> Callable[Concatenate[Client, P], T]:
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.send(build(self.calls, *args, **kwargs))
+
+    show_as(method, build, form="{}")
+    return method
+
+
+def _paging(build: Callable[Concatenate[Calls, P], Listing[T]]) -> Callable[Concatenate[Client, P], Pages[T]]:
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> Pages[T]:
+        return Pages(self.send, build(self.calls, *args, **kwargs))
+
+    show_as(method, build, form="Pages[{}]")
+    return method
+
+
+class Client(Connection[httpx.Client]):
+    """A client of an ELF service; threads may share it. A context manager that closes its connections.
+
+    The context, `tenant_id` and so on, goes with every call that takes one. `timeout_s` is the longest wait for an
+    answer, `retries` says how long a call is tried, `headers` go with every request. `transport` replaces the network.
+    Every method raises ServiceError or UnexpectedAnswer: see elf.client.errors. Raises ValueError when `base_url` is no
+    http(s) URL.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        tenant_id: str | None = None,
+        project_id: str | None = None,
+        agent_id: str | None = None,
+        read_profile: str | None = None,
+        timeout_s: float = DEFAULT_TIMEOUT_S,
+        retries: Retries = DEFAULT_RETRIES,
+        headers: Mapping[str, str] | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        http = httpx.Client(**http_settings(base_url, headers), transport=transport)
+        super().__init__(http, Calls(tenant_id, project_id, agent_id, read_profile), timeout_s, retries)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections, those of clients made by `within`, too."""
+        self._http.close()
+
+    add_note = _method(Calls.add_note)
+    add_notes = _method(Calls.add_notes)
+    add_event = _method(Calls.add_event)
+    search = _method(Calls.search)
+    explain = _method(Calls.explain)
+    traces = _paging(Calls.traces)
+    trace = _method(Calls.trace)
+    get = _method(Calls.get)
+    list = _paging(Calls.list_notes)
+    update = _method(Calls.update)
+    delete = _method(Calls.delete)
+    history = _paging(Calls.history)
+    restore = _method(Calls.restore)
+    ready = _method(Calls.ready)
+
+    def send(self, call: Call[T]) -> T:
+        """Carry out a call, one of `self.calls` or of your own, and return its result."""
+        return self.ask(call).result_of(call)
+
+    def ask(self, call: Call[Any], *, retries: Retries | None = None) -> Answer:
+        """Carry out a call and return the answer as it came, that of an error, too. Raises Unreachable."""
+        course = self._course(call, retries, time.monotonic)
+        while True:
+            try:
+                response = self._http.send(self._request(call, course.request_id))
+            except httpx.TransportError as error:
+                pause_s = course.failed(error)
+            else:
+                answer, again_s = course.answered(response)
+                if again_s is None:
+                    return answer
+                pause_s = again_s
+            time.sleep(pause_s)

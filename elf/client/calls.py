@@ -1,0 +1,221 @@
+"""Everything that can be asked of the notes API, each as a function from arguments to a call.
+
+The methods of both clients are these, so their documentation is here. Which calls may be sent again after a failure is
+decided here, too: every write but `add_event` leaves the same notes behind when it is carried out twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from elf.client import results as r
+from elf.client.call import Call, Given, Listing, Repeat, get, in_path, post, reader
+from elf.client.inputs import (
+    DEFAULT_CONFIDENCE,
+    DEFAULT_IMPORTANCE,
+    DEFAULT_SCOPE,
+    DEFAULT_TYPE,
+    Message,
+    NewNote,
+    as_json,
+)
+
+Id = UUID | str
+
+MEMORY = "/v1/memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Makes calls within one context; what is None is not sent, and the service says when it needs it."""
+
+    tenant_id: str | None = None
+    project_id: str | None = None
+    agent_id: str | None = None
+    read_profile: str | None = None
+
+    def add_note(
+        self,
+        text: str,
+        *,
+        type: str = DEFAULT_TYPE,
+        key: str | None = None,
+        importance: float = DEFAULT_IMPORTANCE,
+        confidence: float = DEFAULT_CONFIDENCE,
+        ttl_days: float | None = None,
+        source_ref: Mapping[str, Any] | None = None,
+        scope: str = DEFAULT_SCOPE,
+    ) -> Call[r.WriteResult]:
+        """Write one note; `NewNote` says what the arguments mean.
+
+        A note that the service rejects is no error: its op is REJECTED. Sent again after a failure, because a note
+        that is known already is a NONE: by its key and content, or without a key by its text. So the answer may be
+        NONE although this call stored it. Only while the embedding model is away (SIMILARITY_UNCHECKED), a note
+        without a key may come to be stored twice.
+        """
+        note = NewNote(
+            text=text, type=type, key=key, importance=importance, confidence=confidence, ttl_days=ttl_days,
+            source_ref=dict(source_ref or {}),
+        )  # fmt: skip
+        read = reader(r.NotesWritten)
+        return self._add([note], scope, lambda content: _expect(read(content).results, 1)[0])
+
+    def add_notes(
+        self, notes: Iterable[NewNote | Mapping[str, Any]], *, scope: str = DEFAULT_SCOPE
+    ) -> Call[list[r.WriteResult]]:
+        """Write up to 256 notes in one transaction; the results are in their order. Sent again as `add_note` is."""
+        given, read = list(notes), reader(r.NotesWritten)
+        return self._add(given, scope, lambda content: _expect(read(content).results, len(given)))
+
+    def add_event(
+        self,
+        messages: Iterable[Message | Mapping[str, Any]],
+        *,
+        scope: str | None = None,
+        dry_run: bool = False,
+        timeout_s: float | None = None,
+    ) -> Call[r.EventWritten]:
+        """Have the extractor propose notes from messages, oldest first, and store those that can be proven.
+
+        Without a scope each note goes where the extractor suggests; a dry run stores nothing. A language model may take
+        longer than other calls do: `timeout_s` takes the place of the client's. Sent again only when the first request
+        surely did nothing, because a model may word the same thing anew; a dry run is sent again always.
+        """
+        body = {
+            **self._owner(), "scope": scope, "dry_run": dry_run, "messages": [as_json(one) for one in messages],
+        }  # fmt: skip
+        repeat: Repeat = "safe" if dry_run else "undone"
+        call = post(f"{MEMORY}/add_event", body, reader(r.EventWritten), repeat=repeat)
+        return replace(call, timeout_s=timeout_s)
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int | None = None,
+        candidate_k: int | None = None,
+        record_hits: bool = False,
+    ) -> Call[r.SearchAnswer]:
+        """Find the notes that answer a query, best first; without `top_k`, as many as the service's config says.
+
+        `record_hits` counts the results as hits of their notes; then it is sent again only when the first request
+        surely did nothing.
+        """
+        body = {
+            **self._owner(),
+            "read_profile": self.read_profile,
+            "query": query,
+            "top_k": top_k,
+            "candidate_k": candidate_k,
+            "record_hits": record_hits or None,
+        }
+        repeat: Repeat = "undone" if record_hits else "safe"
+        return post(f"{MEMORY}/search", body, reader(r.SearchAnswer), repeat=repeat)
+
+    def explain(self, result_handle: Id) -> Call[r.ExplainedItem]:
+        """Say why a result is where it is. Raises InvalidRequest for a handle that is unknown or not stored yet."""
+        params = {**self._owner(), "result_handle": result_handle}
+        return get(f"{MEMORY}/search/explain", params, reader(r.ExplainedItem))
+
+    def traces(self, *, limit: int | None = None, cursor: str | None = None) -> Listing[r.TraceSummary]:
+        """List the agent's searches, newest first; `limit` is the size of a page."""
+        return _listing(
+            f"{MEMORY}/search/traces", {**self._owner(), "limit": limit}, r.Page[r.TraceSummary], cursor
+        )
+
+    def trace(self, trace_id: Id) -> Call[r.ExplainedSearch]:
+        """Read the whole trace of one of the agent's searches. Raises NotFound."""
+        return get(f"{MEMORY}/search/traces/{in_path(trace_id)}", self._owner(), reader(r.ExplainedSearch))
+
+    def get(self, note_id: Id) -> Call[r.Note]:
+        """Read one note. Raises NotFound, also for a note outside the context; without any, the id alone counts."""
+        return get(f"{MEMORY}/notes/{in_path(note_id)}", self._owner(), reader(r.Note))
+
+    def list_notes(
+        self,
+        *,
+        scope: str | None = None,
+        status: str | None = None,
+        type: str | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> Listing[r.Note]:
+        """List notes, newest first; `limit` is the size of a page.
+
+        Without a scope, those of all scopes but agent_private; without a status, those that are active.
+        """
+        params: dict[str, Given] = {
+            **self._owner(), "scope": scope, "status": status, "type": type, "limit": limit,
+        }  # fmt: skip
+        return _listing(f"{MEMORY}/list", params, r.Page[r.Note], cursor)
+
+    def update(
+        self,
+        note_id: Id,
+        *,
+        text: str | None = None,
+        importance: float | None = None,
+        confidence: float | None = None,
+        ttl_days: float | None = None,
+    ) -> Call[r.Updated]:
+        """Change a note; None leaves as it is, a `ttl_days` of 0 sets what the config says for the type.
+
+        Sent again after a failure; the answer may then be NONE although this call changed the note. Raises NotFound,
+        ScopeDenied.
+        """
+        body = {
+            **self._owner(),
+            "note_id": note_id,
+            "text": text,
+            "importance": importance,
+            "confidence": confidence,
+            "ttl_days": ttl_days,
+        }
+        return post(f"{MEMORY}/update", body, reader(r.Updated))
+
+    def delete(self, note_id: Id) -> Call[r.Deleted]:
+        """Delete a note. Sent again after a failure, as `update` is. Raises NotFound, ScopeDenied."""
+        return post(f"{MEMORY}/delete", {**self._owner(), "note_id": note_id}, reader(r.Deleted))
+
+    def history(
+        self, note_id: Id, *, limit: int | None = None, cursor: str | None = None
+    ) -> Listing[r.NoteVersion]:
+        """List the versions of a note, newest first; `limit` is the size of a page. Raises NotFound."""
+        path = f"{MEMORY}/notes/{in_path(note_id)}/history"
+        return _listing(path, {**self._owner(), "limit": limit}, r.Page[r.NoteVersion], cursor)
+
+    def restore(self, note_id: Id, *, version_id: Id | None = None) -> Call[r.Restored]:
+        """Make a version of a note the note again, by default the last after which it was active.
+
+        Sent again after a failure, as `update` is. Raises NotFound, ScopeDenied, InvalidRequest.
+        """
+        path = f"{MEMORY}/notes/{in_path(note_id)}/restore"
+        return post(path, {**self._owner(), "version_id": version_id}, reader(r.Restored))
+
+    def ready(self) -> Call[r.Readiness]:
+        """Say whether the service is ready, and the state of each part; one that is not ready is no error."""
+        call = get("/ready", {}, reader(r.Readiness))
+        return replace(call, repeat="never", also_read=frozenset({503}))
+
+    def _owner(self) -> dict[str, Given]:
+        return {"tenant_id": self.tenant_id, "project_id": self.project_id, "agent_id": self.agent_id}
+
+    def _add(self, notes: Iterable[NewNote | Mapping[str, Any]], scope: str, read: Any) -> Call[Any]:
+        body = {**self._owner(), "scope": scope, "notes": [as_json(note) for note in notes]}
+        return post(f"{MEMORY}/add_note", body, read)
+
+
+def _listing(
+    path: str, params: Mapping[str, Given], page: type[r.Page[r.T]], cursor: str | None
+) -> Listing[r.T]:
+    read = reader(page)
+    return Listing(lambda cursor: get(path, {**params, "cursor": cursor}, read), cursor)
+
+
+def _expect(results: list[r.WriteResult], count: int) -> list[r.WriteResult]:
+    if len(results) != count:
+        raise ValueError(f"{len(results)} results for {count} notes")
+    return results

@@ -1,0 +1,63 @@
+"""What a client raises: the service's own failures, and two that only a client can meet.
+
+    ElfError
+    ├── ServiceError              the service said no; `error_code`, `message`, `fields`
+    │   ├── InvalidRequest, ScopeDenied, NotFound, PayloadTooLarge, NonEnglishInput, InternalError
+    │   └── Unavailable           it cannot answer now; `retry_after_s` says when to ask again
+    │       └── Unreachable       nothing answers at the address, or not in time
+    └── UnexpectedAnswer          what answers is not ELF, or not of a version that this client understands
+
+Each that came over the wire carries a note (PEP 678) with the id of its request, as the service's log has it.
+"""
+
+from __future__ import annotations
+
+from elf.core.errors import (
+    ElfError,
+    InternalError,
+    InvalidRequest,
+    NonEnglishInput,
+    NotFound,
+    PayloadTooLarge,
+    ScopeDenied,
+    ServiceError,
+    Unavailable,
+)
+
+__all__ = [
+    "ElfError",
+    "InternalError",
+    "InvalidRequest",
+    "NonEnglishInput",
+    "NotFound",
+    "PayloadTooLarge",
+    "ScopeDenied",
+    "ServiceError",
+    "Unavailable",
+    "UnexpectedAnswer",
+    "Unreachable",
+]
+
+_BY_CODE: dict[str, type[ServiceError]] = {
+    kind.error_code: kind
+    for kind in (InvalidRequest, ScopeDenied, NotFound, PayloadTooLarge, NonEnglishInput, InternalError)
+}
+
+
+class Unreachable(Unavailable):
+    """Nothing answers at the service's address, or not in time."""
+
+
+class UnexpectedAnswer(ElfError):
+    """What answers at the service's address is not ELF, or not of a version that this client understands."""
+
+
+def service_error(error_code: str, message: str, fields: list[str], *, retry_after_s: int) -> ServiceError:
+    """Return the failure that an error body tells of; a code of a newer service is a plain ServiceError."""
+    if error_code == Unavailable.error_code:
+        failure: ServiceError = Unavailable(message, retry_after_s=retry_after_s)
+        failure.fields = tuple(fields)
+        return failure
+    if error_code in _BY_CODE:
+        return _BY_CODE[error_code](message, fields=fields)
+    return ServiceError(f"{error_code}: {message}", fields=fields)

@@ -1,0 +1,266 @@
+"""What the service answers, as frozen structs. Times are aware datetimes, ids are UUIDs.
+
+Fields that a newer service adds are passed over.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, Generic, Literal, TypeVar
+from uuid import UUID
+
+from msgspec import Struct
+
+T = TypeVar("T")
+
+
+class Page(Struct, Generic[T], frozen=True):
+    """A part of a listing; `next_cursor` continues it, and is None on the last page."""
+
+    items: list[T]
+    next_cursor: str | None
+
+
+# Writing
+
+
+class WriteResult(Struct, frozen=True):
+    """What became of one note; a note that was REJECTED has no id, and `reason_code` says why."""
+
+    note_id: UUID | None
+    op: Literal["ADD", "UPDATE", "NONE", "REJECTED"]
+    reason_code: str | None
+    reason: str | None
+
+
+class NotesWritten(Struct, frozen=True):
+    """The body that `results` comes in."""
+
+    results: list[WriteResult]
+
+
+class EventWritten(Struct, frozen=True):
+    """What the extractor gave, and what became of each of its notes, in the same order."""
+
+    extracted: list[Any]
+    results: list[WriteResult]
+
+
+class Updated(Struct, frozen=True):
+    """What became of a change."""
+
+    note_id: UUID
+    op: Literal["UPDATE", "NONE", "REJECTED"]
+    reason_code: str | None
+    reason: str | None
+
+
+class Restored(Struct, frozen=True):
+    """What became of restoring a note; `version_id` is the version whose text it has now."""
+
+    note_id: UUID
+    version_id: UUID | None
+    op: Literal["UPDATE", "NONE", "REJECTED"]
+    reason_code: str | None
+    reason: str | None
+
+
+class Deleted(Struct, frozen=True):
+    """What became of a deletion; NONE: the note was deleted before."""
+
+    note_id: UUID
+    op: Literal["DELETE", "NONE"]
+
+
+# Reading
+
+
+class Note(Struct, frozen=True):
+    """A note with everything a reader may know of it."""
+
+    note_id: UUID
+    tenant_id: str
+    project_id: str
+    agent_id: str
+    scope: str
+    type: str
+    key: str | None
+    text: str
+    importance: float
+    confidence: float
+    status: str
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    source_ref: dict[str, Any]
+
+
+class NoteVersion(Struct, frozen=True):
+    """One change of a note: the note before it and after it, as JSON objects."""
+
+    version_id: UUID
+    op: str
+    reason: str
+    actor: str
+    ts: datetime
+    prev_snapshot: dict[str, Any] | None
+    new_snapshot: dict[str, Any] | None
+
+
+# Searching
+
+
+class Boost(Struct, frozen=True):
+    """One named term of a final score."""
+
+    name: str
+    score: float
+
+
+class Explanation(Struct, frozen=True):
+    """Why a result stands where it stands; the boosts add up to `final_score`."""
+
+    retrieval_score: float | None
+    retrieval_rank: int | None
+    rerank_score: float
+    tie_breaker_score: float
+    final_score: float
+    boosts: list[Boost]
+    matched_terms: list[str]
+    matched_fields: list[str]
+
+
+class SearchItem(Struct, frozen=True):
+    """One result; `result_handle` is for `explain`. Offsets are code points of the note's text."""
+
+    result_handle: UUID
+    note_id: UUID
+    chunk_id: UUID
+    chunk_index: int
+    start_offset: int
+    end_offset: int
+    snippet: str
+    type: str
+    key: str | None
+    scope: str
+    importance: float
+    confidence: float
+    updated_at: datetime
+    expires_at: datetime | None
+    final_score: float
+    source_ref: dict[str, Any]
+    explain: Explanation
+
+
+class SearchAnswer(Struct, frozen=True):
+    """The results, best first; `degraded` names the parts of the service that could not help."""
+
+    trace_id: UUID
+    items: list[SearchItem]
+    degraded: list[str]
+
+
+class StageTime(Struct, frozen=True):
+    """How many milliseconds a stage of a search took."""
+
+    name: str
+    ms: float
+
+
+class Trace(Struct, frozen=True):
+    """A search as it was carried out."""
+
+    trace_id: UUID
+    tenant_id: str
+    project_id: str
+    agent_id: str
+    read_profile: str
+    query: str
+    expansion_mode: str
+    expanded_queries: list[str]
+    allowed_scopes: list[str]
+    candidate_count: int
+    top_k: int
+    config_snapshot: dict[str, Any]
+    trace_version: int
+    created_at: datetime
+    expires_at: datetime
+    degraded: list[str]
+    stages: list[StageTime]
+
+
+class TracedItem(Struct, frozen=True):
+    """One result of a traced search; ranks count from 1."""
+
+    result_handle: UUID
+    note_id: UUID
+    chunk_id: UUID | None
+    rank: int
+    explain: Explanation
+
+
+class DroppedItem(Struct, frozen=True):
+    """A candidate that is no result: the stage that dropped it, why, and what was known of it by then."""
+
+    note_id: UUID
+    chunk_id: UUID
+    stage: str
+    reason_code: str
+    reason: str
+    retrieval_score: float | None
+    retrieval_rank: int | None
+    dense_score: float | None
+    bm25_score: float | None
+    rerank_score: float | None
+    final_score: float | None
+
+
+class ExplainedItem(Struct, frozen=True):
+    """One result with its search, the results it is ranked among, and the candidates that are none."""
+
+    trace: Trace
+    item: TracedItem
+    other_items: list[TracedItem]
+    dropped: list[DroppedItem]
+
+
+class ExplainedSearch(Struct, frozen=True):
+    """A whole trace: its results by rank, and the candidates that are none."""
+
+    trace: Trace
+    items: list[TracedItem]
+    dropped: list[DroppedItem]
+
+
+class TraceSummary(Struct, frozen=True):
+    """A traced search in a listing."""
+
+    trace_id: UUID
+    query: str
+    read_profile: str
+    expansion_mode: str
+    candidate_count: int
+    top_k: int
+    result_count: int
+    degraded: list[str]
+    stages: list[StageTime]
+    created_at: datetime
+
+
+# The service itself
+
+
+class Part(Struct, frozen=True):
+    """One part of the service as it is now."""
+
+    name: str
+    state: str
+    restarts: int
+    last_error: str | None
+
+
+class Readiness(Struct, frozen=True):
+    """Whether every part of the service is ready, and the state of each."""
+
+    ready: bool
+    parts: list[Part]
