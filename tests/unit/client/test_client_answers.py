@@ -1,0 +1,237 @@
+"""Results, errors and pages, as both clients give them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+from answering import NOTE, NOTE_ID, URL, Script, failure, written
+
+from elf.client import (
+    NO_RETRIES,
+    AsyncClient,
+    Client,
+    InternalError,
+    InvalidRequest,
+    NonEnglishInput,
+    NotFound,
+    PayloadTooLarge,
+    ScopeDenied,
+    ServiceError,
+    Unavailable,
+    UnexpectedAnswer,
+    Unreachable,
+)
+from elf.core import errors as core
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def client_of(network: Script, **context: str) -> Client:
+    return Client(URL, transport=network, retries=NO_RETRIES, **context)  # type: ignore[arg-type]
+
+
+async def test_both_clients_ask_and_read_the_same() -> None:
+    network = Script(httpx.Response(200, json={**NOTE, "added_later": 1}))
+    with client_of(network, tenant_id="t") as client:
+        note = client.get(NOTE_ID)
+    async with AsyncClient(URL, transport=network, tenant_id="t") as async_client:
+        assert await async_client.get(NOTE_ID) == note
+    assert {(request.method, str(request.url)) for request in network.requests} == {
+        ("GET", f"{URL}/v1/memory/notes/{NOTE_ID}?tenant_id=t")
+    }
+    assert note.note_id == UUID(NOTE_ID)
+    assert (note.expires_at, note.confidence, note.source_ref) == (None, 1.0, {"chat": 7})
+    assert note.created_at == datetime(2026, 11, 21, 10, 0, 0, 500_000, tzinfo=UTC)
+
+
+def test_a_client_of_another_context_shares_the_connections() -> None:
+    network = Script(written("ADD"))
+    with client_of(network, tenant_id="t", agent_id="a") as client:
+        client.within(agent_id="b", project_id="p").add_note("x")
+        client.add_note("x")
+    owners = [
+        {name: body.get(name) for name in ("tenant_id", "project_id", "agent_id")} for body in network.bodies
+    ]
+    assert owners == [
+        {"tenant_id": "t", "project_id": "p", "agent_id": "b"},
+        {"tenant_id": "t", "project_id": None, "agent_id": "a"},
+    ]
+
+
+def test_headers_go_with_every_request() -> None:
+    network = Script(written("ADD"))
+    with Client(URL, transport=network, headers={"X-Team": "memory"}) as client:
+        client.add_note("x")
+    assert network.requests[0].headers["X-Team"] == "memory"
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, InvalidRequest), (403, ScopeDenied), (404, NotFound), (413, PayloadTooLarge), (422, NonEnglishInput),
+        (500, InternalError), (503, Unavailable),
+    ],
+)  # fmt: skip
+def test_an_error_of_the_service_is_an_error_of_its_kind(status: int, kind: type[ServiceError]) -> None:
+    answer = failure(status, kind.error_code, fields=["$.query"], headers={"Retry-After": "9"})
+    network = Script(answer)
+    with client_of(network) as client, pytest.raises(kind, match="the message") as caught:
+        client.search("x")
+    assert type(caught.value) is kind
+    assert caught.value.fields == ("$.query",)
+    assert caught.value.__notes__ == [f"request {network.requests[0].headers['X-Request-Id']}"]
+    assert not isinstance(caught.value, Unavailable) or caught.value.retry_after_s == 9
+
+
+def test_every_error_code_of_the_service_has_its_kind() -> None:
+    kinds = {
+        kind.error_code
+        for kind in vars(core).values()
+        if isinstance(kind, type) and issubclass(kind, ServiceError)
+    }
+    for code in kinds:
+        with client_of(Script(failure(400, code))) as client, pytest.raises(ServiceError) as caught:
+            client.search("x")
+        assert type(caught.value) is not ServiceError
+
+
+def test_an_error_of_a_newer_service_keeps_its_code() -> None:
+    with (
+        client_of(Script(failure(409, "CONFLICT"))) as client,
+        pytest.raises(ServiceError, match="CONFLICT: the"),
+    ):
+        client.search("x")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(200, json=[]),
+        httpx.Response(200, json={"trace_id": "no uuid", "items": [], "degraded": []}),
+        httpx.Response(307, headers={"Location": "http://elsewhere.test/"}),
+        httpx.Response(404, text="nothing here"),
+    ],
+    ids=["html", "list", "other", "redirect", "404"],
+)
+def test_something_else_at_the_address_is_an_unexpected_answer(answer: httpx.Response) -> None:
+    with (
+        client_of(Script(answer)) as client,
+        pytest.raises(UnexpectedAnswer, match=f"what answers at {URL} is not"),
+    ):
+        client.search("x")
+
+
+def test_a_write_needs_one_result_for_each_note() -> None:
+    with (
+        client_of(Script(written("ADD"))) as client,
+        pytest.raises(UnexpectedAnswer, match="1 results for 2 notes"),
+    ):
+        client.add_notes([{"text": "x"}, {"text": "y"}])
+
+
+def test_a_proxy_without_a_service_behind_it_is_unreachable() -> None:
+    proxy = Script(httpx.Response(502, text="bad gateway"))
+    with client_of(proxy) as client, pytest.raises(Unreachable, match="HTTP 502"):
+        client.search("x")
+
+
+def test_a_service_that_is_not_ready_is_no_error() -> None:
+    part = {"name": "index", "state": "backoff", "restarts": 2, "last_error": "gone"}
+    with client_of(Script(httpx.Response(503, json={"ready": False, "parts": [part]}))) as client:
+        readiness = client.ready()
+    assert (readiness.ready, readiness.parts[0].last_error) == (False, "gone")
+    with client_of(Script(failure(503, "UNAVAILABLE"))) as client, pytest.raises(Unavailable):
+        client.ready()
+
+
+@pytest.mark.parametrize("url", ["", "memory.test", "ftp://memory.test", "http://", "http://a:b"])
+def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
+    with pytest.raises(ValueError, match=r"is no URL|must begin with http"):
+        Client(url)
+
+
+def test_an_id_too_long_for_a_url_is_an_invalid_request() -> None:
+    with client_of(Script(written("ADD"))) as client, pytest.raises(InvalidRequest, match="too long"):
+        client.get("x" * 100_000)
+
+
+# Pages
+
+
+def pages(*sizes: int) -> Script:
+    """A service with as many pages, of these sizes."""
+    last = len(sizes) - 1
+    bodies: list[dict[str, Any]] = [
+        {
+            "items": [{**NOTE, "text": f"{number}.{item}"} for item in range(size)],
+            "next_cursor": None if number == last else f"after {number}",
+        }
+        for number, size in enumerate(sizes)
+    ]
+    return Script(*(httpx.Response(200, json=body) for body in bodies))
+
+
+def cursors(network: Script) -> list[str | None]:
+    return [request.url.params.get("cursor") for request in network.requests]
+
+
+def test_a_listing_goes_on_to_the_last_page() -> None:
+    network = pages(2, 0, 1)
+    with client_of(network) as client:
+        assert [note.text for note in client.list()] == ["0.0", "0.1", "2.0"]
+    assert cursors(network) == [None, "after 0", "after 1"]
+
+
+def test_a_page_is_asked_for_when_it_is_needed() -> None:
+    network = pages(2, 2)
+    with client_of(network) as client:
+        notes = client.list(limit=2, cursor="from here")
+        assert network.requests == []
+        assert next(iter(notes)).text == "0.0"
+        assert cursors(network) == ["from here"]
+        assert network.requests[0].url.params["limit"] == "2"
+
+
+def test_pages_can_be_had_whole() -> None:
+    with client_of(pages(2, 1)) as client:
+        assert [(len(page.items), page.next_cursor) for page in client.list().pages()] == [
+            (2, "after 0"),
+            (1, None),
+        ]
+
+
+@pytest.fixture
+async def async_client() -> AsyncIterator[tuple[AsyncClient, Script]]:
+    network = pages(2, 0, 1)
+    async with AsyncClient(URL, transport=network) as client:
+        yield client, network
+
+
+async def test_an_async_listing_goes_on_to_the_last_page(async_client: tuple[AsyncClient, Script]) -> None:
+    client, network = async_client
+    assert [note.text async for note in client.list()] == ["0.0", "0.1", "2.0"]
+    assert cursors(network) == [None, "after 0", "after 1"]
+
+
+async def test_an_async_listing_may_be_left_before_its_end(async_client: tuple[AsyncClient, Script]) -> None:
+    client, network = async_client
+    async for note in client.list():
+        assert note.text == "0.0"
+        break
+    assert cursors(network) == [None]
+
+
+async def test_async_pages_can_be_had_whole(async_client: tuple[AsyncClient, Script]) -> None:
+    client, _ = async_client
+    assert [len(page.items) async for page in client.list().pages()] == [2, 0, 1]
