@@ -1,0 +1,47 @@
+"""The part of the composition root that puts the operations of operators together."""
+
+from __future__ import annotations
+
+from actors.index_parts import IndexParts
+from actors.index_rebuilder import IndexRebuilder
+from actors.shared_parts import SharedParts
+from elf.core.endpoint import Endpoint
+from elf.families.notes.decision_audit import DecisionAudit
+from elf.families.notes.drift import IndexDrift
+from elf.families.notes.endpoints import note_admin_endpoints
+from elf.families.notes.index_admin import IndexAdmin
+from elf.families.notes.leased_points import LeasedPoints
+from elf.families.notes.rebuild import IndexRebuild
+from elf.families.notes.rebuild_runs import RebuildRuns
+from elf.web.admin import collect_endpoint
+
+
+def admin_endpoints(shared: SharedParts, reach: IndexParts) -> list[Endpoint]:
+    """Return the operations; the actor that carries out rebuilds is added to the supervisor."""
+    decisions = DecisionAudit(database=shared.database, queries=shared.queries)
+    return [collect_endpoint(shared.collector), *note_admin_endpoints(decisions, _index_admin(shared, reach))]
+
+
+def _index_admin(shared: SharedParts, reach: IndexParts) -> IndexAdmin:
+    version = shared.config.embedding_version
+    points = LeasedPoints(
+        database=shared.database,
+        queries=shared.queries,
+        embedding_version=version,
+        lease_seconds=shared.config.indexing.lease_seconds,
+        clock=shared.clock,
+        ring=shared.bell.ring,
+    )
+    rebuild = IndexRebuild(
+        database=shared.database,
+        queries=shared.queries,
+        index=reach.index,
+        points=points,
+        reconciler=reach.reconciler(),
+        embedding_version=version,
+        clock=shared.clock,
+    )
+    runs = RebuildRuns(rebuild.run, clock=shared.clock)
+    shared.supervisor.add(IndexRebuilder(runs), needs=["database"])
+    drift = IndexDrift(database=shared.database, queries=shared.queries, reconciler=reach.reconciler())
+    return IndexAdmin(runs, drift)

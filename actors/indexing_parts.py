@@ -1,0 +1,42 @@
+"""The part of the composition root that works notes into the index."""
+
+from __future__ import annotations
+
+from actors.index_parts import IndexParts
+from actors.indexer import Indexer
+from actors.kernel import Channel
+from actors.outbox_lessor import OutboxLessor
+from actors.outbox_wake import OutboxListener
+from actors.shared_parts import SharedParts
+from elf.families.notes.embedding import TextEmbedder
+from elf.families.notes.indexing import NoteIndexing
+from elf.outbox.leased import Job, LeasedOutbox
+
+
+def add_indexing(shared: SharedParts, reach: IndexParts, texts: TextEmbedder) -> None:
+    """Add the indexers, the lessor that hands them work, and the listener that hears of work done elsewhere."""
+    indexing, needs = shared.config.indexing, ["database", reach.keeper]
+    handler = NoteIndexing(
+        database=shared.database,
+        queries=shared.queries,
+        store=shared.store,
+        embedder=texts,
+        index=reach.index,
+        fresh=shared.fresh,
+        clock=shared.clock,
+    )
+    work: Channel[list[Job]] = Channel("indexing_work", 1, "block")
+    outbox = LeasedOutbox(shared.database, shared.queries, lease_seconds=indexing.lease_seconds)
+    for number in range(1, indexing.indexers + 1):
+        indexer = Indexer(number, work=work, outbox=outbox, handle=handler.handle)
+        shared.supervisor.add(indexer, needs=needs)
+    lessor = OutboxLessor(
+        outbox,
+        wake=shared.wake,
+        work=work,
+        batch_size=indexing.batch_size,
+        poll_interval_s=indexing.poll_interval_ms / 1000,
+    )
+    shared.supervisor.add(lessor, needs=needs)
+    listener = OutboxListener(shared.dsn, shared.wake, but_not_from=shared.process_id)
+    shared.supervisor.add(listener, needs=["database"])

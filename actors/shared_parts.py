@@ -1,0 +1,109 @@
+"""The part of the composition root that every process with a database has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from uuid import uuid4
+
+from actors.database import DatabasePool, ReplicaPool
+from actors.kernel import Channel, Supervisor
+from actors.outbox_wake import OutboxBell, OutboxRinger
+from actors.postgres_host import PostgresHost
+from elf.config.model import Config
+from elf.core.clock import Clock, SystemClock
+from elf.core.scopes import ScopeRules
+from elf.db.database import Database
+from elf.db.garbage import GarbageCollector
+from elf.db.queries import Queries, sql_folder
+from elf.db.replica import ReadDatabase
+from elf.families.notes.embedding import TextEmbedder
+from elf.families.notes.freshness import FreshWrites
+from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
+from elf.families.notes.store import NoteStore
+from elf.providers.port import Embedder
+from elf.providers.tokens import HfTokens
+from elf.search.retention import retention_steps
+
+
+@dataclass
+class SharedParts:
+    """What the parts of a process share; making it adds the actors of the database to the supervisor."""
+
+    config: Config
+    supervisor: Supervisor
+    clock: Clock = field(default_factory=SystemClock)
+
+    def __post_init__(self) -> None:
+        self.process_id = str(uuid4())
+        self.queries = Queries.load(sql_folder() / "notes")
+        self.search_queries = Queries.load(sql_folder() / "search")
+        self.database = Database(max_conns=self.config.storage.postgres.pool_max_conns)
+        self.dsn = self._add_database()
+        self.reads = self._add_replica()
+        self.wake: Channel[None] = Channel("outbox_wake", 1, "drop")
+        announce: Channel[None] = Channel("outbox_announce", 1, "drop")
+        self.bell = OutboxBell(self.wake, announce)
+        self.supervisor.add(OutboxRinger(self.database, announce, sender=self.process_id), needs=["database"])
+        self.fresh = FreshWrites()
+        self.store = NoteStore(self.queries, self.fresh)
+        self.scopes = _scope_rules(self.config)
+
+    def _add_database(self) -> Callable[[], str]:
+        place = self.config.storage.postgres.place
+        needs: list[str] = []
+        if place.folder is not None:
+            host = PostgresHost(place.folder)
+            self.supervisor.add(host, stop_timeout_s=8.0)
+            needs = [host.name]
+            dsn: Callable[[], str] = lambda: host.dsn  # noqa: E731 - the DSN is known once the server runs
+        else:
+            dsn = lambda: str(place.dsn)  # noqa: E731
+        vector_dim = self.config.storage.qdrant.vector_dim
+        self.supervisor.add(DatabasePool(self.database, dsn=dsn, vector_dim=vector_dim), needs=needs)
+        return dsn
+
+    def _add_replica(self) -> Database:
+        postgres = self.config.storage.postgres
+        if not postgres.read_dsn:
+            return self.database
+        reads = ReadDatabase(self.database, max_conns=postgres.pool_max_conns)
+        self.supervisor.add(ReplicaPool(reads, dsn=postgres.read_dsn), needs=["database"])
+        return reads
+
+    def texts(self, embedder: Embedder) -> TextEmbedder:
+        """Return what cuts texts into chunks as the config says, and embeds them."""
+        chunking = self.config.chunking
+        tokens = HfTokens.open(chunking.tokenizer_repo, self.config.providers.embedding)
+        return TextEmbedder(embedder, tokens, chunking.max_tokens, chunking.overlap_tokens)
+
+    @cached_property
+    def collector(self) -> GarbageCollector:
+        """What collects everything that has outlived its time."""
+        config = self.config
+        rules = LifecycleRules(
+            purge_deleted_after_days=config.lifecycle.purge_deleted_after_days,
+            purge_deprecated_after_days=config.lifecycle.purge_deprecated_after_days,
+        )
+        notes = NoteLifecycle(
+            database=self.database,
+            queries=self.queries,
+            store=self.store,
+            rules=rules,
+            ring=self.bell.ring,
+        )
+        search = retention_steps(self.database, self.search_queries)
+        return GarbageCollector(
+            self.database, [*notes.steps(), *search], clock=self.clock, batch_size=config.gc.batch_size
+        )
+
+
+def _scope_rules(config: Config) -> ScopeRules:
+    scopes = config.scopes
+    return ScopeRules(
+        allowed=scopes.allowed,
+        read_profiles=scopes.read_profiles,
+        precedence=scopes.precedence,
+        write_allowed=scopes.write_allowed,
+    )

@@ -1,0 +1,36 @@
+"""The ports of a process, taken before anything else is started."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+from actors.http_front import bind
+from elf.config.model import Service
+from elf.config.places import Address
+from elf.config.process import ActorName
+
+
+class Sockets(NamedTuple):
+    """A bound socket for each front that the process has."""
+
+    http: socket.socket | None = None
+    admin: socket.socket | None = None
+    mcp: socket.socket | None = None
+
+
+@contextmanager
+def bound(service: Service, actors: Collection[ActorName]) -> Iterator[Sockets]:
+    """Take the ports of the fronts among `actors`. Raises StartupError naming the key of a port that is taken."""
+    with ExitStack() as stack:
+
+        def take(front: ActorName, address: Address, key: str) -> socket.socket | None:
+            return stack.enter_context(bind(address, key=key)) if front in actors else None
+
+        yield Sockets(
+            http=take("http_front", service.http_address, "service.http_bind"),
+            admin=take("admin_front", service.admin_address, "service.admin_bind"),
+            mcp=take("mcp_front", service.mcp_address, "service.mcp_bind"),
+        )
