@@ -20,6 +20,7 @@ T = TypeVar("T")
 # would wait in one lane with the texts of writes.
 LOCAL_BATCH_TEXTS: Final = 4
 LOCAL_BATCHES_IN_FLIGHT: Final = 2
+USUAL_CANDIDATES: Final = 100  # as many as a search may ask results for
 
 
 class GuardedEmbedder:
@@ -43,15 +44,24 @@ class GuardedEmbedder:
 
 
 class GuardedReranker:
-    """A Reranker behind a breaker."""
+    """A Reranker behind two breakers, one for calls of up to `usual` documents and one for larger calls.
 
-    def __init__(self, inner: Reranker, breaker: CircuitBreaker) -> None:
+    A call of ten times as many documents may be cut off where the usual one is in good time, and must not cost the
+    others their reranker.
+    """
+
+    def __init__(
+        self, inner: Reranker, breaker: CircuitBreaker, *, large: CircuitBreaker, usual: int
+    ) -> None:
         self._inner = inner
         self._breaker = breaker
+        self._large = large
+        self._usual = usual
 
     async def rerank(self, query: str, documents: Sequence[str]) -> list[float]:
         """Return one score a document, aligned to `documents`."""
-        return await self._breaker.call(lambda: self._inner.rerank(query, documents))
+        breaker = self._breaker if len(documents) <= self._usual else self._large
+        return await breaker.call(lambda: self._inner.rerank(query, documents))
 
 
 class GuardedChat:
@@ -99,14 +109,20 @@ def guarded(config: Config, providers: Providers, index: VectorIndex) -> SearchP
     tables = config.providers
     embedding = CircuitBreaker(_label("embedding", tables.embedding))
     rerank = CircuitBreaker(_label("rerank", tables.rerank))
+    large_rerank = CircuitBreaker(f"{rerank.name}, large calls")
     chat = CircuitBreaker(_label("llm_extractor", tables.llm_extractor))
     engine = CircuitBreaker("the index", refusal=IndexUnavailable)
     return SearchProviders(
         embedder=_batching(GuardedEmbedder(providers.embedder, embedding), local=tables.embedding.is_local),
-        reranker=GuardedReranker(providers.reranker, rerank),
+        reranker=GuardedReranker(
+            providers.reranker,
+            rerank,
+            large=large_rerank,
+            usual=max(config.memory.candidate_k, USUAL_CANDIDATES),
+        ),
         chat=GuardedChat(providers.extractor, chat),
         index=GuardedIndex(index, engine),
-        breakers=(embedding, rerank, chat, engine),
+        breakers=(embedding, rerank, large_rerank, chat, engine),
     )
 
 

@@ -119,8 +119,23 @@ async def test_what_is_away_is_refused_without_a_call_and_nothing_else_is(
 async def test_breakers_are_named_after_the_tables_of_the_config(parts: Everything) -> None:
     search = providers_of(parts, load(EXAMPLE))
     assert [breaker.name for breaker in search.breakers] == [
-        "providers.embedding (local)", "providers.rerank (local)", "providers.llm_extractor (local)", "the index",
+        "providers.embedding (local)", "providers.rerank (local)", "providers.rerank (local), large calls",
+        "providers.llm_extractor (local)", "the index",
     ]  # fmt: skip
+
+
+async def test_calls_too_large_to_end_in_time_cost_the_usual_ones_nothing(parts: Everything) -> None:
+    search = providers_of(parts, load(EXAMPLE))
+    usual, large = ["tea"] * 100, ["tea"] * 101
+    parts.away = {"rerank"}
+    for _ in range(4):
+        with pytest.raises(ProviderUnavailable):
+            await search.reranker.rerank("tea", large)
+    assert parts.calls == ["rerank"] * 3
+    parts.away = set()
+    assert await search.reranker.rerank("tea", usual) == [1.0] * 100
+    with pytest.raises(ProviderUnavailable):
+        await search.reranker.rerank("tea", large)
 
 
 async def test_a_shared_call_that_fails_is_one_failure(parts: Everything) -> None:
