@@ -39,8 +39,8 @@ class Candidate(NamedTuple):
     bm25_score: float | None
 
 
-def fuse(results: Sequence[QueryResult], *, rules: FusionRules, limit: int) -> list[Candidate]:
-    """Fuse the legs of all queries and return the best `limit` points, best first, ties by point id."""
+def fuse(results: Sequence[QueryResult], *, rules: FusionRules, limit: int | None = None) -> list[Candidate]:
+    """Fuse the legs of all queries and return the best `limit` points, or all, best first, ties by point id."""
     lists = [
         (weight, hits)
         for result in results
@@ -66,7 +66,7 @@ def _shares(hits: Sequence[LegHit], rules: FusionRules) -> list[float]:
     assert_never(rules.method)
 
 
-def _best(scores: dict[UUID, float], results: Sequence[QueryResult], limit: int) -> list[Candidate]:
+def _best(scores: dict[UUID, float], results: Sequence[QueryResult], limit: int | None) -> list[Candidate]:
     owners: dict[UUID, UUID] = {}
     dense = _best_scores([result.dense for result in results], owners)
     bm25 = _best_scores([result.bm25 for result in results], owners)

@@ -18,6 +18,7 @@ from elf.search.single_flight import SingleFlight
 
 KIND: Final = "rerank"
 KEY_MATERIAL: Final = frozenset({"provider_id", "model", "rerank_version"})
+GREATEST_SCORE: Final = 1e30  # models compute in float32; weights must not carry a score out of its range
 
 log = structlog.get_logger()
 
@@ -51,9 +52,9 @@ class CachedReranker:
     async def scores(
         self, query: str, documents: Sequence[str], signature: Sequence[tuple[UUID, datetime]]
     ) -> list[float] | None:
-        """Return a finite score for each document, or None when there are none to be had.
+        """Return a score of at most GREATEST_SCORE either way for each document, or None when there are none to be had.
 
-        A document without a finite score gets the lowest there is: it was looked at and nothing good is known of it.
+        A document without one gets the lowest there is: it was looked at and nothing good is known of it.
         `signature` names the documents, in their order: each one's chunk and when its note was last changed.
         """
         if not documents:
@@ -69,7 +70,7 @@ class CachedReranker:
             if scores is None:
                 return None
             self._keep(key, scores)
-        return tuple(_finite(scores))
+        return tuple(_complete(scores))
 
     async def _kept(self, key: str, number: int) -> list[float] | None:
         if self._cache is None:
@@ -78,18 +79,18 @@ class CachedReranker:
 
     def _keep(self, key: str, scores: Sequence[float]) -> None:
         if self._cache is not None:
-            payload = [score if math.isfinite(score) else None for score in scores]
+            payload = [score if _is_score(score) else None for score in scores]
             self._later(LatePut(self._cache, Answer(KIND, key, payload, self._ttl_days)))
 
 
 async def _asked(reranker: Reranker, query: str, documents: Sequence[str]) -> list[float] | None:
-    """Return the provider's scores, of which at least one is finite, or None."""
+    """Return the provider's scores, of which at least one is a score, or None."""
     try:
         scores = await reranker.rerank(query, documents)
     except (ProviderUnavailable, InternalError) as error:
         log.warning("rerank_failed", documents=len(documents), error=error.message)
         return None
-    if not any(map(math.isfinite, scores)):
+    if not any(map(_is_score, scores)):
         log.warning("rerank_without_scores", documents=len(documents))
         return None
     return scores
@@ -105,9 +106,13 @@ def _read_scores(payload: Any, number: int) -> list[float] | None:
         scores = [math.nan if score is None else float(score) for score in payload]
     except OverflowError:  # a whole number beyond all floats
         return None
-    return scores if any(map(math.isfinite, scores)) else None
+    return scores if any(map(_is_score, scores)) else None
 
 
-def _finite(scores: Sequence[float]) -> list[float]:
-    lowest = min(score for score in scores if math.isfinite(score))
-    return [score if math.isfinite(score) else lowest for score in scores]
+def _is_score(score: float) -> bool:
+    return abs(score) <= GREATEST_SCORE  # not so of NaN
+
+
+def _complete(scores: Sequence[float]) -> list[float]:
+    lowest = min(score for score in scores if _is_score(score))
+    return [score if _is_score(score) else lowest for score in scores]

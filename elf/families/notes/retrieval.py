@@ -119,10 +119,10 @@ class CandidateRetrieval:
         if self._mode == "always":
             found.queries = await self._reworded(ask.query, found, stages)
         results = await self._results(ask, found.queries, found, stages)
-        candidates = self._fused(results, ask)
-        if self._finds_little(candidates):
-            candidates = self._fused(await self._expanded(ask, results, found, stages), ask)
-        self._cut(candidates, found)
+        candidates = self._fused(results)
+        if self._finds_little(candidates[: ask.candidate_k]):
+            candidates = self._fused(await self._expanded(ask, results, found, stages))
+        self._cut(candidates, ask, found)
         return found
 
     def _finds_little(self, candidates: Sequence[Candidate]) -> bool:
@@ -132,15 +132,20 @@ class CandidateRetrieval:
     async def _expanded(
         self, ask: Ask, first: Sequence[QueryResult], found: Retrieved, stages: Stages
     ) -> Sequence[QueryResult]:
-        """Return the results of all wordings; those of the original are there already."""
+        """Return the results of all wordings; those of the original are there already, and may have to do."""
         queries = await self._reworded(ask.query, found, stages)
         original = folded(ask.query).casefold()
         others = [query for query in queries if query.casefold() != original]
-        kept = list(first) if len(others) < len(queries) else []
-        found.queries = queries
         if not others:
-            return kept
-        return kept + await self._results(ask, others, found, stages, share=SECOND_PASS)
+            return first
+        try:
+            more = await self._results(ask, others, found, stages, share=SECOND_PASS)
+        except TimeoutError:
+            log.warning("query_not_expanded", error="out of time")
+            found.without(EXPANSION)
+            return first
+        found.queries = queries
+        return [*first, *more] if len(others) < len(queries) else more
 
     async def _reworded(self, query: str, found: Retrieved, stages: Stages) -> list[str]:
         try:
@@ -173,7 +178,7 @@ class CandidateRetrieval:
         except (IndexUnavailable, TimeoutError) as error:
             log.warning("index_not_asked", error=_described(error))
             found.without(INDEX)
-        with stages.stage("exact"):
+        with stages.stage("exact", share=share):
             return await self._stand_in.query(asked, ask)
 
     async def _embedded(
@@ -202,13 +207,17 @@ class CandidateRetrieval:
         }
         return IndexFilter(must=must, any_of=any_of)
 
-    def _fused(self, results: Sequence[QueryResult], ask: Ask) -> list[Candidate]:
-        return fuse(results, rules=self._rules.fusion, limit=ask.candidate_k)
+    def _fused(self, results: Sequence[QueryResult]) -> list[Candidate]:
+        return fuse(results, rules=self._rules.fusion)
 
-    def _cut(self, candidates: list[Candidate], found: Retrieved) -> None:
-        most = self._rules.prefilter or len(candidates)
+    def _cut(self, candidates: list[Candidate], ask: Ask, found: Retrieved) -> None:
+        asked_for = ask.candidate_k
+        most = min(self._rules.prefilter or asked_for, asked_for)
         found.candidates = candidates[:most]
-        found.cut = [(candidate, "BEYOND_PREFILTER") for candidate in candidates[most:]]
+        found.cut = [
+            *((candidate, "BEYOND_PREFILTER") for candidate in candidates[most:asked_for]),
+            *((candidate, "BEYOND_CANDIDATE_K") for candidate in candidates[asked_for:]),
+        ]
 
 
 def _described(error: Exception) -> str:

@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from elf.core.clock import Clock
-from elf.core.errors import Unavailable
+from elf.core.errors import ServiceError, Unavailable
 from elf.core.scopes import ScopeRules
 from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
@@ -158,7 +158,7 @@ class NoteSearch:
             with stages.stage("hits"):
                 async with self._database.connection() as connection:
                     await self._store.record_hits(connection, hits, query_hash=query_hash, now=ask.now)
-        except (Unavailable, TimeoutError) as error:
+        except (ServiceError, TimeoutError) as error:
             # Hits are a statistic; the answer is already there.
             log.warning("hits_not_recorded", hits=len(hits), error=type(error).__name__)
             retrieved.without(HITS)

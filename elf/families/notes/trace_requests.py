@@ -53,7 +53,9 @@ class Trace(Response):
     expansion_mode: Literal["off", "always", "dynamic"] = Field(description="When queries are reworded.")
     expanded_queries: list[str] = Field(description="The queries that were searched for.")
     allowed_scopes: list[str] = Field(description="The scopes that were read.")
-    candidate_count: int = Field(description="How many candidates the index named.")
+    candidate_count: int = Field(
+        description="How many candidates were looked at, after fusion and the prefilter."
+    )
     top_k: int = Field(description="How many results were asked for.")
     config_snapshot: dict[str, Any] = Field(description="The part of the config that the answer depends on.")
     trace_version: int = Field(description="The version of this form of traces.")
@@ -120,7 +122,9 @@ class TraceSummary(Response):
     query: str = Field(description="The query, with secrets blanked.")
     read_profile: f.ReadProfile
     expansion_mode: str = Field(description="When queries are reworded.")
-    candidate_count: int = Field(description="How many candidates the index named.")
+    candidate_count: int = Field(
+        description="How many candidates were looked at, after fusion and the prefilter."
+    )
     top_k: int = Field(description="How many results were asked for.")
     result_count: int = Field(description="How many results there were.")
     degraded: f.Degraded

@@ -21,7 +21,7 @@ from elf.families.notes.search import NoteSearch, SearchRules
 from elf.index.port import IndexFilter, IndexQuery, QueryResult
 from elf.search.expand import ExpansionRules, QueryExpander
 from elf.search.fuse import FusionRules
-from elf.search.rerank import CachedReranker
+from elf.search.rerank import GREATEST_SCORE, CachedReranker
 from elf.search.trace import SearchTrace
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
 from tests.notes_kit import at_cosine, scope_rules, unit
@@ -422,6 +422,30 @@ async def test_a_first_search_that_finds_little_is_widened_without_asking_the_or
     assert [[query.text for query in call] for call in calls[-2:]] == [["tea"], ["coffee"]]
 
 
+async def test_a_widened_search_that_takes_too_long_keeps_what_the_first_found(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hang(*_: Any) -> Any:
+        await anyio.sleep_forever()
+
+    async def only_the_first(queries: Sequence[IndexQuery]) -> list[QueryResult]:
+        if [query.text for query in queries] != ["tea"]:
+            await hang()
+        return found
+
+    await fill(house, "good tea", "fair coffee")
+    found = await house.index.query([everything_about("tea")])
+    desk = Desk(house, budget_s=2.0, expansion=replace(EXPANSION, mode="dynamic", min_candidates=50))
+    desk.chat.content = {"queries": ["coffee"]}
+    monkeypatch.setattr(house.index, "query", only_the_first)
+    monkeypatch.setattr(desk.stand_in, "query", hang)
+    answer = await desk.ask("tea")
+    assert answer.degraded == ["index", "expansion"]
+    assert [item.snippet for item in answer.items] == ["good tea"]
+    assert answer.items[0].explain.rerank_score == 0.9, "there was time for the reranker"
+    assert desk.traces[0].expanded_queries == ["tea"]
+
+
 async def test_a_model_that_is_away_leaves_the_original_query(house: House) -> None:
     await fill(house, "good tea")
     desk = Desk(house, expansion=replace(EXPANSION, mode="always"))
@@ -456,6 +480,24 @@ async def test_a_trace_accounts_for_every_candidate(house: House) -> None:
     assert trace.expires_at - trace.created_at == timedelta(days=7)
 
 
+async def test_a_trace_names_what_fusion_left_beyond_the_candidates_asked_for(house: House) -> None:
+    texts = ["good tea", "fair tea", "poor tea", "more tea", "late tea"]
+    await fill(house, *texts)
+    desk = Desk(house, retrieval=replace(RETRIEVAL, prefilter=2))
+    known = [QueryResult([hit], []) for hit in (await house.index.query([everything_about("tea")]))[0].bm25]
+
+    async def all_of_them(queries: Sequence[IndexQuery]) -> list[QueryResult]:
+        return known
+
+    house.index.query = all_of_them  # type: ignore[method-assign]
+    await desk.ask(candidate_k=3)
+    (trace,) = desk.traces
+    assert trace.candidate_count == 2
+    assert [(one.reason, one.retrieval_rank) for one in trace.dropped] == [
+        ("BEYOND_PREFILTER", 3), ("BEYOND_CANDIDATE_K", 4), ("BEYOND_CANDIDATE_K", 5),
+    ]  # fmt: skip
+
+
 # Hits
 
 
@@ -487,15 +529,24 @@ async def test_searches_at_once_count_every_hit(house: House, desk: Desk) -> Non
     assert await house.value("SELECT min(hit_count) FROM memory_notes") == 8
 
 
+async def test_hits_are_recorded_of_scores_as_large_as_a_reranker_may_give(house: House, desk: Desk) -> None:
+    await fill(house, "good tea", "fair tea")
+    desk.reranker.marks = {"good": GREATEST_SCORE, "fair": -GREATEST_SCORE}
+    assert (await desk.ask(record_hits=True)).degraded == []
+    assert await house.value("SELECT count(*) FROM memory_hits") == 2
+
+
+@pytest.mark.parametrize("fault", [Retryable("met another"), InternalError("a number beyond its column")])
 async def test_hits_that_cannot_be_recorded_do_not_fail_the_answer(
-    house: House, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    house: House, desk: Desk, monkeypatch: pytest.MonkeyPatch, fault: Exception
 ) -> None:
     async def fail(*_: Any, **__: Any) -> None:
-        raise Retryable("met another")
+        raise fault
 
     await fill(house, "good tea")
     monkeypatch.setattr(house.store, "record_hits", fail)
-    assert len(await desk.items(record_hits=True)) == 1
+    answer = await desk.ask(record_hits=True)
+    assert (len(answer.items), answer.degraded) == (1, ["hits"])
 
 
 async def test_points_of_nobody_are_passed_over(house: House, desk: Desk) -> None:

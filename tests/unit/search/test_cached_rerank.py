@@ -114,7 +114,7 @@ async def test_no_documents_ask_nothing() -> None:
     assert (bench.provider.asked, bench.cache.gets) == ([], 0)
 
 
-@pytest.mark.parametrize("missing", [NAN, INF, -INF])
+@pytest.mark.parametrize("missing", [NAN, INF, -INF, 1e31, -1.7e308])
 async def test_missing_scores_are_the_lowest_there_is_also_when_they_come_from_the_cache(
     missing: float,
 ) -> None:
@@ -125,7 +125,7 @@ async def test_missing_scores_are_the_lowest_there_is_also_when_they_come_from_t
 
 
 @pytest.mark.parametrize(
-    "answer", [ProviderUnavailable("away"), InternalError("nonsense"), [NAN, NAN], [INF, -INF]]
+    "answer", [ProviderUnavailable("away"), InternalError("nonsense"), [NAN, NAN], [INF, -INF], [1e39, -1e39]]
 )
 async def test_when_there_are_no_scores_nothing_is_kept_and_the_next_search_asks_again(answer: Any) -> None:
     bench = Bench(answer)
@@ -143,6 +143,7 @@ async def test_when_there_are_no_scores_nothing_is_kept_and_the_next_search_asks
         [],
         ["0.5", 0.4],
         [None, None],
+        [1e39, None],
         [True, 0.5],
         {"scores": [1, 2]},
         0.5,
