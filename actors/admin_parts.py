@@ -5,7 +5,9 @@ from __future__ import annotations
 from actors.index_parts import IndexParts
 from actors.index_rebuilder import IndexRebuilder
 from actors.shared_parts import SharedParts
+from actors.stored_readings import StoredReadings
 from elf.core.endpoint import Endpoint
+from elf.families.notes.census import NoteCensus
 from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.drift import IndexDrift
 from elf.families.notes.endpoints import note_admin_endpoints
@@ -13,6 +15,7 @@ from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.leased_points import LeasedPoints
 from elf.families.notes.rebuild import IndexRebuild
 from elf.families.notes.rebuild_runs import RebuildRuns
+from elf.outbox.leased import LeasedOutbox
 from elf.web.admin import collect_endpoint
 
 
@@ -20,6 +23,20 @@ def admin_endpoints(shared: SharedParts, reach: IndexParts) -> list[Endpoint]:
     """Return the operations; the actor that carries out rebuilds is added to the supervisor."""
     decisions = DecisionAudit(database=shared.database, queries=shared.queries)
     return [collect_endpoint(shared.collector), *note_admin_endpoints(decisions, _index_admin(shared, reach))]
+
+
+def stored_readings(shared: SharedParts) -> StoredReadings:
+    """Return what reads the metrics that only Postgres knows."""
+    lease_seconds = shared.config.indexing.lease_seconds  # nothing is leased here
+    return StoredReadings(
+        database=shared.database,
+        outboxes={
+            "indexing": LeasedOutbox(shared.database, shared.queries, lease_seconds=lease_seconds),
+            "traces": LeasedOutbox(shared.database, shared.search_queries, lease_seconds=lease_seconds),
+        },
+        census=NoteCensus(database=shared.database, queries=shared.queries),
+        clock=shared.clock,
+    )
 
 
 def _index_admin(shared: SharedParts, reach: IndexParts) -> IndexAdmin:

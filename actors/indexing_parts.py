@@ -26,6 +26,7 @@ def add_indexing(shared: SharedParts, reach: IndexParts, texts: TextEmbedder) ->
         clock=shared.clock,
     )
     work: Channel[list[Job]] = Channel("indexing_work", 1, "block")
+    shared.metrics.watch_channels(work)
     outbox = LeasedOutbox(shared.database, shared.queries, lease_seconds=indexing.lease_seconds)
     for number in range(1, indexing.indexers + 1):
         indexer = Indexer(number, work=work, outbox=outbox, handle=handler.handle)

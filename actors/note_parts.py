@@ -107,5 +107,6 @@ class NoteParts:
             fresh=shared.fresh,
             clock=shared.clock,
             trace=self.traces.sink,
+            metrics=shared.metrics,
         )
         return parts.note_search(shared.supervisor)

@@ -7,6 +7,7 @@ from typing import Any
 
 from actors.cache_writer import CacheWriter
 from actors.kernel import Channel, Supervisor
+from actors.metrics_parts import Metrics
 from elf.config.model import Config
 from elf.core.clock import Clock
 from elf.core.scopes import ScopeRules
@@ -46,12 +47,14 @@ class SearchParts:
     fresh: FreshWrites
     clock: Clock
     trace: TraceSink
+    metrics: Metrics
 
     def note_search(self, supervisor: Supervisor) -> NoteSearch:
         """Return the search; the actors that it needs are added to the supervisor."""
         cache, puts = self._cache(supervisor)
         asked = guarded(self.config, self.providers, self.index)
         supervisor.add(asked.embedder)
+        self.metrics.watch_breakers(asked.breakers)
         return NoteSearch(
             database=self.database,
             reads=self.reads,
@@ -67,6 +70,7 @@ class SearchParts:
 
     def _cache(self, supervisor: Supervisor) -> tuple[AnswerCache | None, Channel[LatePut]]:
         puts: Channel[LatePut] = Channel("cache_puts", CACHE_PUTS, "drop")
+        self.metrics.watch_channels(puts)
         if not self.config.search.cache.enabled:
             return None, puts
         cache = AnswerCache(
@@ -76,6 +80,7 @@ class SearchParts:
             max_payload_bytes=self.config.search.cache.max_payload_bytes,
         )
         supervisor.add(CacheWriter(cache, puts), needs=["database"])
+        self.metrics.watch_cache(cache)
         return cache, puts
 
     def _retrieval(self, cache: AnswerCache | None, asked: SearchProviders) -> CandidateRetrieval:

@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from actors.database import DatabasePool, ReplicaPool
 from actors.kernel import Channel, Supervisor
+from actors.metrics_parts import Metrics
 from actors.outbox_wake import OutboxBell, OutboxRinger
 from actors.postgres_host import PostgresHost
 from elf.config.model import Config
@@ -33,6 +34,7 @@ class SharedParts:
 
     config: Config
     supervisor: Supervisor
+    metrics: Metrics
     clock: Clock = field(default_factory=SystemClock)
 
     def __post_init__(self) -> None:
@@ -44,6 +46,7 @@ class SharedParts:
         self.reads = self._add_replica()
         self.wake: Channel[None] = Channel("outbox_wake", 1, "drop")
         announce: Channel[None] = Channel("outbox_announce", 1, "drop")
+        self.metrics.watch_channels(self.wake, announce)
         self.bell = OutboxBell(self.wake, announce)
         self.supervisor.add(OutboxRinger(self.database, announce, sender=self.process_id), needs=["database"])
         self.fresh = FreshWrites()
@@ -62,6 +65,7 @@ class SharedParts:
             dsn = lambda: str(place.dsn)  # noqa: E731
         vector_dim = self.config.storage.qdrant.vector_dim
         self.supervisor.add(DatabasePool(self.database, dsn=dsn, vector_dim=vector_dim), needs=needs)
+        self.metrics.watch_pools({"primary": self.database})
         return dsn
 
     def _add_replica(self) -> Database:
@@ -70,6 +74,7 @@ class SharedParts:
             return self.database
         reads = ReadDatabase(self.database, max_conns=postgres.pool_max_conns)
         self.supervisor.add(ReplicaPool(reads, dsn=postgres.read_dsn), needs=["database"])
+        self.metrics.watch_pools({"replica": reads})
         return reads
 
     def texts(self, embedder: Embedder) -> TextEmbedder:

@@ -12,17 +12,19 @@ import anyio
 import httpx
 from quart import Quart
 
-from actors.admin_parts import admin_endpoints
+from actors.admin_parts import admin_endpoints, stored_readings
 from actors.gc_ticker import GcTicker
 from actors.http_front import HttpFront, bound_address
 from actors.index_parts import IndexParts
 from actors.indexing_parts import add_indexing
 from actors.kernel import Supervisor
 from actors.mcp_front import McpFront
+from actors.metrics_parts import Metrics
 from actors.note_parts import NoteParts
 from actors.process import Say, new_supervisor, run_process
 from actors.shared_parts import SharedParts
 from actors.sockets import Sockets, bound
+from actors.span_exporter import tracer_for
 from actors.trace_parts import Traces, add_traces
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
@@ -30,11 +32,13 @@ from elf.config.process import ACTOR_NAMES, ActorName
 from elf.core.endpoint import Endpoint
 from elf.core.logs import configure_logging
 from elf.families.notes.embedding import TextEmbedder
+from elf.families.notes.spans import MEMORY_SPANS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import Providers, open_providers
 from elf.web.app import create_app
 from elf.web.openapi import ADMIN, PUBLIC, About
 from elf.web.readiness import Part, Readiness
+from elf.web.spans import traced
 
 CLOSE_TIMEOUT_S = 2.0
 
@@ -57,17 +61,34 @@ def run(config: Config, *, actors: Collection[ActorName] | None = None, say: Say
 
 
 async def _serve(config: Config, actors: frozenset[ActorName], say: Say) -> None:
-    async with open_system(config, actors=actors) as system, anyio.create_task_group() as group:
-        await group.start(system.run)
-        collect_garbage_less_often()
+    def ready(system: System) -> None:
         for line in system.ready_lines():
             say(line)
 
+    await serve(config, actors, ready=ready)
 
-def collect_garbage_less_often() -> None:
-    """Keep Python's collector away from what start-up made: it stays for good and need not be looked through again."""
-    # A search makes thousands of objects that die by themselves. Measured: 0.7 ms less a search, and no more pauses of
-    # 60 ms.
+
+async def serve(
+    config: Config,
+    actors: frozenset[ActorName],
+    *,
+    ready: Callable[[System], object],
+    sockets: Sockets | None = None,
+    process: str | None = None,
+) -> None:
+    """Run these actors until cancelled, and call `ready` once all of them are; the rest is as for `open_system`."""
+    async with (
+        open_system(config, actors=actors, sockets=sockets, process=process) as system,
+        anyio.create_task_group() as group,
+    ):
+        await group.start(system.run)
+        _collect_garbage_less_often()
+        ready(system)
+
+
+def _collect_garbage_less_often() -> None:
+    # What start-up made stays for good and need not be looked through again, and a search makes thousands of objects
+    # that die by themselves. Measured: 0.7 ms less a search, and no more pauses of 60 ms.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
@@ -95,18 +116,26 @@ class System:
 
 @asynccontextmanager
 async def open_system(
-    config: Config, *, actors: frozenset[ActorName] = EVERYTHING, sockets: Sockets | None = None
+    config: Config,
+    *,
+    actors: frozenset[ActorName] = EVERYTHING,
+    sockets: Sockets | None = None,
+    process: str | None = None,
 ) -> AsyncIterator[System]:
     """Build these actors and what they need. `sockets` are bound ones for the fronts; without them they are taken now.
 
+    `process` is the name of this process when it is one of several; /ready tells it.
     Raises StartupError, before anything is started, when a port is taken or a provider cannot be opened.
     """
+    metrics = Metrics()
     async with AsyncExitStack() as stack:
         sockets = sockets or stack.enter_context(bound(config.service, actors))
         providers: Providers | None = None
         if actors & {"http_front", "indexer"}:
-            providers = await stack.enter_async_context(await open_providers(config))
-        builder = _Builder(config, actors, sockets, providers)
+            opened = await open_providers(config, measures=metrics.measures)
+            providers = await stack.enter_async_context(opened)
+        builder = _Builder(config, actors, sockets, providers, metrics)
+        builder.process = process
         builder.build()
         stack.push_async_callback(builder.close)
         yield System(builder.supervisor, sockets)
@@ -116,13 +145,21 @@ class _Builder:
     """Puts the actors of a process together. A part is made when something needs it, and not at all otherwise."""
 
     def __init__(
-        self, config: Config, actors: frozenset[ActorName], sockets: Sockets, providers: Providers | None
+        self,
+        config: Config,
+        actors: frozenset[ActorName],
+        sockets: Sockets,
+        providers: Providers | None,
+        metrics: Metrics,
     ) -> None:
         self._config = config
         self._actors = actors
         self._sockets = sockets
         self._providers = providers
+        self.process: str | None = None
         self.supervisor = new_supervisor()
+        self._metrics = metrics
+        metrics.watch_actors(self.supervisor.snapshot)
         self._reach: IndexParts | None = None
 
     def build(self) -> None:
@@ -139,7 +176,9 @@ class _Builder:
             )
         if self._sockets.admin is not None:
             operators = admin_endpoints(self._shared, self._index())
-            self._add_front("admin_front", operators, self._sockets.admin, about=ADMIN)
+            admin = self._add_front("admin_front", operators, self._sockets.admin, about=ADMIN)
+            self._metrics.watch_stored(stored_readings(self._shared).collect)
+            self._metrics.add_page(admin)
         if self._sockets.mcp is not None:
             front = McpFront(self._config, self._sockets.mcp, connect=self._way_to(api))
             self.supervisor.add(front, stop_timeout_s=6.0)
@@ -151,7 +190,7 @@ class _Builder:
 
     @cached_property
     def _shared(self) -> SharedParts:
-        return SharedParts(self._config, self.supervisor)
+        return SharedParts(self._config, self.supervisor, self._metrics)
 
     @cached_property
     def _texts(self) -> TextEmbedder:
@@ -170,6 +209,7 @@ class _Builder:
             queries=self._shared.search_queries,
             redact=self._config.security.redact_secrets_on_write,
             clock=self._shared.clock,
+            metrics=self._metrics,
         )
 
     def _note_endpoints(self, traces: Traces) -> list[Endpoint]:
@@ -181,12 +221,13 @@ class _Builder:
             texts=self._texts,
             traces=traces,
         )
-        return parts.endpoints()
+        return traced(parts.endpoints(), MEMORY_SPANS, tracer_for(self._config.tracing, self.supervisor))
 
     def _add_front(
         self, name: str, endpoints: Sequence[Endpoint], sock: socket.socket, *, about: About
     ) -> Quart:
         app = create_app(endpoints, readiness=self._readiness, about=about)
+        self._metrics.count_requests(app, front=name)
         self.supervisor.add(HttpFront(name, app, sock), stop_timeout_s=6.0)
         return app
 
@@ -201,7 +242,7 @@ class _Builder:
             Part(name=actor.name, state=actor.state, restarts=actor.restarts, last_error=actor.last_error)
             for actor in snapshot.actors
         ]
-        return Readiness(ready=snapshot.ready, parts=parts)
+        return Readiness(ready=snapshot.ready, process=self.process, parts=parts)
 
 
 def _address(sock: socket.socket | None) -> Address | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from actors.kernel import Channel, Supervisor
+from actors.metrics_parts import Metrics
 from actors.trace_writer import TraceWriter
 from elf.core.clock import Clock
 from elf.db.database import Database
@@ -13,6 +14,7 @@ from elf.families.notes.explain import SearchExplainer
 from elf.outbox.leased import LeasedOutbox
 from elf.search.trace import SearchTrace, TraceSink
 from elf.search.trace_store import TraceStore
+from elf.web.spans import describing_spans
 
 TRACES_WAITING = 1024  # of about 20 KB; more are dropped
 LEASE_S = 10.0  # much longer than it takes to write a batch
@@ -26,11 +28,19 @@ class Traces(NamedTuple):
 
 
 def add_traces(
-    supervisor: Supervisor, *, database: Database, queries: Queries, redact: bool, clock: Clock
+    supervisor: Supervisor,
+    *,
+    database: Database,
+    queries: Queries,
+    redact: bool,
+    clock: Clock,
+    metrics: Metrics,
 ) -> Traces:
     """Add the trace writer to the supervisor; `queries` are those of the folder sql/search."""
     waiting: Channel[SearchTrace] = Channel("traces", TRACES_WAITING, "drop")
     store = TraceStore(database, queries, lease_seconds=LEASE_S)
     outbox = LeasedOutbox(database, queries, lease_seconds=LEASE_S)
     supervisor.add(TraceWriter(waiting, store=store, outbox=outbox, redact=redact))
-    return Traces(waiting.send_nowait, SearchExplainer(traces=store, clock=clock))
+    metrics.watch_channels(waiting)
+    sink = metrics.count_searches(describing_spans(waiting.send_nowait))
+    return Traces(sink, SearchExplainer(traces=store, clock=clock))

@@ -76,7 +76,7 @@ set_up() {
             make_venv "$python"
         fi
         : >"$venv/.unfinished"
-        if [ "$kind" = dev ]; then extra='[dev]'; fi
+        if [ "$kind" = dev ]; then extra='[dev,otel]'; fi
         say "installing the packages pinned in ops/constraints.txt (this once; about 200 MB)"
         pip_install -e "$repo$extra"
         # By itself, because the dependency it declares is a framework of gigabytes that ELF does not use.

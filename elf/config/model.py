@@ -28,6 +28,7 @@ from elf.config.places import (
 )
 from elf.config.process import Process, Processes
 from elf.config.table import Table
+from elf.config.tracing import Tracing
 
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NOTE_TYPES: tuple[NoteType, ...] = ("preference", "constraint", "decision", "profile", "fact", "plan")
@@ -458,6 +459,7 @@ class Config(Table):
     gc: Gc = DEFAULT_GC
     local_model: LocalModel = DEFAULT_LOCAL_MODEL
     mcp: Mcp = Mcp()
+    tracing: Tracing | None = None
     process: Process | None = None
     processes: Annotated[list[Processes], Field(description="tables, each begun by [[processes]]")] = Field(
         default_factory=list

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from elf.config.places import masked
 
 SECRET_KEYS = frozenset({"api_key", "default_headers"})
-PLACE_KEYS = frozenset({"dsn", "read_dsn", "url", "api_base"})
+PLACE_KEYS = frozenset({"dsn", "read_dsn", "url", "api_base", "endpoint"})
 
 
 class Table(BaseModel):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import anyio
 import asyncpg
@@ -63,6 +63,14 @@ class Connection(Protocol):
         ...
 
 
+class PoolStatistics(NamedTuple):
+    """Connections at one moment: those there are, those of them that nobody has borrowed, and how many there may be."""
+
+    size: int
+    idle: int
+    max_size: int
+
+
 class Database:
     """A pool of at most `max_conns` connections to one Postgres. May be opened again after it was closed."""
 
@@ -100,6 +108,12 @@ class Database:
         if scope.cancelled_caught:
             pool.terminate()
             log.warning("database_close_forced", after_s=CLOSE_TIMEOUT_S)
+
+    def statistics(self) -> PoolStatistics:
+        """Count the connections; there are none while the pool is not open."""
+        if self._pool is None:
+            return PoolStatistics(0, 0, self._max_conns)
+        return PoolStatistics(self._pool.get_size(), self._pool.get_idle_size(), self._max_conns)
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:

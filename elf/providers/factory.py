@@ -10,6 +10,7 @@ import anyio.to_thread
 import httpx
 
 from elf.config.model import Config, LocalModel, Provider
+from elf.core.measures import Measures
 from elf.providers.chat import HttpChat
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.http import ProviderHttp
@@ -40,20 +41,22 @@ class Providers:
         await self.aclose()
 
 
-async def open_providers(config: Config, *, local_app: Any = None) -> Providers:
+async def open_providers(
+    config: Config, *, local_app: Any = None, measures: Measures | None = None
+) -> Providers:
     """Build the providers; the packaged model is loaded, in a thread, when the embedder or the reranker is `local:`.
 
     An extractor that is `local:` is the rule-based one, which needs no model. `local_app` is the ASGI app that stands
-    behind `local:` instead of either. Raises StartupError when a provider
-    cannot be built or the packaged model cannot be loaded.
+    behind `local:` instead of either. `measures` is told of every call. Raises StartupError when a provider cannot be
+    built or the packaged model cannot be loaded.
     """
     tables = config.providers
     extractor_app = local_app or ExtractorApp()
     if local_app is None and (tables.embedding.is_local or tables.rerank.is_local):
         local_app = await anyio.to_thread.run_sync(_load_local_app, config.local_model)
-    embedding = _http("providers.embedding", tables.embedding, local_app)
-    rerank = _http("providers.rerank", tables.rerank, local_app)
-    extraction = _http("providers.llm_extractor", tables.llm_extractor, extractor_app)
+    embedding = _http("providers.embedding", tables.embedding, local_app, measures)
+    rerank = _http("providers.rerank", tables.rerank, local_app, measures)
+    extraction = _http("providers.llm_extractor", tables.llm_extractor, extractor_app, measures)
     return Providers(
         embedder=HttpEmbedder(tables.embedding, embedding),
         reranker=HttpReranker(tables.rerank, rerank),
@@ -62,9 +65,9 @@ async def open_providers(config: Config, *, local_app: Any = None) -> Providers:
     )
 
 
-def _http(name: str, config: Provider, local_app: Any) -> ProviderHttp:
+def _http(name: str, config: Provider, local_app: Any, measures: Measures | None) -> ProviderHttp:
     transport = httpx.ASGITransport(app=local_app) if config.is_local else None
-    return ProviderHttp(name, config, transport=transport)
+    return ProviderHttp(name, config, transport=transport, measures=measures)
 
 
 def _load_local_app(config: LocalModel) -> Any:

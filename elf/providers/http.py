@@ -7,7 +7,9 @@ carry the provider's id, the status or the kind of failure, and never a header, 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -18,6 +20,7 @@ import structlog
 
 from elf.config.model import Provider
 from elf.core.errors import InvalidRequest, ProviderRefused, ProviderUnavailable, StartupError
+from elf.core.measures import CallOutcome, Measures, NoMeasures
 
 _MAY_PASS = frozenset({408, 425, 429})
 _LIMITS = httpx.Limits(max_connections=16, max_keepalive_connections=8, keepalive_expiry=30.0)
@@ -43,6 +46,7 @@ class ProviderHttp:
         *,
         transport: httpx.AsyncBaseTransport | None = None,
         jitter: Callable[[], float] = random.random,
+        measures: Measures | None = None,
     ) -> None:
         """`name` is the config table, such as providers.embedding; `transport` replaces the network.
 
@@ -51,6 +55,8 @@ class ProviderHttp:
         self.label = f"{name} ({config.provider_id})"
         self._budget_s = config.timeout_ms / 1000
         self._jitter = jitter
+        self._table = name.removeprefix("providers.")
+        self._measures: Measures = measures or NoMeasures()
         base = "http://local" if config.is_local else config.api_base.rstrip("/")
         self._url = _url(name, f"{base}{config.path}")
         self._headers = _headers(config)
@@ -72,9 +78,34 @@ class ProviderHttp:
         """
         content = _encode(body)
         call = _Call(self.label, self.deadline() if deadline is None else deadline, self._jitter)
-        with anyio.CancelScope(deadline=call.deadline):
-            return await self._until_answered(content, call)
-        raise call.failure("out of time")
+        with self._measured(call):
+            with anyio.CancelScope(deadline=call.deadline):
+                return await self._until_answered(content, call)
+            raise call.failure("out of time")
+
+    @contextmanager
+    def _measured(self, call: _Call) -> Iterator[None]:
+        began = time.perf_counter()
+        outcome: CallOutcome = "failed"
+        try:
+            yield
+            outcome = "answered"
+        except ProviderUnavailable:
+            outcome = "unavailable"
+            raise
+        except ProviderRefused:
+            outcome = "refused"
+            raise
+        except anyio.get_cancelled_exc_class():
+            outcome = "cancelled"
+            raise
+        finally:
+            self._measures.provider_call(
+                provider=self._table,
+                outcome=outcome,
+                seconds=time.perf_counter() - began,
+                failed_tries=call.failed_tries,
+            )
 
     async def _until_answered(self, content: bytes, call: _Call) -> bytes:
         while (answer := await self._try(content, call)) is None:
@@ -123,21 +154,21 @@ class _Call:
         self.deadline = deadline
         self._label = label
         self._jitter = jitter
-        self._tries = 0
+        self.failed_tries = 0
         self._fault = ""
         self._retry_after_s: float | None = None
 
     def note(self, fault: str, *, retry_after_s: float | None) -> None:
-        self._tries += 1
+        self.failed_tries += 1
         self._fault = fault
         self._retry_after_s = retry_after_s
-        _log.info("provider.try_failed", provider=self._label, fault=fault, tries=self._tries)
+        _log.info("provider.try_failed", provider=self._label, fault=fault, tries=self.failed_tries)
 
     async def pause(self) -> None:
         """Wait before the next try. Raises ProviderUnavailable when the budget does not reach that far."""
         pause = self._retry_after_s
         if pause is None:
-            ceiling = min(_FIRST_PAUSE_S * 2 ** (self._tries - 1), _LONGEST_PAUSE_S)
+            ceiling = min(_FIRST_PAUSE_S * 2 ** (self.failed_tries - 1), _LONGEST_PAUSE_S)
             pause = ceiling * (0.5 + 0.5 * self._jitter())
         if anyio.current_time() + pause >= self.deadline:
             raise self.failure(self._fault)
@@ -145,7 +176,7 @@ class _Call:
 
     def failure(self, reason: str) -> ProviderUnavailable:
         """Return the error that tells what happened."""
-        tried = f"after {self._tries} failed tries" if self._tries else "on the first try"
+        tried = f"after {self.failed_tries} failed tries" if self.failed_tries else "on the first try"
         last = f", last {self._fault}" if self._fault not in ("", reason) else ""
         wait = min(max(self._retry_after_s or 0.0, 1.0), _LONGEST_RETRY_AFTER_S)
         message = f"{self._label} gave no answer {tried}: {reason}{last}"

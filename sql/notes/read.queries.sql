@@ -4,6 +4,10 @@
 -- Reads one note by id.
 SELECT n.* FROM memory_notes AS n WHERE n.note_id = $1;
 
+-- name: count_notes
+-- How many notes there are of each status, over all tenants. One index holds the status, so no note is read for it.
+SELECT n.status, count(*) AS notes FROM memory_notes AS n GROUP BY n.status;
+
 -- name: list_notes
 -- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its
 -- row but past its time; a null type does not filter. The cursor is never null: `$7 IS NULL OR ...` would keep a

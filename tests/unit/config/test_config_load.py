@@ -15,6 +15,7 @@ from elf.config import load, loads
 from elf.config.model import DEFAULT_INDEXING, DEFAULT_LOCAL_MODEL, SPEC_FUSION, Config
 from elf.config.process import Processes
 from elf.config.table import Table
+from elf.config.tracing import Tracing
 from elf.core.errors import ConfigError
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
@@ -39,7 +40,21 @@ def test_a_filled_in_template_of_the_spec_loads_and_behaves_as_the_spec_says() -
 
 def test_the_example_loads_and_has_every_key_there_is() -> None:
     config = load(EXAMPLE)
-    assert _keys_left_out(config) == ["processes"]  # stands there as a comment, for it excludes [process]
+    # These stand there as comments: the one excludes [process], the other needs packages that are not always there.
+    assert _keys_left_out(config) == ["tracing", "processes"]
+
+
+def test_the_tracing_that_the_example_shows_in_comments_loads() -> None:
+    before, _, after = EXAMPLE.read_text().partition("# [tracing]\n")
+    shown = re.sub(r"(?m)^# ?", "", after.partition("\n\n")[0])
+    config = loads(f"{before}[tracing]\n{shown}", source="elf.toml")
+    assert config.tracing is not None
+    assert config.tracing.model_fields_set == set(Tracing.model_fields)
+
+
+def test_the_collectors_address_is_shown_without_its_password() -> None:
+    tracing = Tracing(endpoint="https://elf:hunter2@collector.example/v1/traces", service_name="elf")
+    assert "hunter2" not in repr(tracing)
 
 
 def test_the_processes_that_the_example_shows_in_comments_load() -> None:

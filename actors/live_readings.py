@@ -1,0 +1,113 @@
+"""What the parts of this process tell about themselves, as metrics."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+
+from actors.kernel import Channel, SupervisorSnapshot
+from elf.db.database import Database
+from elf.search.breaker import BreakerState, CircuitBreaker
+from elf.search.cache import AnswerCache
+
+
+def build_metrics() -> list[Metric]:
+    """Return what this process is."""
+    build = GaugeMetricFamily(
+        "elf_build_info", "Always 1; the labels say what runs.", labels=("version", "python")
+    )
+    build.add_metric((version("elf-memory"), ".".join(map(str, sys.version_info[:3]))), 1)
+    return [build]
+
+
+def actor_metrics(snapshot: SupervisorSnapshot) -> list[Metric]:
+    """Return the state of every actor."""
+    ready = GaugeMetricFamily(
+        "elf_ready", "Whether every actor of the process is ready.", value=float(snapshot.ready)
+    )
+    up = GaugeMetricFamily("elf_actor_up", "Whether the actor is ready.", labels=("actor",))
+    restarts = CounterMetricFamily(
+        "elf_actor_restarts", "Restarts of the actor after it crashed.", labels=("actor",)
+    )
+    for actor in snapshot.actors:
+        up.add_metric((actor.name,), actor.ready)
+        restarts.add_metric((actor.name,), actor.restarts)
+    return [ready, up, restarts]
+
+
+def channel_metrics(channels: Sequence[Channel[Any]]) -> list[Metric]:
+    """Return how full the channels are and what they dropped."""
+    fill = GaugeMetricFamily("elf_channel_items", "Items that wait in the channel.", labels=("channel",))
+    capacity = GaugeMetricFamily(
+        "elf_channel_capacity_items", "Items that the channel holds at most.", labels=("channel",)
+    )
+    sent = CounterMetricFamily("elf_channel_sent", "Items put into the channel.", labels=("channel",))
+    dropped = CounterMetricFamily(
+        "elf_channel_dropped", "Items dropped because the channel was full.", labels=("channel",)
+    )
+    for channel in channels:
+        statistics = channel.statistics()
+        fill.add_metric((statistics.name,), statistics.fill)
+        capacity.add_metric((statistics.name,), statistics.capacity)
+        sent.add_metric((statistics.name,), statistics.sent)
+        dropped.add_metric((statistics.name,), statistics.dropped)
+    return [fill, capacity, sent, dropped]
+
+
+def pool_metrics(pools: Mapping[str, Database]) -> list[Metric]:
+    """Return the use of the connection pools, by their names."""
+    connections = GaugeMetricFamily(
+        "elf_database_connections", "Connections of the pool by state.", labels=("pool", "state")
+    )
+    limit = GaugeMetricFamily(
+        "elf_database_connections_max", "Connections that the pool holds at most.", labels=("pool",)
+    )
+    for name, database in pools.items():
+        statistics = database.statistics()
+        connections.add_metric((name, "idle"), statistics.idle)
+        connections.add_metric((name, "in_use"), statistics.size - statistics.idle)
+        limit.add_metric((name,), statistics.max_size)
+    return [connections, limit]
+
+
+def breaker_metrics(breakers: Mapping[str, CircuitBreaker]) -> list[Metric]:
+    """Return the state of the circuit breakers, by what they guard."""
+    is_open = GaugeMetricFamily(
+        "elf_circuit_open",
+        "Whether searches do without this, for it failed several times in a row.",
+        labels=("circuit",),
+    )
+    openings = CounterMetricFamily(
+        "elf_circuit_openings", "How often the circuit was opened.", labels=("circuit",)
+    )
+    refused = CounterMetricFamily(
+        "elf_circuit_refused_calls",
+        "Calls that were not made because the circuit was open.",
+        labels=("circuit",),
+    )
+    for name, breaker in breakers.items():
+        statistics = breaker.statistics()
+        is_open.add_metric((name,), statistics.state is not BreakerState.CLOSED)
+        openings.add_metric((name,), statistics.openings)
+        refused.add_metric((name,), statistics.refused)
+    return [is_open, openings, refused]
+
+
+def cache_metrics(caches: Iterable[AnswerCache]) -> list[Metric]:
+    """Return what came of reading and writing the answers kept, by their kind."""
+    reads = CounterMetricFamily(
+        "elf_cache_reads", "Answers of models looked up in the cache.", labels=("kind", "result")
+    )
+    errors = CounterMetricFamily(
+        "elf_cache_errors", "Reads and writes of the cache that failed.", labels=("kind",)
+    )
+    for cache in caches:
+        for kind, counts in cache.counts.items():
+            reads.add_metric((kind, "hit"), counts.hits)
+            reads.add_metric((kind, "miss"), counts.misses)
+            errors.add_metric((kind,), counts.errors)
+    return [reads, errors]

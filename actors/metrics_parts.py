@@ -1,0 +1,107 @@
+"""The part of the composition root that measures: the other parts show it what there is to read."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any
+
+from prometheus_client import ProcessCollector
+from prometheus_client.metrics_core import Metric
+from quart import Quart
+
+from actors.kernel import Channel, SupervisorSnapshot
+from actors.live_readings import (
+    actor_metrics,
+    breaker_metrics,
+    build_metrics,
+    cache_metrics,
+    channel_metrics,
+    pool_metrics,
+)
+from elf.db.database import Database
+from elf.search.breaker import CircuitBreaker
+from elf.search.cache import AnswerCache
+from elf.search.trace import SearchTrace, TraceSink
+from elf.web.measures import PrometheusMeasures
+from elf.web.metrics import add_metrics_page, count_requests
+
+CollectStored = Callable[[], Awaitable[Iterable[Metric]]]
+
+
+class Metrics:
+    """Everything that is measured of one process.
+
+    What happens is told to `measures`; what can be read at any moment is shown to a `watch_...` method while the
+    process is put together.
+    """
+
+    def __init__(self) -> None:
+        self.measures = PrometheusMeasures()
+        self._process = ProcessCollector(registry=None)
+        self._snapshot: Callable[[], SupervisorSnapshot] | None = None
+        self._channels: list[Channel[Any]] = []
+        self._pools: dict[str, Database] = {}
+        self._breakers: dict[str, CircuitBreaker] = {}
+        self._caches: list[AnswerCache] = []
+        self._collect_stored: CollectStored | None = None
+
+    def watch_actors(self, snapshot: Callable[[], SupervisorSnapshot]) -> None:
+        """Show the state of the actors."""
+        self._snapshot = snapshot
+
+    def watch_channels(self, *channels: Channel[Any]) -> None:
+        """Show how full these are."""
+        self._channels.extend(channels)
+
+    def watch_pools(self, pools: Mapping[str, Database]) -> None:
+        """Show the use of connection pools, by their names."""
+        self._pools.update(pools)
+
+    def watch_breakers(self, breakers: Iterable[CircuitBreaker]) -> None:
+        """Show the state of circuit breakers."""
+        self._breakers.update({_guarded(breaker): breaker for breaker in breakers})
+
+    def watch_cache(self, cache: AnswerCache) -> None:
+        """Show how often a cache could answer."""
+        self._caches.append(cache)
+
+    def watch_stored(self, collect: CollectStored) -> None:
+        """Show what is read from Postgres at each request of the page."""
+        self._collect_stored = collect
+
+    def count_searches(self, sink: TraceSink) -> TraceSink:
+        """Return a sink that counts and times searches by their traces, and passes these on."""
+
+        def counted(trace: SearchTrace) -> object:
+            self.measures.search(stages=trace.stages, degraded=trace.degraded)
+            return sink(trace)
+
+        return counted
+
+    def count_requests(self, app: Quart, *, front: str) -> None:
+        """Count and time the requests of an application."""
+        count_requests(app, front=front, measures=self.measures)
+
+    def add_page(self, app: Quart) -> None:
+        """Serve /metrics with an application."""
+        add_metrics_page(app, self.collect)
+
+    async def collect(self) -> list[Metric]:
+        """Return all metrics as they are now."""
+        stored = [] if self._collect_stored is None else await self._collect_stored()
+        return [
+            *build_metrics(),
+            *(actor_metrics(self._snapshot()) if self._snapshot else ()),
+            *channel_metrics(self._channels),
+            *pool_metrics(self._pools),
+            *breaker_metrics(self._breakers),
+            *cache_metrics(self._caches),
+            *self.measures.collect(),
+            *stored,
+            *self._process.collect(),
+        ]
+
+
+def _guarded(breaker: CircuitBreaker) -> str:
+    """Return what a breaker guards in one word: of `providers.rerank (acme)` rerank, of `the index` index."""
+    return breaker.name.removeprefix("providers.").removeprefix("the ").partition(" ")[0]

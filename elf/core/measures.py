@@ -1,0 +1,49 @@
+"""What the parts of a process tell about their work, for whoever counts it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+CallOutcome = Literal["answered", "refused", "unavailable", "cancelled", "failed"]
+"""What came of a call to a provider.
+
+answered     with a body, whatever it says
+refused      the provider will not serve it
+unavailable  no answer, or none that helps, in the time it had
+cancelled    the caller stopped waiting, most often because its own time was over
+failed       for another reason, which is a fault of ours
+"""
+
+
+class Measures(Protocol):
+    """Counts and times work. No method blocks or raises, and none is told a tenant or what a user wrote."""
+
+    def request(self, *, front: str, method: str, route: str, status: int, seconds: float) -> None:
+        """An HTTP request was answered; `route` is the template of its path, such as /v1/memory/notes/{note_id}."""
+        ...
+
+    def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
+        """A search was answered: the milliseconds of each stage, and the parts it had to do without."""
+        ...
+
+    def provider_call(
+        self, *, provider: str, outcome: CallOutcome, seconds: float, failed_tries: int
+    ) -> None:
+        """A call to a provider ended; `provider` is its table in the config, such as embedding."""
+        ...
+
+
+class NoMeasures:
+    """Counts nothing."""
+
+    def request(self, *, front: str, method: str, route: str, status: int, seconds: float) -> None:
+        """Do nothing."""
+
+    def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
+        """Do nothing."""
+
+    def provider_call(
+        self, *, provider: str, outcome: CallOutcome, seconds: float, failed_tries: int
+    ) -> None:
+        """Do nothing."""

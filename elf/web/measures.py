@@ -1,0 +1,119 @@
+"""What is counted and timed as it happens, in the form that Prometheus reads.
+
+Labels take few values, and never what a client may choose freely: a path that leads nowhere is one route, and a method
+that HTTP does not know is one method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.metrics_core import Metric
+
+from elf.core.measures import CallOutcome
+
+UNMATCHED: Final = "unmatched"
+OTHER: Final = "other"
+_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+
+# Seconds: a search takes 10 to 50 ms, a stage of it 1 to 20 ms, and a language model many seconds.
+_REQUEST_BUCKETS: Final = (
+    0.0025,
+    0.005,
+    0.01,
+    0.02,
+    0.03,
+    0.05,
+    0.075,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+    5.0,
+    10.0,
+    30.0,
+)
+_STAGE_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+_CALL_BUCKETS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+
+
+class PrometheusMeasures:
+    """The Measures port over instruments of a registry of its own."""
+
+    def __init__(self) -> None:
+        own = CollectorRegistry(auto_describe=False)
+        self._registry = own
+        request_labels = ("front", "method", "route", "status")
+        self._requests = Counter("elf_http_requests", "HTTP requests answered.", request_labels, registry=own)
+        self._request_seconds = Histogram(
+            "elf_http_request_duration_seconds",
+            "How long HTTP requests took, from their headers to their answer.",
+            request_labels,
+            buckets=_REQUEST_BUCKETS,
+            registry=own,
+        )
+        self._searches = Counter("elf_searches", "Searches answered.", registry=own)
+        self._degraded = Counter(
+            "elf_searches_degraded",
+            "Searches answered without a part that was away.",
+            ("part",),
+            registry=own,
+        )
+        self._stage_seconds = Histogram(
+            "elf_search_stage_duration_seconds",
+            "How long the stages of searches took.",
+            ("stage",),
+            buckets=_STAGE_BUCKETS,
+            registry=own,
+        )
+        self._calls = Counter(
+            "elf_provider_calls",
+            "Calls to model providers that ended.",
+            ("provider", "outcome"),
+            registry=own,
+        )
+        self._call_seconds = Histogram(
+            "elf_provider_call_duration_seconds",
+            "How long calls to model providers took, all tries of one together.",
+            ("provider", "outcome"),
+            buckets=_CALL_BUCKETS,
+            registry=own,
+        )
+        self._failed_tries = Counter(
+            "elf_provider_failed_tries",
+            "Tries of calls to model providers that failed in a way that may pass.",
+            ("provider",),
+            registry=own,
+        )
+
+    def request(self, *, front: str, method: str, route: str, status: int, seconds: float) -> None:
+        """Count and time a request."""
+        labels = front, method if method in _METHODS else OTHER, route, str(status)
+        self._requests.labels(*labels).inc()
+        self._request_seconds.labels(*labels).observe(seconds)
+
+    def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
+        """Count a search, time its stages."""
+        self._searches.inc()
+        for name, milliseconds in stages:
+            self._stage_seconds.labels(name).observe(milliseconds / 1000.0)
+        for part in degraded:
+            self._degraded.labels(part).inc()
+
+    def provider_call(
+        self, *, provider: str, outcome: CallOutcome, seconds: float, failed_tries: int
+    ) -> None:
+        """Count and time a call."""
+        self._calls.labels(provider, outcome).inc()
+        self._call_seconds.labels(provider, outcome).observe(seconds)
+        self._failed_tries.labels(provider).inc(failed_tries)
+
+    def collect(self) -> Iterable[Metric]:
+        """Return all metrics as they are now."""
+        for metric in self._registry.collect():
+            # When each series began: a series more for each, and Prometheus knows without.
+            metric.samples = [sample for sample in metric.samples if not sample.name.endswith("_created")]
+            yield metric

@@ -1,0 +1,57 @@
+"""The page that Prometheus reads, and the counting of an application's requests."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Iterable
+
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
+from quart import Quart, Response, g, request
+
+from elf.core.measures import Measures
+from elf.web.measures import UNMATCHED
+
+
+def count_requests(app: Quart, *, front: str, measures: Measures) -> None:
+    """Tell `measures` of each request that an application made by `create_app` answers."""
+
+    async def count(response: Response) -> Response:
+        rule = request.url_rule
+        measures.request(
+            front=front,
+            method=request.method,
+            # No path: it may hold a note's id, and a client may make up any number of them.
+            route=UNMATCHED if rule is None else rule.rule.replace("<", "{").replace(">", "}"),
+            status=response.status_code,
+            seconds=time.perf_counter() - g.started if "started" in g else 0.0,
+        )
+        return response
+
+    app.after_request(count)
+
+
+def add_metrics_page(app: Quart, collect: Callable[[], Awaitable[Iterable[Metric]]]) -> None:
+    """Serve /metrics in Prometheus's text format; `collect` is asked for the metrics at each request."""
+
+    async def metrics() -> Response:
+        return Response(metrics_page(await collect()), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+    app.add_url_rule("/metrics", "metrics", metrics, methods=["GET"])
+
+
+def metrics_page(metrics: Iterable[Metric]) -> bytes:
+    """Return metrics in Prometheus's text format, version 0.0.4."""
+    return generate_latest(_Collected(metrics))
+
+
+class _Collected(Collector):
+    """A collector of what has been collected already."""
+
+    def __init__(self, metrics: Iterable[Metric]) -> None:
+        self._metrics = metrics
+
+    def collect(self) -> Iterable[Metric]:
+        return self._metrics
