@@ -1,28 +1,29 @@
-"""The HTTP client of the command line."""
+"""The service as a command sees it: the client, with answers that end in exit codes."""
 
 from __future__ import annotations
 
-import json
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, NamedTuple, Self
-
-import httpx
+from typing import Any, Self
 
 from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
+from elf.client import NO_RETRIES, AsyncClient, Retries, UnexpectedAnswer
+from elf.client import Unreachable as NoAnswer
+from elf.client.call import Call, Given, get, post, reader
 from elf.config import Config
 from elf.config.places import reachable_from_here
 
-CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 120.0  # a hundred notes may have to be embedded by a slow provider
 
 
-class Reply(NamedTuple):
-    """An answer of the service: its HTTP status, its JSON body and, with a 503, the seconds to wait."""
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer of the service: its HTTP status and its JSON body."""
 
     status: int
     body: dict[str, Any]
-    retry_after_s: float
 
     @property
     def exit_code(self) -> ExitCode:
@@ -48,7 +49,10 @@ class Reply(NamedTuple):
 
 
 class Service:
-    """A connection to the service that a config file describes, or to its admin address. An async context manager."""
+    """A connection to the service that a config file describes, or to its admin address. An async context manager.
+
+    A command asks once: whoever sits at a terminal is told at once that nothing answers.
+    """
 
     def __init__(self, config: Config, *, admin: bool = False) -> None:
         key = "admin_bind" if admin else "http_bind"
@@ -56,69 +60,31 @@ class Service:
         if address.port == 0:
             raise UsageError(f"service.{key} has port 0, so nobody knows where the service listens")
         self.address = str(reachable_from_here(address))
-        self._http = httpx.AsyncClient(
-            base_url=f"http://{self.address}",
-            timeout=httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
-            trust_env=False,  # no proxy setting of the environment counts
-            verify=False,  # plain HTTP only; loading certificates would cost half of a command's time
-        )
+        self._client = AsyncClient(f"http://{self.address}", timeout_s=ANSWER_TIMEOUT_S, retries=NO_RETRIES)
 
     async def __aenter__(self) -> Self:
-        await self._http.__aenter__()
+        await self._client.__aenter__()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._http.__aexit__(kind, error, trace)
+        await self._client.__aexit__(kind, error, trace)
 
-    async def get(
-        self,
-        path: str,
-        params: Mapping[str, str | int | None] | None = None,
-        *,
-        timeout_s: float | None = ANSWER_TIMEOUT_S,
-    ) -> Reply:
-        """Send a GET; parameters that are None are left out.
-
-        Raises Unreachable when no answer comes within `timeout_s`; None waits as long as it takes.
-        """
-        given = {name: value for name, value in (params or {}).items() if value is not None}
-        timeout = httpx.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S)
-        return await self._send(self._http.build_request("GET", path, params=given, timeout=timeout))
-
-    async def post(
-        self, path: str, body: Mapping[str, Any], *, timeout_s: float | None = ANSWER_TIMEOUT_S
-    ) -> Reply:
-        """Send a POST, with the same errors as `get`."""
-        # Escaped to ASCII, so that even half a surrogate pair travels and is the service's to refuse.
-        content = json.dumps(body, allow_nan=False).encode("ascii")
-        headers = {"content-type": "application/json"}
-        timeout = httpx.Timeout(timeout_s, connect=CONNECT_TIMEOUT_S)
-        return await self._send(
-            self._http.build_request("POST", path, content=content, headers=headers, timeout=timeout)
-        )
-
-    async def _send(self, request: httpx.Request) -> Reply:
+    async def ask(self, call: Call[Any], *, retries: Retries = NO_RETRIES) -> Reply:
+        """Carry out a call. Raises Unreachable when no answer comes, or one that is not ELF's."""
         try:
-            response = await self._http.send(request)
-        except httpx.TransportError as error:
-            reason = str(error) or type(error).__name__
-            raise Unreachable(f"the service at {self.address} does not answer: {reason}") from error
-        return Reply(
-            response.status_code, self._body(response), _seconds(response.headers.get("retry-after"))
-        )
-
-    def _body(self, response: httpx.Response) -> dict[str, Any]:
-        try:
-            body = response.json()
-        except ValueError:
-            body = None
-        if not isinstance(body, dict):
-            raise Unreachable(f"what answers at {self.address} is not ELF (HTTP {response.status_code})")
-        return body
+            answer = await self._client.ask(call, retries=retries)
+            return Reply(answer.status, answer.body)
+        except (NoAnswer, UnexpectedAnswer) as error:
+            raise Unreachable(str(error)) from error
 
 
-def _seconds(retry_after: str | None) -> float:
-    """Read a Retry-After in seconds; 1 when there is none or it is a date."""
-    return float(retry_after) if retry_after and retry_after.isascii() and retry_after.isdecimal() else 1.0
+def admin_get(path: str, params: Mapping[str, Given] | None = None) -> Call[dict[str, Any]]:
+    """Make a call to the admin address that may take as long as it takes."""
+    return replace(get(path, params or {}, reader(dict[str, Any])), timeout_s=math.inf)
+
+
+def admin_post(path: str) -> Call[dict[str, Any]]:
+    """The same with a POST, which has an empty body."""
+    return replace(post(path, {}, reader(dict[str, Any])), timeout_s=math.inf)

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import Any
 
-from elf.cli.client import Reply, Service
+from elf.cli.client import Reply, Service, admin_post
 from elf.cli.notes import run_request
 from elf.cli.text import print_columns
 from elf.config import Config
@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 async def _collect(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await service.post("/v1/admin/gc", {})
+    return await service.ask(admin_post("/v1/admin/gc"))
 
 
 def _show_counts(body: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import context, run_request
+from elf.cli.notes import calls, run_request
 from elf.cli.outcome import UsageError
 from elf.cli.text import plain, print_columns
 from elf.config import Config
@@ -21,10 +21,8 @@ def add_event(options: argparse.Namespace) -> int:
     messages = read_messages(options.file)
 
     async def request(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-        body: dict[str, Any] = {**context(options), "dry_run": options.dry_run, "messages": messages}
-        if options.scope is not None:
-            body["scope"] = options.scope
-        return await service.post("/v1/memory/add_event", body)
+        call = calls(options).add_event(messages, scope=options.scope, dry_run=options.dry_run)
+        return await service.ask(call)
 
     return run_request(options, request, _show)
 

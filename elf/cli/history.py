@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from typing import Any
-from urllib.parse import quote
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import context, run_request
+from elf.cli.notes import calls, calls_if_named, run_request
 from elf.cli.text import plain, print_columns
 from elf.config import Config
 
@@ -22,21 +21,12 @@ def restore(options: argparse.Namespace) -> int:
 
 
 async def _history(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    # Without a context the id alone is asked for, as in `elf get`.
-    named = options.tenant or options.project or options.agent
-    params: dict[str, str | int | None] = {"limit": options.limit, "cursor": options.cursor}
-    return await service.get(_path(options, "history"), {**context(options), **params} if named else params)
+    versions = calls_if_named(options).history(options.id, limit=options.limit)
+    return await service.ask(versions.at(options.cursor))
 
 
 async def _restore(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    body: dict[str, Any] = context(options)
-    if options.version is not None:
-        body["version_id"] = options.version
-    return await service.post(_path(options, "restore"), body)
-
-
-def _path(options: argparse.Namespace, operation: str) -> str:
-    return f"/v1/memory/notes/{quote(options.id, safe='')}/{operation}"
+    return await service.ask(calls(options).restore(options.id, version_id=options.version))
 
 
 def _show_versions(body: dict[str, Any]) -> None:

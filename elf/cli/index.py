@@ -10,7 +10,7 @@ from typing import Any
 
 import anyio
 
-from elf.cli.client import Reply, Service
+from elf.cli.client import Reply, Service, admin_get, admin_post
 from elf.cli.outcome import ExitCode, Unreachable
 from elf.cli.text import plain, print_columns, print_json
 from elf.config import load
@@ -65,7 +65,7 @@ async def _watched(service: Service, show: Show | None) -> Reply:
         if show is not None:
             group.start_soon(_follow, service, show)
         try:
-            replies.append(await service.post("/v1/admin/rebuild_qdrant", {}, timeout_s=None))
+            replies.append(await service.ask(admin_post("/v1/admin/rebuild_qdrant")))
         except (
             Unreachable
         ) as error:  # kept aside, so that it leaves the task group as itself and not as a group
@@ -79,7 +79,7 @@ async def _watched(service: Service, show: Show | None) -> Reply:
 async def _follow(service: Service, show: Show) -> None:
     while True:
         try:
-            reply = await service.get("/v1/admin/rebuild_qdrant")
+            reply = await service.ask(admin_get("/v1/admin/rebuild_qdrant"))
         except Unreachable:
             return  # the answer to the rebuild itself will say so
         if reply.exit_code == ExitCode.DONE:
@@ -91,8 +91,8 @@ async def _drift(options: argparse.Namespace) -> Reply:
     async with Service(load(options.config), admin=True) as service:
         with _progress("repairing the index" if options.repair else "comparing the index", options):
             if options.repair:
-                return await service.post("/v1/admin/index_repair", {}, timeout_s=None)
-            return await service.get("/v1/admin/index_drift", {"examples": options.examples}, timeout_s=None)
+                return await service.ask(admin_post("/v1/admin/index_repair"))
+            return await service.ask(admin_get("/v1/admin/index_drift", {"examples": options.examples}))
 
 
 @contextmanager

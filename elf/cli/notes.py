@@ -5,14 +5,15 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
 
 import anyio
 
 from elf.cli.client import Reply, Service
 from elf.cli.outcome import ExitCode
 from elf.cli.text import plain, print_columns, print_json
+from elf.client.calls import Calls
 from elf.config import Config, load
 
 DEFAULT_TENANT = "default"
@@ -70,6 +71,16 @@ def context(options: argparse.Namespace) -> dict[str, str]:
     }
 
 
+def calls(options: argparse.Namespace) -> Calls:
+    """Return what can be asked for within the context of the flags."""
+    return Calls(**context(options))
+
+
+def calls_if_named(options: argparse.Namespace) -> Calls:
+    """The same; without any flag of the context, what is asked for by its id alone."""
+    return calls(options) if options.tenant or options.project or options.agent else Calls()
+
+
 def default_scope(config: Config) -> str:
     """Return the scope a note gets when no flag names one."""
     return config.scopes.allowed[0]
@@ -91,39 +102,25 @@ async def _add(service: Service, config: Config, options: argparse.Namespace) ->
         "source_ref": options.source_ref,
     }
     scope = options.scope or default_scope(config)
-    return await service.post("/v1/memory/add_note", {**context(options), "scope": scope, "notes": [note]})
+    return await service.ask(calls(options).add_notes([note], scope=scope))
 
 
 async def _search(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    body = {
-        **context(options),
-        "read_profile": options.profile or widest_profile(config),
-        "query": options.query,
-    }
-    if options.top_k is not None:
-        body["top_k"] = options.top_k
-    return await service.post("/v1/memory/search", body)
+    within = replace(calls(options), read_profile=options.profile or widest_profile(config))
+    return await service.ask(within.search(options.query, top_k=options.top_k))
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    # Without a context the id alone is asked for; a flag asks within its context.
-    named = options.tenant or options.project or options.agent
-    return await service.get(
-        f"/v1/memory/notes/{quote(options.id, safe='')}", context(options) if named else None
-    )
+    return await service.ask(calls_if_named(options).get(options.id))
 
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    params: dict[str, str | int | None] = {
-        **context(options),
-        # Without a scope the service lists all but the private notes.
-        "scope": None if options.shared else options.scope or default_scope(config),
-        "type": options.type,
-        "status": options.status,
-        "limit": options.limit,
-        "cursor": options.cursor,
-    }
-    return await service.get("/v1/memory/list", params)
+    # Without a scope the service lists all but the private notes.
+    scope = None if options.shared else options.scope or default_scope(config)
+    notes = calls(options).list_notes(
+        scope=scope, type=options.type, status=options.status, limit=options.limit
+    )
+    return await service.ask(notes.at(options.cursor))
 
 
 def _show_results(body: dict[str, Any]) -> None:

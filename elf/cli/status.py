@@ -9,6 +9,7 @@ import anyio
 from elf.cli.client import Reply, Service
 from elf.cli.outcome import ExitCode, Refused
 from elf.cli.text import print_columns, print_json
+from elf.client.calls import Calls
 from elf.config import load
 
 
@@ -18,7 +19,7 @@ def run(options: argparse.Namespace) -> int:
 
     async def ask() -> tuple[str, Reply]:
         async with Service(config) as service:
-            return service.address, await service.get("/ready")
+            return service.address, await service.ask(Calls().ready())
 
     address, reply = anyio.run(ask)
     if "parts" not in reply.body:

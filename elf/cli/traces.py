@@ -6,14 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import context, run_request
+from elf.cli.notes import calls, calls_if_named, run_request
 from elf.cli.text import plain, print_columns
 from elf.config import Config
-
-TRACES = "/v1/memory/search/traces"
 
 
 def explain(options: argparse.Namespace) -> int:
@@ -29,23 +26,15 @@ def traces(options: argparse.Namespace) -> int:
 
 
 async def _explain(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    # Without a context the handle alone is asked for, as the id is in `elf get`.
-    named = options.tenant or options.project or options.agent
-    owner = context(options) if named else {}
-    return await service.get("/v1/memory/search/explain", {"result_handle": options.handle, **owner})
+    return await service.ask(calls_if_named(options).explain(options.handle))
 
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    params: dict[str, str | int | None] = {
-        **context(options),
-        "limit": options.limit,
-        "cursor": options.cursor,
-    }
-    return await service.get(TRACES, params)
+    return await service.ask(calls(options).traces(limit=options.limit).at(options.cursor))
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await service.get(f"{TRACES}/{quote(options.id, safe='')}", context(options))
+    return await service.ask(calls(options).trace(options.id))
 
 
 def _show_explanation(body: dict[str, Any]) -> None:

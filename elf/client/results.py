@@ -260,7 +260,8 @@ class Part(Struct, frozen=True):
 
 
 class Readiness(Struct, frozen=True):
-    """Whether every part of the service is ready, and the state of each."""
+    """Whether every part of the process that answers is ready, and the state of each."""
 
     ready: bool
     parts: list[Part]
+    process: str | None = None

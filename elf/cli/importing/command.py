@@ -20,6 +20,7 @@ from elf.cli.importing.writer import BatchWriter
 from elf.cli.notes import context, default_scope
 from elf.cli.outcome import ExitCode, Unreachable, UsageError
 from elf.cli.text import print_json
+from elf.client.call import get
 from elf.config import load
 
 LANES = 4
@@ -104,7 +105,7 @@ class Importer:
     async def run(self, lines: Iterator[tuple[int, Line | Rejection | None]], advance: Advance) -> None:
         """Write all lines. Raises Unreachable when the service is away at first or for too long later."""
         async with self._service:
-            await self._service.get("/health")
+            await self._service.ask(get("/health", {}, bytes))
             async with anyio.create_task_group() as group:
                 lanes = []
                 for _ in range(LANES):

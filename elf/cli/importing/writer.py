@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import anyio
-
 from elf.cli.client import Reply, Service
 from elf.cli.importing.lanes import Batch
 from elf.cli.importing.lines import Line, Rejection
 from elf.cli.importing.report import Report
 from elf.cli.outcome import ExitCode, Unreachable
-
-MAX_WAIT_S = 30.0
+from elf.client import Retries
+from elf.client.calls import Calls
 
 _NOTE_PATH = re.compile(r"\$\.notes\[\d+\]\.")
 _NOTE_FIELD = re.compile(r"\$\.notes\[(\d+)\]\.?(.*)")
@@ -25,7 +23,7 @@ class BatchWriter:
     def __init__(self, service: Service, report: Report, *, patience_s: float) -> None:
         self._service = service
         self._report = report
-        self._patience_s = patience_s
+        self._retries = Retries(patience_s=max(patience_s, 0.0))
 
     async def write(self, batch: Batch) -> None:
         """Write a batch whole. Raises Unreachable when the service stays away for longer than the patience."""
@@ -39,19 +37,13 @@ class BatchWriter:
                 remaining[:0] = self._refused(part, reply)
 
     async def _post(self, batch: Batch) -> Reply:
-        body = {**batch.context._asdict(), "notes": [line.note for line in batch.lines]}
-        give_up_at = anyio.current_time() + self._patience_s
-        while True:
-            try:
-                reply = await self._service.post("/v1/memory/add_note", body)
-                if reply.exit_code != ExitCode.UNAVAILABLE:
-                    return reply
-                error, wait_s = Unreachable(reply.message()), reply.retry_after_s
-            except Unreachable as unreachable:
-                error, wait_s = unreachable, 1.0
-            if anyio.current_time() + wait_s > give_up_at:
-                raise error
-            await anyio.sleep(min(wait_s, MAX_WAIT_S))
+        where = batch.context._asdict()
+        scope = where.pop("scope")
+        call = Calls(**where).add_notes([line.note for line in batch.lines], scope=scope)
+        reply = await self._service.ask(call, retries=self._retries)
+        if reply.exit_code == ExitCode.UNAVAILABLE:
+            raise Unreachable(reply.message())
+        return reply
 
     def _count(self, batch: Batch, reply: Reply) -> None:
         results = reply.body.get("results", ())

@@ -246,7 +246,7 @@ def test_something_else_at_the_address_is_not_the_service(
     answers(service, body)
     outcome = elf(*command)
     assert outcome.code == 3
-    assert outcome.err == f"elf: what answers at 127.0.0.1:{service.port} is not ELF (HTTP 200)\n"
+    assert outcome.err == f"elf: what answers at http://127.0.0.1:{service.port} is not ELF (HTTP 200)\n"
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, ("import", __file__)], ids=lambda command: command[0])
@@ -258,7 +258,7 @@ def test_a_service_that_is_not_there_ends_with_3(elf: CommandLine, command: tupl
     elf.config.write_text(elf.config.read_text().replace(bind, f'http_bind = "127.0.0.1:{port}"'))
     outcome = elf(*command)
     assert outcome.code == 3
-    assert f"elf: the service at 127.0.0.1:{port} does not answer: " in outcome.err
+    assert f"elf: the service at http://127.0.0.1:{port} does not answer: " in outcome.err
 
 
 def test_no_proxy_of_the_environment_is_used(
