@@ -1,4 +1,4 @@
-"""Build the wheel, unpack it and prove that the package in it finds its SQL files. Needs no network."""
+"""Build the wheel, unpack it and prove that the package in it finds its data files. Needs no network."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ def missing_files(wheel: Path) -> list[str]:
     """List the files of the repository that belong into the wheel and are not in it."""
     held = set(zipfile.ZipFile(wheel).namelist())
     wanted = {f"elf/{path.relative_to(REPO)}" for path in REPO.glob("sql/**/*.sql")}
+    wanted.add("elf/elf.example.toml")
     wanted |= {
         str(path.relative_to(REPO))
         for root in ("elf", "actors")
@@ -43,13 +44,19 @@ def missing_files(wheel: Path) -> list[str]:
     return sorted(wanted - held)
 
 
-def sql_found_by(wheel: Path, folder: Path) -> Path:
-    """Unpack the wheel and return the folder of SQL files that the package in it finds, this repository unseen."""
+def found_by(wheel: Path, folder: Path) -> list[Path]:
+    """Unpack the wheel and return the data files that the package in it finds, this repository unseen."""
     zipfile.ZipFile(wheel).extractall(folder)
-    code = "import sys; sys.path.insert(0, sys.argv[1]); from elf.db.queries import sql_folder; print(sql_folder())"
+    code = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from elf.config.example import example_file
+from elf.db.queries import sql_folder
+print(sql_folder() / "init.sql", example_file(), sep="\\n")
+"""
     command = [sys.executable, "-I", "-c", code, folder]
     found = subprocess.run(command, check=True, text=True, capture_output=True, cwd=folder).stdout
-    return Path(found.strip())
+    return [Path(line) for line in found.splitlines()]
 
 
 def main() -> int:
@@ -61,11 +68,11 @@ def main() -> int:
             return 1
         unpacked = folder / "unpacked"
         unpacked.mkdir()
-        found = sql_found_by(wheel, unpacked)
-        if not found.is_relative_to(unpacked) or not (found / "init.sql").is_file():
-            print(f"the package in {wheel.name} looks for its SQL files in {found}")
-            return 1
-        print(f"{wheel.name} holds every module and SQL file, and finds them")
+        for found in found_by(wheel, unpacked):
+            if not found.is_relative_to(unpacked) or not found.is_file():
+                print(f"the package in {wheel.name} looks for {found.name} in {found.parent}")
+                return 1
+        print(f"{wheel.name} holds every module and data file, and finds them")
     return 0
 
 

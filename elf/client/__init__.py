@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from elf.client.asynchronous import AsyncClient, AsyncPages
 from elf.client.blocking import Client, Pages
+from elf.client.embedded import local
 from elf.client.errors import (
     ElfError,
     InternalError,
@@ -41,4 +42,5 @@ __all__ = [
     "Unavailable",
     "UnexpectedAnswer",
     "Unreachable",
+    "local",
 ]

@@ -1,0 +1,120 @@
+"""A service of one's own, for scripts and tests: it runs while the block does, in a thread of this process."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+import anyio
+from anyio import to_thread
+
+from elf.client.asynchronous import AsyncClient
+from elf.client.blocking import Client
+from elf.core.errors import StartupError
+
+if TYPE_CHECKING:  # what needs the service's code is imported when a service is started, and not before
+    from elf.config.model import Config
+
+DEFAULT_NAME = "local"
+DEFAULT_PROFILE = "all_scopes"
+
+
+class Local:
+    """What `local` returns: a context manager and an async one. May be entered again after it was left."""
+
+    def __init__(self, where: Config | Path | str | None, context: dict[str, str]) -> None:
+        self._where = where
+        self._context = context
+        self._stack = ExitStack()
+        self._async_stack = AsyncExitStack()
+
+    def __enter__(self) -> Client:
+        with ExitStack() as stack:
+            url = self._start(stack)
+            client = stack.enter_context(Client(url)).within(**self._context)
+            self._stack = stack.pop_all()
+        return client
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stack.__exit__(kind, error, trace)
+
+    async def __aenter__(self) -> AsyncClient:
+        async with AsyncExitStack() as stack:
+            services = ExitStack()
+            stack.push_async_callback(_close_in_thread, services)
+            url = await to_thread.run_sync(self._start, services)
+            client = (await stack.enter_async_context(AsyncClient(url))).within(**self._context)
+            self._async_stack = stack.pop_all()
+        return client
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._async_stack.__aexit__(kind, error, trace)
+
+    def _start(self, stack: ExitStack) -> str:
+        """Start the service, leave its stopping to the stack, and return its URL."""
+        from actors.background import BackgroundSystem
+
+        service = BackgroundSystem(_config(self._where, stack))
+        stack.callback(service.stop)
+        return f"http://{service.start()}"
+
+
+async def _close_in_thread(services: ExitStack) -> None:
+    with anyio.CancelScope(shield=True):  # every part of the service has a deadline for its stop
+        await to_thread.run_sync(services.close)
+
+
+def local(
+    where: Config | Path | str | None = None,
+    *,
+    tenant_id: str = DEFAULT_NAME,
+    project_id: str = DEFAULT_NAME,
+    agent_id: str = DEFAULT_NAME,
+    read_profile: str = DEFAULT_PROFILE,
+) -> Local:
+    """Run a whole service while a block runs: `with local() as client` or `async with local() as client`.
+
+    `where` is a folder to keep the data in, on the example config that comes with ELF; or a config file, or a Config;
+    without it, a folder that is deleted afterwards. Its fronts take free ports of this machine, whatever the config
+    says. The service has a thread and an event loop of its own, prints nothing, and logs to the logger `elf` of the
+    standard library. Entering raises StartupError when it cannot start, ConfigError when the config is faulty.
+    """
+    context = {
+        "tenant_id": tenant_id,
+        "project_id": project_id,
+        "agent_id": agent_id,
+        "read_profile": read_profile,
+    }
+    return Local(where, context)
+
+
+def _config(where: Config | Path | str | None, stack: ExitStack) -> Config:
+    from elf.config import Config, load
+    from elf.config.example import example_config
+
+    if where is None:
+        where = stack.enter_context(tempfile.TemporaryDirectory(prefix="elf-"))
+    if isinstance(where, Config):
+        config = where
+    elif (path := Path(where)).is_file() or path.suffix == ".toml":
+        config = load(path)
+    else:
+        _make(path)
+        config = example_config(path.absolute())
+    free = "127.0.0.1:0"
+    service = config.service.model_copy(update={"http_bind": free, "mcp_bind": free, "admin_bind": free})
+    return config.model_copy(update={"service": service})
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StartupError(f"{folder} cannot be made: {error.strerror or error}") from error
