@@ -1,4 +1,4 @@
-"""Writes what searches leave for the cache of model answers, behind their backs."""
+"""Writes what searches leave for the cache of model answers, behind their backs and many at once."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from actors.kernel import Channel
 from elf.search.cache import AnswerCache, LatePut
 
 BATCH_SIZE = 32  # answers of one statement
+GATHER_S = 0.2  # searches of this time share their statement
 COUNT_EVERY_S = 5.0
 LAST_WORDS_S = 2.0
 
 
 class CacheWriter:
-    """Puts the answers of a channel into their cache, those that queue up together, and counts hits at intervals.
+    """Puts the answers of a channel into their cache, those of `gather_s` seconds at once, and counts hits.
 
     The channel should drop when it is full: an answer that is not kept is asked for again. When it is stopped, it
     writes what is waiting, for at most LAST_WORDS_S seconds.
@@ -22,9 +23,10 @@ class CacheWriter:
 
     name = "cache_writer"
 
-    def __init__(self, cache: AnswerCache, puts: Channel[LatePut]) -> None:
+    def __init__(self, cache: AnswerCache, puts: Channel[LatePut], *, gather_s: float = GATHER_S) -> None:
         self._cache = cache
         self._puts = puts
+        self._gather_s = gather_s
         self._taken: list[LatePut] = []  # from the channel, and not written yet
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -44,6 +46,9 @@ class CacheWriter:
         while anyio.current_time() < due:
             with anyio.CancelScope(deadline=due):  # around the waiting only: a write is never cut short by it
                 self._taken = await self._puts.receive_many(BATCH_SIZE)
+                await anyio.sleep(self._gather_s)
+                if self._puts.statistics().fill and (room := BATCH_SIZE - len(self._taken)):
+                    self._taken += await self._puts.receive_many(room)
             await self._put_taken()
 
     async def _put_the_waiting(self) -> None:

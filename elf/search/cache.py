@@ -8,7 +8,7 @@ write for each read would double what a hit costs.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
@@ -102,6 +102,7 @@ class AnswerCache:
         self._max_payload_bytes = max_payload_bytes
         self._counts: dict[str, CacheCounts] = {}
         self._hits: dict[tuple[str, str], _Hits] = {}
+        self._promised: dict[tuple[str, str], Any] = {}  # on their way to the table
 
     @property
     def counts(self) -> Mapping[str, CacheCounts]:
@@ -111,6 +112,10 @@ class AnswerCache:
     async def get(self, kind: str, key: str) -> Any | None:
         """Return the payload kept under a key, or None when there is none or it cannot be had in time."""
         now = self._clock.now()
+        if (promised := self._promised.get((kind, key))) is not None:
+            self._count(kind, hits=1)
+            self._remember_hit(kind, key, now)
+            return promised
         try:
             with anyio.fail_after(READ_TIMEOUT_S):
                 payload = await self._read(kind, key, now)
@@ -129,11 +134,26 @@ class AnswerCache:
         """Keep a payload, which is not None, for `ttl_days` from now. Never fails: see put_many."""
         await self.put_many([Answer(kind, key, payload, ttl_days)])
 
+    def put_later(self, answer: Answer, later: Callable[[LatePut], object]) -> None:
+        """Hand an answer to `later`, which is false when it cannot take it, and does not wait.
+
+        Until it is written, `get` gives it from memory.
+        """
+        if later(LatePut(self, answer)):
+            self._promised[answer.kind, answer.key] = answer.payload
+
     async def put_many(self, answers: Sequence[Answer]) -> None:
         """Keep answers in one statement; of those with the same key, the last.
 
         What is too large or no JSON is left out. A failure is logged, and nothing is kept then.
         """
+        try:
+            await self._put_many(answers)
+        finally:
+            for answer in answers:
+                self._promised.pop((answer.kind, answer.key), None)
+
+    async def _put_many(self, answers: Sequence[Answer]) -> None:
         rows = {(answer.kind, answer.key): row for answer in answers if (row := self._row(answer))}
         if not rows:
             return

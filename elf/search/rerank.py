@@ -80,7 +80,7 @@ class CachedReranker:
     def _keep(self, key: str, scores: Sequence[float]) -> None:
         if self._cache is not None:
             payload = [score if _is_score(score) else None for score in scores]
-            self._later(LatePut(self._cache, Answer(KIND, key, payload, self._ttl_days)))
+            self._cache.put_later(Answer(KIND, key, payload, self._ttl_days), self._later)
 
 
 async def _asked(reranker: Reranker, query: str, documents: Sequence[str]) -> list[float] | None:

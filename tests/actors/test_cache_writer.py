@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from actors.cache_writer import BATCH_SIZE, COUNT_EVERY_S, LAST_WORDS_S, CacheWriter
+from actors.cache_writer import BATCH_SIZE, COUNT_EVERY_S, GATHER_S, LAST_WORDS_S, CacheWriter
 from actors.kernel import Channel
 from elf.search.cache import Answer, LatePut
 from tests.actors.outbox_kit import on_virtual_time, running
@@ -18,10 +18,10 @@ pytestmark = pytest.mark.anyio
 class Bench:
     """A writer over a cache in memory, and the channel to it."""
 
-    def __init__(self, *, capacity: int = 1000) -> None:
+    def __init__(self, *, capacity: int = 1000, gather_s: float = 0.0) -> None:
         self.cache = MemoryCache()
         self.puts: Channel[LatePut] = Channel("cache_puts", capacity, "drop")
-        self.writer = CacheWriter(self.cache, self.puts)
+        self.writer = CacheWriter(self.cache, self.puts, gather_s=gather_s)
 
     def leave(self, *numbers: int) -> None:
         for number in numbers:
@@ -56,6 +56,19 @@ async def test_answers_that_queue_up_behind_a_write_are_written_together() -> No
         await settle()
     assert bench.batch_sizes == [1, BATCH_SIZE, 3]
     assert bench.kept == list(range(1, BATCH_SIZE + 5))
+
+
+@on_virtual_time
+async def test_answers_of_a_short_time_are_written_together() -> None:
+    bench = Bench(gather_s=GATHER_S)
+    async with running(bench.writer):
+        for number in range(4):
+            bench.leave(number)
+            await anyio.sleep(GATHER_S / 4.5)
+        await settle()
+        assert bench.batch_sizes == []
+        await anyio.sleep(GATHER_S)
+    assert (bench.kept, bench.batch_sizes) == ([0, 1, 2, 3], [4])
 
 
 async def test_a_full_channel_drops_and_counts_and_holds_nobody() -> None:

@@ -116,6 +116,17 @@ async def test_answers_of_one_batch_are_all_kept_and_of_equal_keys_the_last(
     assert len(await rows(database)) == 50
 
 
+async def test_an_answer_on_its_way_is_given_from_memory(cache: AnswerCache) -> None:
+    taken: list[LatePut] = []
+    cache.put_later(Answer("rerank", "k", [1], 1), lambda put: taken.append(put) or True)
+    cache.put_later(Answer("rerank", "refused", [2], 1), lambda put: False)
+    assert await cache.get("rerank", "k") == [1]
+    assert await cache.get("rerank", "refused") is None
+    await cache.put_many([put.answer for put in taken])
+    assert await cache.get("rerank", "k") == [1]
+    assert cache.counts["rerank"] == CacheCounts(hits=2, misses=1)
+
+
 async def test_a_late_put_is_a_put_made_later(cache: AnswerCache) -> None:
     put = LatePut(cache, Answer("rerank", "k", [1], 1))
     assert await cache.get("rerank", "k") is None
