@@ -72,10 +72,12 @@ class IndexHost:
     async def _serve_or_attach(self, task_status: TaskStatus[None]) -> None:
         deadline = anyio.current_time() + ATTACH_DEADLINE_S
         while True:
+            await self._attach(
+                task_status
+            )  # first: to start a process that finds the folder in use takes a second
             try:
                 await self._own(task_status)
             except FolderInUse as error:
-                await self._attach(task_status)
                 if anyio.current_time() > deadline:
                     raise StartupError(f"{error}, which does not answer") from error
                 await anyio.sleep(ATTACH_RETRY_S)

@@ -2,61 +2,49 @@
 
 from __future__ import annotations
 
-import argparse
 import signal
-import sys
-from collections.abc import Sequence
+import socket
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import anyio
 
+from actors.entry import entry_parser, run_entry
 from actors.http_front import bind, bound_address
-from actors.kernel.failure import ActorGaveUp
 from actors.mcp_front import McpFront
 from actors.process import Say, new_supervisor, run_process
 from elf.config import Config, load
 from elf.config.places import Address, reachable_from_here
-from elf.core.errors import ConfigError, ConfigFault, StartupError
+from elf.core.errors import ConfigError, ConfigFault
 from elf.core.logs import configure_logging
 from elf.mcp.api import client_of_address
 from elf.mcp.sessions import serve_stdio
 
-USAGE, UNAVAILABLE = 2, 3  # exit codes, the same as those of the command line `elf`
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `elf-mcp`; `argv` is without the program's name and defaults to the process's own. Returns the exit code."""
-    options = _parser().parse_args(argv)
-    try:
-        config = load(options.config)
-        api = _api_address(config, source=str(options.config))
-        configure_logging(config.service.log_level)
-        if options.stdio:
-            return _run_stdio(config, api)
-        return run_process(partial(_serve_http, config, api))
-    except ConfigError as error:
-        return _fail(str(error), USAGE)
-    except StartupError as error:
-        return _fail(str(error), UNAVAILABLE)
-    except ActorGaveUp as error:
-        return _fail(f"{error}: {error.__cause__}", UNAVAILABLE)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="elf-mcp",
-        description="Serve the memory tools over MCP. They ask the ELF service at service.http_bind of the config.",
-        epilog=f"exit codes: 0 done, {USAGE} wrong usage or config, {UNAVAILABLE} it cannot be started",
+    parser = entry_parser(
+        "elf-mcp",
+        "Serve the memory tools over MCP. They ask the ELF service at service.http_bind of the config.",
     )
-    parser.add_argument("-c", "--config", type=Path, required=True, metavar="FILE", help="the config file")
     parser.add_argument(
         "--stdio",
         action="store_true",
         help="speak MCP on standard input and output, for a client that starts this itself; without it, MCP is "
         "served over HTTP at service.mcp_bind",
     )
-    return parser
+    options = parser.parse_args(argv)
+    return run_entry("elf-mcp", lambda: _run(options.config, stdio=options.stdio))
+
+
+def _run(path: Path, *, stdio: bool) -> int:
+    config = load(path)
+    api = _api_address(config, source=str(path))
+    configure_logging(config.service.log_level)
+    if stdio:
+        return _run_stdio(config, api)
+    return run_process(partial(_bind_and_serve, config, api))
 
 
 def _api_address(config: Config, *, source: str) -> Address:
@@ -67,13 +55,22 @@ def _api_address(config: Config, *, source: str) -> Address:
     return address
 
 
-async def _serve_http(config: Config, api: Address, say: Say) -> None:
-    supervisor = new_supervisor()
+async def _bind_and_serve(config: Config, api: Address, say: Say) -> None:
     with bind(config.service.mcp_address, key="service.mcp_bind") as sock:
-        supervisor.add(McpFront(config, sock, connect=lambda: client_of_address(api)), stop_timeout_s=6.0)
-        async with anyio.create_task_group() as group:
-            await group.start(supervisor.run)
-            say(f"elf-mcp: ready at http://{bound_address(sock)}/mcp")
+        await serve_http(
+            config, sock, api=api, ready=lambda: say(f"elf-mcp: ready at http://{bound_address(sock)}/mcp")
+        )
+
+
+async def serve_http(
+    config: Config, sock: socket.socket, *, api: Address, ready: Callable[[], object]
+) -> None:
+    """Serve MCP on a bound socket until cancelled, asking the API at `api`; calls `ready` once it is."""
+    supervisor = new_supervisor()
+    supervisor.add(McpFront(config, sock, connect=lambda: client_of_address(api)), stop_timeout_s=6.0)
+    async with anyio.create_task_group() as group:
+        await group.start(supervisor.run)
+        ready()
 
 
 def _run_stdio(config: Config, api: Address) -> int:
@@ -86,8 +83,3 @@ def _run_stdio(config: Config, api: Address) -> int:
 async def _serve_stdio(config: Config, api: Address) -> None:
     async with client_of_address(api) as http:
         await serve_stdio(config, http)
-
-
-def _fail(message: str, code: int) -> int:
-    print(f"elf-mcp: {message}", file=sys.stderr)  # noqa: T201 - a command line prints
-    return code

@@ -25,15 +25,21 @@ Say = Callable[[str], object]
 log = structlog.get_logger()
 
 
-def run_process(serve: Callable[[Say], Awaitable[None]], *, say: Say | None = None) -> int:
+def run_process(
+    serve: Callable[[Say], Awaitable[None]],
+    *,
+    say: Say | None = None,
+    stop_deadline_s: float = STOP_DEADLINE_S,
+) -> int:
     """Run `serve` until the process is told to stop; then it is cancelled. Returns the process's exit code.
 
+    A process that has not wound up `stop_deadline_s` seconds later ends all the same.
     `say` (by default, print) gets lines for people: those of `serve`, to which it is passed on, and one when the
     process stops. Raises what `serve` raises; a failure that is alone in its group without it.
     """
     options = {"use_uvloop": sys.platform != "win32"}
     try:
-        anyio.run(_until_told_to_stop, serve, say or _print, backend_options=options)
+        anyio.run(_until_told_to_stop, serve, say or _print, stop_deadline_s, backend_options=options)
     except BaseExceptionGroup as group:
         raise unwrapped(group) from group
     return 0
@@ -48,16 +54,20 @@ def _print(line: str) -> None:
     print(line, flush=True)  # noqa: T201 - the line for the person who started the process
 
 
-async def _until_told_to_stop(serve: Callable[[Say], Awaitable[None]], say: Say) -> None:
+async def _until_told_to_stop(
+    serve: Callable[[Say], Awaitable[None]], say: Say, stop_deadline_s: float
+) -> None:
     async with anyio.create_task_group() as listening:
         serving = anyio.CancelScope()
-        await listening.start(_stop_on_signal, serving, say)
+        await listening.start(_stop_on_signal, serving, say, stop_deadline_s)
         with serving:
             await serve(say)
         listening.cancel_scope.cancel()
 
 
-async def _stop_on_signal(scope: anyio.CancelScope, say: Say, *, task_status: TaskStatus[None]) -> None:
+async def _stop_on_signal(
+    scope: anyio.CancelScope, say: Say, stop_deadline_s: float, *, task_status: TaskStatus[None]
+) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for number in signals:
@@ -66,13 +76,14 @@ async def _stop_on_signal(scope: anyio.CancelScope, say: Say, *, task_status: Ta
                 log.info("already_stopping", signal=name)
                 continue
             say(f"elf: stopping ({name})")
-            _exit_in_any_case()
+            exit_in_any_case(stop_deadline_s)
             scope.cancel()
 
 
-def _exit_in_any_case() -> None:
+def exit_in_any_case(deadline_s: float = STOP_DEADLINE_S) -> None:
+    """End the process in so many seconds if it is still there."""
     # Everything acknowledged is in Postgres, so a process that cannot wind up in time may as well end.
-    watchdog = threading.Timer(STOP_DEADLINE_S, lambda: os._exit(3))
+    watchdog = threading.Timer(deadline_s, lambda: os._exit(3))
     watchdog.daemon = True
     watchdog.start()
 

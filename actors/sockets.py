@@ -20,6 +20,13 @@ class Sockets(NamedTuple):
     admin: socket.socket | None = None
     mcp: socket.socket | None = None
 
+    @classmethod
+    def inherited(cls, *, http: int | None, admin: int | None, mcp: int | None) -> Sockets:
+        """Take over bound sockets by their descriptors."""
+        return cls(
+            *(None if number is None else socket.socket(fileno=number) for number in (http, admin, mcp))
+        )
+
 
 @contextmanager
 def bound(service: Service, actors: Collection[ActorName]) -> Iterator[Sockets]:

@@ -1,4 +1,4 @@
-"""`elf up`: run the service in this process."""
+"""`elf up`: run the service, in this process or in several."""
 
 from __future__ import annotations
 
@@ -13,9 +13,14 @@ def run(options: argparse.Namespace) -> int:
     config = load(options.config)
     # The only place where the command line meets the service's code: the other commands start without it.
     from actors.kernel.failure import ActorGaveUp
-    from actors.system import run as run_system
 
     try:
+        if config.processes:
+            from actors.processes import run_processes  # what they run is loaded by them alone
+
+            return run_processes(config, source=str(options.config))
+        from actors.system import run as run_system
+
         return run_system(config)
     except ActorGaveUp as error:
         raise StartupError(f"{error}: {error.__cause__}") from error

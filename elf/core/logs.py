@@ -17,13 +17,14 @@ from elf.core.secrets import redact, redact_json
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
-def configure_logging(level: str) -> None:
-    """Set up structlog and the standard library's logging for this process."""
+def configure_logging(level: str, *, process: str | None = None) -> None:
+    """Set up structlog and the standard library's logging for this process; each line bears its name, if it has one."""
     # Never the local variables of a frame: they hold what users wrote.
     tracebacks = ExceptionDictTransformer(show_locals=False)
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
+            *([] if process is None else [_tagged(process)]),
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso", utc=True),
             structlog.processors.ExceptionRenderer(tracebacks),
@@ -38,6 +39,13 @@ def configure_logging(level: str) -> None:
     logging.basicConfig(
         level=logging.WARNING, handlers=[_Bridge(trace_warnings=level == "debug")], force=True
     )
+
+
+def _tagged(process: str) -> structlog.typing.Processor:
+    def tag(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
+        return {"process": process, **event}
+
+    return tag
 
 
 def mask_foreign_messages(

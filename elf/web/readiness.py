@@ -32,4 +32,7 @@ class Readiness(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     ready: bool = Field(description="Whether every part is ready.")
+    process: str | None = Field(
+        default=None, description="Which of several processes answers; null when there is only one."
+    )
     parts: list[Part] = Field(description="Every part of this process.")

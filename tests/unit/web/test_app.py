@@ -282,6 +282,7 @@ async def test_health_says_alive_and_ready_tells_the_parts(client: httpx.AsyncCl
     assert response.status_code == 503
     assert response.json() == {
         "ready": False,
+        "process": None,
         "parts": [{"name": "database", "state": "backoff", "restarts": 0, "last_error": None}],
     }
 

@@ -1,0 +1,128 @@
+"""Several processes that are one service: `elf up` with [[processes]] starts them and keeps them running.
+
+This process binds the addresses and passes the sockets on, so any number of processes listen at one address, and
+connections wait, rather than being refused, while one of them starts again.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import NamedTuple
+
+import anyio
+
+from actors.child_process import KILL_AFTER_S, REAP_S, Assignment, ChildProcess
+from actors.http_front import bind, bound_address
+from actors.process import Say, new_supervisor, run_process
+from actors.sockets import bound
+from elf.config.model import Config
+from elf.config.places import Address
+from elf.core.logs import configure_logging
+
+STOP_TIMEOUT_S = KILL_AFTER_S + REAP_S
+
+
+def run_processes(config: Config, *, source: str, say: Say | None = None) -> int:
+    """Run the processes that the config names until SIGTERM or SIGINT. Returns the exit code of this one.
+
+    `source` says to people which config that is; `say` is as that of `actors.system.run`. Raises StartupError when a
+    port is taken or one of them cannot start, ActorGaveUp when one ends again and again.
+    """
+    configure_logging(config.service.log_level)
+    return run_process(partial(_serve, config, source), say=say, stop_deadline_s=STOP_TIMEOUT_S)
+
+
+async def _serve(config: Config, source: str, say: Say) -> None:
+    with _taken(config) as ports:
+        children = [
+            ChildProcess(assignment, source=source, leads=place == 0)
+            for place, assignment in enumerate(ports.assignments)
+        ]
+        supervisor = new_supervisor()
+        for child in children:
+            supervisor.add(child, stop_timeout_s=STOP_TIMEOUT_S)
+        async with anyio.create_task_group() as group:
+            try:
+                await group.start(supervisor.run)
+                for child in children:
+                    await child.ready.wait()
+                for line in ports.ready_lines():
+                    say(line)
+                await anyio.sleep_forever()
+            finally:
+                # All at once: the supervisor stops one after the other.
+                for child in children:
+                    child.tell_to_stop()
+
+
+class _Ports(NamedTuple):
+    """The addresses of the service, and what each process is told: some of their sockets among it."""
+
+    http: Address | None
+    mcp: Address | None
+    admins: dict[str, Address]
+    assignments: Sequence[Assignment]
+
+    def ready_lines(self) -> list[str]:
+        (first, *others) = self.admins.items() if self.admins else [("", None)]
+        return [
+            f"elf: ready at http://{self.http}" if self.http else "elf: ready",
+            *([f"elf: admin at http://{first[1]}"] if first[1] else []),
+            *([f"elf: mcp at http://{self.mcp}/mcp"] if self.mcp else []),
+            *(f"elf: admin of {name} at http://{address}" for name, address in others),
+        ]
+
+
+@contextmanager
+def _taken(config: Config) -> Iterator[_Ports]:
+    """Take the ports of all processes. Raises StartupError naming the key of one that is taken."""
+    everything = {actor for table in config.processes for actor in table.actors}
+    with ExitStack() as stack:
+        shared = stack.enter_context(bound(config.service, everything - {"admin_front"}))
+        told = _resolved(config, shared.http, shared.mcp)
+        admins: dict[str, socket.socket] = {}
+        assignments = []
+        for table in config.processes:
+            for name in table.names:
+                if "admin_front" in table.actors:
+                    address = _after(config.service.admin_address, len(admins))
+                    admins[name] = stack.enter_context(bind(address, key="service.admin_bind"))
+                assignments.append(
+                    Assignment(
+                        name=name,
+                        actors=table.actors,
+                        config=told,
+                        http=_descriptor(shared.http if "http_front" in table.actors else None),
+                        admin=_descriptor(admins.get(name)),
+                        mcp=_descriptor(shared.mcp if "mcp_front" in table.actors else None),
+                    )
+                )
+        yield _Ports(
+            http=_address(shared.http),
+            mcp=_address(shared.mcp),
+            admins={name: bound_address(sock) for name, sock in admins.items()},
+            assignments=assignments,
+        )
+
+
+def _resolved(config: Config, http: socket.socket | None, mcp: socket.socket | None) -> Config:
+    """Return what each process is told: the ports that were chosen, and nothing about other processes."""
+    binds = {"http_bind": http, "mcp_bind": mcp}
+    chosen = {key: str(bound_address(sock)) for key, sock in binds.items() if sock is not None}
+    service = config.service.model_copy(update=chosen)
+    return config.model_copy(update={"service": service, "process": None, "processes": []})
+
+
+def _after(first: Address, number: int) -> Address:
+    return first if first.port == 0 else first._replace(port=first.port + number)
+
+
+def _address(sock: socket.socket | None) -> Address | None:
+    return None if sock is None else bound_address(sock)
+
+
+def _descriptor(sock: socket.socket | None) -> int | None:
+    return None if sock is None else sock.fileno()
