@@ -20,7 +20,7 @@ ANSWER_TIMEOUT_S = 120.0  # a language model may have to read a long conversatio
 def client_of_app(app: Any) -> httpx.AsyncClient:
     """Return a client of an API that is an ASGI application in this process."""
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
-    return httpx.AsyncClient(transport=transport, base_url="http://elf", timeout=None)
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=None)
 
 
 def client_of_address(address: Address) -> httpx.AsyncClient:

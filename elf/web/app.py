@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
@@ -27,11 +28,16 @@ log = structlog.get_logger()
 
 
 def create_app(
-    endpoints: Sequence[Endpoint], *, readiness: Callable[[], Readiness], about: About = PUBLIC
+    endpoints: Sequence[Endpoint],
+    *,
+    readiness: Callable[[], Readiness],
+    about: About = PUBLIC,
+    local_only: bool = False,
 ) -> Quart:
     """Build the application that serves `endpoints`, /health, /ready, and their description for programs and people.
 
-    `about` says in that description what the application is.
+    `about` says in that description what the application is. `local_only` is for an address that only this machine
+    reaches: requests that ask for another host are refused.
     """
     app = Quart("elf", static_folder=None)
     app.asgi_http_class = GroupedConnection
@@ -49,6 +55,7 @@ def create_app(
     _add_probes(app, readiness)
     _add_description(app, endpoints, about)
     app.before_request(_begin)
+    app.before_request(partial(_keep_strangers_out, local_only=local_only))
     app.after_request(_end)
     app.register_error_handler(Exception, _error_response)
     return app
@@ -123,17 +130,30 @@ async def _begin() -> None:
     g.request_id = _request_id(request.headers.get("X-Request-Id"))
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
-    if (origin := request.headers.get("Origin")) is not None and not _is_own_site(origin, request.host):
-        # Nobody logs in here, so any page open in the user's browser could write; browsers say where it is from.
+
+
+async def _keep_strangers_out(*, local_only: bool) -> None:
+    # Nobody logs in here, so any page open in the user's browser could write; browsers say where it is from. A page
+    # whose name was made to lead to this machine says that it is from here, and asks for a foreign host.
+    if local_only and not _is_this_machine(f"//{request.host}"):
+        raise InvalidRequest("this address serves this machine only, under a name such as localhost")
+    origin = request.headers.get("Origin")
+    if origin is not None and not (_is_this_machine(origin) or _site(origin) == request.host):
         raise InvalidRequest("requests from the pages of other web sites are refused")
 
 
-def _is_own_site(origin: str, host: str) -> bool:
+def _is_this_machine(url: str) -> bool:
     try:
-        site = urlsplit(origin)
-        return site.netloc == host or is_loopback(Address(site.hostname or "", 0))
+        return is_loopback(Address(urlsplit(url).hostname or "", 0))
     except ValueError:
         return False
+
+
+def _site(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _request_id(given: str | None) -> str:

@@ -80,12 +80,12 @@ class Fake:
         part = Part(name="database", state="ready" if self.ready else "backoff", restarts=0, last_error=None)
         return Readiness(ready=self.ready, parts=[part])
 
-    def app(self) -> Any:
+    def app(self, *, local_only: bool = False) -> Any:
         endpoints = [
             Endpoint("say", "POST", "/v1/say", "Say", Say, Say, self.handle),
             Endpoint("read", "GET", "/v1/notes/{note_id}", "Read", Read, Read, self.handle),
         ]
-        return create_app(endpoints, readiness=self.readiness)
+        return create_app(endpoints, readiness=self.readiness, local_only=local_only)
 
 
 @pytest.fixture
@@ -381,3 +381,25 @@ async def test_the_front_describes_itself_for_programs_and_for_people(client: ht
     assert page.headers["content-security-policy"].startswith("default-src 'none'")
     assert "curl http://elf/v1/say" in page.text
     UUID(page.headers["x-request-id"])
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("127.0.0.1:8765", 200),
+        ("localhost", 200),
+        ("[::1]:8765", 200),
+        ("rebound.example:8765", 400),
+        ("[", 400),
+    ],
+)
+async def test_an_address_for_this_machine_only_refuses_foreign_hosts(
+    fake: Fake, host: str, status: int
+) -> None:
+    transport = httpx.ASGITransport(app=fake.app(local_only=True))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        for call in (
+            client.get("/health", headers={"Host": host}),
+            client.get("/ready", headers={"Host": host}),
+        ):
+            assert (await call).status_code == status
