@@ -27,7 +27,7 @@ from actors.sockets import Sockets, bound
 from actors.span_exporter import tracer_for
 from actors.trace_parts import Traces, add_traces
 from elf.config.model import Config
-from elf.config.places import Address, reachable_from_here
+from elf.config.places import Address, is_loopback, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
 from elf.core.endpoint import Endpoint
 from elf.core.logs import configure_logging
@@ -226,7 +226,8 @@ class _Builder:
     def _add_front(
         self, name: str, endpoints: Sequence[Endpoint], sock: socket.socket, *, about: About
     ) -> Quart:
-        app = create_app(endpoints, readiness=self._readiness, about=about)
+        local_only = is_loopback(bound_address(sock))
+        app = create_app(endpoints, readiness=self._readiness, about=about, local_only=local_only)
         self._metrics.count_requests(app, front=name)
         self.supervisor.add(HttpFront(name, app, sock), stop_timeout_s=6.0)
         return app
