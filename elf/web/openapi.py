@@ -38,7 +38,7 @@ class About:
 
 RULES = f"""\
 Bodies are JSON, whatever Content-Type says. Unknown fields, and query parameters given twice, are refused, so that a \
-misspelt one does not vanish. A whole number is written without a fraction, and no number in quotes. A body is \
+misspelt one does not vanish. Numbers are not written in quotes; 5.0 is the whole number 5, as in JSON. A body is \
 {MAX_BODY_BYTES} bytes at most and has to arrive within {BODY_TIMEOUT_S} seconds.
 
 Every answer has the header X-Request-Id: the UUID that the request sent under that name, or a new one. Every error \

@@ -10,11 +10,17 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 MAX_PAGE = 200
 MAX_CURSOR_CHARS = 512
 MAX_TTL_DAYS = 36_500
+
+
+def _whole(value: object) -> object:
+    """In JSON, 5.0 is the number 5."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
 
 NOTE_EXAMPLE = "0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001"
 VERSION_EXAMPLE = "3f6c1c52-2a07-4c6f-8f0e-6f9f4f0d2b10"
@@ -22,6 +28,8 @@ TRACE_EXAMPLE = "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20"
 HANDLE_EXAMPLE = "9a1d6f0b-64c2-4c5e-b1c8-0d2f7e8a9b30"
 
 Identifier = Annotated[str, Field(min_length=1, max_length=128, pattern=r"\S")]
+# The last annotation of a whole number in a body, so that its schema keeps the bounds.
+WHOLE = BeforeValidator(_whole)
 UnitInterval = Annotated[float, Field(ge=0.0, le=1.0)]
 TtlDays = Annotated[float, Field(ge=-MAX_TTL_DAYS, le=MAX_TTL_DAYS)]
 NoteStatus = Literal["active", "deleted", "deprecated", "expired"]

@@ -235,6 +235,7 @@ class SearchRequest(InContext):
                 description="Most results; without it, memory.top_k of the config.",
                 examples=[5],
             ),
+            f.WHOLE,
         ]
         | None
     ) = None
@@ -247,6 +248,7 @@ class SearchRequest(InContext):
                 description="How many candidates are looked at, not fewer than top_k; without it, memory.candidate_k "
                 "of the config.",
             ),
+            f.WHOLE,
         ]
         | None
     ) = None

@@ -160,6 +160,7 @@ BODIES: list[tuple[str, dict[str, Any]]] = [
     ("search", SEARCH | {"top_k": 0}),
     ("search", SEARCH | {"top_k": 100}),
     ("search", SEARCH | {"top_k": 1.5}),
+    ("search", SEARCH | {"top_k": 5.0}),
     ("search", SEARCH | {"top_k": True}),
     ("search", SEARCH | {"top_k": None, "candidate_k": 1000}),
     ("search", SEARCH | {"candidate_k": 1001}),

@@ -1,0 +1,138 @@
+"""Examining a running front: schemathesis makes requests from its OpenAPI document and judges every answer by it.
+
+Beyond its checks, each request is judged by the document as it went over the wire: what is forbidden must have been
+refused, and what is allowed may have been refused only for reasons that no schema can state.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import schemathesis
+from schemathesis.engine import Status, events, from_schema
+from schemathesis.engine.recorder import Interaction, ScenarioRecorder
+
+from tests.fronts.judge import RequestJudge
+
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+    "allow_header_conformance",
+)
+# What only the service can know: names of its config, ids and cursors it gave out, and rules between two fields.
+BEYOND_SCHEMAS = frozenset(
+    {"$", "$.agent_id", "$.cursor", "$.note_id", "$.read_profile", "$.result_handle", "$.version_id"}
+)
+TAKEN = "took what its document forbids"
+REFUSED = "refused what its document allows"
+
+
+@dataclass
+class Findings:
+    """What came of an examination: requests by phase, answers by status, and each kind of fault once."""
+
+    judge: RequestJudge
+    phases: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
+    operations: Counter[str] = field(default_factory=Counter)
+    allowed: Counter[bool | None] = field(default_factory=Counter)
+    faults: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def cases(self) -> int:
+        return sum(self.statuses.values())
+
+    def take(self, phase: str, recorder: ScenarioRecorder) -> None:
+        """Count the requests of a scenario and keep its faults."""
+        for interaction in recorder.interactions.values():
+            self.phases[phase] += 1
+            self.operations[recorder.label] += 1
+            self.statuses[0 if interaction.response is None else interaction.response.status_code] += 1
+            self._judge(recorder.label, interaction)
+        for nodes in recorder.checks.values():
+            for node in nodes:
+                if node.status == Status.FAILURE and node.failure_info is not None:
+                    shown = f"{node.failure_info.failure}\n{node.failure_info.code_sample}"
+                    self.faults.setdefault(f"{recorder.label}: {node.name}", shown)
+
+    def _judge(self, label: str, interaction: Interaction) -> None:
+        sent, response = interaction.request, interaction.response
+        if response is None or (sent.body_size or 0) != len(sent.body or b""):
+            return  # without an answer, which is a fault already, or too large to have been kept
+        is_allowed = self.judge.allows(sent.method, sent.uri, sent.body or b"")
+        self.allowed[is_allowed] += 1
+        shown = f"{sent.method} {sent.uri} {sent.body!r}\n{response.status_code} {response.text}"
+        if is_allowed is False and response.status_code < 400:
+            self.faults.setdefault(f"{label}: {TAKEN}", shown)
+        if is_allowed and response.status_code in (400, 422):
+            fields = set(response.json()["fields"] or ["nothing"])
+            if response.status_code == 422 or not fields <= BEYOND_SCHEMAS:
+                self.faults.setdefault(f"{label}: {REFUSED}", shown)
+
+
+def examine(url: str, *, examples: int, seed: int = 1, coverage: bool = True) -> Findings:
+    """Send the front at `url` the examples of its document, and `examples` random requests an operation.
+
+    `coverage` adds the edges of every bound and methods that are not served. Requests keep to the document and break
+    it by turns.
+    """
+    document = document_at(url)
+    config = _config(url, examples, seed, coverage)
+    schema = schemathesis.openapi.from_dict(_eased(document), config=config)
+    findings = Findings(RequestJudge(document))
+    for event in from_schema(schema).execute():
+        if isinstance(event, events.ScenarioFinished):
+            findings.take(event.phase.value, event.recorder)
+        elif isinstance(event, events.NonFatalError):
+            findings.faults.setdefault(f"{event.label}: error", str(event.info))
+        elif isinstance(event, events.FatalError):
+            raise event.exception
+    return findings
+
+
+def document_at(url: str) -> dict[str, Any]:
+    """Return the document that a front serves."""
+    response = httpx.get(f"{url}/openapi.json", timeout=30.0)
+    response.raise_for_status()
+    document: dict[str, Any] = response.json()
+    return document
+
+
+def _eased(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with answers that hold nothing beyond it, and without the pattern of English text.
+
+    Making strings by that pattern, or against it, takes a second each. What it forbids comes by chance instead.
+    """
+    eased = copy.deepcopy(document)
+    schemas = eased["components"]["schemas"]
+    del schemas["EnglishText"]["pattern"]
+    for schema in schemas.values():
+        if "properties" in schema:
+            schema.setdefault("additionalProperties", False)
+    return eased
+
+
+def _config(url: str, examples: int, seed: int, coverage: bool) -> schemathesis.Config:
+    return schemathesis.Config.from_dict(
+        {
+            "seed": seed,
+            "continue-on-failure": True,
+            "base-url": url,
+            "request-timeout": 60.0,
+            "warnings": False,
+            "checks": {"enabled": False} | {name: {"enabled": True} for name in CHECKS},
+            "generation": {"max-examples": examples, "no-shrink": True},
+            "phases": {
+                "coverage": {"enabled": coverage, "generate-duplicate-query-parameters": True},
+                "stateful": {"enabled": False},
+            },
+        }
+    )

@@ -1,0 +1,42 @@
+"""Every answer of the running service is one that its OpenAPI documents describe."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from tests.fronts import examination
+from tests.fronts.examination import examine
+from tests.system.service import RunningService
+
+
+def test_both_fronts_answer_random_requests_as_their_documents_say(service: RunningService) -> None:
+    for url, least in ((service.url, 150), (service.admin_url, 50)):
+        findings = examine(url, examples=12, coverage=False)
+        assert findings.faults == {}
+        assert findings.cases >= least
+        assert findings.statuses[200] > 10
+        assert findings.allowed[False] > 10
+        assert findings.allowed[True] > 10
+    assert service.complaints() == []
+
+
+def test_a_document_that_says_less_or_more_than_the_service_does_is_found_out(
+    service: RunningService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = httpx.get(f"{service.url}/openapi.json").json()
+    document["paths"] = {path: document["paths"][path] for path in ("/v1/memory/list", "/ready")}
+    listing = document["paths"]["/v1/memory/list"]["get"]
+    bounds = {parameter["name"]: parameter["schema"] for parameter in listing["parameters"]}
+    bounds["limit"] |= {"minimum": 0, "maximum": 10}  # the service takes 1 to 200
+    del listing["responses"]["403"]
+    part = document["components"]["schemas"]["Part"]
+    del part["properties"]["restarts"]
+    part["required"].remove("restarts")
+    monkeypatch.setattr(examination, "document_at", lambda url: document)
+    assert {
+        "GET /v1/memory/list: took what its document forbids",
+        "GET /v1/memory/list: refused what its document allows",
+        "GET /v1/memory/list: status_code_conformance",
+        "GET /ready: response_schema_conformance",
+    } <= set(examine(service.url, examples=20).faults)
