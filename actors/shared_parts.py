@@ -8,6 +8,7 @@ from functools import cached_property
 from uuid import uuid4
 
 from actors.database import DatabasePool, ReplicaPool
+from actors.fresh_news import NEWS_WAITING, FreshHerald, FreshListener
 from actors.kernel import Channel, Supervisor
 from actors.metrics_parts import Metrics
 from actors.outbox_wake import OutboxBell, OutboxRinger
@@ -20,7 +21,7 @@ from elf.db.garbage import GarbageCollector
 from elf.db.queries import Queries, sql_folder
 from elf.db.replica import ReadDatabase
 from elf.families.notes.embedding import TextEmbedder
-from elf.families.notes.freshness import FreshWrites
+from elf.families.notes.freshness import FreshNews, FreshWrites
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
 from elf.families.notes.store import NoteStore
 from elf.providers.port import Embedder
@@ -46,10 +47,11 @@ class SharedParts:
         self.reads = self._add_replica()
         self.wake: Channel[None] = Channel("outbox_wake", 1, "drop")
         announce: Channel[None] = Channel("outbox_announce", 1, "drop")
-        self.metrics.watch_channels(self.wake, announce)
+        self._news: Channel[FreshNews] = Channel("fresh_news", NEWS_WAITING, "drop")
+        self.metrics.watch_channels(self.wake, announce, self._news)
         self.bell = OutboxBell(self.wake, announce)
         self.supervisor.add(OutboxRinger(self.database, announce, sender=self.process_id), needs=["database"])
-        self.fresh = FreshWrites()
+        self.fresh = FreshWrites(tell=self._news.send_nowait)
         self.store = NoteStore(self.queries, self.fresh)
         self.scopes = _scope_rules(self.config)
 
@@ -76,6 +78,14 @@ class SharedParts:
         self.supervisor.add(ReplicaPool(reads, dsn=postgres.read_dsn), needs=["database"])
         self.metrics.watch_pools({"replica": reads})
         return reads
+
+    def add_news(self, *, hears: bool) -> None:
+        """Add what tells other processes of notes written and indexed here, and what `hears` of theirs."""
+        herald = FreshHerald(self.database, self._news, sender=self.process_id)
+        self.supervisor.add(herald, needs=["database"])
+        if hears:
+            listener = FreshListener(self.dsn, self.fresh.hear, but_not_from=self.process_id)
+            self.supervisor.add(listener, needs=["database"])
 
     def texts(self, embedder: Embedder) -> TextEmbedder:
         """Return what cuts texts into chunks as the config says, and embeds them."""

@@ -164,6 +164,8 @@ class _Builder:
 
     def build(self) -> None:
         traces = self._add_traces() if self._actors & {"http_front", "trace_writer"} else None
+        if self._actors & {"http_front", "indexer"}:
+            self._shared.add_news(hears="http_front" in self._actors)
         if "indexer" in self._actors:
             add_indexing(self._shared, self._index(), self._texts)
         if "gc_ticker" in self._actors:

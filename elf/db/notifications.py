@@ -5,7 +5,7 @@ A notification may be lost whenever the connection is; whoever waits for one pol
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
@@ -18,12 +18,21 @@ from elf.db.errors import map_errors
 
 PING_INTERVAL_S = 5.0
 PING_TIMEOUT_S = 5.0
+MAX_MESSAGE_BYTES = 7999  # Postgres takes less than 8000
 
 
 async def notify(database: Database, channel: str, *, sender: str = "") -> None:
     """Wake every process that listens on `channel`; they are told who sent it. Raises DatabaseUnavailable."""
     async with database.connection() as connection:
         await connection.execute("SELECT pg_notify($1, $2)", channel, sender)
+
+
+async def notify_all(database: Database, channel: str, messages: Sequence[str]) -> None:
+    """Send messages of at most MAX_MESSAGE_BYTES each to every process that listens. Raises DatabaseUnavailable."""
+    async with database.connection() as connection:
+        await connection.execute(
+            "SELECT pg_notify($1, message) FROM unnest($2::text[]) AS message", channel, messages
+        )
 
 
 async def listen(
@@ -34,9 +43,10 @@ async def listen(
     presence_lock: int | None = None,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Call `heard` with the sender of each notification until cancelled; started() once the connection listens.
+    """Call `heard` with the message of each notification until cancelled; started() once the connection listens.
 
-    Meanwhile it holds the advisory lock `presence_lock` shared, so that others can tell that this process is there.
+    The message of `notify` is its sender. Meanwhile it holds the advisory lock `presence_lock` shared, so that others
+    can tell that this process is there.
 
     Raises DatabaseUnavailable when the connection is lost, which a ping notices within a few seconds.
     """

@@ -1,14 +1,14 @@
-"""Reading what was just written: which notes this process wrote and has not seen indexed yet.
+"""Reading what was just written: which notes were written and have not been seen indexed yet.
 
 Indexing takes some hundredths of a second. An agent that writes a note and asks at once would not find it, so a search
-waits for the few notes of its project that are on their way. It is a courtesy with a limit, not a guarantee: notes
-written by other processes, and large imports, are not waited for.
+waits for the few notes of its project that are on their way. It is a courtesy with a limit, not a guarantee: large
+imports are not waited for, and what other processes write and index is known as far as news of it arrive.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
@@ -26,11 +26,19 @@ class Project(NamedTuple):
     project_id: str
 
 
+class FreshNews(NamedTuple):
+    """Notes of a project that are about to be committed; or, without a project, notes that have been indexed."""
+
+    project: Project | None
+    note_ids: Sequence[UUID]
+
+
 class FreshWrites:
     """The notes on their way to the index, by project.
 
     A note that nobody reports as indexed (the transaction was undone, the worker is elsewhere) is forgotten after
-    `forget_after_s`. `clock` tells seconds that never go back.
+    `forget_after_s`. `clock` tells seconds that never go back. `tell` is called, and must not block, with what happens
+    in this process, for others whose `hear` is to be called with it.
     """
 
     def __init__(
@@ -40,17 +48,35 @@ class FreshWrites:
         most_notes: int = MOST_NOTES,
         forget_after_s: float = FORGET_AFTER_S,
         clock: Callable[[], float] = time.monotonic,
+        tell: Callable[[FreshNews], object] = lambda news: None,
     ) -> None:
         self._patience_s = patience_s
         self._most_notes = most_notes
         self._forget_after_s = forget_after_s
         self._clock = clock
+        self._tell = tell
         self._on_the_way: dict[UUID, tuple[Project, float]] = {}  # oldest first
         self._by_project: dict[Project, set[UUID]] = {}
         self._changed = anyio.Event()
 
-    def wrote(self, project: Project, note_ids: Iterable[UUID]) -> None:
+    def wrote(self, project: Project, note_ids: Sequence[UUID]) -> None:
         """Remember notes that are about to be committed."""
+        self._remember(project, note_ids)
+        self._tell(FreshNews(project, note_ids[: self._most_notes + 1]))  # so many tell that it is an import
+
+    def indexed(self, note_ids: Sequence[UUID]) -> None:
+        """Forget notes that an indexer has dealt with, well or not."""
+        self._forget_all(note_ids)
+        self._tell(FreshNews(None, note_ids))
+
+    def hear(self, news: FreshNews) -> None:
+        """Take in what another process told."""
+        if news.project is None:
+            self._forget_all(news.note_ids)
+        else:
+            self._remember(news.project, news.note_ids)
+
+    def _remember(self, project: Project, note_ids: Iterable[UUID]) -> None:
         now = self._clock()
         self._forget_older_than(now - self._forget_after_s)
         for note_id in note_ids:
@@ -58,8 +84,7 @@ class FreshWrites:
             self._on_the_way[note_id] = (project, now)
             self._by_project.setdefault(project, set()).add(note_id)
 
-    def indexed(self, note_ids: Iterable[UUID]) -> None:
-        """Forget notes that an indexer has dealt with, well or not."""
+    def _forget_all(self, note_ids: Iterable[UUID]) -> None:
         for note_id in note_ids:
             self._forget(note_id)
         self._changed.set()

@@ -67,7 +67,7 @@ class NoteIndexing:
         try:
             await self._do(jobs)
         finally:
-            self._fresh.indexed(job.subject_id for job in jobs)
+            self._fresh.indexed([job.subject_id for job in jobs])
 
     async def _do(self, jobs: Sequence[Job]) -> None:
         notes, stored = await self._read({job.subject_id for job in jobs})

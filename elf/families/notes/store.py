@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -179,8 +180,8 @@ class NoteStore:
         final = {change.after.note_id: change.after for change in changes}
         notes = sorted(final.values(), key=_write_order)
         jobs = [(note.note_id, "UPSERT" if note.status == "active" else "DELETE") for note in notes]
-        for note in notes:
-            self._fresh.wrote(Project(note.tenant_id, note.project_id), [note.note_id])
+        for project, group in groupby(notes, lambda note: Project(note.tenant_id, note.project_id)):
+            self._fresh.wrote(project, [note.note_id for note in group])
         await connection.execute(
             self._sql["write_notes"],
             *_note_columns(notes),

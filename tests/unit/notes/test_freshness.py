@@ -9,7 +9,7 @@ import anyio
 import pytest
 from trio.testing import MockClock
 
-from elf.families.notes.freshness import FreshWrites, Project
+from elf.families.notes.freshness import FreshNews, FreshWrites, Project
 
 pytestmark = pytest.mark.anyio
 
@@ -77,3 +77,42 @@ async def test_a_note_written_again_is_waited_for_again(fresh: FreshWrites) -> N
     assert await waited(fresh, HERE) == 0
     fresh.wrote(HERE, [note_id])
     assert await waited(fresh, HERE) > 0
+
+
+def heard_by(other: FreshWrites) -> FreshWrites:
+    """What another process knows, whose news reach `other` at once."""
+    return FreshWrites(most_notes=3, clock=anyio.current_time, tell=other.hear)
+
+
+async def test_what_another_process_wrote_is_waited_for_until_a_third_has_indexed_it(
+    fresh: FreshWrites,
+) -> None:
+    note_id = uuid4()
+    heard_by(fresh).wrote(HERE, [note_id])
+
+    async def index() -> None:
+        await anyio.sleep(0.05)
+        heard_by(fresh).indexed([note_id])
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(index)
+        assert await waited(fresh, HERE) == pytest.approx(0.05)
+
+
+async def test_of_an_import_no_more_is_told_than_it_takes_to_know_it_as_one(fresh: FreshWrites) -> None:
+    told: list[FreshNews] = []
+    FreshWrites(most_notes=3, clock=anyio.current_time, tell=told.append).wrote(
+        HERE, [uuid4() for _ in range(99)]
+    )
+    (news,) = told
+    assert len(news.note_ids) == 4
+    fresh.hear(news)
+    assert await waited(fresh, HERE) == 0
+
+
+async def test_what_is_heard_is_not_told_on(fresh: FreshWrites) -> None:
+    told: list[FreshNews] = []
+    listener = FreshWrites(clock=anyio.current_time, tell=told.append)
+    listener.hear(FreshNews(HERE, [uuid4()]))
+    listener.hear(FreshNews(None, [uuid4()]))
+    assert told == []
