@@ -20,6 +20,7 @@ T = TypeVar("T")
 # would wait in one lane with the texts of writes.
 LOCAL_BATCH_TEXTS: Final = 4
 LOCAL_BATCHES_IN_FLIGHT: Final = 2
+INDEX_LONGEST_OPEN_S: Final = 2.0
 USUAL_CANDIDATES: Final = 100  # as many as a search may ask results for
 
 
@@ -111,7 +112,8 @@ def guarded(config: Config, providers: Providers, index: VectorIndex) -> SearchP
     rerank = CircuitBreaker(_label("rerank", tables.rerank))
     large_rerank = CircuitBreaker(f"{rerank.name}, large calls")
     chat = CircuitBreaker(_label("llm_extractor", tables.llm_extractor))
-    engine = CircuitBreaker("the index", refusal=IndexUnavailable)
+    # One that is dead refuses at once, and its owner has it back in seconds: it is looked for often.
+    engine = CircuitBreaker("the index", longest_open_s=INDEX_LONGEST_OPEN_S, refusal=IndexUnavailable)
     return SearchProviders(
         embedder=_batching(GuardedEmbedder(providers.embedder, embedding), local=tables.embedding.is_local),
         reranker=GuardedReranker(

@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 import numpy as np
 import pytest
+from trio.testing import MockClock
 
 from elf.config import load
 from elf.config.model import Config
@@ -17,7 +18,7 @@ from elf.index.port import IndexFilter, IndexQuery
 from elf.providers.factory import Providers
 from elf.providers.port import JsonAnswer, Matrix, Prompt
 from elf.search.breaker import BreakerState
-from elf.search.guards import SearchProviders, guarded
+from elf.search.guards import INDEX_LONGEST_OPEN_S, SearchProviders, guarded
 from tests.notes_kit import MemoryIndex
 
 pytestmark = pytest.mark.anyio
@@ -27,9 +28,14 @@ QUERY = IndexQuery(dense=None, text="tea", where=IndexFilter(must={}), limit=1)
 ANSWER: JsonAnswer[Any] = JsonAnswer("queries", {}, lambda value: value)
 
 
+on_virtual_time = pytest.mark.parametrize("anyio_backend", ["trio"], indirect=True)
+
+
 @pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    if request.param == "asyncio":
+        return ("asyncio", {})
+    return ("trio", {"clock": MockClock(autojump_threshold=0)})
 
 
 class Everything(MemoryIndex):
@@ -122,6 +128,20 @@ async def test_breakers_are_named_after_the_tables_of_the_config(parts: Everythi
         "providers.embedding (local)", "providers.rerank (local)", "providers.rerank (local), large calls",
         "providers.llm_extractor (local)", "the index",
     ]  # fmt: skip
+
+
+@on_virtual_time
+async def test_an_index_that_is_back_is_found_out_soon_however_long_it_was_away(parts: Everything) -> None:
+    search = providers_of(parts, load(EXAMPLE))
+    parts.away = {"query"}
+    for _ in range(600):
+        with pytest.raises(IndexUnavailable):
+            await use(search, "query")
+        await anyio.sleep(0.1)
+    parts.away = set()
+    await anyio.sleep(INDEX_LONGEST_OPEN_S)
+    assert len(await use(search, "query")) == 1
+    assert not search.index.is_away
 
 
 async def test_calls_too_large_to_end_in_time_cost_the_usual_ones_nothing(parts: Everything) -> None:
