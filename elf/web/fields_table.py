@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from elf.core.blank import NOT_BLANK
 from elf.web.schemas import JSON_VALUE, Schema, resolved, without_null
 
 FORMATS = {"uuid": "UUID", "date-time": "time (ISO 8601)"}
@@ -85,7 +86,7 @@ def bounds_of(schema: Schema) -> str:
         _range(schema.get("minLength"), schema.get("maxLength"), "characters"),
         _range(schema.get("minItems"), schema.get("maxItems"), "items"),
     ]
-    if schema.get("pattern") == r"\S":
+    if schema.get("pattern") == NOT_BLANK:
         said.append("not blank")
     if "default" in schema:
         said.append(f"default {json.dumps(schema['default'])}")

@@ -12,6 +12,8 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field
 
+from elf.core.blank import NOT_BLANK
+
 MAX_PAGE = 200
 MAX_CURSOR_CHARS = 512
 MAX_TTL_DAYS = 36_500
@@ -27,7 +29,7 @@ VERSION_EXAMPLE = "3f6c1c52-2a07-4c6f-8f0e-6f9f4f0d2b10"
 TRACE_EXAMPLE = "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20"
 HANDLE_EXAMPLE = "9a1d6f0b-64c2-4c5e-b1c8-0d2f7e8a9b30"
 
-Identifier = Annotated[str, Field(min_length=1, max_length=128, pattern=r"\S")]
+Identifier = Annotated[str, Field(min_length=1, max_length=128, pattern=NOT_BLANK)]
 # The last annotation of a whole number in a body, so that its schema keeps the bounds.
 WHOLE = BeforeValidator(_whole)
 UnitInterval = Annotated[float, Field(ge=0.0, le=1.0)]

@@ -8,6 +8,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from elf.config.model import NoteType
+from elf.core.blank import NOT_BLANK
 from elf.families.notes import fields as f
 
 MAX_NOTES = 256
@@ -221,7 +222,7 @@ class SearchRequest(InContext):
         Field(
             min_length=1,
             max_length=MAX_QUERY_CHARS,
-            pattern=r"\S",
+            pattern=NOT_BLANK,
             description="What to look for: a question or words, in English.",
             examples=["Which language does Ana want answers in?"],
         ),

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 from pydantic import BaseModel
 
+from elf.core.blank import NOT_BLANK
 from elf.core.cjk import contains_cjk
 from elf.core.endpoint import Operation
 from elf.core.errors import InvalidRequest, NonEnglishInput
@@ -135,6 +136,9 @@ BODIES: list[tuple[str, dict[str, Any]]] = [
     ("add_note", ADD | {"tenant_id": ""}),
     ("add_note", ADD | {"tenant_id": "  "}),
     ("add_note", ADD | {"tenant_id": "x" * 129}),
+    ("add_note", ADD | {"tenant_id": "\u001e"}),
+    ("add_note", ADD | {"tenant_id": "\u0085\u2003"}),
+    ("add_note", ADD | {"tenant_id": "\ufeff"}),
     ("add_note", ADD | {"tenant_id": None}),
     ("add_note", ADD | {"tenant_id": "caf\u00e9 \U0001f600 \u0416"}),
     ("add_note", ADD | {"tenant_id": "\u4e2d"}),
@@ -215,3 +219,8 @@ def test_a_body_is_required_when_something_is_asked_of_it(front: str, operation:
 def test_the_pattern_of_english_text_is_read_alike_by_other_engines() -> None:
     pattern = FRONTS["public"][1]["components"]["schemas"]["EnglishText"]["pattern"]
     assert re.fullmatch(r"\^\[\^(\\u[0-9A-F]{4}|[\U00010000-\U0010ffff]|-)+\]\*\$", pattern)
+
+
+@pytest.mark.parametrize("white", [chr(point) for point in range(0x110000) if chr(point).isspace()])
+def test_white_space_is_blank_but_for_the_separators_of_ascii(white: str) -> None:
+    assert (re.search(NOT_BLANK, white) is not None) == (white in "\x1c\x1d\x1e\x1f")
