@@ -45,7 +45,7 @@ class SpanExporter:
             await anyio.sleep_forever()
         finally:
             with anyio.move_on_after(STOP_TIMEOUT_S, shield=True) as scope:
-                await anyio.to_thread.run_sync(self._processor.force_flush, abandon_on_cancel=True)
+                await anyio.to_thread.run_sync(self._processor.shutdown, abandon_on_cancel=True)
             if scope.cancelled_caught:
                 log.warning("spans_not_sent_in_time", after_s=STOP_TIMEOUT_S)
 

@@ -363,3 +363,13 @@ async def test_a_frozen_server_is_unavailable_in_bounded_time(
         assert await connection.fetchval("SELECT 1", timeout=20) == 1
     await database.close()
     await server.leave()
+
+
+async def test_the_pool_tells_how_many_connections_it_has_lent_out(database: Database) -> None:
+    async with database.connection(), database.connection():
+        lent = database.statistics()
+    back = database.statistics()
+    assert (lent.size - lent.idle, lent.max_size) == (2, 8)
+    assert back.size == back.idle == lent.size
+    await database.close()
+    assert database.statistics() == (0, 0, 8)

@@ -1,0 +1,184 @@
+"""What only Postgres knows: read within limits, and absent rather than a failure while Postgres is away."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any, cast
+
+import anyio
+import pytest
+
+from actors.stored_readings import OUTBOX_TIMEOUT_S, PROBE_TIMEOUT_S, StoredReadings
+from elf.core.errors import DatabaseUnavailable, InternalError
+from elf.db.database import Connection, Database
+from elf.db.queries import Queries
+from elf.families.notes.census import COUNTED_FOR_S, TIMEOUT_S, NoteCensus
+from elf.outbox.leased import LeasedOutbox
+from elf.web.metrics import metrics_page
+from tests.metrics_kit import Page
+from tests.notes_kit import NOW, TurnedClock
+
+pytestmark = pytest.mark.anyio
+
+QUERIES = Queries({"count_notes": "count notes", "outbox_statistics": "count jobs"})
+PROBE = "SELECT true"
+
+
+class Postgres:
+    """Stands for the database; `asked` are the statements it got, `silent` those it never answers."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.silent: set[str] = set()
+        self.fails: Exception | None = None
+        self.notes: list[dict[str, Any]] = [
+            {"status": "active", "notes": 5},
+            {"status": "deleted", "notes": 2},
+        ]
+        self.jobs: dict[str, Any] = {"pending": 3, "failed": 1, "oldest": NOW - timedelta(seconds=90)}
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        if self.fails is not None:
+            raise self.fails
+        yield cast("Connection", self)
+
+    async def fetchval(self, statement: str) -> Any:
+        return await self._answer(statement, True)
+
+    async def fetch(self, statement: str) -> Any:
+        return await self._answer(statement, self.notes)
+
+    async def fetchrow(self, statement: str) -> Any:
+        return await self._answer(statement, self.jobs)
+
+    async def _answer(self, statement: str, answer: Any) -> Any:
+        self.asked.append(statement)
+        if statement in self.silent:
+            await anyio.sleep_forever()
+        return answer
+
+
+@pytest.fixture
+def postgres() -> Postgres:
+    return Postgres()
+
+
+def readings_of(postgres: Postgres) -> StoredReadings:
+    database = cast("Database", postgres)
+    return StoredReadings(
+        database=database,
+        outboxes={"indexing": LeasedOutbox(database, QUERIES, lease_seconds=60)},
+        census=NoteCensus(database=database, queries=QUERIES),
+        clock=TurnedClock(),
+    )
+
+
+async def page_of(readings: StoredReadings) -> Page:
+    page = Page(metrics_page(await readings.collect()).decode())
+    assert page.problems() == []
+    return page
+
+
+async def test_outboxes_show_their_depth_and_the_age_of_their_oldest_job(postgres: Postgres) -> None:
+    page = await page_of(readings_of(postgres))
+    assert page.value("elf_database_up") == 1
+    assert page.value("elf_outbox_jobs", outbox="indexing", status="pending") == 3
+    assert page.value("elf_outbox_jobs", outbox="indexing", status="failed") == 1
+    assert page.value("elf_outbox_oldest_job_age_seconds", outbox="indexing") == 90
+
+
+@pytest.mark.parametrize("oldest", [None, NOW + timedelta(seconds=5)], ids=["none waits", "a clock is ahead"])
+async def test_an_age_is_never_negative_or_missing(postgres: Postgres, oldest: Any) -> None:
+    postgres.jobs["oldest"] = oldest
+    page = await page_of(readings_of(postgres))
+    assert page.has("elf_outbox_oldest_job_age_seconds", outbox="indexing")
+    assert page.value("elf_outbox_oldest_job_age_seconds", outbox="indexing") == 0
+
+
+async def test_notes_are_shown_by_status_with_those_there_are_none_of(postgres: Postgres) -> None:
+    page = await page_of(readings_of(postgres))
+    counts = {
+        status: page.value("elf_notes", status=status) for status in ("active", "deleted", "deprecated")
+    }
+    assert counts == {"active": 5, "deleted": 2, "deprecated": 0}
+    assert page.has("elf_notes", status="deprecated")
+
+
+async def test_notes_are_counted_once_a_minute(
+    postgres: Postgres, anyio_backend: tuple[str, dict[str, Any]]
+) -> None:
+    readings = readings_of(postgres)
+    for _ in range(3):
+        await readings.collect()
+    assert postgres.asked.count("count notes") == 1
+    if anyio_backend[0] == "trio":  # where a minute takes no time
+        await anyio.sleep(COUNTED_FOR_S)
+        postgres.notes = [{"status": "active", "notes": 6}]
+        assert (await page_of(readings)).value("elf_notes", status="active") == 6
+        assert postgres.asked.count("count notes") == 2
+
+
+async def test_readers_at_once_share_a_count(postgres: Postgres) -> None:
+    census = NoteCensus(database=cast("Database", postgres), queries=QUERIES)
+    counts: list[Any] = []
+
+    async def read() -> None:
+        counts.append(await census.counts())
+
+    async with anyio.create_task_group() as group:
+        for _ in range(5):
+            group.start_soon(read)
+    assert postgres.asked == ["count notes"]
+    assert counts == [{"active": 5, "deleted": 2, "deprecated": 0}] * 5
+
+
+@pytest.mark.parametrize("failure", [DatabaseUnavailable("away"), InternalError("no such table")])
+async def test_while_postgres_is_away_the_page_says_so_and_nothing_else(
+    postgres: Postgres, failure: Exception
+) -> None:
+    postgres.fails = failure
+    page = await page_of(readings_of(postgres))
+    assert set(page.families) == {"elf_database_up"}
+    assert page.has("elf_database_up")
+    assert page.value("elf_database_up") == 0
+
+
+class TestWithVirtualTime:
+    """What does not answer, on trio alone, where waiting takes no time."""
+
+    @pytest.fixture
+    def anyio_backend(self) -> tuple[str, dict[str, Any]]:
+        from trio.testing import MockClock
+
+        return ("trio", {"clock": MockClock(autojump_threshold=0)})
+
+    async def test_a_postgres_that_is_silent_counts_as_away_after_a_second(self, postgres: Postgres) -> None:
+        postgres.silent = {PROBE}
+        began = anyio.current_time()
+        page = await page_of(readings_of(postgres))
+        assert anyio.current_time() - began == pytest.approx(PROBE_TIMEOUT_S)
+        assert page.value("elf_database_up") == 0
+        assert postgres.asked == [PROBE]
+
+    async def test_what_takes_too_long_is_absent_and_the_rest_is_there(self, postgres: Postgres) -> None:
+        postgres.silent = {"count jobs"}
+        began = anyio.current_time()
+        page = await page_of(readings_of(postgres))
+        assert anyio.current_time() - began == pytest.approx(OUTBOX_TIMEOUT_S)
+        assert page.value("elf_database_up") == 1
+        assert page.value("elf_notes", status="active") == 5
+        assert not page.has("elf_outbox_jobs", outbox="indexing", status="pending")
+
+    async def test_a_count_that_took_too_long_is_left_alone_for_a_minute(self, postgres: Postgres) -> None:
+        postgres.silent = {"count notes"}
+        census = NoteCensus(database=cast("Database", postgres), queries=QUERIES)
+        began = anyio.current_time()
+        assert await census.counts() is None
+        assert anyio.current_time() - began == pytest.approx(TIMEOUT_S)
+        postgres.silent = set()
+        assert await census.counts() is None
+        await anyio.sleep(COUNTED_FOR_S)
+        assert await census.counts() == {"active": 5, "deleted": 2, "deprecated": 0}
