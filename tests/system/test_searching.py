@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.system.odd_queries import ODD_QUERIES
 from tests.system.service import RunningService, note, search_body
 
 FACTS = {
@@ -125,6 +126,16 @@ def test_a_query_of_stop_words_alone_is_answered(
     response = service.post("search", search_body(tenant, "what is the"))
     assert response.status_code == 200
     assert response.json()["degraded"] == []
+
+
+@pytest.mark.parametrize("query", ODD_QUERIES, ids=range(len(ODD_QUERIES)))
+def test_no_query_is_too_odd(
+    service: RunningService, tenant: str, filled: dict[str, str], query: str
+) -> None:
+    body = search_body(tenant, query, top_k=100, candidate_k=1000, record_hits=True)
+    response = service.post("search", body)
+    assert (response.status_code, response.json().get("degraded")) == (200, [])
+    assert all(isinstance(item["final_score"], float) for item in response.json()["items"])
 
 
 def test_an_empty_project_answers_with_no_items(service: RunningService, tenant: str) -> None:
