@@ -13,6 +13,7 @@ from functools import partial
 from typing import NamedTuple
 
 import anyio
+import structlog
 
 from actors.child_process import KILL_AFTER_S, REAP_S, Assignment, ChildProcess
 from actors.http_front import bind, bound_address
@@ -23,6 +24,8 @@ from elf.config.places import Address
 from elf.core.logs import configure_logging
 
 STOP_TIMEOUT_S = KILL_AFTER_S + REAP_S
+
+log = structlog.get_logger()
 
 
 def run_processes(config: Config, *, source: str, say: Say | None = None) -> int:
@@ -90,6 +93,7 @@ def _taken(config: Config) -> Iterator[_Ports]:
                 if "admin_front" in table.actors:
                     address = _after(config.service.admin_address, len(admins))
                     admins[name] = stack.enter_context(bind(address, key="service.admin_bind"))
+                    log.info("admin_address", process=name, address=str(bound_address(admins[name])))
                 assignments.append(
                     Assignment(
                         name=name,

@@ -7,6 +7,7 @@ import socket
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import anyio
 import httpx
@@ -34,7 +35,8 @@ from elf.core.logs import configure_logging
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.spans import MEMORY_SPANS
 from elf.mcp.api import client_of_address, client_of_app
-from elf.providers.factory import Providers, open_providers
+from elf.providers.factory import Providers, open_embedder, open_providers
+from elf.providers.port import Embedder
 from elf.web.app import create_app
 from elf.web.openapi import ADMIN, PUBLIC, About
 from elf.web.readiness import Part, Readiness
@@ -130,15 +132,30 @@ async def open_system(
     metrics = Metrics()
     async with AsyncExitStack() as stack:
         sockets = sockets or stack.enter_context(bound(config.service, actors))
-        providers: Providers | None = None
-        if actors & {"http_front", "indexer"}:
-            opened = await open_providers(config, measures=metrics.measures)
-            providers = await stack.enter_async_context(opened)
-        builder = _Builder(config, actors, sockets, providers, metrics)
-        builder.process = process
+        models = await stack.enter_async_context(_models(config, actors, metrics))
+        builder = _Builder(config, actors, sockets, models, metrics, process)
         builder.build()
         stack.push_async_callback(builder.close)
         yield System(builder.supervisor, sockets)
+
+
+class _Models(NamedTuple):
+    """What a process needs of the model providers."""
+
+    embedder: Embedder | None = None
+    all: Providers | None = None
+
+
+@asynccontextmanager
+async def _models(config: Config, actors: frozenset[ActorName], metrics: Metrics) -> AsyncIterator[_Models]:
+    if "http_front" in actors:
+        async with await open_providers(config, measures=metrics.measures) as providers:
+            yield _Models(providers.embedder, providers)
+    elif "indexer" in actors:
+        async with open_embedder(config, measures=metrics.measures) as embedder:
+            yield _Models(embedder)
+    else:
+        yield _Models()
 
 
 class _Builder:
@@ -149,14 +166,15 @@ class _Builder:
         config: Config,
         actors: frozenset[ActorName],
         sockets: Sockets,
-        providers: Providers | None,
+        models: _Models,
         metrics: Metrics,
+        process: str | None,
     ) -> None:
         self._config = config
         self._actors = actors
         self._sockets = sockets
-        self._providers = providers
-        self.process: str | None = None
+        self._models = models
+        self._process = process
         self.supervisor = new_supervisor()
         self._metrics = metrics
         metrics.watch_actors(self.supervisor.snapshot)
@@ -196,8 +214,8 @@ class _Builder:
 
     @cached_property
     def _texts(self) -> TextEmbedder:
-        assert self._providers is not None
-        return self._shared.texts(self._providers.embedder)
+        assert self._models.embedder is not None
+        return self._shared.texts(self._models.embedder)
 
     def _index(self) -> IndexParts:
         if self._reach is None:
@@ -215,11 +233,11 @@ class _Builder:
         )
 
     def _note_endpoints(self, traces: Traces) -> list[Endpoint]:
-        assert self._providers is not None
+        assert self._models.all is not None
         parts = NoteParts(
             shared=self._shared,
             reach=self._index(),
-            providers=self._providers,
+            providers=self._models.all,
             texts=self._texts,
             traces=traces,
         )
@@ -245,7 +263,7 @@ class _Builder:
             Part(name=actor.name, state=actor.state, restarts=actor.restarts, last_error=actor.last_error)
             for actor in snapshot.actors
         ]
-        return Readiness(ready=snapshot.ready, process=self.process, parts=parts)
+        return Readiness(ready=snapshot.ready, process=self._process, parts=parts)
 
 
 def _address(sock: socket.socket | None) -> Address | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
@@ -63,6 +65,20 @@ async def open_providers(
         extractor=HttpChat(tables.llm_extractor, extraction),
         connections=(embedding, rerank, extraction),
     )
+
+
+@asynccontextmanager
+async def open_embedder(config: Config, *, measures: Measures | None = None) -> AsyncIterator[Embedder]:
+    """Build the embedder alone, for a process that neither searches nor extracts. Otherwise as `open_providers`."""
+    table = config.providers.embedding
+    local_app = (
+        await anyio.to_thread.run_sync(_load_local_app, config.local_model) if table.is_local else None
+    )
+    http = _http("providers.embedding", table, local_app, measures)
+    try:
+        yield HttpEmbedder(table, http)
+    finally:
+        await http.aclose()
 
 
 def _http(name: str, config: Provider, local_app: Any, measures: Measures | None) -> ProviderHttp:

@@ -15,26 +15,28 @@ Respond = Callable[[dict[str, Any]], tuple[int, Any]]
 
 
 class FakeChat:
-    """`asked` holds the body of each request since the last `script`."""
+    """`asked` holds the body of each request since the last `script`, `askers` the port that it came from."""
 
     def __init__(self, port: int) -> None:
         self.api_base = f"http://127.0.0.1:{port}/v1"
         self.asked: list[dict[str, Any]] = []
+        self.askers: list[int] = []
         self._respond: Respond = lambda body: saying(json.dumps({"notes": []}))
         self._lock = threading.Lock()
 
     def script(self, respond: Respond) -> None:
         with self._lock:
-            self.asked = []
+            self.asked, self.askers = [], []
             self._respond = respond
 
     def proposes(self, *notes: Any) -> None:
         """Answer each request with these notes."""
         self.script(lambda body: saying(json.dumps({"notes": list(notes)})))
 
-    def answer(self, body: dict[str, Any]) -> tuple[int, Any]:
+    def answer(self, body: dict[str, Any], asker: int) -> tuple[int, Any]:
         with self._lock:
             self.asked.append(body)
+            self.askers.append(asker)
             respond = self._respond
         return respond(body)
 
@@ -55,7 +57,7 @@ def running_chat() -> Iterator[FakeChat]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, answer = chat.answer(body)
+            status, answer = chat.answer(body, self.client_address[1])
             content = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")

@@ -32,10 +32,11 @@ def embedded_texts(model: FakeChat) -> list[str]:
     return [text for body in model.asked for text in body["input"]]
 
 
-def point_embedding(config: Path, api_base: str) -> None:
+def point_embedding(config: Path, api_base: str, *, timeout_ms: int = 600) -> None:
     """Make the embedding model of a config file that of `api_base`."""
     head, table, rest = config.read_text(encoding="utf-8").partition("[providers.embedding]\n")
-    for key, value in {"api_base": f'"{api_base}"', "path": '"/embeddings"', "timeout_ms": "600"}.items():
+    changes = {"api_base": f'"{api_base}"', "path": '"/embeddings"', "timeout_ms": str(timeout_ms)}
+    for key, value in changes.items():
         rest, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", rest, count=1, flags=re.MULTILINE)
         assert count == 1
     config.write_text(head + table + rest, encoding="utf-8")

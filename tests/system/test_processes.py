@@ -1,0 +1,232 @@
+"""One service in several processes: what each of them runs, and what becomes of the others when one is killed."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+
+from tests.folders import fresh_folder
+from tests.system.fake_chat import FakeChat, running_chat
+from tests.system.fake_model import embed, embedded_texts, point_embedding
+from tests.system.service import (
+    RunningService,
+    add_body,
+    note,
+    processes_of,
+    search_body,
+    wait_for,
+    write_config,
+)
+from tests.system.truth import rows
+
+LEASE_S = 5
+COMMON = {"postgres_host", "database", "outbox_ringer", "index_host", "admin_front", "index_rebuilder"}
+API = {"http_front", "trace_writer", "cache_writer", "query_batcher", "fresh_herald", "fresh_listener"}
+WORKER = {
+    "indexer_1",
+    "indexer_2",
+    "outbox_lessor",
+    "outbox_listener",
+    "trace_writer",
+    "gc_ticker",
+    "fresh_herald",
+}
+
+
+def split(config: Path, *tables: str) -> Path:
+    """Give a config [[processes]] instead of [process]: those that the example shows in comments, or these."""
+    before, _, after = config.read_text(encoding="utf-8").partition("[process]\n")
+    comment, blank, rest = after[after.index("# [[processes]]") :].partition("\n\n")
+    shown = re.sub(r"(?m)^# ?", "", comment)
+    text = "\n".join(f"[[processes]]\n{table}" for table in tables) or shown
+    config.write_text(before + text + blank + rest, encoding="utf-8")
+    return config
+
+
+class SeveralProcesses(RunningService):
+    """A service of several processes."""
+
+    def pid(self, name: str) -> int:
+        """The process of that name, the one that was started last."""
+        return int(self.events("process_started", process=name)[-1]["pid"])
+
+    def parts(self, name: str) -> set[str]:
+        """The parts that the admin front of a process tells of."""
+        (line,) = self.events("admin_address", process=name)
+        body = httpx.get(f"http://{line['address']}/ready").json()
+        assert body["process"] == name
+        return {part["name"] for part in body["parts"]}
+
+    @contextmanager
+    def connected(self, name: str) -> Iterator[httpx.Client]:
+        """A client whose one connection leads to the process of that name, as /ready says."""
+
+        def connect() -> httpx.Client | None:
+            client = httpx.Client(base_url=self.url, timeout=30.0)
+            if client.get("/ready").json()["process"] == name:
+                return client
+            client.close()
+            return None
+
+        client = wait_for(connect, f"a connection leads to {name}")
+        with closing(client):
+            yield client
+
+    def wait_restarted(self, name: str, *, times: int) -> None:
+        """Wait until a process has come up so many times."""
+        wait_for(
+            lambda: len(self.events("process_ready", process=name)) >= times,
+            f"{name} is ready for the {times}. time",
+        )
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[FakeChat]:
+    with running_chat() as model:
+        model.script(embed)
+        yield model
+
+
+@pytest.fixture(scope="module")
+def several(model: FakeChat, model_folder: Path) -> Iterator[SeveralProcesses]:
+    """Two API processes, two workers and MCP; notes are embedded by `model`. It ends without a trace when told to."""
+    with fresh_folder() as folder:
+        config = split(write_config(folder, cache_dir=f'"{model_folder}"', lease_seconds=str(LEASE_S)))
+        point_embedding(config, model.api_base, timeout_ms=60_000)
+        with SeveralProcesses(config) as service:
+            yield service
+            assert service.stop() == 0
+        assert processes_of(folder) == []
+        assert service.complaints() == []
+        tagged = {line.get("process") for line in map(json.loads, service.log.splitlines())}
+        assert tagged >= {"api-1", "api-2", "worker-1", "worker-2", "mcp"}
+
+
+def mcp_search(service: SeveralProcesses, tenant: str, query: str) -> list[dict[str, Any]]:
+    """Search with a tool, as the plain request that MCP's stateless HTTP is."""
+    call = {"name": "memory_search", "arguments": search_body(tenant, query)}
+    answer = httpx.post(
+        service.mcp_url,
+        json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call},
+        headers={"accept": "application/json, text/event-stream"},
+        timeout=30.0,
+    )
+    items: list[dict[str, Any]] = answer.json()["result"]["structuredContent"]["items"]
+    return items
+
+
+def found(client: httpx.Client, tenant: str, query: str) -> list[str]:
+    answer = client.post("/v1/memory/search", json=search_body(tenant, query))
+    assert answer.status_code == 200, answer.text
+    return [item["note_id"] for item in answer.json()["items"]]
+
+
+def added(client: httpx.Client, tenant: str, text: str, **fields: Any) -> str:
+    answer = client.post("/v1/memory/add_note", json=add_body(tenant, note(text, **fields)))
+    assert answer.status_code == 200, answer.text
+    return str(answer.json()["results"][0]["note_id"])
+
+
+def test_each_process_runs_what_its_actors_need_and_nothing_else(several: SeveralProcesses) -> None:
+    assert several.parts("api-1") == several.parts("api-2") == COMMON | API
+    assert several.parts("worker-1") == several.parts("worker-2") == COMMON | WORKER
+    mcp = psutil.Process(several.pid("mcp"))
+    libraries = {Path(file.path).name for file in mcp.memory_maps()}
+    assert not [name for name in libraries if name.startswith(("onnxruntime", "qdrant", "tokenizers"))]
+    assert mcp.memory_info().rss < psutil.Process(several.pid("api-1")).memory_info().rss
+
+
+def test_a_note_added_through_one_process_is_found_through_the_others(
+    several: SeveralProcesses, tenant: str
+) -> None:
+    with several.connected("api-1") as one, several.connected("api-2") as other:
+        note_id = added(one, tenant, "The tram to the harbour leaves every ten minutes.")
+        # News of the note reach the other process, which waits for it; without them it would be found a moment later.
+        wait_for(lambda: found(other, tenant, "tram harbour") == [note_id], "the other process finds it")
+        assert found(one, tenant, "tram harbour") == [note_id]
+        (item,) = mcp_search(several, tenant, "tram harbour")
+        assert item["note_id"] == note_id
+        changed = {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "note_id": note_id}
+        answer = other.post("/v1/memory/update", json=changed | {"text": "The tram stops at midnight."})
+        assert answer.json()["op"] == "UPDATE"
+        wait_for(lambda: found(one, tenant, "tram midnight") == [note_id], "the first finds the new text")
+
+
+def test_the_jobs_of_a_killed_worker_are_done_by_the_other_when_their_lease_ends(
+    several: SeveralProcesses, model: FakeChat, tenant: str
+) -> None:
+    """The model keeps one worker waiting; that one is killed, and the other is not kept waiting."""
+    asked, answer = threading.Event(), threading.Event()
+
+    def hold(body: dict[str, Any]) -> tuple[int, Any]:
+        if "The lighthouse was built in 1901." in body["input"]:
+            first = not asked.is_set()
+            asked.set()
+            if first:
+                answer.wait(60.0)
+        return embed(body)
+
+    model.script(hold)
+    try:
+        with several.connected("api-1") as client:
+            note_id = added(client, tenant, "The lighthouse was built in 1901.", key="lighthouse")
+            assert asked.wait(30.0)
+            name = _worker_at(several, model.askers[0])
+            (job,) = rows(several.config.parent, "SELECT * FROM indexing_outbox WHERE note_id = $1", note_id)
+            ready = len(several.events("process_ready", process=name))
+            psutil.Process(several.pid(name)).kill()
+            wait_for(lambda: found(client, tenant, "lighthouse") == [note_id], "the note is found")
+        (done,) = rows(several.config.parent, "SELECT * FROM indexing_outbox WHERE note_id = $1", note_id)
+        assert (job["status"], done["status"]) == ("PENDING", "DONE")
+        assert done["updated_at"] >= job["available_at"], "nobody touches a job while its lease lasts"
+        assert embedded_texts(model).count("The lighthouse was built in 1901.") == 2
+        several.wait_restarted(name, times=ready + 1)
+    finally:
+        answer.set()
+        model.script(embed)
+
+
+def _worker_at(several: SeveralProcesses, port: int) -> str:
+    """The worker that a connection from this port belongs to."""
+    (name,) = [
+        name
+        for name in ("worker-1", "worker-2")
+        if any(one.laddr.port == port for one in psutil.Process(several.pid(name)).net_connections("tcp"))
+    ]
+    return name
+
+
+def test_when_the_owner_of_the_index_is_killed_the_others_answer_and_one_takes_over(
+    several: SeveralProcesses, tenant: str
+) -> None:
+    index = several.index_process()
+    parent = index.ppid()
+    (owner,) = [name for name in ("api-1", "api-2", "worker-1", "worker-2") if several.pid(name) == parent]
+    other = "api-2" if owner == "api-1" else "api-1"
+    ready = len(several.events("process_ready", process=owner))
+    with several.connected(other) as client:
+        note_id = added(client, tenant, "The night watchman has two dogs.")
+        wait_for(lambda: found(client, tenant, "watchman dogs") == [note_id], "the note is found")
+        psutil.Process(parent).kill()
+
+        def taken_over() -> bool:
+            assert found(client, tenant, "watchman dogs") == [
+                note_id
+            ]  # by exact search, while the index is away
+            heir = several.index_process_or_none()
+            return heir is not None and heir.pid != index.pid and client.get("/ready").status_code == 200
+
+        wait_for(taken_over, "another process has the index")
+        several.wait_restarted(owner, times=ready + 1)
+        later = added(client, tenant, "The dogs are called Ajax and Bella.")
+        wait_for(lambda: later in found(client, tenant, "Ajax Bella"), "what is written now is found")
+    assert several.client.get("/ready").status_code == 200
