@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 
-from elf.config.places import Address, is_loopback
+from elf.config.places import leads_here, site_of
 
 PATH = "/mcp"
 BODY_TIMEOUT_S = 15.0
@@ -66,12 +65,10 @@ class McpGate:
 
     def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, Any] | None:
         host = headers.get("host", "")
-        if self._local_only and not _is_this_machine(f"//{host}"):
+        if self._local_only and not leads_here(f"//{host}"):
             return 421, _fault("this address serves this machine only, under a name such as localhost")
         origin = headers.get("origin")
-        is_own = (
-            origin is None or _is_this_machine(origin) or (not self._local_only and _site(origin) == host)
-        )
+        is_own = origin is None or leads_here(origin) or (not self._local_only and site_of(origin) == host)
         if not is_own:
             return 403, _fault("requests from the pages of other web sites are refused")
         if scope["path"] not in (PATH, "/health"):
@@ -110,20 +107,6 @@ class _Arriving:
             message = await self._receive()
         self.is_complete = not message.get("more_body", False)
         return message
-
-
-def _is_this_machine(url: str) -> bool:
-    try:
-        return is_loopback(Address(urlsplit(url).hostname or "", 0))
-    except ValueError:
-        return False
-
-
-def _site(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
 
 
 def _fault(message: str) -> dict[str, Any]:

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from urllib.parse import urlsplit
 from uuid import UUID, uuid4
 
 import structlog
@@ -14,9 +13,10 @@ from pydantic import BaseModel
 from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from elf.config.places import Address, is_loopback
+from elf.config.places import leads_here, site_of
 from elf.core.endpoint import Endpoint
 from elf.core.errors import InvalidRequest, Unavailable
+from elf.web.admission import Admission, tenant_of
 from elf.web.connection import GroupedConnection
 from elf.web.docs import POLICY, docs_page
 from elf.web.failures import BODY_TIMEOUT_S, JSON, MAX_BODY_BYTES, as_service_error, error_response
@@ -33,11 +33,13 @@ def create_app(
     readiness: Callable[[], Readiness],
     about: About = PUBLIC,
     local_only: bool = False,
+    admission: Admission | None = None,
 ) -> Quart:
     """Build the application that serves `endpoints`, /health, /ready, and their description for programs and people.
 
     `about` says in that description what the application is. `local_only` is for an address that only this machine
-    reaches: requests that ask for another host are refused.
+    reaches: requests that ask for another host are refused. `admission` says when the endpoints are served; None means
+    at once.
     """
     app = Quart("elf", static_folder=None)
     app.asgi_http_class = GroupedConnection
@@ -48,7 +50,7 @@ def create_app(
         app.add_url_rule(
             _rule(endpoint.path),
             endpoint.name,
-            _view(endpoint),
+            _view(endpoint, admission),
             methods=[endpoint.method],
             provide_automatic_options=False,
         )
@@ -65,14 +67,22 @@ def _rule(path: str) -> str:
     return path.replace("{", "<").replace("}", ">")
 
 
-def _view(endpoint: Endpoint) -> Callable[..., Awaitable[Response]]:
-    async def view(**path_values: str) -> Response:
+def _view(endpoint: Endpoint, admission: Admission | None) -> Callable[..., Awaitable[Response]]:
+    async def answer(body: bytes, path_values: dict[str, str]) -> Response:
         if endpoint.method == "POST":
-            parsed = parse_body(endpoint.request, await _body(), path_values)
+            parsed = parse_body(endpoint.request, body, path_values)
         else:
             parsed = parse_values(endpoint.request, _single_values() | path_values)
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
         return _json(await endpoint.handle(parsed))
+
+    async def view(**path_values: str) -> Response:
+        body = await _body() if endpoint.method == "POST" else b""
+        if admission is None:
+            return await answer(body, path_values)
+        tenant = tenant_of(body) if endpoint.method == "POST" else request.args.get("tenant_id", "")
+        async with admission.turn(endpoint, tenant):
+            return await answer(body, path_values)
 
     return view
 
@@ -135,25 +145,11 @@ async def _begin() -> None:
 async def _keep_strangers_out(*, local_only: bool) -> None:
     # Nobody logs in here, so any page open in the user's browser could write; browsers say where it is from. A page
     # whose name was made to lead to this machine says that it is from here, and asks for a foreign host.
-    if local_only and not _is_this_machine(f"//{request.host}"):
+    if local_only and not leads_here(f"//{request.host}"):
         raise InvalidRequest("this address serves this machine only, under a name such as localhost")
     origin = request.headers.get("Origin")
-    if origin is not None and not (_is_this_machine(origin) or _site(origin) == request.host):
+    if origin is not None and not (leads_here(origin) or site_of(origin) == request.host):
         raise InvalidRequest("requests from the pages of other web sites are refused")
-
-
-def _is_this_machine(url: str) -> bool:
-    try:
-        return is_loopback(Address(urlsplit(url).hostname or "", 0))
-    except ValueError:
-        return False
-
-
-def _site(origin: str) -> str:
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
 
 
 def _request_id(given: str | None) -> str:
