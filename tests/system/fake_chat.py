@@ -6,7 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ def running_chat() -> Iterator[FakeChat]:
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content)
+            with suppress(ConnectionError):  # who asked may have been killed meanwhile
+                self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:
             """Keep the tests' output clean."""

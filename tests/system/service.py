@@ -19,10 +19,7 @@ import httpx
 import psutil
 
 REPO = Path(__file__).resolve().parents[2]
-READY = re.compile(
-    rb"elf: ready at (http://\S+)\nelf: admin at (http://\S+)\nelf: mcp at (http://\S+)\n"
-)
-START_TIMEOUT_S = 60.0
+READY = re.compile(rb"elf: ready at (http://\S+)\nelf: admin at (http://\S+)\nelf: mcp at (http://\S+)\n")
 
 T = TypeVar("T")
 
@@ -45,6 +42,8 @@ def write_config(folder: Path, **changes: str) -> Path:
 
 class RunningService:
     """`elf up` in a process of its own; a context manager that starts it and stops it with SIGTERM."""
+
+    start_timeout_s = 60.0
 
     def __init__(self, config: Path, *, name: str = "service") -> None:
         self.config = config
@@ -133,7 +132,7 @@ class RunningService:
     def _read_addresses(self) -> tuple[str, str, str]:
         stdout = self.process.stdout
         assert stdout is not None
-        deadline = time.monotonic() + START_TIMEOUT_S
+        deadline = time.monotonic() + self.start_timeout_s
         seen = b""
         while (match := READY.search(seen)) is None:
             ready, _, _ = select.select([stdout], [], [], max(0.0, deadline - time.monotonic()))

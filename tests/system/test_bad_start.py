@@ -11,6 +11,7 @@ import pytest
 
 from tests.folders import fresh_folder
 from tests.system.service import REPO, processes_of, up_command, write_config
+from tests.system.several import split
 
 USAGE = 2
 UNAVAILABLE = 3
@@ -111,3 +112,23 @@ def test_a_half_written_config_is_named(config: Callable[..., Path], cut: str) -
     path.write_text(text[: text.index(cut)], encoding="utf-8")
     assert str(path) in refusal(path, code=USAGE)
     assert [entry.name for entry in path.parent.iterdir()] == ["elf.toml"]
+
+
+def test_a_busy_port_of_several_processes_is_named_before_any_is_started(config: Callable[..., Path]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        path = split(config(admin_bind=f'"127.0.0.1:{busy.getsockname()[1]}"'))
+        message = refusal(path, code=UNAVAILABLE)
+    assert "service.admin_bind" in message
+    assert [entry.name for entry in path.parent.iterdir()] == ["elf.toml"]
+
+
+def test_a_process_that_cannot_start_says_why_and_ends_the_others(
+    config: Callable[..., Path], folder: Path
+) -> None:
+    (folder / "file").write_text("a file, not a folder")
+    tools, collector = 'name = "tools"\nactors = ["mcp_front"]', 'name = "collector"\nactors = ["gc_ticker"]'
+    path = split(config(dsn=f'"embedded:{folder}/file/postgres"'), tools, collector)
+    first, last = refusal(path, code=UNAVAILABLE).splitlines()
+    assert first.startswith("elf: collector: ")
+    assert "file/postgres" in first
+    assert last == "elf: the process collector cannot be started (exit code 3)"

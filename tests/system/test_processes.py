@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +20,20 @@ from tests.folders import fresh_folder
 from tests.system.fake_chat import FakeChat, running_chat
 from tests.system.fake_model import embed, embedded_texts, point_embedding
 from tests.system.service import (
+    REPO,
     RunningService,
     add_body,
     note,
     processes_of,
     search_body,
+    up_command,
     wait_for,
     write_config,
 )
+from tests.system.several import SeveralProcesses, split
 from tests.system.truth import rows
+
+pytestmark = pytest.mark.timeout(240)  # a bound on hanging
 
 LEASE_S = 5
 COMMON = {"postgres_host", "database", "outbox_ringer", "index_host", "admin_front", "index_rebuilder"}
@@ -40,53 +47,6 @@ WORKER = {
     "gc_ticker",
     "fresh_herald",
 }
-
-
-def split(config: Path, *tables: str) -> Path:
-    """Give a config [[processes]] instead of [process]: those that the example shows in comments, or these."""
-    before, _, after = config.read_text(encoding="utf-8").partition("[process]\n")
-    comment, blank, rest = after[after.index("# [[processes]]") :].partition("\n\n")
-    shown = re.sub(r"(?m)^# ?", "", comment)
-    text = "\n".join(f"[[processes]]\n{table}" for table in tables) or shown
-    config.write_text(before + text + blank + rest, encoding="utf-8")
-    return config
-
-
-class SeveralProcesses(RunningService):
-    """A service of several processes."""
-
-    def pid(self, name: str) -> int:
-        """The process of that name, the one that was started last."""
-        return int(self.events("process_started", process=name)[-1]["pid"])
-
-    def parts(self, name: str) -> set[str]:
-        """The parts that the admin front of a process tells of."""
-        (line,) = self.events("admin_address", process=name)
-        body = httpx.get(f"http://{line['address']}/ready").json()
-        assert body["process"] == name
-        return {part["name"] for part in body["parts"]}
-
-    @contextmanager
-    def connected(self, name: str) -> Iterator[httpx.Client]:
-        """A client whose one connection leads to the process of that name, as /ready says."""
-
-        def connect() -> httpx.Client | None:
-            client = httpx.Client(base_url=self.url, timeout=30.0)
-            if client.get("/ready").json()["process"] == name:
-                return client
-            client.close()
-            return None
-
-        client = wait_for(connect, f"a connection leads to {name}")
-        with closing(client):
-            yield client
-
-    def wait_restarted(self, name: str, *, times: int) -> None:
-        """Wait until a process has come up so many times."""
-        wait_for(
-            lambda: len(self.events("process_ready", process=name)) >= times,
-            f"{name} is ready for the {times}. time",
-        )
 
 
 @pytest.fixture(scope="module")
@@ -230,3 +190,66 @@ def test_when_the_owner_of_the_index_is_killed_the_others_answer_and_one_takes_o
         later = added(client, tenant, "The dogs are called Ajax and Bella.")
         wait_for(lambda: later in found(client, tenant, "Ajax Bella"), "what is written now is found")
     assert several.client.get("/ready").status_code == 200
+
+
+# Separate commands
+
+
+@contextmanager
+def command(module: str, config: Path) -> Iterator[str]:
+    """Run `elf-api` or `elf-worker`, which must end well, and give what it says when it is ready."""
+    code = f"from actors.{module} import main; raise SystemExit(main())"
+    with (config.parent / f"{module}.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, "-c", str(config)],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=REPO,
+        )
+    with process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline()
+            process.terminate()
+            assert process.wait(15) == 0
+        finally:
+            process.kill()
+
+
+def test_separate_commands_join_a_service_that_runs(service: RunningService, tenant: str) -> None:
+    with ThreadPoolExecutor(2) as pool, ExitStack() as stack:
+        api, worker = command("api_process", service.config), command("worker_process", service.config)
+        said, heard = pool.map(stack.enter_context, [api, worker])
+        assert heard == "elf: ready\n"
+        url = said.removeprefix("elf: ready at ").strip()
+        with httpx.Client(base_url=url, timeout=30.0) as client:
+            parts = {part["name"] for part in client.get("/ready").json()["parts"]}
+            assert parts == COMMON | API
+            note_id = added(client, tenant, "The bakery opens at six.")
+            wait_for(lambda: found(client, tenant, "bakery") == [note_id], "it finds its own note")
+        service.wait_found(tenant, "bakery", note_id)
+
+
+def test_processes_end_when_the_one_that_started_them_is_killed(model_folder: Path) -> None:
+    with fresh_folder() as folder:
+        config = split(
+            write_config(folder, cache_dir=f'"{model_folder}"'),
+            'name = "collector"\nactors = ["gc_ticker"]',
+            'name = "tools"\nactors = ["mcp_front"]',
+        )
+        with (folder / "log").open("ab") as log:
+            parent = subprocess.Popen(
+                up_command(config), stdout=subprocess.PIPE, stderr=log, text=True, cwd=REPO
+            )
+        with parent:
+            assert parent.stdout is not None
+            assert parent.stdout.readline() == "elf: ready\n"
+            assert parent.stdout.readline().startswith("elf: mcp at http://127.0.0.1:")
+            names = {child.cmdline()[-2] for child in psutil.Process(parent.pid).children()}
+            assert names == {"collector", "tools"}
+            parent.kill()
+        wait_for(lambda: processes_of(folder) == [], "all of them are gone, and Postgres with them")
+        logged = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
+        gone = [line["process"] for line in logged if line["event"] == "parent_gone"]
+        assert sorted(gone) == ["collector", "tools"]

@@ -102,6 +102,22 @@ def test_up_runs_the_system_and_ends_as_it_ends(elf: CommandLine, monkeypatch: p
     assert ran[0].storage.postgres.place.folder == elf.config.parent / ".elf/postgres"
 
 
+def test_up_starts_the_processes_that_a_config_names(
+    elf: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, _, _ = elf.config.read_text().partition("[process]\n")
+    elf.config.write_text(before + '[[processes]]\nname = "a"\nactors = ["indexer"]\n')
+    ran: list[tuple[list[str], str]] = []
+
+    def run_processes(config: Config, *, source: str) -> int:
+        ran.append((config.processes[0].names, source))
+        return 5
+
+    monkeypatch.setattr("actors.processes.run_processes", run_processes)
+    assert elf("up").code == 5
+    assert ran == [(["a"], str(elf.config))]
+
+
 def test_up_says_what_is_in_the_way(elf: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(config: Config) -> int:
         raise StartupError("port 8765 is taken")

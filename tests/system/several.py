@@ -1,0 +1,61 @@
+"""A real service of several processes: its config, and ways to single one of them out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.system.service import RunningService, wait_for
+
+
+def split(config: Path, *tables: str) -> Path:
+    """Give a config [[processes]] instead of [process]: those that the example shows in comments, or these."""
+    before, _, after = config.read_text(encoding="utf-8").partition("[process]\n")
+    comment, blank, rest = after[after.index("# [[processes]]") :].partition("\n\n")
+    shown = re.sub(r"(?m)^# ?", "", comment)
+    text = "\n".join(f"[[processes]]\n{table}" for table in tables) or shown
+    config.write_text(before + text + blank + rest, encoding="utf-8")
+    return config
+
+
+class SeveralProcesses(RunningService):
+    """A service of several processes."""
+
+    start_timeout_s = 150.0  # many processes start at once, maybe on a busy machine
+
+    def pid(self, name: str) -> int:
+        """The process of that name, the one that was started last."""
+        return int(self.events("process_started", process=name)[-1]["pid"])
+
+    def parts(self, name: str) -> set[str]:
+        """The parts that the admin front of a process tells of."""
+        (line,) = self.events("admin_address", process=name)
+        body = httpx.get(f"http://{line['address']}/ready").json()
+        assert body["process"] == name
+        return {part["name"] for part in body["parts"]}
+
+    @contextmanager
+    def connected(self, name: str) -> Iterator[httpx.Client]:
+        """A client whose one connection leads to the process of that name, as /ready says."""
+
+        def connect() -> httpx.Client | None:
+            client = httpx.Client(base_url=self.url, timeout=30.0)
+            if client.get("/ready").json()["process"] == name:
+                return client
+            client.close()
+            return None
+
+        client = wait_for(connect, f"a connection leads to {name}")
+        with closing(client):
+            yield client
+
+    def wait_restarted(self, name: str, *, times: int) -> None:
+        """Wait until a process has come up so many times."""
+        wait_for(
+            lambda: len(self.events("process_ready", process=name)) >= times,
+            f"{name} is ready for the {times}. time",
+        )
