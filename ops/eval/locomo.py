@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Recall of a running ELF service on LoCoMo conversations, over HTTP. Needs only the standard library.
+"""Recall of an ELF service on LoCoMo conversations: of a running one, or of one started for it with a config file.
 
 Each conversation becomes one project and each turn one note; then every question of the categories 1 to 4 is
 searched. Recall is fractional: the share of a question's evidence turns among the first k notes, averaged over the
@@ -9,15 +9,17 @@ questions. The data set (Maharana et al. 2024) is not part of ELF.
 from __future__ import annotations
 
 import argparse
-import http.client
 import json
 import re
 import statistics
 import sys
 import time
-import urllib.parse
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
+
+from elf.client import Client, NewNote, local
 
 CUTS = (5, 10, 12, 20)
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
@@ -39,30 +41,17 @@ class Conversation:
     questions: list[Question]
 
 
-@dataclass
-class Service:
-    """A keep-alive connection to the service; `latencies` are milliseconds by endpoint."""
+class Latencies:
+    """Milliseconds by operation."""
 
-    url: str
-    latencies: dict[str, list[float]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.by_name: dict[str, list[float]] = {}
 
-    def __post_init__(self) -> None:
-        parts = urllib.parse.urlsplit(self.url)
-        self._connection = http.client.HTTPConnection(
-            parts.hostname or "127.0.0.1", parts.port or 80, timeout=60
-        )
-
-    def post(self, name: str, body: dict[str, Any]) -> Any:
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
         began = time.perf_counter()
-        self._connection.request(
-            "POST", f"/v1/memory/{name}", json.dumps(body).encode(), {"Content-Type": "application/json"}
-        )
-        response = self._connection.getresponse()
-        answer = response.read()
-        self.latencies.setdefault(name, []).append((time.perf_counter() - began) * 1000)
-        if response.status != 200:
-            raise SystemExit(f"{name} failed with {response.status}: {answer.decode(errors='replace')}")
-        return json.loads(answer)
+        yield
+        self.by_name.setdefault(name, []).append((time.perf_counter() - began) * 1000)
 
 
 def read_conversations(path: str) -> list[Conversation]:
@@ -92,57 +81,35 @@ def _turn_text(turn: dict[str, Any]) -> str:
     return text[:MAX_NOTE_CHARS]
 
 
-def store(service: Service, conversation: Conversation, tenant: str, batch: int) -> None:
+def store(memory: Client, latencies: Latencies, conversation: Conversation, batch: int) -> None:
     notes = [
-        {
-            "type": "fact",
-            "key": turn_id,
-            "text": text,
-            "importance": 0.5,
-            "confidence": 0.9,
-            "ttl_days": None,
-            "source_ref": {"dia_id": turn_id},
-        }
+        NewNote(text=text, key=turn_id, confidence=0.9, source_ref={"dia_id": turn_id})
         for turn_id, text in conversation.turns.items()
     ]
     for start in range(0, len(notes), batch):
-        body = _context(conversation, tenant) | {
-            "scope": "project_shared",
-            "notes": notes[start : start + batch],
-        }
-        for note, result in zip(body["notes"], service.post("add_note", body)["results"], strict=True):
-            if result["op"] == "REJECTED":
-                print(
-                    f"  {conversation.name} {note['key']} rejected: {result['reason_code']}", file=sys.stderr
-                )
+        part = notes[start : start + batch]
+        with latencies.timed("add_note"):
+            results = memory.add_notes(part, scope="project_shared")
+        for note, result in zip(part, results, strict=True):
+            if result.op == "REJECTED":
+                print(f"  {conversation.name} {note.key} rejected: {result.reason_code}", file=sys.stderr)
 
 
-def wait_until_found(service: Service, conversation: Conversation, tenant: str, timeout_s: float) -> None:
+def wait_until_found(memory: Client, conversation: Conversation, timeout_s: float) -> None:
     """Wait until a sample of the notes is found by its own text."""
     sample = list(conversation.turns.items())[::20] + list(conversation.turns.items())[-1:]
     deadline = time.monotonic() + timeout_s
-    while missing := [
-        turn_id for turn_id, text in sample if turn_id not in find(service, conversation, tenant, text)
-    ]:
+    while missing := [turn_id for turn_id, text in sample if turn_id not in find(memory, text)]:
         if time.monotonic() > deadline:
             raise SystemExit(f"{conversation.name}: not found by their own text: {', '.join(missing)}")
         time.sleep(0.2)
 
 
-def find(service: Service, conversation: Conversation, tenant: str, query: str) -> list[str]:
-    body = _context(conversation, tenant) | {
-        "read_profile": "private_plus_project",
-        "query": query,
-        "top_k": max(CUTS),
-    }
-    return [item["key"] for item in service.post("search", body)["items"]]
+def find(memory: Client, query: str) -> list[str | None]:
+    return [item.key for item in memory.search(query, top_k=max(CUTS)).items]
 
 
-def _context(conversation: Conversation, tenant: str) -> dict[str, Any]:
-    return {"tenant_id": tenant, "project_id": conversation.name, "agent_id": AGENT}
-
-
-def recalls(found: list[str], question: Question) -> list[float]:
+def recalls(found: list[str | None], question: Question) -> list[float]:
     return [len(question.evidence & set(found[:cut])) / len(question.evidence) for cut in CUTS]
 
 
@@ -167,35 +134,47 @@ def report_latency(name: str, values: list[float]) -> None:
     print(f"{name:<10} {len(ordered):>6} requests   p50 {p50:6.1f} ms   p95 {p95:6.1f} ms")
 
 
+def evaluate(memory: Client, conversations: list[Conversation], *, batch: int, wait_s: float) -> None:
+    """Store all conversations, ask all questions and print what came of it. Each conversation is a project."""
+    latencies = Latencies()
+    places = [(conversation, memory.within(project_id=conversation.name)) for conversation in conversations]
+    for conversation, place in places:
+        store(place, latencies, conversation, batch)
+        print(f"{conversation.name}: {len(conversation.turns)} notes stored", file=sys.stderr)
+    for conversation, place in places:
+        wait_until_found(place, conversation, wait_s)
+
+    results = []
+    for conversation, place in places:
+        for question in conversation.questions:
+            with latencies.timed("search"):
+                found = find(place, question.text)
+            results.append((conversation.name, question, recalls(found, question)))
+    report(results)
+    print()
+    for name, values in latencies.by_name.items():
+        report_latency(name, values)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("file", help="a LoCoMo JSON file")
-    parser.add_argument("--url", default="http://127.0.0.1:8765", help="where the service listens")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--url", default="http://127.0.0.1:8765", help="where the service listens")
+    where.add_argument(
+        "--local", metavar="CONFIG", help="start a service with this config, for the evaluation only"
+    )
     parser.add_argument("--tenant", default=f"locomo-{int(time.time())}", help="a fresh one by default")
     parser.add_argument("--batch", type=int, default=1, help="notes a request (default 1)")
     parser.add_argument("--wait", type=float, default=120.0, help="seconds to wait for the indexing")
     options = parser.parse_args()
 
     conversations = read_conversations(options.file)
-    service = Service(options.url)
-    for conversation in conversations:
-        store(service, conversation, options.tenant, options.batch)
-        print(f"{conversation.name}: {len(conversation.turns)} notes stored", file=sys.stderr)
-    for conversation in conversations:
-        wait_until_found(service, conversation, options.tenant, options.wait)
-    service.latencies.pop("search")
-
-    results = []
-    for conversation in conversations:
-        for question in conversation.questions:
-            found = find(service, conversation, options.tenant, question.text)
-            results.append((conversation.name, question, recalls(found, question)))
-    report(results)
-    print()
-    for name in ("add_note", "search"):
-        report_latency(name, service.latencies[name])
+    with local(options.local) if options.local else Client(options.url, timeout_s=60.0) as client:
+        memory = client.within(tenant_id=options.tenant, agent_id=AGENT, read_profile="private_plus_project")
+        evaluate(memory, conversations, batch=options.batch, wait_s=options.wait)
 
 
 if __name__ == "__main__":
