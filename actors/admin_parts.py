@@ -25,10 +25,10 @@ def admin_endpoints(shared: SharedParts, reach: IndexParts) -> list[Endpoint]:
     return [collect_endpoint(shared.collector), *note_admin_endpoints(decisions, _index_admin(shared, reach))]
 
 
-def stored_readings(shared: SharedParts) -> StoredReadings:
-    """Return what reads the metrics that only Postgres knows."""
+def add_stored_readings(shared: SharedParts) -> None:
+    """Add what reads the metrics that only Postgres knows."""
     lease_seconds = shared.config.indexing.lease_seconds  # nothing is leased here
-    return StoredReadings(
+    readings = StoredReadings(
         database=shared.database,
         outboxes={
             "indexing": LeasedOutbox(shared.database, shared.queries, lease_seconds=lease_seconds),
@@ -37,6 +37,8 @@ def stored_readings(shared: SharedParts) -> StoredReadings:
         census=NoteCensus(database=shared.database, queries=shared.queries),
         clock=shared.clock,
     )
+    shared.supervisor.add(readings)
+    shared.metrics.watch_stored(readings.collect)
 
 
 def _index_admin(shared: SharedParts, reach: IndexParts) -> IndexAdmin:

@@ -13,7 +13,7 @@ import anyio
 import httpx
 from quart import Quart
 
-from actors.admin_parts import admin_endpoints, stored_readings
+from actors.admin_parts import add_stored_readings, admin_endpoints
 from actors.gc_ticker import GcTicker
 from actors.http_front import HttpFront, bound_address
 from actors.index_parts import IndexParts
@@ -196,8 +196,8 @@ class _Builder:
             )
         if self._sockets.admin is not None:
             operators = admin_endpoints(self._shared, self._index())
+            add_stored_readings(self._shared)
             admin = self._add_front("admin_front", operators, self._sockets.admin, about=ADMIN)
-            self._metrics.watch_stored(stored_readings(self._shared).collect)
             self._metrics.add_page(admin)
         if self._sockets.mcp is not None:
             front = McpFront(self._config, self._sockets.mcp, connect=self._way_to(api))

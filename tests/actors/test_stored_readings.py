@@ -10,7 +10,12 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from actors.stored_readings import OUTBOX_TIMEOUT_S, PROBE_TIMEOUT_S, StoredReadings
+from actors.stored_readings import (
+    OUTBOX_TIMEOUT_S,
+    PAGE_TIMEOUT_S,
+    PROBE_TIMEOUT_S,
+    StoredReadings,
+)
 from elf.core.errors import DatabaseUnavailable, InternalError
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
@@ -33,6 +38,7 @@ class Postgres:
         self.asked: list[str] = []
         self.silent: set[str] = set()
         self.fails: Exception | None = None
+        self.release_s = 0.0
         self.notes: list[dict[str, Any]] = [
             {"status": "active", "notes": 5},
             {"status": "deleted", "notes": 2},
@@ -43,7 +49,12 @@ class Postgres:
     async def connection(self) -> AsyncIterator[Connection]:
         if self.fails is not None:
             raise self.fails
-        yield cast("Connection", self)
+        try:
+            yield cast("Connection", self)
+        except anyio.get_cancelled_exc_class():
+            with anyio.CancelScope(shield=True):  # as the pool does with a statement that it gives up
+                await anyio.sleep(self.release_s)
+            raise
 
     async def fetchval(self, statement: str) -> Any:
         return await self._answer(statement, True)
@@ -76,14 +87,28 @@ def readings_of(postgres: Postgres) -> StoredReadings:
     )
 
 
+@asynccontextmanager
+async def running(postgres: Postgres) -> AsyncIterator[StoredReadings]:
+    readings = readings_of(postgres)
+    async with anyio.create_task_group() as group:
+        await group.start(lambda *, task_status: readings.run(task_status=task_status))
+        yield readings
+        group.cancel_scope.cancel()
+
+
 async def page_of(readings: StoredReadings) -> Page:
     page = Page(metrics_page(await readings.collect()).decode())
     assert page.problems() == []
     return page
 
 
+async def page_over(postgres: Postgres) -> Page:
+    async with running(postgres) as readings:
+        return await page_of(readings)
+
+
 async def test_outboxes_show_their_depth_and_the_age_of_their_oldest_job(postgres: Postgres) -> None:
-    page = await page_of(readings_of(postgres))
+    page = await page_over(postgres)
     assert page.value("elf_database_up") == 1
     assert page.value("elf_outbox_jobs", outbox="indexing", status="pending") == 3
     assert page.value("elf_outbox_jobs", outbox="indexing", status="failed") == 1
@@ -93,13 +118,13 @@ async def test_outboxes_show_their_depth_and_the_age_of_their_oldest_job(postgre
 @pytest.mark.parametrize("oldest", [None, NOW + timedelta(seconds=5)], ids=["none waits", "a clock is ahead"])
 async def test_an_age_is_never_negative_or_missing(postgres: Postgres, oldest: Any) -> None:
     postgres.jobs["oldest"] = oldest
-    page = await page_of(readings_of(postgres))
+    page = await page_over(postgres)
     assert page.has("elf_outbox_oldest_job_age_seconds", outbox="indexing")
     assert page.value("elf_outbox_oldest_job_age_seconds", outbox="indexing") == 0
 
 
 async def test_notes_are_shown_by_status_with_those_there_are_none_of(postgres: Postgres) -> None:
-    page = await page_of(readings_of(postgres))
+    page = await page_over(postgres)
     counts = {
         status: page.value("elf_notes", status=status) for status in ("active", "deleted", "deprecated")
     }
@@ -110,15 +135,36 @@ async def test_notes_are_shown_by_status_with_those_there_are_none_of(postgres: 
 async def test_notes_are_counted_once_a_minute(
     postgres: Postgres, anyio_backend: tuple[str, dict[str, Any]]
 ) -> None:
-    readings = readings_of(postgres)
-    for _ in range(3):
-        await readings.collect()
-    assert postgres.asked.count("count notes") == 1
-    if anyio_backend[0] == "trio":  # where a minute takes no time
-        await anyio.sleep(COUNTED_FOR_S)
-        postgres.notes = [{"status": "active", "notes": 6}]
-        assert (await page_of(readings)).value("elf_notes", status="active") == 6
-        assert postgres.asked.count("count notes") == 2
+    async with running(postgres) as readings:
+        for _ in range(3):
+            await readings.collect()
+        assert postgres.asked.count("count notes") == 1
+        if anyio_backend[0] == "trio":  # where a minute takes no time
+            await anyio.sleep(COUNTED_FOR_S)
+            postgres.notes = [{"status": "active", "notes": 6}]
+            assert (await page_of(readings)).value("elf_notes", status="active") == 6
+            assert postgres.asked.count("count notes") == 2
+
+
+async def test_each_page_is_read_anew(postgres: Postgres) -> None:
+    async with running(postgres) as readings:
+        for pending in (3, 2, 1):
+            postgres.jobs["pending"] = pending
+            page = await page_of(readings)
+            assert page.value("elf_outbox_jobs", outbox="indexing", status="pending") == pending
+
+
+async def test_pages_that_ask_at_once_share_a_reading(postgres: Postgres) -> None:
+    pages: list[Page] = []
+
+    async def ask(readings: StoredReadings) -> None:
+        pages.append(await page_of(readings))
+
+    async with running(postgres) as readings, anyio.create_task_group() as group:
+        for _ in range(5):
+            group.start_soon(ask, readings)
+    assert postgres.asked.count("count jobs") == 1
+    assert [page.value("elf_database_up") for page in pages] == [1] * 5
 
 
 async def test_readers_at_once_share_a_count(postgres: Postgres) -> None:
@@ -140,7 +186,7 @@ async def test_while_postgres_is_away_the_page_says_so_and_nothing_else(
     postgres: Postgres, failure: Exception
 ) -> None:
     postgres.fails = failure
-    page = await page_of(readings_of(postgres))
+    page = await page_over(postgres)
     assert set(page.families) == {"elf_database_up"}
     assert page.has("elf_database_up")
     assert page.value("elf_database_up") == 0
@@ -157,17 +203,46 @@ class TestWithVirtualTime:
 
     async def test_a_postgres_that_is_silent_counts_as_away_after_a_second(self, postgres: Postgres) -> None:
         postgres.silent = {PROBE}
-        began = anyio.current_time()
-        page = await page_of(readings_of(postgres))
-        assert anyio.current_time() - began == pytest.approx(PROBE_TIMEOUT_S)
+        async with running(postgres) as readings:
+            began = anyio.current_time()
+            page = await page_of(readings)
+            assert anyio.current_time() - began == pytest.approx(PROBE_TIMEOUT_S)
         assert page.value("elf_database_up") == 0
         assert postgres.asked == [PROBE]
 
+    async def test_no_page_waits_for_a_connection_that_is_slow_to_come_back(self, postgres: Postgres) -> None:
+        postgres.silent, postgres.release_s = {PROBE}, 30.0
+        async with running(postgres) as readings:
+            for _ in range(3):
+                began = anyio.current_time()
+                page = await page_of(readings)
+                assert anyio.current_time() - began == pytest.approx(PAGE_TIMEOUT_S)
+                assert page.value("elf_database_up") == 0
+            postgres.silent = set()
+            await anyio.sleep(30.0)
+            assert (await page_of(readings)).value("elf_database_up") == 1
+        assert postgres.asked.count(PROBE) == 2
+
+    async def test_what_was_read_before_the_page_had_to_come_is_on_it(self, postgres: Postgres) -> None:
+        postgres.silent, postgres.release_s = {"count jobs"}, 30.0
+        async with running(postgres) as readings:
+            page = await page_of(readings)
+        assert page.value("elf_database_up") == 1
+        assert set(page.families) == {"elf_database_up"}
+
+    async def test_nothing_old_is_shown_while_nobody_reads(self, postgres: Postgres) -> None:
+        async with running(postgres) as readings:
+            assert (await page_of(readings)).value("elf_database_up") == 1
+        page = await page_of(readings)
+        assert page.value("elf_database_up") == 0
+        assert set(page.families) == {"elf_database_up"}
+
     async def test_what_takes_too_long_is_absent_and_the_rest_is_there(self, postgres: Postgres) -> None:
         postgres.silent = {"count jobs"}
-        began = anyio.current_time()
-        page = await page_of(readings_of(postgres))
-        assert anyio.current_time() - began == pytest.approx(OUTBOX_TIMEOUT_S)
+        async with running(postgres) as readings:
+            began = anyio.current_time()
+            page = await page_of(readings)
+            assert anyio.current_time() - began == pytest.approx(OUTBOX_TIMEOUT_S)
         assert page.value("elf_database_up") == 1
         assert page.value("elf_notes", status="active") == 5
         assert not page.has("elf_outbox_jobs", outbox="indexing", status="pending")
