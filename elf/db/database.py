@@ -27,7 +27,7 @@ from elf.db.errors import map_errors
 CONNECT_TIMEOUT_S = 5.0
 ACQUIRE_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 30.0
-RELEASE_TIMEOUT_S = 5.0
+RELEASE_TIMEOUT_S = 1.0  # a search that was cut off at a frozen server waits for this, too
 CLOSE_TIMEOUT_S = 5.0
 
 _JSONB_VERSION = b"\x01"  # jsonb's binary format is a version byte before the JSON text
