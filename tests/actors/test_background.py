@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -23,6 +25,7 @@ from elf.config.model import Config
 from elf.config.places import Address
 from elf.core.errors import StartupError
 
+REPO = Path(__file__).resolve().parents[2]
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
@@ -114,6 +117,53 @@ def test_a_stop_amid_the_start_ends_both(started: Make) -> None:
 
 def test_a_stop_without_a_start_does_nothing(started: Make) -> None:
     started(FakeSystem()).stop()
+
+
+HOST = """
+import subprocess, sys, types
+from contextlib import asynccontextmanager
+
+import anyio
+from anyio import to_thread
+
+from elf.config.example import example_config
+from elf.config.places import Address
+
+class System:
+    http_address = Address("127.0.0.1", 4711)
+
+    async def run(self, *, task_status):
+        task_status.started()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):  # what the real parts do when they stop
+                await to_thread.run_sync(subprocess.run, ["true"])
+                await anyio.run_process(["true"])
+                print("stopped")
+
+@asynccontextmanager
+async def open_system(config):
+    yield System()
+
+sys.modules["actors.system"] = types.SimpleNamespace(open_system=open_system)  # the real one takes seconds
+from actors.background import BackgroundSystem
+from pathlib import Path
+
+print(BackgroundSystem(example_config(Path(sys.argv[1]))).start())
+"""
+
+
+def test_a_host_that_ends_without_a_word_stops_it_first(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HOST, str(tmp_path)],
+        cwd=REPO,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "127.0.0.1:4711\nstopped\n", "")
 
 
 @pytest.fixture

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +17,7 @@ from elf.config import Config, load
 from elf.config.places import Address, parse_address
 from elf.core.errors import StartupError
 from tests.folders import fresh_folder
-from tests.system.service import REPO, RunningService, wait_for, write_config
+from tests.system.service import RunningService, wait_for, write_config
 from tests.system.test_client import examples
 
 pytestmark = pytest.mark.anyio
@@ -107,16 +105,3 @@ def test_what_keeps_it_from_starting_is_raised_where_it_is_entered(folder: Path)
     with pytest.raises(StartupError, match="cannot be made"), local(folder / ".elf" / "postgres" / "below"):
         pytest.fail("it started")
     assert structlog.get_config()["processors"] == logged
-
-
-def test_a_host_that_ends_without_leaving_the_block_leaves_no_process_behind(folder: Path) -> None:
-    host = f"""
-import elf.client
-memory = elf.client.local({str(folder)!r}).__enter__()
-print(memory.ready().ready)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", host], cwd=REPO, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr
-    assert processes_in(folder) == []

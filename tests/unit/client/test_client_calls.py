@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 import types
 import typing
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -21,6 +24,7 @@ from elf.families.notes import audit_requests, operations, requests, trace_reque
 from elf.web import readiness
 from elf.web.parsing import parse_body, parse_values
 
+REPO = Path(__file__).resolve().parents[3]
 NOTE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 NOTE = {"type": "fact", "text": "y", "importance": 0.1, "confidence": 1.0}
 MESSAGE = {"role": "tool", "content": "y", "ts": "z"}
@@ -162,3 +166,10 @@ def test_help_shows_what_a_method_takes_and_gives(client: type, name: str, resul
     assert next(iter(shown.parameters)) == "self"
     assert result in str(shown.return_annotation)
     assert method.__doc__
+
+
+def test_the_client_is_imported_without_the_code_of_the_service() -> None:
+    heavy = {"numpy", "asyncpg", "onnxruntime", "pydantic", "quart", "qdrant_client", "structlog", "actors"}
+    code = "import sys, elf.client; print(*{name.split('.')[0] for name in sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=REPO)
+    assert heavy & set(done.stdout.split()) == set()
