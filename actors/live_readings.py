@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
@@ -56,6 +56,34 @@ def channel_metrics(channels: Sequence[Channel[Any]]) -> list[Metric]:
         sent.add_metric((statistics.name,), statistics.sent)
         dropped.add_metric((statistics.name,), statistics.dropped)
     return [fill, capacity, sent, dropped]
+
+
+class Turns(Protocol):
+    """Requests that are served now, that wait, and that were refused ever."""
+
+    @property
+    def at_work(self) -> int: ...
+    @property
+    def waiting(self) -> int: ...
+    @property
+    def refused(self) -> int: ...
+
+
+def admission_metrics(turns: Mapping[str, Turns]) -> list[Metric]:
+    """Return how many requests are let in, wait and are refused, by the kind of place they need."""
+    requests = GaugeMetricFamily(
+        "elf_admission_requests",
+        "Requests that are at work or waiting, by the kind of place they need.",
+        labels=("kind", "state"),
+    )
+    refused = CounterMetricFamily(
+        "elf_admission_refused", "Requests refused because too many wanted to be served.", labels=("kind",)
+    )
+    for kind, turn in turns.items():
+        requests.add_metric((kind, "at_work"), turn.at_work)
+        requests.add_metric((kind, "waiting"), turn.waiting)
+        refused.add_metric((kind,), turn.refused)
+    return [requests, refused]
 
 
 def pool_metrics(pools: Mapping[str, Database]) -> list[Metric]:

@@ -11,7 +11,9 @@ from quart import Quart
 
 from actors.kernel import Channel, SupervisorSnapshot
 from actors.live_readings import (
+    Turns,
     actor_metrics,
+    admission_metrics,
     breaker_metrics,
     build_metrics,
     cache_metrics,
@@ -43,6 +45,7 @@ class Metrics:
         self._pools: dict[str, Database] = {}
         self._breakers: dict[str, CircuitBreaker] = {}
         self._caches: list[AnswerCache] = []
+        self._turns: Callable[[], Mapping[str, Turns]] | None = None
         self._collect_stored: CollectStored | None = None
 
     def watch_actors(self, snapshot: Callable[[], SupervisorSnapshot]) -> None:
@@ -64,6 +67,10 @@ class Metrics:
     def watch_cache(self, cache: AnswerCache) -> None:
         """Show how often a cache could answer."""
         self._caches.append(cache)
+
+    def watch_admission(self, turns: Callable[[], Mapping[str, Turns]]) -> None:
+        """Show how many requests are let in, by the kind of place they need."""
+        self._turns = turns
 
     def watch_stored(self, collect: CollectStored) -> None:
         """Show what is read from Postgres at each request of the page."""
@@ -96,6 +103,7 @@ class Metrics:
             *pool_metrics(self._pools),
             *breaker_metrics(self._breakers),
             *cache_metrics(self._caches),
+            *(admission_metrics(self._turns()) if self._turns else ()),
             *self.measures.collect(),
             *stored,
             *self._process.collect(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import anyio
 import pytest
@@ -99,6 +99,21 @@ async def test_the_cache_shows_hits_and_misses_of_each_kind_of_answer() -> None:
     assert page.value("elf_cache_reads_total", kind="rerank", result="hit") == 3
     assert page.value("elf_cache_reads_total", kind="rerank", result="miss") == 2
     assert page.value("elf_cache_errors_total", kind="rerank") == 1
+
+
+async def test_requests_that_are_let_in_wait_and_are_refused_are_shown_by_kind() -> None:
+    class Counts(NamedTuple):
+        at_work: int
+        waiting: int
+        refused: int
+
+    metrics = Metrics()
+    metrics.watch_admission(lambda: {"quick": Counts(16, 4, 7), "slow": Counts(1, 0, 0)})
+    page = await page_of(metrics)
+    assert page.value("elf_admission_requests", kind="quick", state="at_work") == 16
+    assert page.value("elf_admission_requests", kind="quick", state="waiting") == 4
+    assert page.value("elf_admission_refused_total", kind="quick") == 7
+    assert page.value("elf_admission_requests", kind="slow", state="at_work") == 1
 
 
 async def test_a_pool_that_is_not_open_has_no_connections_and_its_limit() -> None:

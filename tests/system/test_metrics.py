@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -21,6 +22,8 @@ PROMETHEUS_OWN = {"up"}
 PROMETHEUS_LABELS = {"job", "instance"}
 # What only goes wrong has no series while all is well.
 ONLY_OF_FAILURES = {"elf_searches_degraded_total"}
+WHERE_CONFIGURED = {"elf_admission_requests", "elf_admission_refused_total"}
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "observability.md"
 
 
 def page_of(service: RunningService) -> Page:
@@ -166,3 +169,11 @@ def known_labels(page: Page, metric: str) -> set[str]:
     if metric in ONLY_OF_FAILURES and not page.labels_of(metric):
         return PROMETHEUS_LABELS | {"part"}
     return PROMETHEUS_LABELS | page.labels_of(metric)
+
+
+def test_every_metric_of_our_own_is_explained_in_the_documents(page: Page) -> None:
+    explained = set(re.findall(r"`(elf_\w+)`", DOCUMENT.read_text(encoding="utf-8")))
+    shown = {name for name in page.series if name.startswith("elf_")}
+    histograms = {family.name for family in page.families.values() if family.type == "histogram"}
+    parts = {f"{name}_{part}" for name in histograms for part in ("bucket", "sum", "count")}
+    assert explained - WHERE_CONFIGURED == (shown - parts | histograms) - WHERE_CONFIGURED
