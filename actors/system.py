@@ -37,6 +37,7 @@ from elf.families.notes.spans import MEMORY_SPANS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import Providers, open_embedder, open_providers
 from elf.providers.port import Embedder
+from elf.web.admission import Admission
 from elf.web.app import create_app
 from elf.web.openapi import ADMIN, PUBLIC, About
 from elf.web.readiness import Part, Readiness
@@ -191,8 +192,13 @@ class _Builder:
             self.supervisor.add(GcTicker(self._shared.collector, interval_s=interval_s), needs=["database"])
         api = None
         if self._sockets.http is not None and traces is not None:
+            limits = self._config.service.limits
             api = self._add_front(
-                "http_front", self._note_endpoints(traces), self._sockets.http, about=PUBLIC
+                "http_front",
+                self._note_endpoints(traces),
+                self._sockets.http,
+                about=PUBLIC,
+                admission=None if limits is None else Admission(limits),
             )
         if self._sockets.admin is not None:
             operators = admin_endpoints(self._shared, self._index())
@@ -244,11 +250,21 @@ class _Builder:
         return traced(parts.endpoints(), MEMORY_SPANS, tracer_for(self._config.tracing, self.supervisor))
 
     def _add_front(
-        self, name: str, endpoints: Sequence[Endpoint], sock: socket.socket, *, about: About
+        self,
+        name: str,
+        endpoints: Sequence[Endpoint],
+        sock: socket.socket,
+        *,
+        about: About,
+        admission: Admission | None = None,
     ) -> Quart:
         local_only = is_loopback(bound_address(sock))
-        app = create_app(endpoints, readiness=self._readiness, about=about, local_only=local_only)
+        app = create_app(
+            endpoints, readiness=self._readiness, about=about, local_only=local_only, admission=admission
+        )
         self._metrics.count_requests(app, front=name)
+        if admission is not None:
+            self._metrics.watch_admission(admission.statistics)
         self.supervisor.add(HttpFront(name, app, sock), stop_timeout_s=6.0)
         return app
 

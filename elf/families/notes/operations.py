@@ -20,7 +20,7 @@ ADD_NOTE: Final = Operation(
 )  # fmt: skip
 ADD_EVENT: Final = Operation(
     "add_event", "POST", "/v1/memory/add_event", "Extract notes from messages, each with its evidence",
-    r.AddEventRequest, r.AddEventResponse, tag=NOTES,
+    r.AddEventRequest, r.AddEventResponse, tag=NOTES, is_slow=True,
 )  # fmt: skip
 SEARCH: Final = Operation(
     "search", "POST", "/v1/memory/search", "Find the notes that answer a query",

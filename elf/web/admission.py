@@ -1,0 +1,74 @@
+"""Who is served now: requests beyond what can be done at once wait a little, in turn by tenant, or are refused."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import msgspec
+
+from elf.config.limits import Limits
+from elf.core.endpoint import Operation
+from elf.core.errors import Unavailable
+from elf.core.pace import Pace
+from elf.core.turns import AskingTenants, FairTurns, Turn, TurnState, TurnStatistics
+
+RETRY_AFTER_S = 1
+# A refusal costs a millisecond. A tenant that is refused more often does not keep to Retry-After, and is told later.
+REFUSALS_A_SECOND = 100.0
+REFUSALS_AT_ONCE = 100
+
+
+class Admission:
+    """Lets requests in by the limits of the config. What waits for a language model has places of its own."""
+
+    def __init__(self, limits: Limits) -> None:
+        tenants = AskingTenants(clock=anyio.current_time)
+        self._max_wait_s = limits.max_wait_ms / 1000
+        self._pace = Pace(rate=REFUSALS_A_SECOND, burst=REFUSALS_AT_ONCE, clock=anyio.current_time)
+        self._quick, self._slow = (
+            FairTurns(tenants, at_work=at_work, per_tenant=limits.max_per_tenant, waiting=limits.max_waiting)
+            for at_work in (limits.max_concurrent, limits.max_concurrent_events)
+        )
+
+    @asynccontextmanager
+    async def turn(self, operation: Operation, tenant: str) -> AsyncIterator[None]:
+        """Wait for a turn and have it. Raises Unavailable at once when too many wait, later when it takes too long."""
+        turns = self._slow if operation.is_slow else self._quick
+        turn = turns.ask(tenant)
+        try:
+            if turn.state is TurnState.WAITING:
+                await self._told(turn)
+            if is_served := turn.state is TurnState.AT_WORK:
+                yield
+        finally:
+            turns.end(turn)
+        if not is_served:
+            if delay_s := self._pace.delay_s(tenant):
+                await anyio.sleep(min(delay_s, self._max_wait_s))
+            raise Unavailable(
+                "more requests than can be served; try again later", retry_after_s=RETRY_AFTER_S
+            )
+
+    async def _told(self, turn: Turn) -> None:
+        told = anyio.Event()
+        turn.tell = told.set
+        with anyio.move_on_after(self._max_wait_s):
+            await told.wait()
+
+    def statistics(self) -> dict[str, TurnStatistics]:
+        """Return what the places are used for, by their kind."""
+        return {"quick": self._quick.statistics(), "slow": self._slow.statistics()}
+
+
+class _Asker(msgspec.Struct):
+    tenant_id: str = ""
+
+
+def tenant_of(body: bytes) -> str:
+    """Return the tenant that a JSON body names, and "" for one that names none, without reading the rest of it."""
+    try:
+        return msgspec.json.decode(body, type=_Asker).tenant_id
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""  # it goes to work, and is told there what is wrong with it

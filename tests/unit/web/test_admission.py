@@ -1,0 +1,232 @@
+"""Admission: requests wait for their turn, are refused when too many do, and leave the queue when nobody waits."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+from quart import Quart
+from trio.testing import MockClock
+
+from elf.config.limits import Limits
+from elf.core.endpoint import Endpoint
+from elf.core.errors import Unavailable
+from elf.web.admission import REFUSALS_A_SECOND, REFUSALS_AT_ONCE, Admission, tenant_of
+from elf.web.app import create_app
+from elf.web.readiness import Readiness
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
+    if request.param == "asyncio":
+        return ("asyncio", {})
+    return ("trio", {"clock": MockClock(autojump_threshold=0)})
+
+
+in_virtual_time = pytest.mark.parametrize("anyio_backend", ["trio"], indirect=True)
+on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)  # as Quart is
+
+
+class Ask(BaseModel):
+    tenant_id: str = ""
+
+
+async def answer(request: Ask) -> Ask:
+    return request
+
+
+QUICK = Endpoint("quick", "POST", "/v1/quick", "Answer", Ask, Ask, answer)
+SLOW = Endpoint("slow", "POST", "/v1/slow", "Answer", Ask, Ask, answer, is_slow=True)
+READ = Endpoint("read", "GET", "/v1/read", "Answer", Ask, Ask, answer)
+
+
+def limits(**changes: int) -> Limits:
+    few = {
+        "max_concurrent": 1, "max_per_tenant": 1, "max_concurrent_events": 1, "max_waiting": 1, "max_wait_ms": 50,
+    }  # fmt: skip
+    return Limits.model_validate(few | changes)
+
+
+async def pass_through(admission: Admission, tenant: str = "a", endpoint: Endpoint = QUICK) -> None:
+    async with admission.turn(endpoint, tenant):
+        pass
+
+
+async def test_a_free_place_is_taken_without_waiting_and_given_back() -> None:
+    admission = Admission(limits())
+    for _ in range(3):
+        async with admission.turn(QUICK, "a"):
+            assert admission.statistics()["quick"].at_work == 1
+    assert admission.statistics()["quick"].at_work == 0
+
+
+async def test_a_place_comes_back_from_work_that_fails() -> None:
+    admission = Admission(limits())
+    with pytest.raises(KeyError):
+        async with admission.turn(QUICK, "a"):
+            raise KeyError
+    await pass_through(admission)
+
+
+async def test_a_request_waits_for_its_turn() -> None:
+    admission = Admission(limits(max_wait_ms=60_000))
+    order: list[str] = []
+
+    async def second() -> None:
+        async with admission.turn(QUICK, "b"):
+            order.append("second")
+
+    async with anyio.create_task_group() as group, admission.turn(QUICK, "a"):
+        group.start_soon(second)
+        await anyio.wait_all_tasks_blocked()
+        assert admission.statistics()["quick"].waiting == 1
+        order.append("first")
+    assert order == ["first", "second"]
+
+
+@in_virtual_time
+async def test_beyond_the_queue_a_request_is_refused_at_once() -> None:
+    admission = Admission(limits(max_waiting=0))
+    async with admission.turn(QUICK, "a"):
+        began = anyio.current_time()
+        with pytest.raises(Unavailable) as caught:
+            await pass_through(admission)
+        assert anyio.current_time() == began
+    assert caught.value.retry_after_s == 1
+    assert admission.statistics()["quick"].refused == 1
+
+
+async def test_a_request_that_waits_too_long_is_refused_and_leaves_the_queue() -> None:
+    admission = Admission(limits(max_wait_ms=30))
+    async with admission.turn(QUICK, "a"):
+        with pytest.raises(Unavailable):
+            await pass_through(admission, "b")
+        assert admission.statistics()["quick"].waiting == 0
+    await pass_through(admission, "b")
+
+
+async def test_a_client_that_goes_away_leaves_the_queue() -> None:
+    admission = Admission(limits(max_wait_ms=60_000))
+    async with admission.turn(QUICK, "a"), anyio.create_task_group() as group:
+        group.start_soon(pass_through, admission, "b")
+        await anyio.wait_all_tasks_blocked()
+        assert admission.statistics()["quick"].waiting == 1
+        group.cancel_scope.cancel()
+    assert admission.statistics()["quick"][:2] == (0, 0)
+
+
+async def test_a_turn_that_comes_while_its_client_goes_away_is_not_lost() -> None:
+    admission = Admission(limits(max_wait_ms=60_000))
+    async with anyio.create_task_group() as group:
+        async with admission.turn(QUICK, "a"):
+            group.start_soon(pass_through, admission, "b")
+            await anyio.wait_all_tasks_blocked()
+        group.cancel_scope.cancel()  # the turn has come, but the one who waits has not been run since
+    assert admission.statistics()["quick"][:2] == (0, 0)
+    await pass_through(admission, "c")
+
+
+async def test_what_waits_for_a_language_model_does_not_take_the_places_of_the_others() -> None:
+    admission = Admission(limits(max_waiting=0))
+    async with admission.turn(SLOW, "a"):
+        await pass_through(admission, "a", QUICK)
+        with pytest.raises(Unavailable):
+            await pass_through(admission, "b", SLOW)
+
+
+@in_virtual_time
+async def test_who_does_not_keep_to_retry_after_is_refused_at_a_pace() -> None:
+    admission = Admission(limits(max_waiting=0, max_wait_ms=60_000))
+    more = 5
+    async with admission.turn(QUICK, "a"):
+        began = anyio.current_time()
+        for _ in range(REFUSALS_AT_ONCE + more):
+            with pytest.raises(Unavailable):
+                await pass_through(admission, "flood")
+        assert anyio.current_time() - began == pytest.approx(more / REFUSALS_A_SECOND)
+        began = anyio.current_time()
+        with pytest.raises(Unavailable):
+            await pass_through(admission, "calm")
+        assert anyio.current_time() == began
+
+
+@given(st.dictionaries(st.text(), st.none() | st.integers() | st.text()), st.text())
+def test_the_tenant_of_a_body_is_its_own_and_not_one_that_stands_deeper(inner: Any, tenant: str) -> None:
+    body = {"notes": [{"source_ref": inner | {"tenant_id": "another"}}], "tenant_id": tenant, "scope": "s"}
+    assert tenant_of(json.dumps(body).encode()) == tenant
+    del body["tenant_id"]
+    assert tenant_of(json.dumps(body).encode()) == ""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"", b"{", b"[]", b'"a"', b'{"tenant_id": 5}', b'{"tenant_id": null}', b"\xff", b"[" * 100_000,
+     b'{"tenant_id": "a", "x": ' + b"[" * 100_000],
+)  # fmt: skip
+def test_a_body_that_names_no_tenant_has_none(body: bytes) -> None:
+    assert tenant_of(body) == ""
+
+
+# Within the application
+
+
+@pytest.fixture
+def admission() -> Admission:
+    return Admission(limits(max_waiting=0))
+
+
+@pytest.fixture
+def app(admission: Admission) -> Quart:
+    def readiness() -> Readiness:
+        return Readiness(ready=True, parts=[])
+
+    return create_app([QUICK, READ], readiness=readiness, admission=admission)
+
+
+@pytest.fixture
+async def client(app: Quart) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://elf") as client:
+        yield client
+
+
+@on_asyncio
+async def test_a_full_service_answers_503_with_retry_after_but_its_probes_answer(
+    client: httpx.AsyncClient, admission: Admission
+) -> None:
+    async with admission.turn(QUICK, "a"):
+        for response in (
+            await client.post("/v1/quick", json={"tenant_id": "b"}),
+            await client.post("/v1/quick", content=b"{"),
+            await client.get("/v1/read", params={"tenant_id": "b"}),
+        ):
+            assert (response.status_code, response.json()["error_code"]) == (503, "UNAVAILABLE")
+            assert response.headers["retry-after"] == "1"
+            assert response.headers["x-request-id"]
+        for path in ("/health", "/ready", "/openapi.json", "/docs"):
+            assert (await client.get(path)).status_code == 200
+    assert (await client.post("/v1/quick", json={"tenant_id": "b"})).status_code == 200
+    assert (await client.post("/v1/quick", content=b"{")).status_code == 400
+
+
+@on_asyncio
+async def test_the_tenant_is_read_from_the_body_or_the_query_string(
+    client: httpx.AsyncClient, admission: Admission, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    turn = admission.turn
+    monkeypatch.setattr(
+        admission, "turn", lambda endpoint, tenant: seen.append(tenant) or turn(endpoint, tenant)
+    )
+    await client.post("/v1/quick", json={"tenant_id": "b"})
+    await client.get("/v1/read", params={"tenant_id": "c"})
+    await client.get("/v1/read")
+    assert seen == ["b", "c", ""]
