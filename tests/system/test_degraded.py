@@ -90,6 +90,15 @@ class House:
     def keys(self, answer: Mapping[str, Any]) -> list[str]:
         return [self._keys[item["note_id"]] for item in answer["items"]]
 
+    def explained(self, handle: str) -> dict[str, Any]:
+        """What the trace of a result tells, once it is stored."""
+
+        def ask() -> dict[str, Any] | None:
+            response = self.service.client.get("/v1/memory/search/explain", params={"result_handle": handle})
+            return response.json() if response.status_code == 200 else None
+
+        return wait_for(ask, "the trace is stored")
+
     def is_whole(self) -> bool:
         response = self.ask()
         assert response.status_code in (200, 503), response.text
@@ -237,6 +246,18 @@ def test_what_is_left_answers_in_time_and_says_what_is_missing(
     answer = response.json()
     assert sorted(answer["degraded"]) == sorted(faults)
     assert_right_notes(house.keys(answer), missing=faults.keys())
+    assert_explained(house, answer)
+
+
+def assert_explained(house: House, answer: Mapping[str, Any]) -> None:
+    """The trace says what was missing, and its terms add up although they are others than usual."""
+    told = house.explained(answer["items"][0]["result_handle"])
+    assert told["trace"]["degraded"] == answer["degraded"]
+    items = [told["item"], *told["other_items"]]
+    assert [item["explain"] for item in items] == [item["explain"] for item in answer["items"]]
+    for why in (item["explain"] for item in items):
+        total = sum(boost["score"] for boost in why["boosts"])
+        assert total == pytest.approx(why["final_score"], abs=1e-6, rel=0)
 
 
 def assert_right_notes(keys: list[str], *, missing: Collection[str]) -> None:

@@ -87,6 +87,26 @@ def test_a_note_that_was_not_found_is_told_why(
     assert {"embed", "index", "rerank"} <= {stage["name"] for stage in told["trace"]["stages"]}
 
 
+def test_what_fusion_left_beyond_the_candidates_asked_for_is_told_so(
+    service: RunningService, tenant: str
+) -> None:
+    espresso, dog = service.add(
+        tenant,
+        note("Two espressos wake Maria every morning.", key="espresso"),
+        note("Her dog is afraid of thunder.", key="dog"),
+    )
+    query = "Which hot beverage gets people going at breakfast, thunder or no thunder?"
+    service.wait_found(tenant, query, dog["note_id"])
+    found = answer(service, tenant, query, top_k=1, candidate_k=1)
+    told = explained(service, found["items"][0]["result_handle"])
+    (left,) = told["dropped"]
+    assert {told["item"]["note_id"], left["note_id"]} == {espresso["note_id"], dog["note_id"]}
+    assert (left["reason_code"], left["stage"]) == ("BEYOND_CANDIDATE_K", "prefilter")
+    assert left["reason"] == "number 2 after fusion, beyond the candidates asked for"
+    assert (left["rerank_score"], left["final_score"]) == (None, None)
+    assert told["trace"]["candidate_count"] == 1
+
+
 def test_a_trace_says_what_was_asked_and_by_which_rules(
     service: RunningService, tenant: str, filled: dict[str, str]
 ) -> None:
