@@ -22,7 +22,6 @@ PROMETHEUS_OWN = {"up"}
 PROMETHEUS_LABELS = {"job", "instance"}
 # What only goes wrong has no series while all is well.
 ONLY_OF_FAILURES = {"elf_searches_degraded_total"}
-WHERE_CONFIGURED = {"elf_admission_requests", "elf_admission_refused_total"}
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "observability.md"
 
 
@@ -99,6 +98,9 @@ def test_the_parts_of_the_process_and_the_database_are_shown(service: RunningSer
     for channel in ("outbox_wake", "outbox_announce", "indexing_work", "traces", "cache_puts"):
         assert page.has("elf_channel_items", channel=channel)
         assert page.value("elf_channel_capacity_items", channel=channel) >= 1
+    for kind in ("quick", "slow"):
+        assert page.has("elf_admission_requests", kind=kind, state="waiting")
+        assert page.has("elf_admission_refused_total", kind=kind)
     for circuit in ("embedding", "rerank", "llm_extractor", "index"):
         assert page.has("elf_circuit_open", circuit=circuit)
     pool = [
@@ -176,4 +178,4 @@ def test_every_metric_of_our_own_is_explained_in_the_documents(page: Page) -> No
     shown = {name for name in page.series if name.startswith("elf_")}
     histograms = {family.name for family in page.families.values() if family.type == "histogram"}
     parts = {f"{name}_{part}" for name in histograms for part in ("bucket", "sum", "count")}
-    assert explained - WHERE_CONFIGURED == (shown - parts | histograms) - WHERE_CONFIGURED
+    assert explained == shown - parts | histograms
