@@ -74,6 +74,11 @@ class ChildProcess:
         self._process: Process | None = None
         self._told_to_stop = False
 
+    @property
+    def pid(self) -> int | None:
+        """That of the process that was started last."""
+        return None if self._process is None else self._process.pid
+
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         self._told_to_stop = False
         process = self._process = await self._start()

@@ -27,7 +27,9 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print_json(reply.body)
     else:
-        print(f"{'ready' if reply.body['ready'] else 'not ready'} at {address}")
+        process = reply.body.get("process")
+        whose = f" (process {process}, one of several)" if process else ""
+        print(f"{'ready' if reply.body['ready'] else 'not ready'} at {address}{whose}")
         print_columns(
             (f"  {part['name']}", part["state"], f"restarts {part['restarts']}", part["last_error"] or "")
             for part in reply.body["parts"]

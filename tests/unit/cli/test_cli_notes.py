@@ -204,6 +204,11 @@ def test_status_shows_each_part(elf: CommandLine, service: FakeService) -> None:
     assert (outcome.code, outcome.data) == (0, {"ready": True, "parts": parts[:1]})
 
 
+def test_status_says_which_of_several_processes_answers(elf: CommandLine, service: FakeService) -> None:
+    answers(service, {"ready": True, "process": "api-2", "parts": []})
+    assert elf("status").out.splitlines()[0].endswith(" (process api-2, one of several)")
+
+
 @pytest.mark.parametrize("command", COMMANDS[:4], ids=lambda command: command[0])
 def test_json_prints_the_answer_as_it_is(
     elf: CommandLine, service: FakeService, command: tuple[str, ...]
