@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+from collections.abc import Callable
+from typing import Any
 
 import anyio
 import structlog
@@ -12,12 +15,14 @@ from hypercorn.asyncio import serve
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.typing import ASGIFramework
 
+from actors.kernel.failure import unwrapped
 from elf.config.places import Address
 from elf.core.errors import StartupError
 
 BACKLOG = 512
 GRACE_S = 4.0
 KEEP_ALIVE_S = 30
+STALLED_S = 30.0
 
 log = structlog.get_logger()
 
@@ -27,6 +32,9 @@ def bind(address: Address, *, key: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     sock = socket.socket(family, socket.SOCK_STREAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # A client that stops reading its answer is cut off by the system (Linux); Hypercorn would wait for ever.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, int(STALLED_S * 1000))
     try:
         sock.bind((address.host, address.port))
     except OSError as error:
@@ -54,6 +62,7 @@ class HttpFront:
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         stop = anyio.Event()
+        _forgive_lost_connections()
         self._listen()
         # Hypercorn closes the descriptor it is given; a copy keeps the port ours for the next run.
         config = _hypercorn_config(os.dup(self._socket.fileno()))
@@ -92,3 +101,28 @@ def _hypercorn_config(descriptor: int) -> HypercornConfig:
     config.errorlog = None
     config.include_server_header = False
     return config
+
+
+class _Forgiving:
+    """Hypercorn fails aloud, beyond anybody's reach, when it closes a connection that the system has given up."""
+
+    def __init__(
+        self, otherwise: Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object] | None
+    ) -> None:
+        self._otherwise = otherwise
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        error = context.get("exception")
+        if error is not None and isinstance(unwrapped(error), TimeoutError) and "transport" in context:
+            log.info("client_stalled", error=str(unwrapped(error)))
+        elif self._otherwise is None:
+            loop.default_exception_handler(context)
+        else:
+            self._otherwise(loop, context)
+
+
+def _forgive_lost_connections() -> None:
+    loop = asyncio.get_running_loop()
+    current = loop.get_exception_handler()
+    if not isinstance(current, _Forgiving):
+        loop.set_exception_handler(_Forgiving(current))

@@ -19,7 +19,14 @@ from elf.core.errors import InvalidRequest, Unavailable
 from elf.web.admission import Admission, tenant_of
 from elf.web.connection import GroupedConnection
 from elf.web.docs import POLICY, docs_page
-from elf.web.failures import BODY_TIMEOUT_S, JSON, MAX_BODY_BYTES, as_service_error, error_response
+from elf.web.failures import (
+    BODY_TIMEOUT_S,
+    JSON,
+    MAX_BODY_BYTES,
+    RESPONSE_TIMEOUT_S,
+    as_service_error,
+    error_response,
+)
 from elf.web.openapi import PUBLIC, About, openapi_document
 from elf.web.parsing import parse_body, parse_values
 from elf.web.readiness import Health, Readiness
@@ -45,6 +52,7 @@ def create_app(
     app.asgi_http_class = GroupedConnection
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
     app.config["BODY_TIMEOUT"] = BODY_TIMEOUT_S
+    app.config["RESPONSE_TIMEOUT"] = RESPONSE_TIMEOUT_S
     app.config["PROPAGATE_EXCEPTIONS"] = False
     for endpoint in endpoints:
         app.add_url_rule(

@@ -17,6 +17,7 @@ from elf.core.errors import (
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_TIMEOUT_S = 15
+RESPONSE_TIMEOUT_S = 30
 JSON = "application/json"
 MASKED = "the service failed; the log has the details"
 

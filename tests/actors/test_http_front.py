@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import anyio
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from actors import http_front
 from actors.http_front import HttpFront, bind, bound_address
@@ -144,3 +147,75 @@ async def test_a_request_that_never_ends_is_cut_off(
             scope.cancel()
     assert app.cancelled.is_set()
     assert 200 not in answers
+
+
+# A client that stops reading
+
+
+class LargeApp(SlowApp):
+    """Answers with more than the buffers of both sides hold, and knows when that has ended."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_answer.set()
+        self.ended = anyio.Event()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        async def large(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message = message | {"headers": []}
+            if message["type"] == "http.response.body":
+                message = message | {"body": b"x" * 30_000_000}
+            await send(message)
+
+        try:
+            await super().__call__(scope, receive, send if scope["type"] == "lifespan" else large)
+        finally:
+            if scope["type"] == "http":
+                self.ended.set()
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="the system has no such time limit")
+async def test_a_client_that_stops_reading_its_answer_is_cut_off_without_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_front, "STALLED_S", 0.3)
+    app, scope, logged = LargeApp(), anyio.CancelScope(), anyio.Event()
+
+    def notice(logger: Any, method: str, line: Any) -> Any:
+        logged.set()
+        return line
+
+    with (
+        capture_logs(processors=[notice]) as logs,
+        bind(LOOPBACK, key="service.http_bind") as sock,
+        anyio.fail_after(PATIENCE_S),
+    ):
+        async with anyio.create_task_group() as group:
+            await group.start(partial(run, HttpFront("http_front", app, sock), scope))
+            client = await anyio.connect_tcp(*bound_address(sock))
+            async with client:
+                await client.send(b"GET / HTTP/1.1\r\nHost: elf\r\n\r\n")
+                await app.ended.wait()
+                await logged.wait()
+            scope.cancel()
+    assert [line["event"] for line in logs] == ["client_stalled"]
+
+
+async def test_other_errors_of_the_loop_are_still_reported(sock: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    reported: list[dict[str, Any]] = []
+    before = loop.get_exception_handler()
+    loop.set_exception_handler(lambda loop, context: reported.append(context))
+    scope = anyio.CancelScope()
+    try:
+        async with anyio.create_task_group() as group:
+            await group.start(partial(run, HttpFront("http_front", SlowApp(), sock), scope))
+            loop.call_exception_handler(
+                {"message": "a bug", "exception": TimeoutError("not of a connection")}
+            )
+            loop.call_exception_handler({"message": "a bug", "exception": KeyError("x"), "transport": None})
+            scope.cancel()
+    finally:
+        loop.set_exception_handler(before)
+    assert [type(context["exception"]) for context in reported] == [TimeoutError, KeyError]
