@@ -116,6 +116,14 @@ class FairTurns:
         turn.state = TurnState.DONE
         self._fill()
 
+    def refuse(self, turn: Turn) -> None:
+        """Refuse a turn that still waits: it has waited too long."""
+        if turn.state is TurnState.WAITING:
+            self._queues[turn.tenant].remove(turn)
+            self._leave_queue(turn.tenant)
+            turn.state = TurnState.REFUSED
+            self._refused += 1
+
     def statistics(self) -> TurnStatistics:
         return TurnStatistics(self._working, self._waiting, self._tenants.count(), self._refused)
 

@@ -40,6 +40,7 @@ class Admission:
         try:
             if turn.state is TurnState.WAITING:
                 await self._told(turn)
+                turns.refuse(turn)
             if is_served := turn.state is TurnState.AT_WORK:
                 yield
         finally:

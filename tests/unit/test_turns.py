@@ -129,6 +129,17 @@ def test_who_goes_away_while_waiting_leaves_the_queue(make: Callable[..., FairTu
     assert turns.statistics()[:2] == (1, 0)
 
 
+def test_who_has_waited_too_long_is_refused_and_who_works_goes_on(make: Callable[..., FairTurns]) -> None:
+    turns = make(at_work=1)
+    working, waiting = turns.ask("a"), turns.ask("b")
+    turns.refuse(working)
+    turns.refuse(waiting)
+    assert states([working, waiting]) == [WORK, REFUSED]
+    turns.end(waiting)
+    assert turns.statistics()[:2] == (1, 0)
+    assert turns.statistics().refused == 1
+
+
 def test_no_queue_means_refusing_at_once(make: Callable[..., FairTurns]) -> None:
     turns = make(at_work=1, waiting=0)
     working = turns.ask("a")
