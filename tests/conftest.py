@@ -22,13 +22,29 @@ from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from tests.folders import fresh_folder
 from tests.system.service import RunningService, write_config
+from tests.timeouts import pytest_pyfunc_call as pytest_pyfunc_call
 
 # The same examples each time, and no verdict on how long one takes: the machine may be busy.
 settings.register_profile("elf", derandomize=True, deadline=None)
 settings.load_profile("elf")
 
+TESTS = Path(__file__).parent
+# The folders whose files take longest, and which share a service; beside them the many short tests fill the gaps.
+FIRST = ("system", "chaos", "fronts")
+
 VECTOR_DIM = 384
 TEMPLATE = "elf_template"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Begin with the long files when workers share the tests, or one would be busy with the last of them alone."""
+    if config.getoption("dist", "no") != "no" or hasattr(config, "workerinput"):
+        items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    folder = item.path.relative_to(TESTS).parts[0]
+    return FIRST.index(folder) if folder in FIRST else len(FIRST)
 
 
 @pytest.fixture(scope="session")

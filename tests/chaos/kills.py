@@ -9,7 +9,15 @@ from dataclasses import dataclass
 import httpx
 import psutil
 
-from tests.system.service import RunningService, add_body, note, search_body, wait_for
+from tests.system.service import (
+    RunningService,
+    add_body,
+    is_index_process,
+    note,
+    processes_of,
+    search_body,
+    wait_for,
+)
 
 RECOVERY_S = 60.0
 PROBE_TENANT = "probe"
@@ -60,10 +68,15 @@ def wait_recovered(service: RunningService, hit: psutil.Process) -> Recovery:
 
     def works() -> bool:
         seen.add(service.client.get("/ready").status_code)
-        return not _is_there(hit) and _works(service)
+        return not _is_there(hit) and _has_index(service) and _works(service)
 
     wait_for(works, f"the service recovers from the loss of {hit.pid}", timeout_s=RECOVERY_S)
     return Recovery(time.monotonic() - started, frozenset(seen))
+
+
+def _has_index(service: RunningService) -> bool:
+    """Whether an index process runs, its own or another's: until its loss is noticed, searches do without it."""
+    return any(is_index_process(process) for process in processes_of(service.config.parent))
 
 
 def _works(service: RunningService) -> bool:

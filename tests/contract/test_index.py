@@ -513,7 +513,8 @@ async def test_a_scan_goes_on_behind_an_id_that_is_gone(index: VectorIndex) -> N
 # Many callers
 
 
-async def test_many_concurrent_callers_each_get_their_own_answer(index: VectorIndex) -> None:
+async def test_many_concurrent_callers_each_get_their_own_answer(new_index: VectorIndex) -> None:
+    index = new_index  # in memory mode each query still looks at all points that the other tests deleted
     points = [point(f"unique{number}") for number in range(24)]
 
     async def write_and_read(number: int) -> None:

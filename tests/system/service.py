@@ -43,7 +43,7 @@ def write_config(folder: Path, **changes: str) -> Path:
 class RunningService:
     """`elf up` in a process of its own; a context manager that starts it and stops it with SIGTERM."""
 
-    start_timeout_s = 60.0
+    start_timeout_s = 180.0  # a start takes two seconds; a busy machine must not fail a test
 
     def __init__(self, config: Path, *, name: str = "service") -> None:
         self.config = config
@@ -98,7 +98,7 @@ class RunningService:
         self.client = httpx.Client(base_url=self.url, timeout=30.0)
         self.admin = httpx.Client(base_url=self.admin_url, timeout=60.0)
 
-    def stop(self, *, timeout_s: float = 15.0) -> int:
+    def stop(self, *, timeout_s: float = 60.0) -> int:
         """Send SIGTERM and return the exit code."""
         self.send(signal.SIGTERM)
         return self.wait_exit(timeout_s=timeout_s)
@@ -112,7 +112,7 @@ class RunningService:
         """Send a signal to the main process."""
         self.process.send_signal(number)
 
-    def wait_exit(self, *, timeout_s: float = 15.0) -> int:
+    def wait_exit(self, *, timeout_s: float = 60.0) -> int:
         """Wait for the end of the main process and return its exit code."""
         process = self.process
         try:
@@ -227,7 +227,7 @@ def _works_on(process: psutil.Process, folder: str) -> bool:
         return False
 
 
-def wait_for(look: Callable[[], T | None], what: str, *, timeout_s: float = 30.0) -> T:
+def wait_for(look: Callable[[], T | None], what: str, *, timeout_s: float = 60.0) -> T:
     """Call `look` until it returns something true."""
     deadline = time.monotonic() + timeout_s
     while not (seen := look()):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import uuid4
 
 import httpx
 import pytest
@@ -135,7 +134,7 @@ def test_another_agent_is_told_nothing(
     assert found["trace_id"] not in [item["trace_id"] for item in listed]
 
 
-@pytest.mark.parametrize("handle", [str(uuid4()), "not-a-handle", ""])
+@pytest.mark.parametrize("handle", ["6a0f0a5e-7d5c-4d0e-9b1c-2f4a3c1e8b57", "not-a-handle", ""])
 def test_an_unknown_handle_is_an_invalid_request(service: RunningService, handle: str) -> None:
     assert_unknown(service.client.get(EXPLAIN, params={"result_handle": handle}))
 

@@ -103,9 +103,9 @@ def unfinished_requests(service: RunningService) -> Iterator[None]:
     host, _, port = service.url.removeprefix("http://").partition(":")
     openings = [
         b"",
-        b"POST /v1/memory/add_note HTTP/1.1\r\nHost: x\r\n",
-        b"POST /v1/memory/add_note HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{",
-        b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n",  # answered, and kept alive
+        b"POST /v1/memory/add_note HTTP/1.1\r\nHost: localhost\r\n",
+        b"POST /v1/memory/add_note HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{",
+        b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n",  # answered, and kept alive
     ]
     with ExitStack() as stack:
         for opening in openings:

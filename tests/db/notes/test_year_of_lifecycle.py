@@ -1,4 +1,4 @@
-"""A year in the life of five notes, a collection a day, over an index in memory and over the embedded one."""
+"""A year in the life of five notes, over an index in memory and over the embedded one."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def house(database: Database, queries: Queries, index: VectorIndex) -> House:
 
 
 class Year:
-    """A house with a collector that comes once a day; the clock begins with that of the database."""
+    """A house with a collector; the clock begins with that of the database."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -63,8 +63,9 @@ class Year:
         self.began = house.clock.now()
 
     async def to_day(self, number: int) -> None:
-        while self.house.clock.now() < self.began + timedelta(days=number):
-            self.house.clock.turn(days=1)
+        """Go on to a day, with a collection a week until the day before it, and one on each of these two days."""
+        while left := (self.began + timedelta(days=number) - self.house.clock.now()).days:
+            self.house.clock.turn(days=min(7, max(left - 1, 1)))
             assert (await self.gc.collect()).ran
             await self.house.index_all()
 

@@ -15,6 +15,7 @@ from elf.index.edge.folder import (
     IndexFolder,
     Layout,
 )
+from tests.folders import fresh_folder
 
 
 def test_a_folder_has_one_owner_at_a_time(tmp_path: Path) -> None:
@@ -103,11 +104,12 @@ def test_the_socket_lies_in_the_folder_when_its_path_is_short(tmp_path: Path) ->
 def test_a_long_folder_gets_a_short_socket_path_of_its_own_in_a_private_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(short_temporary_folder(tmp_path)))
-    one, two = (IndexFolder(tmp_path / ("x" * 120) / name).choose_socket_path() for name in ("a", "b"))
-    assert one != two
-    assert len(os.fsencode(one)) <= MAX_SOCKET_PATH_BYTES
-    assert one.parent.stat().st_mode & 0o777 == 0o700
+    with fresh_folder() as short:  # as tmp_path need not be
+        monkeypatch.setattr("tempfile.tempdir", str(short))
+        one, two = (IndexFolder(tmp_path / ("x" * 120) / name).choose_socket_path() for name in ("a", "b"))
+        assert one != two
+        assert len(os.fsencode(one)) <= MAX_SOCKET_PATH_BYTES
+        assert one.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_a_temporary_folder_that_others_may_enter_is_refused(
@@ -130,10 +132,3 @@ def test_the_endpoint_is_found_from_the_folder(tmp_path: Path) -> None:
     folder.withdraw_endpoint()
     with pytest.raises(FileNotFoundError):
         folder.read_endpoint()
-
-
-def short_temporary_folder(tmp_path: Path) -> Path:
-    """A folder that is removed with tmp_path; the path itself is short enough on any machine that runs tests."""
-    short = tmp_path / "t"
-    short.mkdir()
-    return short
