@@ -44,7 +44,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
             except trio.Cancelled:
                 traceback.print_exc()  # says where it hung
                 raise
-        assert not scope.cancelled_caught, "the time for the test is up; where it hung is in its standard error"
+        assert not scope.cancelled_caught, (
+            "the time for the test is up; where it hung is in its standard error"
+        )
 
     def time_is_up(number: int, frame: FrameType | None) -> None:
         __tracebackhide__ = True

@@ -253,7 +253,9 @@ async def test_the_extractor_is_asked_once_and_shown_the_messages_in_order() -> 
 
 
 @pytest.mark.parametrize("family", sorted({one.family for one in PLANTED}))
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])  # what is blanked depends on no backend, and they are many
+@pytest.mark.parametrize(
+    "anyio_backend", ["asyncio"]
+)  # what is blanked depends on no backend, and they are many
 @pytest.mark.anyio
 async def test_a_secret_never_reaches_the_extractor_nor_what_is_stored_shown_or_logged(family: str) -> None:
     found = [(one.text, find_secret(one.text)) for one in PLANTED if one.family == family]
