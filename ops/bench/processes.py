@@ -99,7 +99,7 @@ class Work:
     def __init__(self, url: str, tenant: str) -> None:
         self._tenant = tenant
         self._rng = random.Random(31)
-        params = {"tenant_id": tenant, "project_id": "project-0", "agent_id": "bench", "limit": 200}
+        params = {"tenant_id": tenant, "project_id": "project-0", "agent_id": "bench", "limit": "200"}
         items = httpx.get(f"{url}/v1/memory/list", params=params).json()["items"]
         self._note_ids = [item["note_id"] for item in items]
 
