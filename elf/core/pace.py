@@ -6,26 +6,25 @@ from collections.abc import Callable
 
 
 class Pace:
-    """At most `rate` a second for each name in the long run, and up to `burst` at once.
+    """Tells how far what comes under a name is ahead of an even pace of `rate` a second.
 
-    The generic cell rate algorithm (ITU-T I.371): per name one moment, at which everything let through so far would
-    have been through at an even pace. `clock` returns seconds of any zero.
+    The generic cell rate algorithm (ITU-T I.371): per name one moment, at which everything so far would have come at
+    that pace. `clock` returns seconds of any zero.
     """
 
-    def __init__(self, *, rate: float, burst: int, clock: Callable[[], float]) -> None:
+    def __init__(self, *, rate: float, clock: Callable[[], float]) -> None:
         self._step_s = 1.0 / rate
-        self._ahead_s = burst / rate
         self._clock = clock
-        self._even: dict[str, float] = {}  # by the moment of the last one, oldest first
+        self._even: dict[str, float] = {}
 
-    def delay_s(self, name: str) -> float:
-        """Let one more through and return how long it has to wait, in seconds; 0 while the pace is kept."""
+    def ahead_s(self, name: str) -> float:
+        """Count one more under this name, and return by how many seconds it came too early for the next one."""
         now = self._clock()
-        self._forget(now)
-        moment = max(self._even.pop(name, now), now) + self._step_s
-        self._even[name] = moment
-        return max(0.0, moment - self._ahead_s - now)
+        if name not in self._even:
+            self._forget(now)
+        self._even[name] = moment = max(self._even.get(name, now), now) + self._step_s
+        return moment - now
 
     def _forget(self, now: float) -> None:
-        while self._even and self._even[first := next(iter(self._even))] <= now:
-            del self._even[first]
+        for name in [name for name, moment in self._even.items() if moment <= now]:
+            del self._even[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,10 +15,10 @@ from elf.core.errors import Unavailable
 from elf.core.pace import Pace
 from elf.core.turns import AskingTenants, FairTurns, Turn, TurnState, TurnStatistics
 
-RETRY_AFTER_S = 1
-# A refusal costs a millisecond. A tenant that is refused more often does not keep to Retry-After, and is told later.
-REFUSALS_A_SECOND = 100.0
-REFUSALS_AT_ONCE = 100
+# A refusal costs a millisecond, so those of one tenant are spread: Retry-After sends each back at a time of its own.
+REFUSALS_A_SECOND = 20.0
+# Who comes back so early that this is not enough does not keep to Retry-After, and is refused at that pace, too.
+LONGEST_RETRY_AFTER_S = 10
 
 
 class Admission:
@@ -26,7 +27,7 @@ class Admission:
     def __init__(self, limits: Limits) -> None:
         tenants = AskingTenants(clock=anyio.current_time)
         self._max_wait_s = limits.max_wait_ms / 1000
-        self._pace = Pace(rate=REFUSALS_A_SECOND, burst=REFUSALS_AT_ONCE, clock=anyio.current_time)
+        self._pace = Pace(rate=REFUSALS_A_SECOND, clock=anyio.current_time)
         self._quick, self._slow = (
             FairTurns(tenants, at_work=at_work, per_tenant=limits.max_per_tenant, waiting=limits.max_waiting)
             for at_work in (limits.max_concurrent, limits.max_concurrent_events)
@@ -46,11 +47,14 @@ class Admission:
         finally:
             turns.end(turn)
         if not is_served:
-            if delay_s := self._pace.delay_s(tenant):
-                await anyio.sleep(min(delay_s, self._max_wait_s))
-            raise Unavailable(
-                "more requests than can be served; try again later", retry_after_s=RETRY_AFTER_S
-            )
+            raise await self._refusal(tenant)
+
+    async def _refusal(self, tenant: str) -> Unavailable:
+        ahead_s = self._pace.ahead_s(tenant)
+        if ahead_s > LONGEST_RETRY_AFTER_S:
+            await anyio.sleep(min(ahead_s - LONGEST_RETRY_AFTER_S, self._max_wait_s))
+        retry_after_s = min(math.ceil(round(ahead_s, 3)), LONGEST_RETRY_AFTER_S)
+        return Unavailable("more requests than can be served; try again later", retry_after_s=retry_after_s)
 
     async def _told(self, turn: Turn) -> None:
         told = anyio.Event()

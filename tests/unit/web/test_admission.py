@@ -18,7 +18,7 @@ from trio.testing import MockClock
 from elf.config.limits import Limits
 from elf.core.endpoint import Endpoint
 from elf.core.errors import Unavailable
-from elf.web.admission import REFUSALS_A_SECOND, REFUSALS_AT_ONCE, Admission, tenant_of
+from elf.web.admission import LONGEST_RETRY_AFTER_S, REFUSALS_A_SECOND, Admission, tenant_of
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
 
@@ -144,15 +144,33 @@ async def test_what_waits_for_a_language_model_does_not_take_the_places_of_the_o
 
 
 @in_virtual_time
+async def test_the_refused_are_sent_back_at_times_of_their_own() -> None:
+    admission = Admission(limits(max_waiting=0))
+    retry_after: list[int] = []
+    async with admission.turn(QUICK, "a"):
+        for _ in range(60):
+            with pytest.raises(Unavailable) as caught:
+                await pass_through(admission, "flood")
+            retry_after.append(caught.value.retry_after_s)
+        with pytest.raises(Unavailable) as calm:
+            await pass_through(admission, "calm")
+    assert retry_after == [1] * 20 + [2] * 20 + [3] * 20
+    assert calm.value.retry_after_s == 1
+
+
+@in_virtual_time
 async def test_who_does_not_keep_to_retry_after_is_refused_at_a_pace() -> None:
     admission = Admission(limits(max_waiting=0, max_wait_ms=60_000))
-    more = 5
+    at_once = round(REFUSALS_A_SECOND * LONGEST_RETRY_AFTER_S)
     async with admission.turn(QUICK, "a"):
         began = anyio.current_time()
-        for _ in range(REFUSALS_AT_ONCE + more):
-            with pytest.raises(Unavailable):
+        for place in range(at_once + 40):
+            with pytest.raises(Unavailable) as caught:
                 await pass_through(admission, "flood")
-        assert anyio.current_time() - began == pytest.approx(more / REFUSALS_A_SECOND)
+            if place == at_once - 1:
+                assert anyio.current_time() == pytest.approx(began)
+        assert caught.value.retry_after_s == LONGEST_RETRY_AFTER_S
+        assert anyio.current_time() - began == pytest.approx(40 / REFUSALS_A_SECOND)
         began = anyio.current_time()
         with pytest.raises(Unavailable):
             await pass_through(admission, "calm")
