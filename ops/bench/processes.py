@@ -55,7 +55,8 @@ class Connection:
 
     async def ask(self, request: Request) -> bytes:
         """Send a request and return the body of its answer. Ends the run on anything but 200."""
-        head = f"{request.method} {request.path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(request.body)}\r\n\r\n"
+        fields = f"Host: localhost\r\nContent-Length: {len(request.body)}"
+        head = f"{request.method} {request.path} HTTP/1.1\r\n{fields}\r\n\r\n"
         self._writer.write(head.encode() + request.body)
         status, *headers = (await self._reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
         length = next(

@@ -41,6 +41,13 @@ def test_an_event_is_one_json_object_with_its_level_and_moment(capsys: Capture) 
     assert event == {"event": "stored", "level": "info", "notes": 3}
 
 
+def test_each_line_of_a_process_with_a_name_bears_it(capsys: Capture) -> None:
+    configure_logging("info", process="worker-1")
+    structlog.get_logger().info("stored")
+    (event,) = logged(capsys)
+    assert (event["process"], event["event"]) == ("worker-1", "stored")
+
+
 def test_what_is_below_the_level_is_not_logged(capsys: Capture) -> None:
     configure_logging("warning")
     structlog.get_logger().info("stored")
