@@ -74,6 +74,8 @@ async def test_a_process_that_is_killed_fails_its_actor_and_one_that_hangs_is_ki
                 await group.start(_run, child)
                 process = process_of(child)
                 process.send_signal(signal.SIGSTOP)
+                while process.status() != psutil.STATUS_STOPPED:  # it stops when it is next scheduled
+                    await anyio.sleep(0.01)
                 group.cancel_scope.cancel()
     assert not process.is_running()
     assert [log["event"] for log in logs] == ["process_started", "process_killed"]
