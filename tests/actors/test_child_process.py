@@ -19,7 +19,7 @@ from actors import child_process
 from actors.child_process import Assignment, ChildEnded, ChildProcess
 from actors.kernel.failure import unwrapped
 from elf.config import load
-from tests.system.service import REPO, write_config
+from tests.system.service import REPO, wait_for, write_config
 
 pytestmark = pytest.mark.anyio
 
@@ -74,8 +74,7 @@ async def test_a_process_that_is_killed_fails_its_actor_and_one_that_hangs_is_ki
                 await group.start(_run, child)
                 process = process_of(child)
                 process.send_signal(signal.SIGSTOP)
-                while process.status() != psutil.STATUS_STOPPED:  # it stops when it is next scheduled
-                    await anyio.sleep(0.01)
+                wait_for(lambda: process.status() == psutil.STATUS_STOPPED, "the process is frozen")
                 group.cancel_scope.cancel()
     assert not process.is_running()
     assert [log["event"] for log in logs] == ["process_started", "process_killed"]
