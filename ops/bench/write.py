@@ -48,7 +48,7 @@ class Client:
         self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
 
     async def post(self, path: str, body: bytes) -> None:
-        fields = f"Host: elf\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        fields = f"Host: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
         head = f"POST {path} HTTP/1.1\r\n{fields}\r\n\r\n"
         self._writer.write(head.encode() + body)
         answer = await self._reader.readuntil(b"\r\n\r\n")
