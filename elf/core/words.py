@@ -11,6 +11,7 @@ import Stemmer
 MAX_TERMS: Final = 8
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+_APOSTROPHES: Final = ("'", "\u2019")
 _ENDING: Final = re.compile(r"(?:n['\u2019]t|['\u2019](?:s|re|ve|ll|d|m))$", re.IGNORECASE)
 
 _STOP_WORDS: Final = frozenset(
@@ -59,7 +60,7 @@ class TermMatcher:
         words = [word for word in _words(query) if word.lower() not in _STOP_WORDS]
         for word, stem in zip(words, stems.of(words), strict=True):
             self._terms.setdefault(stem, word)
-        self._beginnings = frozenset(map(_beginning, self._terms))
+        self._beginnings = [(stem, beginning) for stem in self._terms for beginning in _beginnings(stem)]
 
     def match(self, text: str, key: str | None, limit: int = MAX_TERMS) -> TermMatch:
         """Return which words of the query, at most `limit`, the text or the key holds."""
@@ -70,16 +71,31 @@ class TermMatcher:
     def _present(self, text: str | None) -> set[str]:
         if not text or not self._terms:
             return set()
-        # A stem begins as its word does, so most words need no stemming to be ruled out.
-        beginnings = self._beginnings
-        words = _WORD.findall(text.lower())
-        likely = [word for word in words if word[:2] in beginnings or word[0] in beginnings]
-        return self._terms.keys() & set(self._stems.of(map(_without_ending, likely)))
+        # A stem begins as its words do: where no word begins so, there is nothing to stem.
+        lower = text.lower()
+        return {stem for stem, beginning in self._beginnings if self._holds(lower, stem, beginning)}
+
+    def _holds(self, text: str, stem: str, beginning: str) -> bool:
+        place = text.find(beginning)
+        while place >= 0:
+            if not _is_within_word(text, place):
+                word = _WORD.match(text, place)
+                if word is not None and self._stems.of([_without_ending(word[0])]) == [stem]:
+                    return True
+            place = text.find(beginning, place + 1)
+        return False
 
 
-def _beginning(stem: str) -> str:
-    """Return what every word with this stem begins with: two letters, but for dying, lying and tying one."""
-    return stem[:1] if stem in ("die", "lie", "tie") else stem[:2]
+def _is_within_word(text: str, place: int) -> bool:
+    before = text[place - 1 : place]
+    return before.isalnum() or (before in _APOSTROPHES and text[place - 2 : place - 1].isalnum())
+
+
+def _beginnings(stem: str) -> tuple[str, ...]:
+    """Return what the words with this stem begin with: it but for its last letter, save dying, lying and tying."""
+    if stem in ("die", "lie", "tie"):
+        return stem[:2], stem[0] + "y"
+    return (stem[: max(2, len(stem) - 1)],)
 
 
 def _words(text: str) -> Iterator[str]:

@@ -8,11 +8,11 @@ from asyncpg.pgproto import pgproto
 
 ID_BYTES = 16
 
-_make = pgproto.UUID
+DriverUUID = pgproto.UUID
 
 
 def split_ids(joined: bytes) -> list[UUID]:
     """Return the ids whose 16 bytes stand one after the other in `joined`. Raises ValueError for a broken length."""
     if len(joined) % ID_BYTES:
         raise ValueError(f"{len(joined)} bytes are no sequence of ids of {ID_BYTES} bytes")
-    return [_make(joined[start : start + ID_BYTES]) for start in range(0, len(joined), ID_BYTES)]
+    return [DriverUUID(joined[start : start + ID_BYTES]) for start in range(0, len(joined), ID_BYTES)]

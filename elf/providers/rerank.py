@@ -23,6 +23,17 @@ class _Answer(msgspec.Struct):
     data: list[_Item] | None = None  # Voyage
 
 
+_decoder = msgspec.json.Decoder(_Answer)
+
+
+def _read(content: bytes) -> _Answer:
+    try:
+        return _decoder.decode(content)
+    except msgspec.DecodeError:
+        # The standard library's reader is slow, but knows NaN and Infinity, which some servers write.
+        return msgspec.convert(json.loads(content), _Answer)
+
+
 class HttpReranker:
     """The Reranker port over one HTTP provider."""
 
@@ -47,8 +58,7 @@ class HttpReranker:
 
     def _items(self, content: bytes) -> list[_Item]:
         try:
-            # The standard library's reader knows NaN and Infinity, which some servers write.
-            answer = msgspec.convert(json.loads(content), _Answer)
+            answer = _read(content)
         except (ValueError, RecursionError):
             raise self._broken("is not an answer to a rerank request") from None
         items = answer.results if answer.results is not None else answer.data

@@ -22,6 +22,7 @@ from blake3 import blake3
 from elf.core.clock import Clock
 from elf.core.errors import ServiceError
 from elf.db.database import Database
+from elf.db.ids import DriverUUID
 from elf.db.queries import Queries
 
 READ_TIMEOUT_S = 0.5
@@ -41,17 +42,19 @@ def cache_key(material: Mapping[str, Any]) -> str:
     return blake3(msgspec.json.encode(_canonical(material), order="deterministic")).hexdigest()
 
 
-_AS_THEY_ARE: Final = frozenset({str, int, bool, type(None)})
+# The driver's UUIDs are a class of their own.
+_AS_THEY_ARE: Final = frozenset({str, int, bool, type(None), UUID, DriverUUID})
 
 
 def _canonical(value: Any) -> Any:
     kind = type(value)
-    if kind in _AS_THEY_ARE or isinstance(value, UUID):  # the driver's UUIDs are a class of their own
+    if kind in _AS_THEY_ARE:
         return value
-    if kind is tuple or kind is list:
-        return [_canonical(item) for item in value]
     if kind is datetime:
         return _in_utc(value)
+    if kind is tuple or kind is list:
+        # Most of what it is called for are the pairs of a long list: a call less for each of their values.
+        return [item if type(item) in _AS_THEY_ARE else _canonical(item) for item in value]
     if isinstance(value, float):
         if math.isfinite(value):
             return value

@@ -114,5 +114,7 @@ def _is_score(score: float) -> bool:
 
 
 def _complete(scores: Sequence[float]) -> list[float]:
+    if all(map(_is_score, scores)):
+        return list(scores)
     lowest = min(score for score in scores if _is_score(score))
     return [score if _is_score(score) else lowest for score in scores]

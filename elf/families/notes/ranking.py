@@ -15,6 +15,10 @@ from elf.search.fuse import Candidate
 RERANK = "rerank"
 RETRIEVAL = "retrieval"
 RECENCY_IMPORTANCE = "recency_importance"
+# The terms of a final score, in the order they are told in.
+RERANKED = (RERANK, RETRIEVAL, RECENCY_IMPORTANCE)
+RERANKED_ONLY = (RERANK, RECENCY_IMPORTANCE)
+NOT_RERANKED = (RETRIEVAL, RECENCY_IMPORTANCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,12 +47,18 @@ class FoundChunk(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """A found chunk with its final score, the sum of its terms."""
+    """A found chunk with its final score, the sum of its terms; `names` say what each term stands for."""
 
     found: FoundChunk
     rerank_score: float
-    boosts: Mapping[str, float]
+    names: Sequence[str]
+    terms: Sequence[float]
     final: float
+
+    @property
+    def boosts(self) -> dict[str, float]:
+        """The terms by name."""
+        return dict(zip(self.names, self.terms, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +84,7 @@ class NoteRanking:
 
         `scores` are the reranker's, one a chunk; without them the fused score takes their place and their weight.
         """
-        if scores is None:
-            scored = [self._scored_without_rerank(chunk, now) for chunk in found]
-        else:
-            scored = [self._scored(chunk, score, now) for chunk, score in zip(found, scores, strict=True)]
+        scored = self._without_reranker(found, now) if scores is None else self._reranked(found, scores, now)
         ordered = sorted(scored, key=self._order)
         best: dict[UUID, Scored] = {}
         for entry in ordered:
@@ -86,28 +93,31 @@ class NoteRanking:
         notes = list(best.values())
         return Ranked(notes[:top_k], other_chunks, notes[top_k:])
 
-    def _scored(self, chunk: FoundChunk, rerank_score: float, now: datetime) -> Scored:
-        boosts = {RERANK: self._rules.rerank_weight * rerank_score}
-        if self._rules.retrieval_weight > 0.0:
-            boosts[RETRIEVAL] = self._rules.retrieval_weight * chunk.candidate.score
-        return self._with_tie_breaker(chunk, rerank_score, boosts, now)
+    def _reranked(self, found: Sequence[FoundChunk], scores: Sequence[float], now: datetime) -> list[Scored]:
+        rerank_weight, retrieval_weight = self._rules.rerank_weight, self._rules.retrieval_weight
+        names = RERANKED if retrieval_weight > 0.0 else RERANKED_ONLY
+        scored = []
+        for chunk, score in zip(found, scores, strict=True):
+            terms = [rerank_weight * score, self._tie_breaker(chunk, now)]
+            if retrieval_weight > 0.0:
+                terms.insert(1, retrieval_weight * chunk.candidate.score)
+            scored.append(Scored(chunk, score, names, terms, sum(terms)))
+        return scored
 
-    def _scored_without_rerank(self, chunk: FoundChunk, now: datetime) -> Scored:
-        fused = chunk.candidate.score
+    def _without_reranker(self, found: Sequence[FoundChunk], now: datetime) -> list[Scored]:
         weight = self._rules.rerank_weight + self._rules.retrieval_weight
-        return self._with_tie_breaker(chunk, fused, {RETRIEVAL: weight * fused}, now)
+        scored = []
+        for chunk in found:
+            fused = chunk.candidate.score
+            terms = [weight * fused, self._tie_breaker(chunk, now)]
+            scored.append(Scored(chunk, fused, NOT_RERANKED, terms, sum(terms)))
+        return scored
 
-    def _with_tie_breaker(
-        self, chunk: FoundChunk, rerank_score: float, boosts: dict[str, float], now: datetime
-    ) -> Scored:
-        base = recency_importance(
-            importance=chunk.row["importance"],
-            updated_at=chunk.row["updated_at"],
-            now=now,
-            tau_days=self._rules.recency_tau_days,
+    def _tie_breaker(self, chunk: FoundChunk, now: datetime) -> float:
+        row, rules = chunk.row, self._rules
+        return rules.tie_breaker_weight * recency_importance(
+            importance=row["importance"], updated_at=row["updated_at"], now=now, tau_days=rules.recency_tau_days
         )
-        boosts[RECENCY_IMPORTANCE] = self._rules.tie_breaker_weight * base
-        return Scored(chunk, rerank_score, boosts, sum(boosts.values()))
 
     def _order(self, entry: Scored) -> tuple[float, int, int, UUID]:
         row = entry.found.row

@@ -239,13 +239,14 @@ def _explanation(entry: Scored, terms: TermMatcher) -> dict[str, Any]:
     """Return the fields of an Explanation."""
     found = entry.found
     match = terms.match(found.snippet, found.row["key"])
+    boosts = entry.boosts
     return {
         "retrieval_score": found.candidate.score,
         "retrieval_rank": found.candidate.rank,
         "rerank_score": entry.rerank_score,
-        "tie_breaker_score": entry.boosts[RECENCY_IMPORTANCE],
+        "tie_breaker_score": boosts[RECENCY_IMPORTANCE],
         "final_score": entry.final,
-        "boosts": [{"name": name, "score": score} for name, score in entry.boosts.items()],
+        "boosts": [{"name": name, "score": score} for name, score in boosts.items()],
         "matched_terms": match.terms,
         "matched_fields": match.fields,
     }
