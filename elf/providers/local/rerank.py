@@ -87,7 +87,7 @@ class _Block:
 
     @classmethod
     def of(cls, documents: Sequence[TokenVectors]) -> _Block:
-        values = np.concatenate([document.values for document in documents]).astype(np.float32)
+        values = np.concatenate([document.values for document in documents], dtype=np.float32)
         scales = np.concatenate([document.scales for document in documents])
         ends = np.cumsum([len(document) for document in documents], dtype=np.int64)
         return cls(values, scales, np.concatenate(([0], ends[:-1])))
