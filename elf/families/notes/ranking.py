@@ -116,7 +116,10 @@ class NoteRanking:
     def _tie_breaker(self, chunk: FoundChunk, now: datetime) -> float:
         row, rules = chunk.row, self._rules
         return rules.tie_breaker_weight * recency_importance(
-            importance=row["importance"], updated_at=row["updated_at"], now=now, tau_days=rules.recency_tau_days
+            importance=row["importance"],
+            updated_at=row["updated_at"],
+            now=now,
+            tau_days=rules.recency_tau_days,
         )
 
     def _order(self, entry: Scored) -> tuple[float, int, int, UUID]:

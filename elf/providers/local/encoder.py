@@ -177,9 +177,9 @@ def _open_session(graph: Path, *, threads: int) -> onnxruntime.InferenceSession:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = _ERRORS_ONLY
-    # A short spin, and work cut small enough that a thread which lost its core holds nobody up. Measured on 2 cores for
-    # one query: without a spin 7.8 ms alone and 7.7 ms beside a busy process; with one of 30 us 5.5 to 7.1 and 8.6; with
-    # the default, up to a millisecond and more, 4.7 and 13.7.
+    # A short spin, and work cut small enough that a thread which lost its core holds nobody up. Measured on 2 cores
+    # for one query: without a spin 7.8 ms alone and 7.7 ms beside a busy process; with one of 30 us 5.5 to 7.1 and 8.6;
+    # with the default, which may be milliseconds, 4.7 and 13.7.
     options.add_session_config_entry("session.intra_op.allow_spinning", "1")
     options.add_session_config_entry("session.intra_op.spin_duration_us", "30")
     options.add_session_config_entry("session.dynamic_block_base", "4")
