@@ -19,6 +19,7 @@ _GAP: Final = r"[ .\-_/]"
 
 # Cards. No "+" or currency sign in front: that is a phone number or a price.
 _DIGIT_RUN: Final = re.compile(rf"(?<![\d+$])(?<!\d\.)\d(?:{_GAP}{{0,3}}\d){{11,40}}")
+_FEWEST_CARD_DIGITS: Final = 12
 _GROUP: Final = re.compile(r"\d+")
 _CARD_WORD: Final = re.compile(
     r"\b(?:card|visa|master ?card|amex|american express|credit|debit|maestro)\b", re.IGNORECASE
@@ -48,6 +49,7 @@ _IBAN_PART: Final = re.compile(r"([1-9][0-9]*)!")
 _SSN: Final = re.compile(
     r"(?<![\d-])(?P<area>\d{3})(?P<gap> ?[-. /] ?)(?P<group>\d{2})(?P=gap)(?P<serial>\d{4})(?![\d-])"
 )
+_SSN_DIGITS: Final = 9
 _NAMED_SSN: Final = re.compile(
     r"\b(?:ssn|social security|social (?:number|no\b|num\b|#))[^\d\n]{0,24}?"
     r"(?P<area>\d{3}) ?(?P<group>\d{2}) ?(?P<serial>\d{4})(?!\d)"
@@ -67,11 +69,14 @@ _ACCOUNT_HINTS: Final = ("bank", "checking", "savings", "routing", "sort code")
 
 def find_id_numbers(text: str) -> Iterator[SecretFinding]:
     """Yield cards, IBANs, social security numbers, bank accounts and card codes."""
-    if _DIGIT.search(text) is None:
+    digits = len(_DIGIT.findall(text))
+    if digits == 0:
         return
-    yield from _find_cards(text)
+    if digits >= _FEWEST_CARD_DIGITS:
+        yield from _find_cards(text)
     yield from _find_ibans(text)
-    yield from _find_ssns(_SSN, text)
+    if digits >= _SSN_DIGITS:
+        yield from _find_ssns(_SSN, text)
     lowered = lower(text)
     if any(hint in lowered for hint in _SSN_HINTS):
         yield from _find_ssns(_NAMED_SSN, lowered)

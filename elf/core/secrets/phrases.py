@@ -13,6 +13,7 @@ from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.folding import lower
 
 SHORTEST: Final = 12
+_SHORTEST_CHARS: Final = SHORTEST * 3 + SHORTEST - 1  # no word of the list is shorter than three letters
 _RUN: Final = b"\x01" * SHORTEST
 
 _WORD: Final = re.compile(r"[a-z]+")
@@ -25,6 +26,8 @@ def find_seed_phrases(text: str) -> Iterator[SecretFinding]:
     The checksum is not asked for: prose hardly ever strings twelve of these words together, and a phrase with
     a mistyped word still gives most of a key away.
     """
+    if len(text) < _SHORTEST_CHARS:
+        return
     lowered = lower(text)
     vocabulary = _vocabulary()
     words = _WORD.findall(lowered)

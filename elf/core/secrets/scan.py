@@ -55,6 +55,8 @@ def _between_placeholders(text: str) -> Iterator[tuple[int, int]]:
 def _scan(text: str, offset: int) -> list[SecretFinding]:
     folded = fold(text)
     ranked = [(found, rank) for rank, detect in enumerate(_DETECTORS) for found in detect(folded.text)]
+    if not ranked:
+        return []
     return [
         SecretFinding(kind, start + offset, end + offset)
         for kind, span in _merged(ranked)

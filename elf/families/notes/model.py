@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from dataclasses import fields as fields_of
 from datetime import datetime
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -86,12 +87,15 @@ class Note:
 
     def snapshot(self) -> dict[str, Any]:
         """Return the note as plain JSON values, for the audit trail."""
-        fields = asdict(self)
+        fields = {name: getattr(self, name) for name in _FIELDS}
         fields["note_id"] = str(self.note_id)
         for moment in _MOMENTS:
             value = fields[moment]
             fields[moment] = None if value is None else value.isoformat()
         return fields
+
+
+_FIELDS: Final = tuple(field.name for field in fields_of(Note))
 
 
 def as_real(value: float) -> float:
