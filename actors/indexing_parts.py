@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from actors.index_parts import IndexParts
 from actors.indexer import Indexer
 from actors.kernel import Channel
@@ -13,8 +15,13 @@ from elf.families.notes.indexing import NoteIndexing
 from elf.outbox.leased import Job, LeasedOutbox
 
 
-def add_indexing(shared: SharedParts, reach: IndexParts, texts: TextEmbedder) -> None:
-    """Add the indexers, the lessor that hands them work, and the listener that hears of work done elsewhere."""
+def add_indexing(
+    shared: SharedParts, reach: IndexParts, texts: TextEmbedder, *, is_crowded: Callable[[], bool]
+) -> None:
+    """Add the indexers, the lessor that hands them work, and the listener that hears of work done elsewhere.
+
+    `is_crowded` tells whether requests of this process wait for their turn.
+    """
     indexing, needs = shared.config.indexing, ["database", reach.keeper]
     handler = NoteIndexing(
         database=shared.database,
@@ -29,7 +36,7 @@ def add_indexing(shared: SharedParts, reach: IndexParts, texts: TextEmbedder) ->
     shared.metrics.watch_channels(work)
     outbox = LeasedOutbox(shared.database, shared.queries, lease_seconds=indexing.lease_seconds)
     for number in range(1, indexing.indexers + 1):
-        indexer = Indexer(number, work=work, outbox=outbox, handle=handler.handle)
+        indexer = Indexer(number, work=work, outbox=outbox, handle=handler.handle, is_crowded=is_crowded)
         shared.supervisor.add(indexer, needs=needs)
     lessor = OutboxLessor(
         outbox,

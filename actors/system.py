@@ -186,19 +186,18 @@ class _Builder:
         if self._actors & {"http_front", "indexer"}:
             self._shared.add_news(hears="http_front" in self._actors)
         if "indexer" in self._actors:
-            add_indexing(self._shared, self._index(), self._texts)
+            add_indexing(self._shared, self._index(), self._texts, is_crowded=self._is_crowded)
         if "gc_ticker" in self._actors:
             interval_s = self._config.gc.interval_hours * 3600.0
             self.supervisor.add(GcTicker(self._shared.collector, interval_s=interval_s), needs=["database"])
         api = None
         if self._sockets.http is not None and traces is not None:
-            limits = self._config.service.limits
             api = self._add_front(
                 "http_front",
                 self._note_endpoints(traces),
                 self._sockets.http,
                 about=PUBLIC,
-                admission=None if limits is None else Admission(limits),
+                admission=self._admission,
             )
         if self._sockets.admin is not None:
             operators = admin_endpoints(self._shared, self._index())
@@ -217,6 +216,14 @@ class _Builder:
     @cached_property
     def _shared(self) -> SharedParts:
         return SharedParts(self._config, self.supervisor, self._metrics)
+
+    @cached_property
+    def _admission(self) -> Admission | None:
+        limits = self._config.service.limits
+        return None if limits is None or self._sockets.http is None else Admission(limits)
+
+    def _is_crowded(self) -> bool:
+        return self._admission is not None and self._admission.is_crowded
 
     @cached_property
     def _texts(self) -> TextEmbedder:

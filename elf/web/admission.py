@@ -62,6 +62,11 @@ class Admission:
         with anyio.move_on_after(self._max_wait_s):
             await told.wait()
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether requests wait for their turn."""
+        return self._quick.statistics().waiting > 0
+
     def statistics(self) -> dict[str, TurnStatistics]:
         """Return what the places are used for, by their kind."""
         return {"quick": self._quick.statistics(), "slow": self._slow.statistics()}

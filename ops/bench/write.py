@@ -2,7 +2,9 @@
 """Write throughput of a running service, beside what bare asyncpg transactions with the same rows reach.
 
 Starts nothing: give it the config file of a running service. 16 clients write keyed notes, one note a request and 100
-notes a request; then 16 connections write the same rows of 100 notes a transaction straight into Postgres.
+notes a request; and 16 connections write the same rows of 100 notes a transaction straight into a database of their own
+on the same server, made for it and dropped, so that nothing indexes them meanwhile. Each phase waits until the service
+has indexed what came before.
 """
 
 from __future__ import annotations
@@ -18,10 +20,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import urlsplit
+
+import asyncpg
 
 from elf.config import Config, load
 from elf.core.clock import SystemClock
 from elf.core.ids import new_note_id
+from elf.db import schema
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from elf.db.queries import Queries, sql_folder
@@ -166,17 +172,62 @@ async def bare(
 
 @contextlib.asynccontextmanager
 async def opened(config: Config) -> AsyncIterator[Database]:
+    """Open the service's own database."""
+    async with _server_of(config) as dsn, _pool(dsn) as database:
+        yield database
+
+
+@contextlib.asynccontextmanager
+async def opened_aside(config: Config) -> AsyncIterator[Database]:
+    """Open an empty database with the same tables on the same server, and drop it in the end."""
+    name = f"bench_{uuid.uuid4().hex}"
+    async with _server_of(config) as dsn:
+        aside = urlsplit(dsn)._replace(path=f"/{name}").geturl()
+        await _run(dsn, f"CREATE DATABASE {name}")
+        try:
+            await schema.apply(aside, vector_dim=config.storage.qdrant.vector_dim)
+            async with _pool(aside) as database:
+                yield database
+        finally:
+            await _run(dsn, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@contextlib.asynccontextmanager
+async def _server_of(config: Config) -> AsyncIterator[str]:
     place = config.storage.postgres.place
-    server = None if place.folder is None else EmbeddedServer(place.folder)
-    dsn = str(place.dsn) if server is None else await server.start()
+    if place.folder is None:
+        yield str(place.dsn)
+        return
+    server = EmbeddedServer(place.folder)
+    try:
+        yield await server.start()
+    finally:
+        await server.leave()
+
+
+@contextlib.asynccontextmanager
+async def _pool(dsn: str) -> AsyncIterator[Database]:
     database = Database(max_conns=CLIENTS)
     await database.open(dsn)
     try:
         yield database
     finally:
         await database.close()
-        if server is not None:
-            await server.leave()
+
+
+async def _run(dsn: str, statement: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+async def all_indexed(database: Database) -> None:
+    """Wait until no indexing job is left."""
+    async with database.connection() as connection:
+        while await connection.fetchval("SELECT count(*) FROM indexing_outbox WHERE status <> 'DONE'"):
+            await asyncio.sleep(0.5)
 
 
 def show(name: str, seconds: float, latencies: list[float], notes_a_request: int) -> float:
@@ -190,12 +241,15 @@ def show(name: str, seconds: float, latencies: list[float], notes_a_request: int
 
 
 async def measure(config: Config, rounds: int) -> None:
-    async with opened(config) as database:
+    async with opened(config) as database, opened_aside(config) as aside:
+        await all_indexed(database)
         show("one note a request", *await over_http(config, notes_a_request=1, rounds=rounds * 10), 1)
+        await all_indexed(database)
         elf = show("100 notes a request", *await over_http(config, notes_a_request=100, rounds=rounds), 100)
+        await all_indexed(database)
         base = show(
             "bare transactions of 100 notes",
-            *await bare(database, config, rounds=rounds, notes_a_request=100),
+            *await bare(aside, config, rounds=rounds, notes_a_request=100),
             100,
         )
         print(f"share of the bare rate: {elf / base:.2f}   ({SystemClock().now():%Y-%m-%d %H:%M} UTC)")

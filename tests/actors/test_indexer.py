@@ -10,12 +10,12 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from structlog.testing import capture_logs
 
-from actors.indexer import Indexer
+from actors.indexer import LONGEST_REST_S, LOOK_AGAIN_S, Indexer
 from actors.kernel import Channel
 from elf.core.errors import DatabaseUnavailable, InternalError, ProviderUnavailable
 from elf.db.errors import Retryable
 from elf.outbox.leased import Job
-from tests.actors.outbox_kit import FakeOutbox, a_job, running
+from tests.actors.outbox_kit import FakeOutbox, a_job, on_virtual_time, running
 
 pytestmark = pytest.mark.anyio
 
@@ -28,7 +28,10 @@ class Bench:
     def __init__(self, *, capacity: int = 1) -> None:
         self.outbox = FakeOutbox()
         self.work: Channel[list[Job]] = Channel("work", capacity, "block")
-        self.indexer = Indexer(1, work=self.work, outbox=self.outbox, handle=self.handle)
+        self.indexer = Indexer(
+            1, work=self.work, outbox=self.outbox, handle=self.handle, is_crowded=lambda: self.is_crowded
+        )
+        self.is_crowded = False
         self.batches: list[list[Job]] = []
         self.done: list[Job] = []
         self.bad: dict[Job, Exception] = {}
@@ -57,6 +60,22 @@ async def test_batches_are_handled_whole_and_in_order() -> None:
     await bench.works_off(*batches)
     assert bench.batches == batches
     assert bench.outbox.failed == bench.outbox.released == []
+
+
+@on_virtual_time
+async def test_requests_that_wait_have_the_cores_first_but_not_for_ever() -> None:
+    bench = Bench()
+    bench.is_crowded = True
+    async with running(bench.indexer):
+        await bench.work.send([a_job()])
+        await anyio.sleep(LONGEST_REST_S - LOOK_AGAIN_S)
+        assert bench.batches == []
+        await anyio.sleep(2 * LOOK_AGAIN_S)
+        assert len(bench.batches) == 1
+        await bench.work.send([a_job()])
+        bench.is_crowded = False
+        await anyio.sleep(2 * LOOK_AGAIN_S)
+        assert len(bench.batches) == 2
 
 
 @pytest.mark.parametrize("fault", [ValueError(TEXT), InternalError("two vectors for three texts")])

@@ -8,13 +8,13 @@ from random import Random
 import pytest
 from data.ordinary import PICKED as PICKED_FILE
 from data.ordinary import ordinary_sentences
-from data.planted_secrets import CARRIERS, planted_secrets, run
+from data.planted_secrets import CARRIERS, Planted, planted_secrets, run
 from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import luhn
 from stdnum.iso7064 import mod_97_10
 
-from elf.core.secrets import SecretFinding, find_secret, find_secrets
+from elf.core.secrets import SecretFinding, find_secret, find_secrets, is_clean
 from elf.core.secrets.id_numbers import iban_length, is_card, is_iban
 from elf.core.secrets.token_rules import RULES
 
@@ -252,6 +252,23 @@ def test_findings_stay_within_any_text(text: str) -> None:
 def test_a_secret_is_found_whatever_sentence_carries_it(carrier: str, family: str, seed: int) -> None:
     texts = [one.text for one in planted_secrets(seed % 3) if one.family == family]
     assert find_secret(carrier.format(texts[seed % len(texts)])) is not None
+
+
+# Field names and keys, among them those that mean something to a detector.
+NAME_WORDS = """
+    job note log ssn social card visa bank account routing checking basic bearer token key api secret pin password address
+    home year march since 12 1984 4111 code checksum sha256 url www integrity login user cred iban de box calle rue street
+    = - . , ( is was for my
+    """.split()  # noqa: SIM905 - a list of 50 quoted words is harder to read
+NAMES = st.lists(st.sampled_from(NAME_WORDS), min_size=1, max_size=5).map(
+    lambda words: " ".join(words) + ": "
+)
+
+
+@given(NAMES, st.sampled_from(planted_secrets(1)))
+def test_no_name_makes_a_secret_clean(name: str, planted: Planted) -> None:
+    if find_secret(planted.text) is not None or find_secret(name + planted.text) is not None:
+        assert not is_clean(name, planted.text)
 
 
 def test_eleven_words_of_the_list_are_no_seed_phrase() -> None:

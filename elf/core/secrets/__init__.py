@@ -9,6 +9,6 @@ from __future__ import annotations
 
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.redaction import redact, redact_json
-from elf.core.secrets.scan import find_secret, find_secrets
+from elf.core.secrets.scan import find_secret, find_secrets, is_clean
 
-__all__ = ["SecretFinding", "find_secret", "find_secrets", "redact", "redact_json"]
+__all__ = ["SecretFinding", "find_secret", "find_secrets", "is_clean", "redact", "redact_json"]

@@ -81,7 +81,7 @@ _PAIR: Final = re.compile(
 def find_assignments(text: str) -> Iterator[SecretFinding]:
     """Yield the values given to passwords, PINs, keys and tokens, and those of authorization headers."""
     lowered = lower(text)
-    keywords = _KEYWORD.finditer(lowered) if any(core in lowered for core in _CORES) else ()
+    keywords = _KEYWORD.finditer(lowered) if any(map(lowered.__contains__, _CORES)) else ()
     for keyword in keywords:
         before = lowered[max(0, keyword.start() - _REACH) : keyword.start()]
         if keyword["key"] != "key" or _KEY_OF.search(before):
@@ -89,10 +89,15 @@ def find_assignments(text: str) -> Iterator[SecretFinding]:
                 yield from _value_at(position, keyword, text, lowered)
         if keyword["password"] is not None:
             yield from _value_before(before, keyword.start() - len(before), text)
-    if any(hint in lowered for hint in _HEADER_HINTS):
+    if any(map(lowered.__contains__, _HEADER_HINTS)):
         yield from _find_headers(text, lowered)
-    if any(hint in lowered for hint in _PAIR_HINTS):
+    if may_begin_pair(lowered):
         yield from _find_pairs(text, lowered)
+
+
+def may_begin_pair(text: str) -> bool:
+    """Tell whether a text may hold the first word of a pair of a name and a password."""
+    return any(map(lower(text).__contains__, _PAIR_HINTS))
 
 
 def _find_headers(text: str, lowered: str) -> Iterator[SecretFinding]:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.scan import find_secrets
+from elf.core.secrets.scan import find_secrets, is_clean
 
 _SMALLEST_NUMBER: Final = 1000  # below it an integer is no PIN, card or account
 
@@ -68,6 +68,8 @@ def _redact_field(name: str, value: Any) -> Any:
         return value
     text = str(value)
     context = f"{name.replace('_', ' ')}: " if name else ""
+    if is_clean(context, text):
+        return value
     redacted = _redact_after(context, redact(text))
     return value if redacted == text else redacted
 

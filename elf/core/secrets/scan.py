@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from elf.core.secrets.addresses import find_addresses
-from elf.core.secrets.assignments import find_assignments
+from elf.core.secrets.assignments import find_assignments, may_begin_pair
 from elf.core.secrets.connections import find_connections
 from elf.core.secrets.finding import Detector, SecretFinding
 from elf.core.secrets.folding import fold
 from elf.core.secrets.id_numbers import find_id_numbers
 from elf.core.secrets.phrases import find_seed_phrases
-from elf.core.secrets.tokens import find_tokens
+from elf.core.secrets.tokens import find_tokens, is_public_after
 
 # Where findings overlap the earlier detector names the kind: the shape of a token says more than its
 # surroundings.
@@ -42,6 +42,16 @@ def find_secrets(text: str) -> list[SecretFinding]:
     return [
         finding for start, end in _between_placeholders(text) for finding in _scan(text[start:end], start)
     ]
+
+
+def is_clean(context: str, text: str) -> bool:
+    """Tell whether a text holds no secret, neither read alone nor after `context`. May be wrong by saying no.
+
+    What stands before a text adds to what is found in it, so one look at both will do; unless the context can excuse a
+    secret (a digest's name) or use up the words that betray it (a login's), which is not looked into here.
+    """
+    plain = fold(context).text
+    return not (is_public_after(plain) or may_begin_pair(plain)) and not find_secrets(context + text)
 
 
 def _between_placeholders(text: str) -> Iterator[tuple[int, int]]:

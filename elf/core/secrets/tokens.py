@@ -53,6 +53,11 @@ def _find_known(text: str) -> Iterator[SecretFinding]:
                 yield SecretFinding(rule.kind, *match.span())
 
 
+def is_public_after(text: str) -> bool:
+    """Tell whether a long run right behind a text is taken for a digest or a part of a web address."""
+    return _PUBLIC_BEFORE.search(text[-_REACH:]) is not None
+
+
 def _find_pem(text: str) -> Iterator[SecretFinding]:
     """Yield each private key up to its last line; up to where its letters stop when it was cut off."""
     position = 0
@@ -68,7 +73,5 @@ def _find_pem(text: str) -> Iterator[SecretFinding]:
 def _find_opaque(text: str) -> Iterator[SecretFinding]:
     for match in _OPAQUE.finditer(text):
         start, end = match.span()
-        if changes_kind_often(match.group()) and not _PUBLIC_BEFORE.search(
-            text[max(0, start - _REACH) : start]
-        ):
+        if changes_kind_often(match.group()) and not is_public_after(text[max(0, start - _REACH) : start]):
             yield SecretFinding("token", start, end)

@@ -8,7 +8,7 @@ from typing import Literal
 from elf.config.model import NOTE_TYPES
 from elf.core.cjk import contains_cjk
 from elf.core.scopes import ScopeRules
-from elf.core.secrets import find_secret
+from elf.core.secrets import find_secret, is_clean
 
 RejectCode = Literal[
     "REJECT_EMPTY",
@@ -73,9 +73,14 @@ class WriteGate:
 
     def _check_secrets(self, text: str, key: str | None) -> Rejection | None:
         # A key gives its text a meaning: "hunter2" is a word, under the key db_password it is a password.
-        spoken_key = "" if key is None else key.replace("_", " ").replace("-", " ")
-        for part in (text, key, f"{spoken_key}: {text}"):
-            finding = find_secret(part) if part else None
+        parts = [text]
+        if key is not None:
+            spoken_key = key.replace("_", " ").replace("-", " ") + ": "
+            if is_clean(spoken_key, text) and find_secret(key) is None:
+                return None
+            parts += [key, spoken_key + text]
+        for part in parts:
+            finding = find_secret(part)
             if finding is not None:
                 return Rejection(
                     "REJECT_SECRET", f"the note holds a secret or personal data of kind {finding.kind}"
