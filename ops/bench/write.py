@@ -38,6 +38,7 @@ from elf.families.notes.resolver import Change
 from elf.families.notes.store import NoteStore
 
 CLIENTS = 16
+JOBS_LEFT = "SELECT count(*) FROM indexing_outbox WHERE status <> 'DONE'"
 
 
 def note_text(number: int) -> str:
@@ -226,7 +227,7 @@ async def _run(dsn: str, statement: str) -> None:
 async def all_indexed(database: Database) -> None:
     """Wait until no indexing job is left."""
     async with database.connection() as connection:
-        while await connection.fetchval("SELECT count(*) FROM indexing_outbox WHERE status <> 'DONE'"):
+        while await connection.fetchval(JOBS_LEFT):  # noqa: ASYNC110 - another process does them
             await asyncio.sleep(0.5)
 
 

@@ -256,9 +256,9 @@ def test_a_secret_is_found_whatever_sentence_carries_it(carrier: str, family: st
 
 # Field names and keys, among them those that mean something to a detector.
 NAME_WORDS = """
-    job note log ssn social card visa bank account routing checking basic bearer token key api secret pin password address
-    home year march since 12 1984 4111 code checksum sha256 url www integrity login user cred iban de box calle rue street
-    = - . , ( is was for my
+    job note log ssn social card visa bank account routing checking basic bearer token key api secret pin password
+    address home year march since 12 1984 4111 code checksum sha256 url www integrity login user cred iban de box
+    calle rue street = - . , ( is was for my
     """.split()  # noqa: SIM905 - a list of 50 quoted words is harder to read
 NAMES = st.lists(st.sampled_from(NAME_WORDS), min_size=1, max_size=5).map(
     lambda words: " ".join(words) + ": "

@@ -126,6 +126,7 @@ _HINTED: Final = (
     (("rue", "avenue", "boulevard", "place", "quai", "all\xe9e", "chemin", "impasse"), _FRENCH),
     (("calle", "aven", "av.", "paseo", "plaza", "carrera", "rua ", "via", "piazza", "corso"), _SOUTHERN),
 )
+_ALL_HINTS: Final = tuple(hint for hints, _ in _HINTED for hint in hints)
 _REACH: Final = 60  # how far before a house number its surroundings are read
 
 
@@ -137,6 +138,8 @@ def find_addresses(text: str) -> Iterator[SecretFinding]:
         if not _is_date_or_count(number, text):
             yield from _address_at(number.start(), text)
     lowered = lower(text)
+    if not any(map(lowered.__contains__, _ALL_HINTS)):
+        return
     for hints, pattern in _HINTED:
         if any(map(lowered.__contains__, hints)):
             yield from (_whole(match, text) for match in pattern.finditer(text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final
 
 from elf.core.secrets.addresses import find_addresses
@@ -50,8 +51,13 @@ def is_clean(context: str, text: str) -> bool:
     What stands before a text adds to what is found in it, so one look at both will do; unless the context can excuse a
     secret (a digest's name) or use up the words that betray it (a login's), which is not looked into here.
     """
+    return not _may_hide(context) and not find_secrets(context + text)
+
+
+@lru_cache(maxsize=1024)
+def _may_hide(context: str) -> bool:
     plain = fold(context).text
-    return not (is_public_after(plain) or may_begin_pair(plain)) and not find_secrets(context + text)
+    return is_public_after(plain) or may_begin_pair(plain)
 
 
 def _between_placeholders(text: str) -> Iterator[tuple[int, int]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from elf.config.model import NOTE_TYPES
 from elf.core.cjk import contains_cjk
@@ -20,6 +21,9 @@ RejectCode = Literal[
     "REJECT_EVIDENCE_MISMATCH",
     "REJECT_MALFORMED",
 ]
+
+# A few short words and a small number, as most keys are: no secret is like that, and nothing needs to be looked for.
+PLAIN_KEY: Final = re.compile(r"(?=.{1,20}$)[a-z]{1,9}(?:_[a-z]{1,9})*(?:_\d{1,4})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class WriteGate:
         parts = [text]
         if key is not None:
             spoken_key = key.replace("_", " ").replace("-", " ") + ": "
-            if is_clean(spoken_key, text) and find_secret(key) is None:
+            if is_clean(spoken_key, text) and (PLAIN_KEY.fullmatch(key) or find_secret(key) is None):
                 return None
             parts += [key, spoken_key + text]
         for part in parts:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.families.notes.gate import WriteGate
+from elf.core.secrets import find_secret
+from elf.families.notes.gate import PLAIN_KEY, WriteGate
 from tests.notes_kit import scope_rules
 
 GATE = WriteGate(scope_rules(org_shared=False), max_note_chars=40)
@@ -114,3 +115,30 @@ def test_an_update_is_checked_for_its_text_alone() -> None:
     assert codes == {
         " ": "REJECT_EMPTY", CJK: "REJECT_CJK", LONG: "REJECT_TOO_LONG", SECRET: "REJECT_SECRET",
     }  # fmt: skip
+
+
+WORDS = st.sampled_from(
+    [
+        "password",
+        "pin",
+        "key",
+        "api",
+        "secret",
+        "sk",
+        "live",
+        "test",
+        "hf",
+        "pat",
+        "sb",
+        "ssn",
+        "abandon",
+        "zoo",
+    ]
+) | st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=9)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5).map("_".join), st.integers(0, 9999))
+def test_no_secret_is_like_a_plain_key(words: str, number: int) -> None:
+    for key in (words, f"{words}_{number}"):
+        if PLAIN_KEY.fullmatch(key):
+            assert find_secret(key) is None
