@@ -13,7 +13,7 @@ from actors.leased_work import LeasedWork
 from actors.outbox_lessor import give_back
 from elf.outbox.leased import Job, LeasedOutbox
 
-LONGEST_REST_S = 1.0  # a batch takes some tenths of a second, so even a flood leaves a fifth of the time
+LONGEST_REST_S = 2.0  # a batch takes some tenths of a second, so even a flood leaves a tenth of the time
 LOOK_AGAIN_S = 0.02
 
 

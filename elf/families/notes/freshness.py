@@ -8,6 +8,7 @@ imports are not waited for, and what other processes write and index is known as
 from __future__ import annotations
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 from uuid import UUID
@@ -55,7 +56,8 @@ class FreshWrites:
         self._forget_after_s = forget_after_s
         self._clock = clock
         self._tell = tell
-        self._on_the_way: dict[UUID, tuple[Project, float]] = {}  # oldest first
+        # Oldest first; a plain dict would look for its first entry among all that have left it.
+        self._on_the_way: OrderedDict[UUID, tuple[Project, float]] = OrderedDict()
         self._by_project: dict[Project, set[UUID]] = {}
         self._changed = anyio.Event()
 
