@@ -30,6 +30,7 @@ RECORD: Final = "gen_ai.memory.record.id"
 RECORDS: Final = "gen_ai.memory.record.count"
 AGENT: Final = "gen_ai.agent.id"
 ERROR: Final = "error.type"
+TRACEPARENT: Final = "traceparent"
 
 Handle = Callable[[Any], Awaitable[BaseModel]]
 
@@ -86,7 +87,9 @@ def _traced(
 def _callers_context(propagator: TraceContextTextMapPropagator) -> Context:
     """Return the context that the request's `traceparent` names; without one, that of this task."""
     here = get_current()
-    return propagator.extract(request.headers, context=here) if has_request_context() else here
+    if has_request_context() and TRACEPARENT in request.headers:
+        return propagator.extract(request.headers, context=here)
+    return here
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final, Literal
 from uuid import UUID
 
@@ -98,6 +99,7 @@ class Note:
 _FIELDS: Final = tuple(field.name for field in fields_of(Note))
 
 
+@lru_cache(maxsize=1024)  # the same few numbers again and again
 def as_real(value: float) -> float:
     """Return a number as it reads back from a Postgres `real` column: six significant digits survive.
 

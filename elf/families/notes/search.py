@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import blake3
 import msgspec
@@ -17,6 +17,7 @@ from elf.core.errors import ServiceError, Unavailable
 from elf.core.scopes import ScopeRules
 from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
+from elf.db.ids import random_ids
 from elf.families.notes.model import as_real
 from elf.families.notes.ranking import RECENCY_IMPORTANCE, FoundChunk, NoteRanking, Ranked, Scored
 from elf.families.notes.requests import SearchRequest, SearchResponse
@@ -99,8 +100,8 @@ class NoteSearch:
         if request.record_hits:
             await self._record_hits(ask, ranked.best, retrieved, stages)
         terms = TermMatcher(ask.query, self._stems)
-        items = [_item(entry, terms) for entry in ranked.best]
-        trace_id = uuid4()
+        trace_id, *handles = random_ids(1 + len(ranked.best))
+        items = [_item(entry, handle, terms) for entry, handle in zip(ranked.best, handles, strict=True)]
         self._trace(self._traced(trace_id, request, ask, retrieved, found, ranked, items, stages))
         # Validated as one value: made one by one, the models of an answer cost as much as its rows.
         return SearchResponse.model_validate(
@@ -211,11 +212,11 @@ def _outdone(entry: Scored, reason: Literal["BETTER_CHUNK", "BELOW_TOP_K"]) -> D
     return dropped(entry.found.candidate, reason, rerank_score=entry.rerank_score, final_score=entry.final)
 
 
-def _item(entry: Scored, terms: TermMatcher) -> dict[str, Any]:
+def _item(entry: Scored, handle: UUID, terms: TermMatcher) -> dict[str, Any]:
     """Return the fields of a SearchItem."""
     found, row = entry.found, entry.found.row
     return {
-        "result_handle": uuid4(),
+        "result_handle": handle,
         "note_id": row["note_id"],
         "chunk_id": found.candidate.point_id,
         "chunk_index": row["chunk_index"],
