@@ -32,8 +32,11 @@ class GroupedConnection(ASGIHTTPConnection):
             return event
 
         async def patient_send(event: ASGISendEvent) -> None:
-            starts = event["type"] == "http.response.start" and self.scope["http_version"] != "2"
-            if starts and not arrived.is_set():
+            if (
+                event["type"] == "http.response.start"
+                and self.scope["http_version"] != "2"
+                and not arrived.is_set()
+            ):
                 with anyio.move_on_after(BODY_GRACE_S):
                     await arrived.wait()
                 if not arrived.is_set():
