@@ -5,9 +5,10 @@
 
 For each count it starts a service of its own from a config with [[processes]]: so many processes with an http_front,
 and one worker, on the embedded Postgres and index. Notes are stored and indexed; then the clients, each with a kept
-connection, search (each query is asked once, so no cache answers), then read notes, then write keyed notes. It prints
-requests a second, how the connections were spread over the processes, and the memory of each process. The clients
-compute on the same cores as the service, and so do Postgres and the index: read the figures beside the number of cores.
+connection, search (at first uncounted, as a new process has read no note yet; each query is asked once, so no cache
+answers), then read notes, then write keyed notes. It prints requests a second, how the connections were spread over
+the processes, and the memory of each process. The clients compute on the same cores as the service, and so do Postgres
+and the index: read the figures beside the number of cores.
 """
 
 from __future__ import annotations
@@ -70,8 +71,12 @@ class Connection:
 
 @asynccontextmanager
 async def connections(url: httpx.URL, count: int) -> AsyncIterator[list[Connection]]:
-    opened = [await asyncio.open_connection(url.host, url.port) for _ in range(count)]
+    opened = []
     try:
+        for _ in range(count):
+            opened.append(await asyncio.open_connection(url.host, url.port))
+            # Answered before the next is opened: a process that wakes takes all that wait at its door.
+            await Connection(*opened[-1]).ask(Request("GET", "/health"))
         yield [Connection(*streams) for streams in opened]
     finally:
         for _, writer in opened:
@@ -105,9 +110,9 @@ class Work:
         self._note_ids = [item["note_id"] for item in items]
 
     def kinds(self) -> dict[str, Callable[[], Iterator[Request]]]:
-        return {"search": self._searches, "read a note": self._reads, "write a note": self._writes}
+        return {"search": self.searches, "read a note": self._reads, "write a note": self._writes}
 
-    def _searches(self) -> Iterator[Request]:
+    def searches(self) -> Iterator[Request]:
         for number in itertools.count():
             context = f'"tenant_id":"{self._tenant}","project_id":"project-{self._rng.randrange(PROJECTS)}"'
             asked = f'"agent_id":"bench","read_profile":"{PROFILE}","query":"{question(self._rng, number)}"'
@@ -124,16 +129,19 @@ class Work:
 
 async def run(service: SeveralProcesses, options: argparse.Namespace, tenant: str) -> None:
     work = Work(service.url, tenant)
-    async with connections(httpx.URL(service.url), options.clients) as crowd:
-        answers = [await client.ask(Request("GET", "/ready")) for client in crowd]
-        spread = Counter(httpx.Response(200, content=answer).json()["process"] for answer in answers)
-        print("  connections: " + ", ".join(f"{name} {count}" for name, count in sorted(spread.items())))
-        for name, requests in work.kinds().items():
+    url = httpx.URL(service.url)
+    async with connections(url, options.clients) as crowd:
+        await measure(crowd, work.searches(), options.warm_up)
+    for name, requests in work.kinds().items():
+        async with connections(url, options.clients) as crowd:
+            answers = [await client.ask(Request("GET", "/ready")) for client in crowd]
+            spread = Counter(httpx.Response(200, content=answer).json()["process"] for answer in answers)
             taken = await measure(crowd, requests(), options.seconds)
-            print(
-                f"  {name:<14} {len(taken) / options.seconds:7.1f} requests/s"
-                f"   p50 {statistics.median(taken):6.1f} ms   p95 {percentile(taken, 0.95):6.1f} ms"
-            )
+        print(
+            f"  {name:<14} {len(taken) / options.seconds:7.1f} requests/s"
+            f"   p50 {statistics.median(taken):6.1f} ms   p95 {percentile(taken, 0.95):6.1f} ms"
+            "   connections: " + ", ".join(f"{process} {count}" for process, count in sorted(spread.items()))
+        )
 
 
 @contextmanager
@@ -166,6 +174,9 @@ def main() -> None:
     parser.add_argument("--counts", type=int, nargs="+", default=[1, 2], help="of API processes")
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=10.0, help="of each kind of request")
+    parser.add_argument(
+        "--warm-up", type=float, default=20.0, help="seconds of searches before any is counted"
+    )
     parser.add_argument("--notes", type=int, default=2000)
     parser.add_argument(
         "--threads", type=int, default=1, help="that each process's packaged model computes with"
