@@ -9,6 +9,14 @@ from __future__ import annotations
 
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.redaction import redact, redact_json
-from elf.core.secrets.scan import find_secret, find_secrets, is_clean
+from elf.core.secrets.scan import find_secret, find_secrets, is_clean, is_plain_name
 
-__all__ = ["SecretFinding", "find_secret", "find_secrets", "is_clean", "redact", "redact_json"]
+__all__ = [
+    "SecretFinding",
+    "find_secret",
+    "find_secrets",
+    "is_clean",
+    "is_plain_name",
+    "redact",
+    "redact_json",
+]

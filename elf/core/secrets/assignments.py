@@ -95,9 +95,9 @@ def find_assignments(text: str) -> Iterator[SecretFinding]:
         yield from _find_pairs(text, lowered)
 
 
-def may_begin_pair(text: str) -> bool:
-    """Tell whether a text may hold the first word of a pair of a name and a password."""
-    return any(map(lower(text).__contains__, _PAIR_HINTS))
+def may_begin_pair(lowered: str) -> bool:
+    """Tell whether a text in lower case may hold the first word of a pair of a name and a password."""
+    return any(map(lowered.__contains__, _PAIR_HINTS))
 
 
 def _find_headers(text: str, lowered: str) -> Iterator[SecretFinding]:

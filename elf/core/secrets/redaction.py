@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, Final
 
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.scan import find_secrets, is_clean
+from elf.core.secrets.scan import find_secrets, is_clean, is_plain_name
 
 _SMALLEST_NUMBER: Final = 1000  # below it an integer is no PIN, card or account
 
@@ -47,18 +46,13 @@ def redact_json(value: Any) -> Any:
 def _redacted_names(source: dict[str, Any]) -> list[str]:
     names: dict[str, None] = {}
     for key in source:
-        name = plain = _redacted_name(key)
+        name = plain = key if is_plain_name(key) else redact(key)
         number = 1
         while name in names:
             number += 1
             name = f"{plain} {number}"
         names[name] = None
     return list(names)
-
-
-@lru_cache(maxsize=1024)
-def _redacted_name(name: str) -> str:
-    return redact(name)
 
 
 def _redact_field(name: str, value: Any) -> Any:

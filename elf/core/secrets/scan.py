@@ -11,7 +11,7 @@ from elf.core.secrets.addresses import find_addresses
 from elf.core.secrets.assignments import find_assignments, may_begin_pair
 from elf.core.secrets.connections import find_connections
 from elf.core.secrets.finding import Detector, SecretFinding
-from elf.core.secrets.folding import fold
+from elf.core.secrets.folding import fold, lower
 from elf.core.secrets.id_numbers import find_id_numbers
 from elf.core.secrets.phrases import find_seed_phrases
 from elf.core.secrets.tokens import find_tokens, is_public_after
@@ -29,6 +29,8 @@ _DETECTORS: Final[tuple[Detector, ...]] = (
 
 PLACEHOLDER: Final = re.compile(r"\[REDACTED:[a-z_]+\]")
 """What `redact` writes. Nothing within one is searched, and no finding reaches across one."""
+
+_PLAIN_NAME: Final = re.compile(r"(?=.{1,20}$)[a-z]{1,9}(?:_[a-z]{1,9})*(?:_\d{1,4})?")
 
 
 def find_secret(text: str) -> SecretFinding | None:
@@ -57,7 +59,12 @@ def is_clean(context: str, text: str) -> bool:
 @lru_cache(maxsize=1024)
 def _may_hide(context: str) -> bool:
     plain = fold(context).text
-    return is_public_after(plain) or may_begin_pair(plain)
+    return is_public_after(plain) or may_begin_pair(lower(plain))
+
+
+def is_plain_name(name: str) -> bool:
+    """Tell whether a name is a few short words and a small number, as most keys are: no secret is like that."""
+    return not name or _PLAIN_NAME.fullmatch(name) is not None
 
 
 def _between_placeholders(text: str) -> Iterator[tuple[int, int]]:

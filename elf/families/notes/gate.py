@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from elf.config.model import NOTE_TYPES
 from elf.core.cjk import contains_cjk
 from elf.core.scopes import ScopeRules
-from elf.core.secrets import find_secret, is_clean
+from elf.core.secrets import find_secret, is_clean, is_plain_name
 
 RejectCode = Literal[
     "REJECT_EMPTY",
@@ -21,9 +20,6 @@ RejectCode = Literal[
     "REJECT_EVIDENCE_MISMATCH",
     "REJECT_MALFORMED",
 ]
-
-# A few short words and a small number, as most keys are: no secret is like that, and nothing needs to be looked for.
-PLAIN_KEY: Final = re.compile(r"(?=.{1,20}$)[a-z]{1,9}(?:_[a-z]{1,9})*(?:_\d{1,4})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +73,11 @@ class WriteGate:
 
     def _check_secrets(self, text: str, key: str | None) -> Rejection | None:
         # A key gives its text a meaning: "hunter2" is a word, under the key db_password it is a password.
-        parts = [text]
-        if key is not None:
-            spoken_key = key.replace("_", " ").replace("-", " ") + ": "
-            if is_clean(spoken_key, text) and (PLAIN_KEY.fullmatch(key) or find_secret(key) is None):
-                return None
-            parts += [key, spoken_key + text]
-        for part in parts:
+        key = key or ""
+        context = key.replace("_", " ").replace("-", " ") + ": "
+        if is_clean(context, text) and (is_plain_name(key) or find_secret(key) is None):
+            return None
+        for part in (text, key, context + text):
             finding = find_secret(part)
             if finding is not None:
                 return Rejection(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.core.secrets import find_secret
-from elf.families.notes.gate import PLAIN_KEY, WriteGate
+from elf.core.secrets import find_secret, is_plain_name
+from elf.families.notes.gate import WriteGate
 from tests.notes_kit import scope_rules
 
 GATE = WriteGate(scope_rules(org_shared=False), max_note_chars=40)
@@ -117,6 +117,11 @@ def test_an_update_is_checked_for_its_text_alone() -> None:
     }  # fmt: skip
 
 
+def test_a_note_without_a_key_is_read_as_what_stands_behind_a_colon_too() -> None:
+    text = "12 main street and no more"
+    assert (find_secret(text), code(text)) == (None, "REJECT_SECRET")
+
+
 WORDS = st.sampled_from(
     [
         "password",
@@ -140,5 +145,5 @@ WORDS = st.sampled_from(
 @given(st.lists(WORDS, min_size=1, max_size=5).map("_".join), st.integers(0, 9999))
 def test_no_secret_is_like_a_plain_key(words: str, number: int) -> None:
     for key in (words, f"{words}_{number}"):
-        if PLAIN_KEY.fullmatch(key):
+        if is_plain_name(key):
             assert find_secret(key) is None
