@@ -30,7 +30,7 @@ class Indexer:
         work: Channel[list[Job]],
         outbox: LeasedOutbox,
         handle: Callable[[Sequence[Job]], Awaitable[None]],
-        is_crowded: Callable[[], bool] = lambda: False,
+        is_crowded: Callable[[], bool],
     ) -> None:
         self.name = f"indexer_{number}"
         self._work = work

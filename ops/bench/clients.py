@@ -62,19 +62,6 @@ class Tally:
         return text
 
 
-class Asker(Client):
-    """A client that is told the status and Retry-After instead of failing."""
-
-    async def ask(self, path: str, body: bytes) -> tuple[int, float]:
-        """Send one POST and return the status and the seconds of Retry-After, 0 without one."""
-        fields = f"Host: {self._host}\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-        self._writer.write(f"POST {path} HTTP/1.1\r\n{fields}\r\n\r\n".encode() + body)
-        head = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
-        headers = dict(line.split(b": ", 1) for line in head[1:] if line)
-        await self._reader.readexactly(int(headers[b"content-length"]))
-        return int(head[0].split()[1]), float(headers.get(b"retry-after", b"0"))
-
-
 @dataclass(frozen=True)
 class Group:
     """Some clients of one tenant. The impatient ask again at once when they are refused."""
@@ -112,17 +99,17 @@ class Crowd:
         tallies = [Tally() for _ in groups]
 
         async def client(group: Group, tally: Tally) -> None:
-            asker = Asker(self._host, self._port)
+            asker = Client(self._host, self._port)
             await asker.open()
             while (start := time.perf_counter()) < began + WARM_UP_S + seconds:
-                status, wait_s = await asker.ask("/v1/memory/search", self._body(group.tenant))
+                status, headers, _ = await asker.send("POST", "/v1/memory/search", self._body(group.tenant))
                 taken = (time.perf_counter() - start) * 1000
                 if start >= began + WARM_UP_S:
                     (tally.served if status == 200 else tally.refused).append(taken)
                 if status not in (200, 503):
                     raise SystemExit(f"a search was answered with {status}")
                 if status == 503 and not group.impatient:
-                    await asyncio.sleep(wait_s * self._rng.uniform(0.8, 1.2))
+                    await asyncio.sleep(float(headers[b"retry-after"]) * self._rng.uniform(0.8, 1.2))
             await asker.close()
 
         pairs = zip(groups, tallies, strict=True)

@@ -30,6 +30,7 @@ import httpx
 import psutil
 
 from ops.bench.search import PROFILE, percentile, question, store, wait_indexed
+from ops.bench.write import Client
 from ops.bench.write import body_of as write_body
 from tests.folders import fresh_folder
 from tests.system.service import write_config
@@ -47,51 +48,31 @@ class Request(NamedTuple):
     body: bytes = b""
 
 
-class Connection:
-    """One kept HTTP/1.1 connection with as little work of its own as can be."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._reader = reader
-        self._writer = writer
-
-    async def ask(self, request: Request) -> bytes:
-        """Send a request and return the body of its answer. Ends the run on anything but 200."""
-        fields = f"Host: localhost\r\nContent-Length: {len(request.body)}"
-        head = f"{request.method} {request.path} HTTP/1.1\r\n{fields}\r\n\r\n"
-        self._writer.write(head.encode() + request.body)
-        status, *headers = (await self._reader.readuntil(b"\r\n\r\n")).split(b"\r\n")
-        length = next(
-            int(line.split(b":")[1]) for line in headers if line.lower().startswith(b"content-length:")
-        )
-        body = await self._reader.readexactly(length)
-        if b" 200 " not in status:
-            raise SystemExit(f"{request.path} failed: {status.decode()} {body[:300].decode()}")
-        return body
-
-
 @asynccontextmanager
-async def connections(url: httpx.URL, count: int) -> AsyncIterator[list[Connection]]:
-    opened = []
+async def connections(host: str, port: int, count: int) -> AsyncIterator[list[Client]]:
+    crowd: list[Client] = []
     try:
         for _ in range(count):
-            opened.append(await asyncio.open_connection(url.host, url.port))
+            client = Client(host, port)
+            await client.open()
+            crowd.append(client)
             # Answered before the next is opened: a process that wakes takes all that wait at its door.
-            await Connection(*opened[-1]).ask(Request("GET", "/health"))
-        yield [Connection(*streams) for streams in opened]
+            await client.ask("GET", "/health")
+        yield crowd
     finally:
-        for _, writer in opened:
-            writer.close()
+        for client in crowd:
+            await client.close()
 
 
-async def measure(crowd: Sequence[Connection], requests: Iterator[Request], seconds: float) -> list[float]:
+async def measure(crowd: Sequence[Client], requests: Iterator[Request], seconds: float) -> list[float]:
     """Have each client ask one request after the other; return the milliseconds of those that ended in time."""
     taken: list[float] = []
     begin = time.perf_counter() + WARM_UP_S
     end = begin + seconds
 
-    async def ask(client: Connection) -> None:
+    async def ask(client: Client) -> None:
         while (sent := time.perf_counter()) < end:
-            await client.ask(next(requests))
+            await client.ask(*next(requests))
             if begin <= sent and time.perf_counter() <= end:
                 taken.append((time.perf_counter() - sent) * 1000)
 
@@ -130,11 +111,12 @@ class Work:
 async def run(service: SeveralProcesses, options: argparse.Namespace, tenant: str) -> None:
     work = Work(service.url, tenant)
     url = httpx.URL(service.url)
-    async with connections(url, options.clients) as crowd:
+    assert url.port is not None
+    async with connections(url.host, url.port, options.clients) as crowd:
         await measure(crowd, work.searches(), options.warm_up)
     for name, requests in work.kinds().items():
-        async with connections(url, options.clients) as crowd:
-            answers = [await client.ask(Request("GET", "/ready")) for client in crowd]
+        async with connections(url.host, url.port, options.clients) as crowd:
+            answers = [await client.ask("GET", "/ready") for client in crowd]
             spread = Counter(httpx.Response(200, content=answer).json()["process"] for answer in answers)
             taken = await measure(crowd, requests(), options.seconds)
         print(

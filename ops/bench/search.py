@@ -206,7 +206,7 @@ class Bench:
             project, query = self.next_query()
             body = body_of(self._tenant, project, query)
             began = time.perf_counter()
-            await client.post("/v1/memory/search", body)
+            await client.ask("POST", "/v1/memory/search", body)
             taken = (time.perf_counter() - began) * 1000
             parts = await bare.search(self._tenant, project, query)
             if turn >= searches // 10:  # the first ones warm both sides
@@ -224,7 +224,7 @@ class Bench:
             for _ in range(rounds):
                 body = body_of(self._tenant, *self.next_query())
                 began = time.perf_counter()
-                await client.post("/v1/memory/search", body)
+                await client.ask("POST", "/v1/memory/search", body)
                 latencies.append((time.perf_counter() - began) * 1000)
             await client.close()
 

@@ -20,6 +20,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -46,6 +47,14 @@ def note_text(number: int) -> str:
     return f"Fact: job {number} of the nightly pipeline took {number % 97} minutes and wrote table t{number % 31}."
 
 
+class Answer(NamedTuple):
+    """What came back; the names of the headers are in lower case."""
+
+    status: int
+    headers: dict[bytes, bytes]
+    body: bytes
+
+
 class Client:
     """One keep-alive HTTP/1.1 connection with as little work of its own as can be."""
 
@@ -55,18 +64,21 @@ class Client:
     async def open(self) -> None:
         self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
 
-    async def post(self, path: str, body: bytes) -> None:
+    async def send(self, method: str, path: str, body: bytes = b"") -> Answer:
+        """Send a request and return its answer, whatever the status."""
         fields = f"Host: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
-        head = f"POST {path} HTTP/1.1\r\n{fields}\r\n\r\n"
-        self._writer.write(head.encode() + body)
-        answer = await self._reader.readuntil(b"\r\n\r\n")
-        status, *headers = answer.split(b"\r\n")
-        length = next(
-            int(line.split(b":")[1]) for line in headers if line.lower().startswith(b"content-length:")
-        )
-        content = await self._reader.readexactly(length)
-        if b" 200 " not in status or b"REJECTED" in content:
-            raise SystemExit(f"a write failed: {status.decode()} {content[:300].decode()}")
+        self._writer.write(f"{method} {path} HTTP/1.1\r\n{fields}\r\n\r\n".encode() + body)
+        status, *lines = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
+        headers = dict(line.split(b": ", 1) for line in lines if line)
+        content = await self._reader.readexactly(int(headers[b"content-length"]))
+        return Answer(int(status.split()[1]), headers, content)
+
+    async def ask(self, method: str, path: str, body: bytes = b"") -> bytes:
+        """Send a request and return the body of its answer. Ends the run on anything but 200, and on a refused note."""
+        answer = await self.send(method, path, body)
+        if answer.status != 200 or b"REJECTED" in answer.body:
+            raise SystemExit(f"{path} failed: {answer.status} {answer.body[:300].decode()}")
+        return answer.body
 
     async def close(self) -> None:
         self._writer.close()
@@ -90,7 +102,7 @@ def body_of(tenant: str, start: int, count: int) -> bytes:
     return json.dumps(context | {"notes": notes}).encode()
 
 
-async def at_once(rounds: int, work: Callable[[int, int], Awaitable[None]]) -> tuple[float, list[float]]:
+async def at_once(rounds: int, work: Callable[[int, int], Awaitable[object]]) -> tuple[float, list[float]]:
     """Run `rounds` rounds of work on each of CLIENTS workers; return the seconds and each latency in ms."""
     latencies: list[float] = []
 
@@ -118,7 +130,8 @@ async def over_http(config: Config, *, notes_a_request: int, rounds: int) -> tup
         await client.open()
     try:
         return await at_once(
-            rounds, lambda client, number: clients[client].post("/v1/memory/add_note", bodies[client, number])
+            rounds,
+            lambda client, number: clients[client].ask("POST", "/v1/memory/add_note", bodies[client, number]),
         )
     finally:
         for client in clients:
