@@ -13,7 +13,7 @@ import httpx
 from elf.client.answer import Answer
 from elf.client.call import Call, Listing
 from elf.client.calls import Calls
-from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, http_settings, show_as
+from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, Place, show_as
 from elf.client.results import Page
 from elf.client.retries import DEFAULT_RETRIES, Retries
 
@@ -92,7 +92,7 @@ def _paging(
     return method
 
 
-class AsyncClient(Connection[httpx.AsyncClient]):
+class AsyncClient(Connection[httpx.AsyncBaseTransport]):
     """A client of an ELF service; tasks may share it. An async context manager that closes its connections.
 
     The context, `tenant_id` and so on, goes with every call that takes one. `timeout_s` is the longest wait for an
@@ -114,8 +114,10 @@ class AsyncClient(Connection[httpx.AsyncClient]):
         headers: Mapping[str, str] | None = None,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        http = httpx.AsyncClient(**http_settings(base_url, headers), transport=transport)
-        super().__init__(http, Calls(tenant_id, project_id, agent_id, read_profile), timeout_s, retries)
+        place = Place.of(base_url)
+        transport = transport or httpx.AsyncHTTPTransport(verify=place.is_encrypted, trust_env=False)
+        calls = Calls(tenant_id, project_id, agent_id, read_profile)
+        super().__init__(transport, place, headers, calls, timeout_s, retries)
 
     async def __aenter__(self) -> Self:
         return self
@@ -127,7 +129,7 @@ class AsyncClient(Connection[httpx.AsyncClient]):
 
     async def aclose(self) -> None:
         """Close the connections, those of clients made by `within`, too."""
-        await self._http.aclose()
+        await self._transport.aclose()
 
     add_note = _method(Calls.add_note)
     add_notes = _method(Calls.add_notes)
@@ -153,7 +155,12 @@ class AsyncClient(Connection[httpx.AsyncClient]):
         course = self._course(call, retries, anyio.current_time)
         while True:
             try:
-                response = await self._http.send(self._request(call, course.request_id))
+                request = self._request(call, course.request_id)
+                response = await self._transport.handle_async_request(request)
+                try:
+                    await response.aread()
+                finally:
+                    await response.aclose()
             except httpx.TransportError as error:
                 pause_s = course.failed(error)
             else:

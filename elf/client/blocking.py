@@ -13,7 +13,7 @@ import httpx
 from elf.client.answer import Answer
 from elf.client.call import Call, Listing
 from elf.client.calls import Calls
-from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, http_settings, show_as
+from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, Place, show_as
 from elf.client.results import Page
 from elf.client.retries import DEFAULT_RETRIES, Retries
 
@@ -58,7 +58,7 @@ def _paging(build: Callable[Concatenate[Calls, P], Listing[T]]) -> Callable[Conc
     return method
 
 
-class Client(Connection[httpx.Client]):
+class Client(Connection[httpx.BaseTransport]):
     """A client of an ELF service; threads may share it. A context manager that closes its connections.
 
     The context, `tenant_id` and so on, goes with every call that takes one. `timeout_s` is the longest wait for an
@@ -80,8 +80,11 @@ class Client(Connection[httpx.Client]):
         headers: Mapping[str, str] | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        http = httpx.Client(**http_settings(base_url, headers), transport=transport)
-        super().__init__(http, Calls(tenant_id, project_id, agent_id, read_profile), timeout_s, retries)
+        place = Place.of(base_url)
+        # No proxy setting of the environment counts. Loading certificates takes a while, and plain HTTP needs none.
+        transport = transport or httpx.HTTPTransport(verify=place.is_encrypted, trust_env=False)
+        calls = Calls(tenant_id, project_id, agent_id, read_profile)
+        super().__init__(transport, place, headers, calls, timeout_s, retries)
 
     def __enter__(self) -> Self:
         return self
@@ -93,7 +96,7 @@ class Client(Connection[httpx.Client]):
 
     def close(self) -> None:
         """Close the connections, those of clients made by `within`, too."""
-        self._http.close()
+        self._transport.close()
 
     add_note = _method(Calls.add_note)
     add_notes = _method(Calls.add_notes)
@@ -119,7 +122,11 @@ class Client(Connection[httpx.Client]):
         course = self._course(call, retries, time.monotonic)
         while True:
             try:
-                response = self._http.send(self._request(call, course.request_id))
+                response = self._transport.handle_request(self._request(call, course.request_id))
+                try:
+                    response.read()
+                finally:
+                    response.close()
             except httpx.TransportError as error:
                 pause_s = course.failed(error)
             else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import copy
 import inspect
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, Generic, Self, TypedDict, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Final, Generic, Self, TypeVar
 
 import httpx
 
@@ -19,27 +20,65 @@ from elf.core.errors import InvalidRequest
 DEFAULT_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 5.0
 
-H = TypeVar("H", httpx.Client, httpx.AsyncClient)
+USER_AGENT: Final = "elf-memory-client"
+
+Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
 
 
-class HttpSettings(TypedDict):
-    """What an httpx client, of either kind, is made with."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a service is: its base URL without a slash at the end, and the headers by which it lets one in."""
 
-    base_url: str
-    headers: Mapping[str, str] | None
-    trust_env: bool
-    verify: bool
+    url: str
+    headers: Mapping[str, str]
+
+    @classmethod
+    def of(cls, base_url: str) -> Place:
+        """Read a base URL, which may hold a name and a password for HTTP's basic authentication.
+
+        Raises ValueError when it is no http(s) URL.
+        """
+        try:
+            url = httpx.URL(base_url)
+        except httpx.InvalidURL as error:
+            raise ValueError(f"{base_url!r} is no URL: {error}") from error
+        if url.scheme not in ("http", "https") or not url.host:
+            raise ValueError(f"{base_url!r} must begin with http:// or https:// and name a host")
+        headers = {}
+        if url.userinfo:
+            secret = base64.b64encode(f"{url.username}:{url.password}".encode()).decode()
+            headers["Authorization"] = f"Basic {secret}"
+        return cls(str(url.copy_with(userinfo=b"", query=None, fragment=None)).rstrip("/"), headers)
+
+    @property
+    def is_encrypted(self) -> bool:
+        return self.url.startswith("https:")
 
 
-class Connection(Generic[H]):
-    """A place to send calls to, and the context in which they are made."""
+class Connection(Generic[Transport]):
+    """A place to send calls to, and the context in which they are made.
 
-    def __init__(self, http: H, calls: Calls, timeout_s: float, retries: Retries) -> None:
-        self._http: H = http
+    It speaks to httpx's transport itself: a client around it would add redirects, cookies and authentication, which the
+    service has not, and half a millisecond to a call.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        place: Place,
+        headers: Mapping[str, str] | None,
+        calls: Calls,
+        timeout_s: float,
+        retries: Retries,
+    ) -> None:
+        self._transport: Transport = transport
+        self._headers = httpx.Headers({"Accept": "application/json", "User-Agent": USER_AGENT})
+        for given in (place.headers, headers):
+            self._headers.update(given)
         self._timeout_s = timeout_s
         self._retries = retries
         self.calls = calls
-        self.base_url = str(http.base_url).rstrip("/")
+        self.base_url = place.url
 
     def within(
         self,
@@ -64,34 +103,27 @@ class Connection(Generic[H]):
 
     def _request(self, call: Call[Any], request_id: str) -> httpx.Request:
         timeout_s = self._timeout_s if call.timeout_s is None else call.timeout_s
-        headers = {"X-Request-Id": request_id}
+        headers = self._headers.copy()
+        headers["X-Request-Id"] = request_id
         if call.content is not None:
             headers["Content-Type"] = "application/json"
-        timeout = httpx.Timeout(
-            None if timeout_s == math.inf else timeout_s, connect=min(timeout_s, CONNECT_TIMEOUT_S)
-        )
+        longest = None if timeout_s == math.inf else timeout_s
+        timeout = {
+            "connect": min(timeout_s, CONNECT_TIMEOUT_S),
+            "read": longest,
+            "write": longest,
+            "pool": longest,
+        }
         try:
-            return self._http.build_request(
-                call.method, call.target, content=call.content, headers=headers, timeout=timeout
+            return httpx.Request(
+                call.method,
+                f"{self.base_url}{call.target}",
+                content=call.content,
+                headers=headers,
+                extensions={"timeout": timeout},
             )
         except httpx.InvalidURL as error:
             raise InvalidRequest(str(error)) from error
-
-
-def http_settings(base_url: str, headers: Mapping[str, str] | None) -> HttpSettings:
-    """Return the settings of an httpx client. Raises ValueError when `base_url` is no http(s) URL."""
-    try:
-        url = httpx.URL(base_url)
-    except httpx.InvalidURL as error:
-        raise ValueError(f"{base_url!r} is no URL: {error}") from error
-    if url.scheme not in ("http", "https") or not url.host:
-        raise ValueError(f"{base_url!r} must begin with http:// or https:// and name a host")
-    return {
-        "base_url": base_url,
-        "headers": headers,
-        "trust_env": False,  # no proxy setting of the environment counts
-        "verify": url.scheme == "https",  # loading certificates takes a while and plain HTTP needs none
-    }
 
 
 def show_as(method: Callable[..., Any], build: Callable[..., Any], *, form: str) -> None:

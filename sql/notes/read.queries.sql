@@ -27,7 +27,8 @@ LIMIT $10;
 -- name: read_candidates
 -- The authoritative rows behind candidate chunks: live, in scope, of the active embedding version, each with the
 -- offsets that its neighbour chunks reach to. The chunks lead and their notes are looked up by id, whatever the planner
--- believes: while a young table has no statistics it would go through all notes of the project instead.
+-- believes: while a young table has no statistics it would go through all notes of the project instead. A neighbour is
+-- looked for only where there can be one; most notes are a single chunk.
 WITH wanted AS MATERIALIZED (
   SELECT c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset
   FROM memory_note_chunks AS c
@@ -42,10 +43,11 @@ FROM wanted AS c
 CROSS JOIN LATERAL (SELECT m.* FROM memory_notes AS m WHERE m.note_id = c.note_id OFFSET 0) AS n
 LEFT JOIN LATERAL (
   SELECT b.start_offset FROM memory_note_chunks AS b
-  WHERE b.note_id = c.note_id AND b.chunk_index = c.chunk_index - 1 OFFSET 0) AS before ON true
+  WHERE c.chunk_index > 0 AND b.note_id = c.note_id AND b.chunk_index = c.chunk_index - 1 OFFSET 0) AS before ON true
 LEFT JOIN LATERAL (
   SELECT b.end_offset FROM memory_note_chunks AS b
-  WHERE b.note_id = c.note_id AND b.chunk_index = c.chunk_index + 1 OFFSET 0) AS behind ON true
+  WHERE c.end_offset < length(n.text) AND b.note_id = c.note_id AND b.chunk_index = c.chunk_index + 1 OFFSET 0
+) AS behind ON true
 WHERE n.tenant_id = $3 AND n.project_id = $4
   AND n.scope = ANY ($6::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $5)
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7);

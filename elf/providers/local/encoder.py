@@ -20,6 +20,7 @@ from elf.config.model import LocalModel
 from elf.core.errors import StartupError
 from elf.providers.local.graph_cache import cached_graph
 from elf.providers.local.model import DIMENSIONS, MAX_TOKENS, TOKENIZER, checked, find_model_folder
+from elf.providers.local.placement import Placement, placed
 from elf.providers.local.rerank import QueryTokens, rarity
 from elf.providers.local.token_cache import TokenCache
 from elf.providers.local.token_vectors import TokenVectors, pack
@@ -57,9 +58,14 @@ class Encoder:
     """
 
     def __init__(
-        self, session: onnxruntime.InferenceSession, tokenizer: Tokenizer, token_cache: TokenCache
+        self,
+        session: onnxruntime.InferenceSession,
+        placement: Placement,
+        tokenizer: Tokenizer,
+        token_cache: TokenCache,
     ) -> None:
         self._session = session
+        self._placement = placement
         self._tokenizer = tokenizer
         self._cache = token_cache
         self._bulk = anyio.CapacityLimiter(1)
@@ -79,8 +85,9 @@ class Encoder:
         tokenizer = Tokenizer.from_file(str(checked(folder, TOKENIZER)))
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS)
-        session = _open_session(cached_graph(folder, Path(config.cache_dir)), threads=config.threads)
-        return cls(session, tokenizer, TokenCache(config.token_cache_mb << 20))
+        graph = cached_graph(folder, Path(config.cache_dir))
+        session, placement = placed(lambda: _open_session(graph, threads=config.threads))
+        return cls(session, placement, tokenizer, TokenCache(config.token_cache_mb << 20))
 
     @property
     def token_cache(self) -> TokenCache:
@@ -147,7 +154,8 @@ class Encoder:
         for row, encoding in enumerate(batch.encodings):
             ids[row, : lengths[row]] = encoding.ids
             mask[row, : lengths[row]] = 1
-        sentences, hidden = self._session.run(["sentence", "tokens"], {"input_ids": ids, "mask": mask})
+        with self._placement.apart():
+            sentences, hidden = self._session.run(["sentence", "tokens"], {"input_ids": ids, "mask": mask})
         packed = pack(hidden, lengths)
         self._cache.put_many(zip(batch.texts, packed, strict=True))
         return [Encoded(sentence, tokens) for sentence, tokens in zip(sentences, packed, strict=True)]

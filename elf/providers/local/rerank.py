@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,10 @@ _MIDDLE, _SLOPE = 0.4, 0.1
 _FIRST_WORD_ID = 1996
 _VOCABULARY_SIZE = 30_522
 
-_BLOCK_TOKENS = 8192  # bounds the float32 copy of one pass to 12 MiB
+# Tokens whose float32 copy, 1.5 KiB each, is still in the core's own cache when it is multiplied.
+_CACHED_TOKENS = 360
+# Tokens whose products with the words of a query are held at once: 32 KiB for each word.
+_PASS_TOKENS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,66 +60,47 @@ def relevance(query: QueryTokens, documents: Sequence[TokenVectors]) -> Floats:
     them apart. The weighted mean goes through a logistic map. A query or document without tokens scores 0.
     """
     scores = np.zeros(len(documents), dtype=np.float32)
-    places = [list(block) for block in _blocks(documents)]
+    places = [place for place, document in enumerate(documents) if len(document)]
     if not places or len(query.rarity) == 0:
         return scores
-    only = _Block.of([documents[place] for place in places[0]]) if len(places) == 1 else None
-
-    def blocks() -> Iterator[_Block]:
-        # Two passes; several blocks are made anew in each, so that only one is in memory.
-        for block in places:
-            yield only or _Block.of([documents[place] for place in block])
-
-    mean = _common_part(blocks())
+    present = [documents[place] for place in places]
+    mean = _common_part(present)
     directions = _unit(query.vectors - mean)
-    best = np.concatenate([_best_cosines(directions, mean, block) for block in blocks()], axis=1)
-    count = best.shape[1]
-    common = (best.sum(axis=1) + _PRIOR * _PRIOR_COSINE) / (count + _PRIOR)
+    best = np.concatenate([_best_cosines(directions, mean, part) for part in _parts(present, _PASS_TOKENS)])
+    common = (best.sum(axis=0) + _PRIOR * _PRIOR_COSINE) / (len(best) + _PRIOR)
     weights = query.rarity * np.clip(1.0 - common, _LEAST_WEIGHT, 1.0)
-    scores[[place for block in places for place in block]] = _calibrated(weights @ best / weights.sum())
+    scores[places] = _calibrated(best @ weights / weights.sum())
     return scores
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Documents side by side: token i is `values[i] * scales[i]`; `starts` are the first tokens of each document."""
-
-    values: Matrix
-    scales: Floats
-    starts: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, documents: Sequence[TokenVectors]) -> _Block:
-        values = np.concatenate([document.values for document in documents], dtype=np.float32)
-        scales = np.concatenate([document.scales for document in documents])
-        ends = np.cumsum([len(document) for document in documents], dtype=np.int64)
-        return cls(values, scales, np.concatenate(([0], ends[:-1])))
-
-
-def _common_part(blocks: Iterable[_Block]) -> Floats:
+def _common_part(documents: Sequence[TokenVectors]) -> Floats:
     """Return the mean of all token vectors, shrunk towards zero when there are few documents."""
-    total: Floats | np.float32 = np.float32(0.0)
-    tokens = documents = 0
-    for block in blocks:
-        total = total + block.scales @ block.values
-        tokens += len(block.scales)
-        documents += len(block.starts)
-    mean: Floats = np.asarray(total / tokens * (documents / (documents + _PRIOR)), dtype=np.float32)
+    total = np.add.reduce([document.total for document in documents])
+    tokens = sum(map(len, documents))
+    mean: Floats = np.asarray(total / tokens * (len(documents) / (len(documents) + _PRIOR)), dtype=np.float32)
     return mean
 
 
-def _best_cosines(directions: Matrix, mean: Floats, block: _Block) -> Matrix:
-    """Return the best cosine of each direction in each document, tokens taken relative to the mean.
+def _best_cosines(directions: Matrix, mean: Floats, documents: Sequence[TokenVectors]) -> Matrix:
+    """Return the best cosine of each direction, a column, in each document, a row; tokens are relative to the mean.
 
     With unit tokens t, the cosine of a unit direction d and t - m is (d.t - d.m) / sqrt(1 - 2 t.m + m.m), so one
     product with the unshifted tokens is enough.
     """
-    products = (np.vstack([directions, mean]) @ block.values.T) * block.scales
-    along, towards_mean = products[:-1], products[-1]
+    wanted = np.vstack([directions, mean]).T
+    products = np.concatenate([_values(part) @ wanted for part in _parts(documents, _CACHED_TOKENS)])
+    products *= np.concatenate([document.scales for document in documents])[:, None]
+    along, towards_mean = products[:, :-1], products[:, -1:]
     lengths = np.sqrt(np.maximum(1.0 - 2.0 * towards_mean + mean @ mean, 1e-9))
-    cosines = (along - (directions @ mean)[:, None]) / lengths
-    best: Matrix = np.maximum.reduceat(cosines, block.starts, axis=1)
+    cosines = (along - directions @ mean) / lengths
+    ends = np.cumsum([len(document) for document in documents])
+    best: Matrix = np.maximum.reduceat(cosines, [0, *ends[:-1]], axis=0)
     return best
+
+
+def _values(documents: Sequence[TokenVectors]) -> Matrix:
+    """Return the values of all tokens one below the other, as float32."""
+    return np.concatenate([document.values for document in documents], dtype=np.float32)
 
 
 def _unit(vectors: Matrix) -> Matrix:
@@ -130,17 +114,14 @@ def _calibrated(raw: Floats) -> Floats:
     return calibrated
 
 
-def _blocks(documents: Sequence[TokenVectors]) -> Iterator[list[int]]:
-    """Group the places of the documents that have tokens into blocks of bounded size."""
-    block: list[int] = []
+def _parts(documents: Sequence[TokenVectors], most_tokens: int) -> Iterator[list[TokenVectors]]:
+    """Yield the documents in their order, as many at once as have so many tokens together, or a larger one alone."""
+    part: list[TokenVectors] = []
     tokens = 0
-    for place, document in enumerate(documents):
-        if len(document) == 0:
-            continue
-        if block and tokens + len(document) > _BLOCK_TOKENS:
-            yield block
-            block, tokens = [], 0
-        block.append(place)
+    for document in documents:
+        if part and tokens + len(document) > most_tokens:
+            yield part
+            part, tokens = [], 0
+        part.append(document)
         tokens += len(document)
-    if block:
-        yield block
+    yield part

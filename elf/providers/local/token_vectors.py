@@ -21,14 +21,20 @@ class TokenVectors:
     Token i is `values[i] * scales[i]`, of length 1. `values` is int8 of shape (tokens, dimensions),
     `scales` float32 of shape (tokens,). On 400 chat turns and 60 questions rounding moved no cosine of two
     tokens by more than 0.004, no MaxSim score by more than 0.0012, and no document in or out of a top 12.
+    `total`, float32 of shape (dimensions,), is the sum of the unit vectors.
     """
 
     values: npt.NDArray[np.int8]
     scales: npt.NDArray[np.float32]
+    total: npt.NDArray[np.float32]
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.int8], scales: npt.NDArray[np.float32]) -> TokenVectors:
+        return cls(values, scales, scales @ values)
 
     @property
     def nbytes(self) -> int:
-        return self.values.nbytes + self.scales.nbytes
+        return self.values.nbytes + self.scales.nbytes + self.total.nbytes
 
     def __len__(self) -> int:
         return len(self.scales)
@@ -49,6 +55,6 @@ def pack(hidden: npt.NDArray[np.float32], lengths: Sequence[int]) -> list[TokenV
     scales = 1.0 / np.maximum(np.linalg.norm(rounded, axis=2), _TINY)
     values = rounded.astype(np.int8)
     return [
-        TokenVectors(values[row, 1 : length - 1].copy(), scales[row, 1 : length - 1].astype(np.float32))
+        TokenVectors.of(values[row, 1 : length - 1].copy(), scales[row, 1 : length - 1].astype(np.float32))
         for row, length in enumerate(lengths)
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from typing import Any
@@ -159,6 +160,28 @@ def test_a_service_that_is_not_ready_is_no_error() -> None:
 def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(ValueError, match=r"is no URL|must begin with http"):
         Client(url)
+
+
+def test_a_password_in_the_address_goes_with_every_request_and_is_not_told() -> None:
+    script = Script(httpx.ConnectError("refused"))
+    client = Client("https://ann:se%3Acret@memory.test/elf/", retries=NO_RETRIES, transport=script)
+    with client, pytest.raises(Unreachable) as raised:
+        client.search("x")
+    sent = script.requests[0]
+    assert (str(sent.url), sent.headers["Host"]) == (
+        "https://memory.test/elf/v1/memory/search",
+        "memory.test",
+    )
+    assert sent.headers["Authorization"] == "Basic " + base64.b64encode(b"ann:se:cret").decode()
+    assert "cret" not in client.base_url + str(raised.value)
+
+
+def test_given_headers_go_before_those_of_the_client() -> None:
+    script = Script(written("ADD"))
+    with Client(URL, transport=script, headers={"User-Agent": "mine", "X-Team": "a"}) as client:
+        client.add_note("x")
+    sent = script.requests[0].headers
+    assert (sent["User-Agent"], sent["X-Team"], sent["Accept"]) == ("mine", "a", "application/json")
 
 
 def test_an_id_too_long_for_a_url_is_an_invalid_request() -> None:

@@ -42,7 +42,7 @@ def test_packed_arrays_do_not_keep_their_batch_alive() -> None:
     vectors = some_vectors(3)
     assert vectors.values.base is None
     assert vectors.scales.base is None
-    assert vectors.nbytes == 3 * 384 + 3 * 4
+    assert vectors.nbytes == 3 * 384 + 3 * 4 + 384 * 4
 
 
 def test_the_cache_returns_what_was_put_and_none_for_the_rest() -> None:
@@ -55,7 +55,7 @@ def test_the_cache_returns_what_was_put_and_none_for_the_rest() -> None:
 
 
 def test_the_cache_drops_what_was_unused_for_longest() -> None:
-    cache = TokenCache(9_000)  # four entries of four tokens fit, a fifth does not
+    cache = TokenCache(15_000)  # four entries of four tokens fit, a fifth does not
     cache.put_many([(str(number), some_vectors(4)) for number in range(4)])
     cache.get_many(["0"])
     cache.put_many([("4", some_vectors(4))])
