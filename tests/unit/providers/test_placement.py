@@ -98,34 +98,31 @@ def test_a_helper_that_cannot_be_placed_is_no_failure() -> None:
 
 def test_helpers_are_the_threads_that_were_started_and_no_others() -> None:
     may_end = threading.Event()
-    ids: list[int | None] = []
+    ids: list[int] = []
 
     def start() -> str:
         for _ in range(2):
             thread = threading.Thread(target=may_end.wait)
             thread.start()
+            assert thread.native_id is not None
             ids.append(thread.native_id)
         return "started"
 
     own_name = name_of(threading.get_native_id())
     try:
-        with waiting_thread():
+        with waiting_thread() as bystander:
             result, placement = placed(start)
             assert result == "started"
             assert [name_of(id) for id in ids] == [THREAD_NAME, THREAD_NAME]
+            assert name_of(threading.get_native_id()) == own_name != THREAD_NAME
             with placement.apart():
-                placed_ids = [id for id in threads() if os.sched_getaffinity(id) != CORES]
-                own = threading.get_native_id()
-                assert sorted(placed_ids) == (sorted([own, *filter(None, ids)]) if len(CORES) > 1 else [])
-        assert name_of(threading.get_native_id()) == own_name
+                others = CORES - os.sched_getaffinity(0) or CORES
+                assert [os.sched_getaffinity(id) for id in ids] == [others, others]
+                assert os.sched_getaffinity(bystander) == CORES
     finally:
         may_end.set()
 
 
-def threads() -> list[int]:
-    return list(map(int, os.listdir("/proc/self/task")))
-
-
-def name_of(thread: int | None) -> str:
+def name_of(thread: int) -> str:
     with open(f"/proc/self/task/{thread}/comm") as file:
-        return file.read()
+        return file.read().strip()
