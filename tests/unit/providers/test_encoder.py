@@ -15,7 +15,6 @@ from tokenizers import Tokenizer
 from elf.config.model import LocalModel
 from elf.providers.local.encoder import Encoder
 from elf.providers.local.model import MAX_TOKENS, TOKENIZER, find_model_folder
-from elf.providers.local.placement import Placement
 from elf.providers.local.token_cache import TokenCache
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +59,7 @@ def fake_encoder(session: FakeSession) -> Encoder:
     tokenizer = Tokenizer.from_file(str(find_model_folder() / TOKENIZER.name))
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
-    return Encoder(session, Placement([]), tokenizer, TokenCache(1 << 24))
+    return Encoder(session, tokenizer, TokenCache(1 << 24))
 
 
 async def test_a_batch_agrees_with_sentence_transformers(
