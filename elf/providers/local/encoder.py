@@ -180,7 +180,7 @@ def _open_session(graph: Path, *, threads: int) -> onnxruntime.InferenceSession:
     # A short spin, and work cut small enough that a thread which lost its core holds nobody up. Measured on 2 cores
     # for one query: without a spin 7.8 ms alone and 7.7 ms beside a busy process; with one of 30 us 5.5 to 7.1 and 8.6;
     # with the default, which may be milliseconds, 4.7 and 13.7. Keeping the threads on cores of their own makes a query
-    # after a pause 2 ms faster, and each write 7 ms slower while notes are being indexed.
+    # after a pause 2 ms faster, and writes up to 7 ms slower while notes are being indexed.
     options.add_session_config_entry("session.intra_op.allow_spinning", "1")
     options.add_session_config_entry("session.intra_op.spin_duration_us", "30")
     options.add_session_config_entry("session.dynamic_block_base", "4")
