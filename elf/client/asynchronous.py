@@ -129,6 +129,7 @@ class AsyncClient(Connection[httpx.AsyncBaseTransport]):
 
     async def aclose(self) -> None:
         """Close the connections, those of clients made by `within`, too."""
+        self._use.is_over = True
         await self._transport.aclose()
 
     add_note = _method(Calls.add_note)

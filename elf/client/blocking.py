@@ -96,6 +96,7 @@ class Client(Connection[httpx.BaseTransport]):
 
     def close(self) -> None:
         """Close the connections, those of clients made by `within`, too."""
+        self._use.is_over = True
         self._transport.close()
 
     add_note = _method(Calls.add_note)

@@ -55,6 +55,13 @@ class Place:
         return self.url.startswith("https:")
 
 
+@dataclass(slots=True)
+class _Use:
+    """Whether the clients that share a transport may still use it: closed, it would open connections anew."""
+
+    is_over: bool = False
+
+
 class Connection(Generic[Transport]):
     """A place to send calls to, and the context in which they are made.
 
@@ -72,6 +79,7 @@ class Connection(Generic[Transport]):
         retries: Retries,
     ) -> None:
         self._transport: Transport = transport
+        self._use = _Use()
         self._headers = httpx.Headers({"Accept": "application/json", "User-Agent": USER_AGENT})
         for given in (place.headers, headers):
             self._headers.update(given)
@@ -102,6 +110,8 @@ class Connection(Generic[Transport]):
         return Course(call.repeat, self._retries if retries is None else retries, self.base_url, now)
 
     def _request(self, call: Call[Any], request_id: str) -> httpx.Request:
+        if self._use.is_over:
+            raise RuntimeError("the client has been closed")
         timeout_s = self._timeout_s if call.timeout_s is None else call.timeout_s
         headers = self._headers.copy()
         headers["X-Request-Id"] = request_id

@@ -176,6 +176,20 @@ def test_a_password_in_the_address_goes_with_every_request_and_is_not_told() -> 
     assert "cret" not in client.base_url + str(raised.value)
 
 
+async def test_a_closed_client_and_those_made_from_it_send_nothing() -> None:
+    script = Script(written("ADD"))
+    with Client(URL, transport=script) as client:
+        other = client.within(project_id="p")
+    async with AsyncClient(URL, transport=script) as its_twin:
+        pass
+    for closed in (client, other):
+        with pytest.raises(RuntimeError, match="has been closed"):
+            closed.add_note("x")
+    with pytest.raises(RuntimeError, match="has been closed"):
+        await its_twin.add_note("x")
+    assert script.requests == []
+
+
 def test_given_headers_go_before_those_of_the_client() -> None:
     script = Script(written("ADD"))
     with Client(URL, transport=script, headers={"User-Agent": "mine", "X-Team": "a"}) as client:
