@@ -16,7 +16,7 @@ _TINY = 1e-30
 
 @dataclass(frozen=True, slots=True)
 class TokenVectors:
-    """The unit vectors of a text's tokens, without [CLS] and [SEP].
+    """The unit vectors of those tokens of a text that are words or parts of words.
 
     Token i is `values[i] * scales[i]`, of length 1. `values` is int8 of shape (tokens, dimensions),
     `scales` float32 of shape (tokens,). On 400 chat turns and 60 questions rounding moved no cosine of two
@@ -44,17 +44,14 @@ class TokenVectors:
         return self.values * self.scales[:, None]
 
 
-def pack(hidden: npt.NDArray[np.float32], lengths: Sequence[int]) -> list[TokenVectors]:
+def pack(hidden: npt.NDArray[np.float32], places: Sequence[list[int]]) -> list[TokenVectors]:
     """Pack the hidden states of a padded batch, shape (batch, length, dimensions).
 
-    `lengths` counts each text's tokens with [CLS] and [SEP], which are left out. Every text gets arrays of
-    its own, so that keeping one does not keep the batch.
+    `places` says which tokens of each text to keep. Every text gets arrays of its own, so that keeping one does not
+    keep the batch.
     """
     largest = np.maximum(np.abs(hidden).max(axis=2, keepdims=True), _TINY)
     rounded = np.rint(hidden * (_LARGEST / largest))
-    scales = 1.0 / np.maximum(np.linalg.norm(rounded, axis=2), _TINY)
+    scales = (1.0 / np.maximum(np.linalg.norm(rounded, axis=2), _TINY)).astype(np.float32)
     values = rounded.astype(np.int8)
-    return [
-        TokenVectors.of(values[row, 1 : length - 1].copy(), scales[row, 1 : length - 1].astype(np.float32))
-        for row, length in enumerate(lengths)
-    ]
+    return [TokenVectors.of(values[row, kept], scales[row, kept]) for row, kept in enumerate(places)]

@@ -85,6 +85,19 @@ async def test_token_vectors_leave_out_the_special_tokens(encoder: Encoder) -> N
     np.testing.assert_allclose(np.linalg.norm(cat.unpack(), axis=1), 1.0, atol=1e-5)
 
 
+async def test_token_vectors_are_those_of_words_unless_there_is_none(encoder: Encoder) -> None:
+    spoken, signs = await encoder.tokens(["Well, the cat's out!", "?! ..."])
+    assert len(spoken) == 5  # well the cat s out
+    assert len(signs) == 5
+
+
+async def test_the_words_of_a_query_come_with_the_rarity_of_each(encoder: Encoder) -> None:
+    (tokens,) = await encoder.tokens(["the heron, again?"])
+    words = encoder.words("the heron, again?", tokens)
+    assert len(words.vectors) == len(words.rarity) == len(tokens)
+    assert words.rarity[0] < words.rarity[-1] < words.rarity[1:-1].max()
+
+
 async def test_token_vectors_average_to_the_sentence_vector(encoder: Encoder) -> None:
     texts = ["The heron eats fish."]
     tokens = (await encoder.tokens(texts))[0].unpack().mean(axis=0)

@@ -15,7 +15,7 @@ from elf.providers.local.token_vectors import TokenVectors, pack
 
 def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVectors:
     hidden = np.random.default_rng(seed).standard_normal((1, count + 2, dimensions), dtype=np.float32)
-    return pack(hidden + 0.3, [count + 2])[0]
+    return pack(hidden + 0.3, [list(range(1, count + 1))])[0]
 
 
 def query_of(vectors: TokenVectors) -> QueryTokens:

@@ -14,28 +14,29 @@ from elf.providers.local.token_vectors import TokenVectors, pack
 
 def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVectors:
     hidden = np.random.default_rng(seed).standard_normal((1, count + 2, dimensions), dtype=np.float32)
-    return pack(hidden, [count + 2])[0]
+    return pack(hidden, [list(range(1, count + 1))])[0]
 
 
-def test_packing_leaves_out_the_special_tokens_and_the_padding() -> None:
+def test_packing_keeps_the_tokens_at_the_given_places() -> None:
     hidden = np.random.default_rng(1).standard_normal((3, 6, 8), dtype=np.float32)
-    packed = pack(hidden, [6, 3, 2])
-    assert [len(vectors) for vectors in packed] == [4, 1, 0]
-    expected = hidden[1, 1] / np.linalg.norm(hidden[1, 1])
-    np.testing.assert_allclose(packed[1].unpack()[0], expected, atol=0.01)
+    packed = pack(hidden, [[1, 2, 4], [3], []])
+    assert [len(vectors) for vectors in packed] == [3, 1, 0]
+    for row, places in enumerate([[1, 2, 4], [3]]):
+        expected = hidden[row, places] / np.linalg.norm(hidden[row, places], axis=1, keepdims=True)
+        np.testing.assert_allclose(packed[row].unpack(), expected, atol=0.01)
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(1e-6, 1e6))
 def test_unpacked_vectors_have_length_one_and_keep_their_direction(seed: int, scale: float) -> None:
     hidden = np.random.default_rng(seed).standard_normal((1, 5, 384), dtype=np.float32) * np.float32(scale)
-    unpacked = pack(hidden, [5])[0].unpack()
+    unpacked = pack(hidden, [[1, 2, 3]])[0].unpack()
     np.testing.assert_allclose(np.linalg.norm(unpacked, axis=1), 1.0, atol=1e-5)
     directions = hidden[0, 1:4] / np.linalg.norm(hidden[0, 1:4], axis=1, keepdims=True)
     assert (np.sum(unpacked * directions, axis=1) > 0.9999).all()
 
 
 def test_a_vector_of_zeros_stays_zero() -> None:
-    assert not pack(np.zeros((1, 3, 4), dtype=np.float32), [3])[0].unpack().any()
+    assert not pack(np.zeros((1, 3, 4), dtype=np.float32), [[1]])[0].unpack().any()
 
 
 def test_packed_arrays_do_not_keep_their_batch_alive() -> None:
