@@ -8,8 +8,8 @@ from anyio.abc import TaskStatus
 from actors.kernel import Channel
 from elf.search.cache import AnswerCache, LatePut
 
-BATCH_SIZE = 32  # answers of one statement
-GATHER_S = 0.2  # searches of this time share their statement
+BATCH_SIZE = 128  # answers of one statement
+GATHER_S = 0.5  # searches of this time share their statement; until then this process has the answers in memory
 COUNT_EVERY_S = 5.0
 LAST_WORDS_S = 2.0
 

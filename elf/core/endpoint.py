@@ -8,11 +8,15 @@ from __future__ import annotations
 import string
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
+import msgspec
 from pydantic import BaseModel
 
 from elf.core.errors import ServiceError
+
+Answer: TypeAlias = BaseModel | msgspec.Struct
+"""What a handler returns. A struct's JSON is that of the operation's response model, made in a fraction of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,7 @@ class Operation:
         """The names of the fields that the path carries."""
         return tuple(name for _, name, _, _ in string.Formatter().parse(self.path) if name)
 
-    def handled_by(self, handle: Callable[[Any], Awaitable[BaseModel]]) -> Endpoint:
+    def handled_by(self, handle: Callable[[Any], Awaitable[Answer]]) -> Endpoint:
         """Return the endpoint at which `handle` does this."""
         return Endpoint(**{own.name: getattr(self, own.name) for own in fields(self)}, handle=handle)
 
@@ -49,4 +53,4 @@ class Operation:
 class Endpoint(Operation):
     """An operation together with what carries it out."""
 
-    handle: Callable[[Any], Awaitable[BaseModel]]
+    handle: Callable[[Any], Awaitable[Answer]]

@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from uuid import UUID, uuid4
 
+import msgspec
 import structlog
 from pydantic import BaseModel
 from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from elf.config.places import leads_here, site_of
-from elf.core.endpoint import Endpoint
+from elf.core.endpoint import Answer, Endpoint
 from elf.core.errors import InvalidRequest, Unavailable
 from elf.web.admission import Admission, tenant_of
 from elf.web.connection import GroupedConnection
@@ -139,8 +140,9 @@ def _add_description(app: Quart, endpoints: Sequence[Endpoint], about: About) ->
     app.add_url_rule("/docs", "docs", docs, methods=["GET"])
 
 
-def _json(body: BaseModel, *, status: int = 200) -> Response:
-    return Response(body.model_dump_json(), status=status, content_type=JSON)
+def _json(body: Answer, *, status: int = 200) -> Response:
+    content = body.model_dump_json() if isinstance(body, BaseModel) else msgspec.json.encode(body)
+    return Response(content, status=status, content_type=JSON)
 
 
 async def _begin() -> None:

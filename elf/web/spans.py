@@ -18,7 +18,7 @@ from opentelemetry.util.types import AttributeValue
 from pydantic import BaseModel
 from quart import g, has_request_context, request
 
-from elf.core.endpoint import Endpoint
+from elf.core.endpoint import Answer, Endpoint
 from elf.core.errors import ServiceError
 from elf.core.memory_spans import MemorySpan
 from elf.search.trace import SearchTrace, TraceSink
@@ -32,7 +32,7 @@ AGENT: Final = "gen_ai.agent.id"
 ERROR: Final = "error.type"
 TRACEPARENT: Final = "traceparent"
 
-Handle = Callable[[Any], Awaitable[BaseModel]]
+Handle = Callable[[Any], Awaitable[Answer]]
 
 
 def traced(endpoints: Sequence[Endpoint], spans: Mapping[str, MemorySpan], tracer: Tracer) -> list[Endpoint]:
@@ -61,7 +61,7 @@ def describing_spans(sink: TraceSink) -> TraceSink:
 def _traced(
     handle: Handle, memory: MemorySpan, tracer: Tracer, propagator: TraceContextTextMapPropagator
 ) -> Handle:
-    async def handled(asked: BaseModel) -> BaseModel:
+    async def handled(asked: BaseModel) -> Answer:
         with (
             tracer.start_as_current_span(
                 memory.operation,

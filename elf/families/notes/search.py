@@ -20,7 +20,7 @@ from elf.db.database import Database
 from elf.db.ids import random_ids
 from elf.families.notes.model import as_real
 from elf.families.notes.ranking import RECENCY_IMPORTANCE, FoundChunk, NoteRanking, Ranked, Scored
-from elf.families.notes.requests import SearchRequest, SearchResponse
+from elf.families.notes.requests import SearchRequest
 from elf.families.notes.retrieval import Ask, CandidateRetrieval, Retrieved
 from elf.families.notes.service import context_of
 from elf.families.notes.store import NoteStore
@@ -49,6 +49,14 @@ class SearchRules:
     expansion_mode: Literal["off", "always", "dynamic"]
     trace_days: int
     snapshot: Mapping[str, Any]
+
+
+class FoundNotes(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to a search: its JSON is that of a SearchResponse, an item's fields those of a SearchItem."""
+
+    trace_id: UUID
+    items: Sequence[Mapping[str, Any]]
+    degraded: Sequence[str]
 
 
 class NoteSearch:
@@ -80,7 +88,7 @@ class NoteSearch:
         self._clock = clock
         self._stems = Stems()
 
-    async def search(self, request: SearchRequest) -> SearchResponse:
+    async def search(self, request: SearchRequest) -> FoundNotes:
         """Answer a search. Raises InvalidRequest for an unknown profile, Unavailable when it cannot be answered."""
         ask = Ask(
             query=request.query,
@@ -103,10 +111,7 @@ class NoteSearch:
         trace_id, *handles = random_ids(1 + len(ranked.best))
         items = [_item(entry, handle, terms) for entry, handle in zip(ranked.best, handles, strict=True)]
         self._trace(self._traced(trace_id, request, ask, retrieved, found, ranked, items, stages))
-        # Validated as one value: made one by one, the models of an answer cost as much as its rows.
-        return SearchResponse.model_validate(
-            {"trace_id": trace_id, "items": items, "degraded": retrieved.degraded}
-        )
+        return FoundNotes(trace_id=trace_id, items=items, degraded=retrieved.degraded)
 
     def _top_k(self, request: SearchRequest, ask: Ask) -> int:
         return request.top_k or min(self._rules.top_k, ask.candidate_k)
@@ -231,7 +236,7 @@ def _item(entry: Scored, handle: UUID, terms: TermMatcher) -> dict[str, Any]:
         "updated_at": row["updated_at"],
         "expires_at": row["expires_at"],
         "final_score": entry.final,
-        "source_ref": msgspec.json.decode(row["source_ref"]),
+        "source_ref": msgspec.Raw(row["source_ref"]),
         "explain": _explanation(entry, terms),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -9,6 +10,7 @@ from typing import Any
 from uuid import uuid4
 
 import anyio
+import msgspec
 import pytest
 
 from elf.core.errors import IndexUnavailable, InternalError, InvalidRequest, ProviderUnavailable, Unavailable
@@ -117,7 +119,12 @@ class Desk:
 
     async def ask(self, query: str = "tea", **fields: Any) -> SearchResponse:
         body = CONTEXT_FIELDS | {"read_profile": "all_scopes", "query": query} | fields
-        return await self.search.search(SearchRequest(**body))
+        answer = msgspec.json.encode(await self.search.search(SearchRequest(**body)))
+        response = SearchResponse.model_validate_json(answer)
+        assert response.model_dump(mode="json") == json.loads(
+            answer
+        )  # no field is missing, added or of another form
+        return response
 
     async def items(self, query: str = "tea", **fields: Any) -> list[SearchItem]:
         return (await self.ask(query, **fields)).items
