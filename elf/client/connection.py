@@ -38,12 +38,15 @@ class Place:
 
         Raises ValueError when it is no http(s) URL.
         """
+        # Before an @ may stand a password, which is nobody's to read in a log.
+        shown = "the address" if "@" in base_url else repr(base_url)
+        problem = ValueError(f"{shown} must begin with http:// or https:// and name a host")
         try:
             url = httpx.URL(base_url)
-        except httpx.InvalidURL as error:
-            raise ValueError(f"{base_url!r} is no URL: {error}") from error
+        except httpx.InvalidURL:
+            raise problem from None  # what httpx says quotes the part it cannot read
         if url.scheme not in ("http", "https") or not url.host:
-            raise ValueError(f"{base_url!r} must begin with http:// or https:// and name a host")
+            raise problem
         headers = {}
         if url.userinfo:
             secret = base64.b64encode(f"{url.username}:{url.password}".encode()).decode()
