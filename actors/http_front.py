@@ -23,6 +23,7 @@ BACKLOG = 512
 GRACE_S = 4.0
 KEEP_ALIVE_S = 30
 STALLED_S = 30.0
+SERVING_TASK = "worker_serve.<locals>._server_callback"
 
 log = structlog.get_logger()
 
@@ -113,12 +114,24 @@ class _Forgiving:
 
     def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
-        if error is not None and isinstance(unwrapped(error), TimeoutError) and "transport" in context:
+        if error is not None and isinstance(unwrapped(error), TimeoutError) and _is_of_a_connection(context):
             log.info("client_stalled", error=str(unwrapped(error)))
         elif self._otherwise is None:
             loop.default_exception_handler(context)
         else:
             self._otherwise(loop, context)
+
+
+def _is_of_a_connection(context: dict[str, Any]) -> bool:
+    """Return whether what failed is Hypercorn's task for a connection.
+
+    Older Pythons (such as 3.11.2) do not say so: they tell of a task whose exception nobody has asked for, when it is
+    collected.
+    """
+    if "transport" in context:
+        return True
+    task = context.get("future")
+    return isinstance(task, asyncio.Task) and getattr(task.get_coro(), "__qualname__", "") == SERVING_TASK
 
 
 def _forgive_lost_connections() -> None:
