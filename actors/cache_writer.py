@@ -9,9 +9,8 @@ from actors.kernel import Channel
 from elf.search.cache import AnswerCache, LatePut
 
 BATCH_SIZE = 128  # answers of one statement
-GATHER_S = (
-    0.5  # searches of this time share their statement; until then this process has the answers in memory
-)
+# Searches of this time share their statement; until it is written this process has their answers in memory.
+GATHER_S = 0.5
 COUNT_EVERY_S = 5.0
 LAST_WORDS_S = 2.0
 

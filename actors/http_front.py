@@ -23,6 +23,7 @@ BACKLOG = 512
 GRACE_S = 4.0
 KEEP_ALIVE_S = 30
 STALLED_S = 30.0
+# What Hypercorn runs for each connection.
 SERVING_TASK = "worker_serve.<locals>._server_callback"
 
 log = structlog.get_logger()

@@ -121,9 +121,8 @@ class Desk:
         body = CONTEXT_FIELDS | {"read_profile": "all_scopes", "query": query} | fields
         answer = msgspec.json.encode(await self.search.search(SearchRequest(**body)))
         response = SearchResponse.model_validate_json(answer)
-        assert response.model_dump(mode="json") == json.loads(
-            answer
-        )  # no field is missing, added or of another form
+        # No field is missing, added or of another form.
+        assert response.model_dump(mode="json") == json.loads(answer)
         return response
 
     async def items(self, query: str = "tea", **fields: Any) -> list[SearchItem]:
