@@ -240,6 +240,7 @@ class _Builder:
             self.supervisor,
             database=self._shared.database,
             queries=self._shared.search_queries,
+            note_queries=self._shared.queries,
             redact=self._config.security.redact_secrets_on_write,
             clock=self._shared.clock,
             metrics=self._metrics,

@@ -32,15 +32,17 @@ def add_traces(
     *,
     database: Database,
     queries: Queries,
+    note_queries: Queries,
     redact: bool,
     clock: Clock,
     metrics: Metrics,
 ) -> Traces:
-    """Add the trace writer to the supervisor; `queries` are those of the folder sql/search."""
+    """Add the trace writer to the supervisor; `queries` are those of sql/search, `note_queries` of sql/notes."""
     waiting: Channel[SearchTrace] = Channel("traces", TRACES_WAITING, "drop")
     store = TraceStore(database, queries, lease_seconds=LEASE_S)
     outbox = LeasedOutbox(database, queries, lease_seconds=LEASE_S)
     supervisor.add(TraceWriter(waiting, store=store, outbox=outbox, redact=redact))
     metrics.watch_channels(waiting)
     sink = metrics.count_searches(describing_spans(waiting.send_nowait))
-    return Traces(sink, SearchExplainer(traces=store, clock=clock))
+    explainer = SearchExplainer(traces=store, database=database, queries=note_queries, clock=clock)
+    return Traces(sink, explainer)

@@ -34,13 +34,15 @@ Vector = npt.NDArray[np.float32]
 
 
 def scope_rules(**write_allowed: bool) -> ScopeRules:
-    """The scopes of the spec; by keyword those that may not be written."""
+    """The scopes of the spec, and a profile that reads none; by keyword those that may not be written."""
     return ScopeRules(
         allowed=SCOPES,
-        read_profiles={"private_only": SCOPES[:1], "private_plus_project": SCOPES[:2], "all_scopes": SCOPES},
+        read_profiles={
+            "private_only": SCOPES[:1], "private_plus_project": SCOPES[:2], "all_scopes": SCOPES, "nothing": (),
+        },
         precedence={"agent_private": 30, "project_shared": 20, "org_shared": 10},
         write_allowed=dict.fromkeys(SCOPES, True) | write_allowed,
-    )
+    )  # fmt: skip
 
 
 def an_incoming(text: str = "Fact: tea is hot.", **fields: Any) -> Incoming:
@@ -191,7 +193,7 @@ class MemoryIndex:
 def _matches(point: IndexPoint, query: IndexQuery) -> bool:
     payload = point.payload
     return all(payload[name] == value for name, value in query.where.must.items()) and (
-        not query.where.any_of
+        query.where.any_of is None
         or any(all(payload[name] in values for name, values in group.items()) for group in query.where.any_of)
     )
 

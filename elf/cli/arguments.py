@@ -181,7 +181,9 @@ def _context(command: argparse.ArgumentParser) -> None:
 
 
 def _optional_context(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("context", "without any of these the id alone is asked for")
+    group = command.add_argument_group(
+        "context", "without any of these: the command line's own, then the id alone"
+    )
     for name in ("tenant", "project", "agent"):
         group.add_argument(f"--{name}", metavar="ID")
 

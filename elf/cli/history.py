@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import calls, calls_if_named, run_request
+from elf.cli.notes import ask_by_id, calls, run_request
 from elf.cli.text import plain, print_columns
 from elf.config import Config
 
@@ -21,8 +21,9 @@ def restore(options: argparse.Namespace) -> int:
 
 
 async def _history(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    versions = calls_if_named(options).history(options.id, limit=options.limit)
-    return await service.ask(versions.at(options.cursor))
+    return await ask_by_id(
+        service, options, lambda within: within.history(options.id, limit=options.limit).at(options.cursor)
+    )
 
 
 async def _restore(service: Service, config: Config, options: argparse.Namespace) -> Reply:

@@ -11,10 +11,12 @@ from typing import Any
 import anyio
 
 from elf.cli.client import Reply, Service
-from elf.cli.outcome import ExitCode
+from elf.cli.outcome import ExitCode, UsageError
 from elf.cli.text import plain, print_columns, print_json
+from elf.client.call import Call
 from elf.client.calls import Calls
 from elf.config import Config, load
+from elf.core.errors import InvalidRequest
 
 DEFAULT_TENANT = "default"
 DEFAULT_PROJECT = "default"
@@ -49,7 +51,10 @@ def run_request(options: argparse.Namespace, request: Request, show: Show, *, ad
         async with Service(config, admin=admin) as service:
             return await request(service, config, options)
 
-    reply = anyio.run(ask)
+    try:
+        reply = anyio.run(ask)
+    except InvalidRequest as error:  # by the client itself: an id that is none
+        raise UsageError(error.message) from error
     if options.json:
         print_json(reply.body)
     else:
@@ -76,9 +81,17 @@ def calls(options: argparse.Namespace) -> Calls:
     return Calls(**context(options))
 
 
-def calls_if_named(options: argparse.Namespace) -> Calls:
-    """The same; without any flag of the context, what is asked for by its id alone."""
-    return calls(options) if options.tenant or options.project or options.agent else Calls()
+async def ask_by_id(
+    service: Service, options: argparse.Namespace, make: Callable[[Calls], Call[Any]]
+) -> Reply:
+    """Ask for something that has an id within the context of the flags.
+
+    Without any of these flags: within the command line's own context, and where it is not there, by the id alone.
+    """
+    reply = await service.ask(make(calls(options)))
+    if reply.exit_code is ExitCode.REJECTED and not (options.tenant or options.project or options.agent):
+        return await service.ask(make(Calls()))
+    return reply
 
 
 def default_scope(config: Config) -> str:
@@ -111,7 +124,7 @@ async def _search(service: Service, config: Config, options: argparse.Namespace)
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await service.ask(calls_if_named(options).get(options.id))
+    return await ask_by_id(service, options, lambda within: within.get(options.id))
 
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import calls, calls_if_named, run_request
+from elf.cli.notes import ask_by_id, calls, run_request
 from elf.cli.text import plain, print_columns
 from elf.config import Config
 
@@ -26,7 +26,7 @@ def traces(options: argparse.Namespace) -> int:
 
 
 async def _explain(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await service.ask(calls_if_named(options).explain(options.handle))
+    return await ask_by_id(service, options, lambda within: within.explain(options.handle))
 
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:

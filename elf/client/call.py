@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 from uuid import UUID
 
 import msgspec
@@ -63,11 +63,6 @@ def post(
     given = {name: value for name, value in body.items() if value is not None}
     content = json.dumps(given, allow_nan=False, default=_uuid_text).encode("ascii")
     return Call("POST", path, content, read, repeat)
-
-
-def in_path(value: str | UUID) -> str:
-    """Return a value as a part of a path; dots, too, because a path would lose parts that are nothing but dots."""
-    return quote(str(value), safe="", errors="surrogatepass").replace(".", "%2E")
 
 
 def reader(kind: type[T]) -> Callable[[bytes], T]:

@@ -1,7 +1,8 @@
 """Everything that can be asked of the notes API, each as a function from arguments to a call.
 
-The methods of both clients are these, so their documentation is here. Which calls may be sent again after a failure is
-decided here, too: every write but `add_event` leaves the same notes behind when it is carried out twice.
+The methods of both clients are these, so their documentation is here. An id that is none raises InvalidRequest, before
+anything is sent. Which calls may be sent again after a failure is decided here, too: every write but `add_event` leaves
+the same notes behind when it is carried out twice.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from uuid import UUID
 
 from elf.client import results as r
-from elf.client.call import Call, Given, Listing, Repeat, get, in_path, post, reader
+from elf.client.call import Call, Given, Listing, Repeat, get, post, reader
 from elf.client.inputs import (
     DEFAULT_CONFIDENCE,
     DEFAULT_IMPORTANCE,
@@ -22,6 +23,7 @@ from elf.client.inputs import (
     NewNote,
     as_json,
 )
+from elf.core.ids import id_in_path
 
 Id = UUID | str
 
@@ -128,11 +130,15 @@ class Calls:
 
     def trace(self, trace_id: Id) -> Call[r.ExplainedSearch]:
         """Read the whole trace of one of the agent's searches. Raises NotFound."""
-        return get(f"{MEMORY}/search/traces/{in_path(trace_id)}", self._owner(), reader(r.ExplainedSearch))
+        path = f"{MEMORY}/search/traces/{id_in_path(trace_id, name='trace_id')}"
+        return get(path, self._owner(), reader(r.ExplainedSearch))
 
     def get(self, note_id: Id) -> Call[r.Note]:
-        """Read one note. Raises NotFound, also for a note outside the context; without any, the id alone counts."""
-        return get(f"{MEMORY}/notes/{in_path(note_id)}", self._owner(), reader(r.Note))
+        """Read one note. Raises NotFound, also for a note outside the context.
+
+        A shared note is found by its id alone; one of the scope agent_private, only within its whole context.
+        """
+        return get(_note(note_id), self._owner(), reader(r.Note))
 
     def list_notes(
         self,
@@ -184,16 +190,18 @@ class Calls:
         self, note_id: Id, *, limit: int | None = None, cursor: str | None = None
     ) -> Listing[r.NoteVersion]:
         """List the versions of a note, newest first; `limit` is the size of a page. Raises NotFound."""
-        path = f"{MEMORY}/notes/{in_path(note_id)}/history"
-        return _listing(path, {**self._owner(), "limit": limit}, r.Page[r.NoteVersion], cursor)
+        return _listing(
+            f"{_note(note_id)}/history", {**self._owner(), "limit": limit}, r.Page[r.NoteVersion], cursor
+        )
 
     def restore(self, note_id: Id, *, version_id: Id | None = None) -> Call[r.Restored]:
         """Make a version of a note the note again, by default the last after which it was active.
 
         Sent again after a failure, as `update` is. Raises NotFound, ScopeDenied, InvalidRequest.
         """
-        path = f"{MEMORY}/notes/{in_path(note_id)}/restore"
-        return post(path, {**self._owner(), "version_id": version_id}, reader(r.Restored))
+        return post(
+            f"{_note(note_id)}/restore", {**self._owner(), "version_id": version_id}, reader(r.Restored)
+        )
 
     def ready(self) -> Call[r.Readiness]:
         """Say whether the service is ready, and the state of each part; one that is not ready is no error."""
@@ -206,6 +214,10 @@ class Calls:
     def _add(self, notes: Iterable[NewNote | Mapping[str, Any]], scope: str, read: Any) -> Call[Any]:
         body = {**self._owner(), "scope": scope, "notes": [as_json(note) for note in notes]}
         return post(f"{MEMORY}/add_note", body, read)
+
+
+def _note(note_id: Id) -> str:
+    return f"{MEMORY}/notes/{id_in_path(note_id, name='note_id')}"
 
 
 def _listing(

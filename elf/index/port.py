@@ -32,13 +32,13 @@ class IndexPoint:
 
 @dataclass(frozen=True, slots=True)
 class IndexFilter:
-    """Points where every `must` equality holds and, when there are alternatives, at least one of them holds whole.
+    """Points where every `must` equality holds and, unless `any_of` is None, at least one of its alternatives whole.
 
-    Each alternative maps a payload field to the values it may have.
+    Each alternative maps a payload field to the values it may have. No alternative at all holds for no point.
     """
 
     must: Mapping[str, str]
-    any_of: Sequence[Mapping[str, Sequence[str]]] = ()
+    any_of: Sequence[Mapping[str, Sequence[str]]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

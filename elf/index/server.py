@@ -190,8 +190,8 @@ class QdrantServerIndex:
         ]
 
     def _legs(self, query: IndexQuery) -> Iterator[tuple[str, models.QueryRequest]]:
-        if query.limit <= 0:
-            return
+        if query.limit <= 0 or (query.where.any_of is not None and not query.where.any_of):
+            return  # to the server, no alternative at all would be no condition
         where = self._filter(query.where)
         if query.dense is not None:
             yield DENSE, self._request(DENSE, self._vector(query.dense), where, query.limit)
@@ -211,7 +211,7 @@ class QdrantServerIndex:
 
     def _filter(self, where: IndexFilter) -> models.Filter:
         alternatives: list[models.Condition] = [
-            self._models.Filter(must=self._conditions(group)) for group in where.any_of
+            self._models.Filter(must=self._conditions(group)) for group in where.any_of or ()
         ]
         must = self._conditions({field: [value] for field, value in where.must.items()})
         return self._models.Filter(must=must, should=alternatives or None)

@@ -46,7 +46,7 @@ def alternatives(where: IndexFilter) -> list[dict[str, str]]:
 
     An empty list says that no point can match.
     """
-    if not where.any_of:
+    if where.any_of is None:
         return [{}]
     return [
         dict(zip(group, values, strict=True)) for group in where.any_of for values in product(*group.values())

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 import httpx
 
 from elf.config.places import Address
 from elf.core.endpoint import Operation
 from elf.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
+from elf.core.ids import id_in_path
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 120.0  # a language model may have to read a long conversation
@@ -105,8 +106,7 @@ def _request(http: httpx.AsyncClient, operation: Operation, arguments: Mapping[s
 def _path_part(value: Any, name: str) -> str:
     if value is None or value == "":
         raise InvalidRequest(f"$.{name}: is missing", fields=[f"$.{name}"])
-    # Dots too: a path would lose the parts that are nothing but dots.
-    return quote(_query_text(value), safe="", errors="surrogatepass").replace(".", "%2E")
+    return id_in_path(value, name=name)
 
 
 def _query_text(value: Any) -> str:

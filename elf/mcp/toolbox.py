@@ -69,7 +69,9 @@ def _hints(config: Config) -> dict[str, str]:
     closed = (
         "" if writable == scopes.allowed else f" Notes can be written to {', '.join(writable) or 'none'}."
     )
-    profiles = "; ".join(f"{name} reads {', '.join(read)}" for name, read in scopes.read_profiles.items())
+    profiles = "; ".join(
+        f"{name} reads {', '.join(read) or 'nothing'}" for name, read in scopes.read_profiles.items()
+    )
     return {
         "scope": f"Here there are {', '.join(scopes.allowed)}.{closed}",
         "read_profile": f"Here there are: {profiles}.",

@@ -126,7 +126,8 @@ are still right. A note added a moment ago may take a second to be found.""",
         description="""\
 Say why a result of memory_search stands where it stands. Use it to look into a surprising or missing result, not in \
 everyday work. result_handle is that of an item in the answer of a search, and is known for some days; it shows a \
-second or so after the search.
+second or so after the search. Results of the scope agent_private are told of only when tenant, project and agent are \
+given, too.
 
 Returns trace (the query, how it was reworded, the scopes read, the time of each stage), item (the result, its rank \
 and every term of its score), other_items (the results it is ranked among) and dropped (candidates that did not \
@@ -155,7 +156,8 @@ for the next page; null is the end.""",
         idempotent=True,
         description="""\
 Read one note whole, by its note_id from a search, a listing or an earlier write. Use it when a snippet is not \
-enough: for the full text, the status, the dates and source_ref, the evidence that the note rests on.
+enough: for the full text, the status, the dates and source_ref, the evidence that the note rests on. A note of \
+the scope agent_private opens only when its tenant, project and agent are given, too.
 
 Returns the note. NOT_FOUND means that there is no such note, or not for you.""",
     ),

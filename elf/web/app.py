@@ -16,7 +16,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from elf.config.places import leads_here, site_of
 from elf.core.endpoint import Answer, Endpoint
-from elf.core.errors import InvalidRequest, Unavailable
+from elf.core.errors import InvalidRequest, NotFound, Unavailable
 from elf.web.admission import Admission, tenant_of
 from elf.web.connection import GroupedConnection
 from elf.web.docs import POLICY, docs_page
@@ -66,6 +66,7 @@ def create_app(
     _add_probes(app, readiness)
     _add_description(app, endpoints, about)
     app.before_request(_begin)
+    app.before_request(_refuse_hidden_slashes)
     app.before_request(partial(_keep_strangers_out, local_only=local_only))
     app.after_request(_end)
     app.register_error_handler(Exception, _error_response)
@@ -150,6 +151,13 @@ async def _begin() -> None:
     g.request_id = _request_id(request.headers.get("X-Request-Id"))
     structlog.contextvars.clear_contextvars()
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
+
+
+async def _refuse_hidden_slashes() -> None:
+    # Routes are looked up in the decoded path, where what was meant as one part of it may have become two.
+    path = request.scope.get("raw_path", b"").partition(b"?")[0]
+    if b"%2f" in path.lower():
+        raise NotFound(f"there is nothing at {path.decode('ascii', 'replace')}")
 
 
 async def _keep_strangers_out(*, local_only: bool) -> None:

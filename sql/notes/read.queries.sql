@@ -4,6 +4,10 @@
 -- Reads one note by id.
 SELECT n.* FROM memory_notes AS n WHERE n.note_id = $1;
 
+-- name: shared_notes
+-- Those of the notes that are no agent's own.
+SELECT n.note_id FROM memory_notes AS n WHERE n.note_id = ANY ($1::uuid[]) AND n.scope <> 'agent_private';
+
 -- name: count_notes
 -- How many notes there are of each status, over all tenants. One index holds the status, so no note is read for it.
 SELECT n.status, count(*) AS notes FROM memory_notes AS n GROUP BY n.status;

@@ -12,6 +12,7 @@ import random
 import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -357,6 +358,8 @@ FILTERS: Mapping[str, IndexFilter] = {
     "an alternative against a must": IndexFilter(
         must={"scope": "org_shared"}, any_of=[{"scope": ["project_shared"]}, {"agent_id": ["bert"]}]
     ),
+    "no alternative": IndexFilter(must={}, any_of=[]),
+    "no alternative within a context": replace(search_filter(), any_of=[]),
     "an alternative without values": IndexFilter(must={}, any_of=[{"scope": []}]),
     "an alternative that always holds": IndexFilter(
         must={"tenant_id": "acme"}, any_of=[{"scope": ["org_shared"]}, {}]
@@ -377,7 +380,7 @@ def holds(where: IndexFilter, payload: Mapping[str, PayloadValue]) -> bool:
     """The filter's meaning, spelt out."""
     if any(payload.get(field) != value for field, value in where.must.items()):
         return False
-    return not where.any_of or any(
+    return where.any_of is None or any(
         all(payload.get(field) in values for field, values in group.items()) for group in where.any_of
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -23,12 +24,14 @@ from elf.core.errors import (
 )
 from elf.families.notes import operations as o
 from elf.mcp.api import client_of_address, client_of_app
+from elf.mcp.tools import TOOLS
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
 from tests.fronts.mcp_kit import failure, in_process
 
 pytestmark = pytest.mark.anyio
 
+NOTE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 CALL = ("memory_delete", {"tenant_id": "t", "project_id": "p", "agent_id": "a", "note_id": "0" * 32})
 
 
@@ -97,10 +100,38 @@ async def test_arguments_travel_as_they_are() -> None:
         sent.append(request)
         return httpx.Response(404, json={"error_code": "NOT_FOUND", "message": "no", "fields": None})
 
-    odd: dict[str, Any] = {"note_id": "../a?b#c %2F", "tenant_id": "Zoë & co", "agent_id": "a\ud800"}
+    odd: dict[str, Any] = {"note_id": NOTE_ID.upper(), "tenant_id": "Zoë & co", "agent_id": "a\ud800"}
     http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://elf")
     async with in_process(http) as client:
         await client.call_tool("memory_get", odd)
     (request,) = sent
-    assert request.url.raw_path.startswith(b"/v1/memory/notes/%2E%2E%2Fa%3Fb%23c%20%252F?")
+    assert request.url.path == f"/v1/memory/notes/{NOTE_ID}"
     assert request.url.params["tenant_id"] == "Zoë & co"
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        f"{NOTE_ID}/history",
+        f"{NOTE_ID}%2Fhistory",
+        f"../list?tenant_id=t#{NOTE_ID}",
+        "..",
+        "a\ud800",
+        5,
+        [NOTE_ID],
+    ],
+)
+async def test_no_argument_leads_to_another_endpoint(odd: Any) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        raise AssertionError(f"asked for {request.url}")
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://elf")
+    async with in_process(http) as client:
+        body = failure(await client.call_tool("memory_get", {"note_id": odd}))
+    assert (body["error_code"], body["fields"]) == ("INVALID_REQUEST", ["$.note_id"])
+
+
+def test_every_argument_that_stands_in_a_path_is_an_id() -> None:
+    operations = [text.operation for text in TOOLS]
+    fields = {op.request.model_fields[name].annotation for op in operations for name in op.path_parameters}
+    assert fields == {UUID}

@@ -170,7 +170,7 @@ def test_a_private_note_never_leaves_its_agent(service: RunningService, tenant: 
     place = {"tenant_id": tenant, "project_id": "p"}
     assert service.client.get(get, params=place | {"agent_id": "b"}).status_code == 404
     assert service.client.get(get, params=place | {"agent_id": "a"}).status_code == 200
-    assert service.client.get(get).status_code == 200
+    assert service.client.get(get).status_code == 404
     listing = service.client.get(
         "/v1/memory/list", params=place | {"scope": "agent_private", "agent_id": "b"}
     ).json()

@@ -1,9 +1,15 @@
-"""Ids made in bulk are those that the standard library would make."""
+"""Ids made in bulk are those that the standard library would make, and an id in a path leads nowhere else."""
 
 from __future__ import annotations
 
+import re
 from uuid import RFC_4122, UUID
 
+from hypothesis import given
+from hypothesis.strategies import integers, one_of, text, uuids
+
+from elf.core.errors import InvalidRequest
+from elf.core.ids import id_in_path
 from elf.db.ids import random_ids
 
 
@@ -12,3 +18,23 @@ def test_random_ids_are_of_version_4_and_no_two_alike() -> None:
     assert len(set(ids)) == 1000
     assert {(UUID(str(one)).version, UUID(str(one)).variant) for one in ids} == {(4, RFC_4122)}
     assert random_ids(0) == []
+
+
+@given(uuids())
+def test_an_id_stands_in_a_path_as_itself(one: UUID) -> None:
+    for given_as in (one, str(one), one.hex, str(one).upper()):
+        assert id_in_path(given_as, name="note_id") == str(one)
+
+
+@given(
+    one_of(text(), uuids().flatmap(lambda one: text(min_size=1).map(lambda more: f"{one}{more}")), integers())
+)
+def test_nothing_but_an_id_comes_into_a_path(odd: object) -> None:
+    assert re.fullmatch(r"[0-9a-f-]{36}|\$\.trace_id: should be a valid UUID", _part_or_refusal(odd))
+
+
+def _part_or_refusal(odd: object) -> str:
+    try:
+        return id_in_path(odd, name="trace_id")
+    except InvalidRequest as refusal:
+        return refusal.message

@@ -13,7 +13,7 @@ from elf.families.notes.requests import GetNoteRequest, InContext, Request, Resp
 
 
 class HistoryRequest(GetNoteRequest):
-    """The context is optional, as in reading the note."""
+    """The context is as in reading the note."""
 
     limit: f.PageSize = 50
     cursor: f.CursorGiven | None = None

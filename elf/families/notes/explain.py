@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +10,8 @@ import msgspec
 
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, NotFound
+from elf.db.database import Database
+from elf.db.queries import Queries
 from elf.families.notes.cursor import decode_cursor, encode_place
 from elf.families.notes.store import BEFORE_THE_NEWEST
 from elf.families.notes.trace_requests import (
@@ -38,15 +40,26 @@ _OWNER = ("tenant_id", "project_id", "agent_id")
 class SearchExplainer:
     """Reads traces. They hold a query and ids, and no text of a note."""
 
-    def __init__(self, *, traces: TraceStore, clock: Clock) -> None:
+    def __init__(self, *, traces: TraceStore, database: Database, queries: Queries, clock: Clock) -> None:
+        """`queries` are those of the folder sql/notes."""
         self._traces = traces
+        self._database = database
+        self._sql = queries
         self._clock = clock
 
     async def explain(self, request: ExplainRequest) -> ExplainResponse:
-        """Explain one result. Raises InvalidRequest for a handle that is unknown, or not of the context given."""
+        """Explain one result. Raises InvalidRequest for a handle that is unknown, or not of the context given.
+
+        Unless the whole context is given, no private note is named, and the handle of one is unknown.
+        """
         found = await self._traces.trace_of_item(request.result_handle, now=self._clock.now())
         trace, rows = ({}, []) if found is None or not _is_of(found[0], request) else found
         items = [_item(row) for row in rows]
+        dropped = _dropped(trace, items) if trace else []
+        if any(getattr(request, name) is None for name in _OWNER):
+            shared = await self._shared({item.note_id for item in items} | {one.note_id for one in dropped})
+            items = [item for item in items if item.note_id in shared]
+            dropped = [one for one in dropped if one.note_id in shared]
         explained = next((item for item in items if item.result_handle == request.result_handle), None)
         if explained is None:
             raise InvalidRequest(
@@ -58,8 +71,14 @@ class SearchExplainer:
             trace=_trace(trace),
             item=explained,
             other_items=[item for item in items if item is not explained],
-            dropped=_dropped(trace, items),
+            dropped=dropped,
         )
+
+    async def _shared(self, note_ids: Collection[UUID]) -> set[UUID]:
+        """Return those of the notes that are not private; one that is gone may have been."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["shared_notes"], list(note_ids))
+        return {row["note_id"] for row in rows}
 
     async def trace(self, request: TraceRequest) -> TraceResponse:
         """Read a whole trace. Raises NotFound when there is none of this id in the context given."""

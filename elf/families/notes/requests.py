@@ -153,7 +153,7 @@ class NoteResponse(Response):
 
 
 class GetNoteRequest(Request):
-    """Without a context the id alone is the capability; with one, a note outside it is not found."""
+    """A shared note is found by its id alone; with a context, only within it. A private one needs its whole context."""
 
     note_id: f.NoteId
     tenant_id: f.TenantId | None = None

@@ -116,6 +116,8 @@ class CandidateRetrieval:
     async def retrieve(self, ask: Ask, stages: Stages) -> Retrieved:
         """Find candidates. Raises Unavailable when neither the index nor Postgres answers."""
         found = Retrieved([ask.query])
+        if not ask.scopes:
+            return found  # a profile that reads nothing: no model need be asked
         if self._mode == "always":
             found.queries = await self._reworded(ask.query, found, stages)
         results = await self._results(ask, found.queries, found, stages)

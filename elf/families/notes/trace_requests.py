@@ -13,7 +13,10 @@ from elf.families.notes.requests import Explanation, InContext, Request, Respons
 
 
 class ExplainRequest(Request):
-    """Without a context the handle alone is the capability; with one, a search outside it is unknown."""
+    """The handle alone explains a result that is a shared note; private notes are told of within their context.
+
+    With a part of the context that is not the searcher's, the result is unknown.
+    """
 
     result_handle: f.ResultHandle
     tenant_id: f.TenantId | None = None

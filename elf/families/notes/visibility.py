@@ -38,8 +38,7 @@ def not_found(note_id: UUID) -> NotFound:
 
 def _may_read(note: Note, request: GetNoteRequest) -> bool:
     asked = (request.tenant_id, request.project_id, request.agent_id)
-    if asked == (None, None, None):
-        return True  # the id alone is the capability
-    if request.tenant_id not in (None, note.tenant_id) or request.project_id not in (None, note.project_id):
-        return False
-    return note.scope != AGENT_PRIVATE or request.agent_id == note.agent_id
+    if note.scope == AGENT_PRIVATE:
+        return asked == (note.tenant_id, note.project_id, note.agent_id)
+    # The id of a shared note is the capability; what is said of its place must be right.
+    return asked[0] in (None, note.tenant_id) and asked[1] in (None, note.project_id)

@@ -44,7 +44,7 @@ from elf.index.edge.protocol import (
     WireQuery,
     WireResult,
 )
-from elf.index.port import IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint, Vector
+from elf.index.port import IndexFilter, IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint, Vector
 
 CLOSE_DEADLINE_S: Final = 1.0
 FRAME_POINTS: Final = 256  # points of one upsert frame
@@ -278,8 +278,13 @@ def wire_point(point: IndexPoint) -> WirePoint:
 
 def _wire_query(query: IndexQuery) -> WireQuery:
     dense = None if query.dense is None else _float_bytes(query.dense)
-    any_of = [{name: list(values) for name, values in group.items()} for group in query.where.any_of]
-    return WireQuery(dense, query.text, dict(query.where.must), any_of, query.limit)
+    return WireQuery(dense, query.text, dict(query.where.must), _wire_alternatives(query.where), query.limit)
+
+
+def _wire_alternatives(where: IndexFilter) -> list[dict[str, list[str]]] | None:
+    if where.any_of is None:
+        return None
+    return [{name: list(values) for name, values in group.items()} for group in where.any_of]
 
 
 def _float_bytes(vector: Vector) -> bytes:

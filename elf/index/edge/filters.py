@@ -39,7 +39,7 @@ def composite_keys(payload: Mapping[str, object]) -> list[str]:
 
 
 def compile_filter(
-    must: Mapping[str, str], any_of: Sequence[Mapping[str, Sequence[str]]]
+    must: Mapping[str, str], any_of: Sequence[Mapping[str, Sequence[str]]] | None
 ) -> engine.Filter | None:
     """Return the engine's filter (an empty one matches everything), or None when no point can match."""
     branches = _branches(must, any_of)
@@ -61,10 +61,10 @@ def compile_filter(
     return engine.Filter(must=shared, should=[condition for group in alternatives for condition in group])
 
 
-def _branches(must: Mapping[str, str], any_of: Sequence[Mapping[str, Sequence[str]]]) -> list[Branch]:
+def _branches(must: Mapping[str, str], any_of: Sequence[Mapping[str, Sequence[str]]] | None) -> list[Branch]:
     """Multiply the filter out: each branch holds whole or not at all; those that cannot hold are left out."""
     base: Branch = {field: (value,) for field, value in must.items()}
-    branches = [_merged(base, alternative) for alternative in any_of] if any_of else [base]
+    branches = [_merged(base, alternative) for alternative in any_of] if any_of is not None else [base]
     return [branch for branch in branches if all(branch.values())]
 
 

@@ -60,7 +60,7 @@ class WireQuery(msgspec.Struct, frozen=True, array_like=True):
     dense: bytes | None
     text: str | None
     must: dict[str, str]
-    any_of: list[dict[str, list[str]]]
+    any_of: list[dict[str, list[str]]] | None
     limit: int
 
 

@@ -229,3 +229,10 @@ async def test_a_search_that_is_cut_off_stops_postgres_too(house: House, desk: D
         group.cancel_scope.cancel()
     await until(idle)
     assert await desk.near(unit(1.0)) == []
+
+
+async def test_a_reader_of_no_scope_finds_nothing(desk: Desk) -> None:
+    await fill(desk.house, "tea")
+    assert len(await desk.words("tea")) == 1
+    assert await desk.words("tea", scopes=()) == []
+    assert await desk.near(vector_of("tea"), scopes=()) == []

@@ -96,13 +96,19 @@ async def test_a_page_that_ends_with_the_history_has_no_cursor(house: House) -> 
 async def test_a_history_is_seen_by_those_who_see_the_note(house: House) -> None:
     (result,) = await house.add({"text": "Fact: tea is hot."}, scope="agent_private")
     own = CONTEXT_FIELDS
-    assert len((await page(house, result.note_id)).items) == 1
     assert len((await page(house, result.note_id, **own)).items) == 1
-    for context in (own | {"agent_id": "bob"}, own | {"tenant_id": "other"}, own | {"project_id": "other"}):
+    for context in (
+        {},
+        own | {"agent_id": "bob"},
+        own | {"tenant_id": "other"},
+        own | {"project_id": "other"},
+    ):
         with pytest.raises(NotFound):
             await page(house, result.note_id, **context)
     with pytest.raises(NotFound):
         await page(house, uuid4())
+    (shared,) = await house.add({"text": "Fact: coffee is hot."})
+    assert len((await page(house, shared.note_id)).items) == 1
 
 
 async def test_the_history_of_a_purged_note_is_blank_and_seen_by_the_same(house: House) -> None:
@@ -113,8 +119,9 @@ async def test_the_history_of_a_purged_note_is_blank_and_seen_by_the_same(house:
     found = await page(house, result.note_id, **CONTEXT_FIELDS)
     assert [item.op for item in found.items] == ["PURGE", "DELETE", "ADD"]
     assert "tea" not in found.model_dump_json()
-    with pytest.raises(NotFound):
-        await page(house, result.note_id, **(CONTEXT_FIELDS | {"agent_id": "bob"}))
+    for context in ({}, CONTEXT_FIELDS | {"agent_id": "bob"}):
+        with pytest.raises(NotFound):
+            await page(house, result.note_id, **context)
 
 
 # Restoring

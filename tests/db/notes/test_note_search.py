@@ -561,3 +561,24 @@ async def test_points_of_nobody_are_passed_over(house: House, desk: Desk) -> Non
     stranger = uuid4()
     house.index.points[stranger] = replace(known, point_id=stranger, owner_id=uuid4())
     assert [item.note_id for item in await desk.items()] == [note_id]
+
+
+# A profile that reads nothing
+
+
+async def test_a_profile_that_reads_nothing_asks_nobody_and_finds_nothing(house: House) -> None:
+    await fill(house, "good tea")
+    await house.add({"text": "fair tea"}, scope="agent_private", agent_id="bob")
+    await house.index_all()
+    desk = Desk(house)
+    house.model.texts.clear()
+    answer = await desk.ask(read_profile="nothing", record_hits=True)
+    assert (answer.items, answer.degraded) == ([], [])
+    assert (house.model.texts, house.index.queries, desk.stand_in.asked, desk.reranker.documents) == (
+        [],
+        [],
+        [],
+        [],
+    )
+    (trace,) = desk.traces
+    assert (trace.items, trace.dropped, trace.candidate_count, trace.allowed_scopes) == ([], [], 0, ())

@@ -10,6 +10,7 @@ import pytest
 
 from elf.core.errors import InvalidRequest, NotFound
 from elf.db.database import Database
+from elf.db.queries import Queries, sql_folder
 from elf.families.notes.explain import SearchExplainer
 from elf.families.notes.trace_requests import ExplainRequest, TraceRequest, TracesRequest
 from elf.search.trace import SearchTrace
@@ -29,12 +30,23 @@ def clock() -> TurnedClock:
 
 
 @pytest.fixture
-def explainer(store: TraceStore, clock: TurnedClock) -> SearchExplainer:
-    return SearchExplainer(traces=store, clock=clock)
+def explainer(store: TraceStore, database: Database, clock: TurnedClock) -> SearchExplainer:
+    queries = Queries.load(sql_folder() / "notes")
+    return SearchExplainer(traces=store, database=database, queries=queries, clock=clock)
 
 
 async def keep(store: TraceStore, *traces: SearchTrace) -> None:
     await store.write(await store.enqueue([Payload.of(trace) for trace in traces]))
+
+
+async def put_note(database: Database, note_id: UUID, scope: str) -> None:
+    async with database.connection() as connection:
+        await connection.execute(
+            "INSERT INTO memory_notes (note_id, tenant_id, project_id, agent_id, scope, type, text, importance,"
+            " confidence, status, created_at, updated_at, embedding_version, source_ref)"
+            " VALUES ($1, 'acme', 'alpha', 'anna', $2, 'fact', 'tea', 0.5, 0.5, 'active', $3, $3, 'v', '{}')",
+            note_id, scope, NOW,
+        )  # fmt: skip
 
 
 def asks(handle: UUID, **context: str) -> ExplainRequest:
@@ -51,7 +63,7 @@ async def test_a_result_is_explained_among_the_others_and_those_that_are_none(
     dropped = [a_dropped("BELOW_TOP_K", final_score=0.01), a_dropped("NOT_LIVE")]
     trace = a_trace(items=items, dropped=dropped, degraded=["rerank"], top_k=3)
     await keep(store, trace, a_trace())
-    answer = await explainer.explain(asks(items[1].item_id))
+    answer = await explainer.explain(asks(items[1].item_id, **OWNER))
     assert (answer.item.result_handle, answer.item.note_id, answer.item.rank) == (
         items[1].item_id, items[1].note_id, 2,
     )  # fmt: skip
@@ -72,20 +84,40 @@ async def test_the_boosts_of_an_explained_result_add_up_to_its_final_score(
     items = [an_item(rank) for rank in range(1, 13)]
     await keep(store, a_trace(items=items))
     for item in items:
-        why = (await explainer.explain(asks(item.item_id))).item.explain
+        why = (await explainer.explain(asks(item.item_id, **OWNER))).item.explain
         assert sum(boost.score for boost in why.boosts) == pytest.approx(why.final_score, abs=1e-6, rel=0)
         assert why.final_score == item.final_score
         assert [boost.name for boost in why.boosts] == ["rerank", "retrieval", "recency_importance"]
 
 
-@pytest.mark.parametrize("context", [{}, OWNER, *({name: value} for name, value in OWNER.items())])
-async def test_a_handle_is_enough_and_may_come_with_its_context(
-    store: TraceStore, explainer: SearchExplainer, context: dict[str, str]
+async def test_the_whole_context_opens_a_result_whatever_note_it_is(
+    store: TraceStore, explainer: SearchExplainer
 ) -> None:
     trace = a_trace()
     await keep(store, trace)
     handle = trace.items[0].item_id
-    assert (await explainer.explain(asks(handle, **context))).item.result_handle == handle
+    answer = await explainer.explain(asks(handle, **OWNER))
+    assert (answer.item.result_handle, len(answer.other_items), len(answer.dropped)) == (handle, 1, 1)
+
+
+@pytest.mark.parametrize("missing", [[*OWNER], *([name] for name in OWNER)])
+async def test_without_the_whole_context_a_handle_tells_of_shared_notes_alone(
+    store: TraceStore, explainer: SearchExplainer, database: Database, missing: list[str]
+) -> None:
+    items = [an_item(rank) for rank in (1, 2, 3, 4)]
+    left_out = [a_dropped(), a_dropped(), a_dropped()]
+    scopes = ("project_shared", "agent_private", "org_shared")  # and a note that is gone
+    for found, scope in (*zip(items, scopes, strict=False), *zip(left_out, scopes, strict=False)):
+        await put_note(database, found.note_id, scope)
+    await keep(store, a_trace(items=items, dropped=left_out))
+    context = {name: value for name, value in OWNER.items() if name not in missing}
+    answer = await explainer.explain(asks(items[0].item_id, **context))
+    assert [item.note_id for item in answer.other_items] == [items[2].note_id]
+    assert [one.note_id for one in answer.dropped] == [left_out[0].note_id, left_out[2].note_id]
+    for hidden in (items[1], items[3]):
+        with pytest.raises(InvalidRequest) as caught:
+            await explainer.explain(asks(hidden.item_id, **context))
+        assert caught.value.fields == ("$.result_handle",)
 
 
 @pytest.mark.parametrize("other", OTHERS)
@@ -110,9 +142,9 @@ async def test_a_trace_that_is_still_in_the_outbox_is_not_known_yet(
     trace = a_trace()
     jobs = await store.enqueue([Payload.of(trace)])
     with pytest.raises(InvalidRequest):
-        await explainer.explain(asks(trace.items[0].item_id))
+        await explainer.explain(asks(trace.items[0].item_id, **OWNER))
     await store.write(jobs)
-    await explainer.explain(asks(trace.items[0].item_id))
+    await explainer.explain(asks(trace.items[0].item_id, **OWNER))
 
 
 async def test_what_a_purge_took_is_missing_and_the_rest_is_explained(
@@ -122,9 +154,9 @@ async def test_what_a_purge_took_is_missing_and_the_rest_is_explained(
     await keep(store, trace)
     async with database.connection() as connection:
         await connection.execute("DELETE FROM search_trace_items WHERE note_id = $1", trace.items[0].note_id)
-    assert (await explainer.explain(asks(trace.items[1].item_id))).other_items == []
+    assert (await explainer.explain(asks(trace.items[1].item_id, **OWNER))).other_items == []
     with pytest.raises(InvalidRequest):
-        await explainer.explain(asks(trace.items[0].item_id))
+        await explainer.explain(asks(trace.items[0].item_id, **OWNER))
 
 
 # One trace

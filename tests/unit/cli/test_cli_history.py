@@ -26,7 +26,9 @@ def version(op: str, before: str | None, after: str | None) -> dict[str, Any]:
     }
 
 
-def test_a_history_is_asked_for_by_the_id_alone(elf: CommandLine, service: FakeService) -> None:
+def test_a_history_is_asked_for_within_the_command_lines_own_context(
+    elf: CommandLine, service: FakeService
+) -> None:
     items = [version("UPDATE", "Tea.", "Tea\x1b[31m is green."), version("ADD", None, "Tea.")]
     service.respond = lambda asked: Answer(body={"items": items, "next_cursor": "next"})
     code, out, err = elf("history", NOTE_ID, "--limit", "2")
@@ -35,7 +37,20 @@ def test_a_history_is_asked_for_by_the_id_alone(elf: CommandLine, service: FakeS
         f"{VERSION_ID}  2026-03-01T12:00:00Z  UPDATE  who  why  Tea [31m is green.",
         f"{VERSION_ID}  2026-03-01T12:00:00Z  ADD     who  why  Tea.",
     ]
-    assert service.asked == [Asked("GET", f"/v1/memory/notes/{NOTE_ID}/history", {"limit": "2"}, None)]
+    path = f"/v1/memory/notes/{NOTE_ID}/history"
+    assert service.asked == [Asked("GET", path, CONTEXT | {"limit": "2"}, None)]
+
+
+def test_a_history_that_is_not_there_is_asked_for_by_the_id_alone(
+    elf: CommandLine, service: FakeService
+) -> None:
+    service.respond = lambda asked: (
+        error(404, "NOT_FOUND")
+        if asked.params
+        else Answer(body={"items": [version("ADD", None, "Tea.")], "next_cursor": None})
+    )
+    assert elf("history", NOTE_ID).out.endswith("Tea.\n")
+    assert [asked.params for asked in service.asked] == [CONTEXT, {}]
 
 
 def test_a_history_within_a_context_says_which(elf: CommandLine, service: FakeService) -> None:

@@ -137,8 +137,10 @@ def test_a_search_says_what_it_was_answered_without(elf: CommandLine, service: F
     assert elf("search", "tea").err == "elf: answered without rerank\n"
 
 
-def test_get_asks_for_the_id_alone_unless_a_context_is_named(elf: CommandLine, service: FakeService) -> None:
-    answers(service, NOTE)
+def test_get_asks_within_its_own_context_and_then_for_the_id_alone(
+    elf: CommandLine, service: FakeService
+) -> None:
+    service.respond = lambda asked: error(404, "NOT_FOUND") if asked.params else Answer(body=NOTE)
     code, out, _ = elf("get", NOTE_ID)
     assert code == 0
     assert out.splitlines() == [
@@ -148,10 +150,26 @@ def test_get_asks_for_the_id_alone_unless_a_context_is_named(elf: CommandLine, s
         "key      -",
         "text     Tea is [31m green. Always.",
     ]
-    elf("get", "a/b", "--agent", "a")
-    assert service.asked[0].params == {}
-    assert service.asked[1].path == "/v1/memory/notes/a%2Fb"
-    assert service.asked[1].params == {"tenant_id": "default", "project_id": "default", "agent_id": "a"}
+    own = {"tenant_id": "default", "project_id": "default", "agent_id": "cli"}
+    assert [asked.params for asked in service.asked] == [own, {}]
+
+
+def test_get_within_a_context_that_was_named_asks_there_alone(elf: CommandLine, service: FakeService) -> None:
+    service.respond = lambda asked: error(404, "NOT_FOUND")
+    assert elf("get", NOTE_ID, "--agent", "a").code == 1
+    (asked,) = service.asked
+    assert asked.path == f"/v1/memory/notes/{NOTE_ID}"
+    assert asked.params == {"tenant_id": "default", "project_id": "default", "agent_id": "a"}
+
+
+@pytest.mark.parametrize("command", ["get", "history", "restore", "traces"])
+def test_what_is_no_id_is_a_wrong_usage_and_nothing_is_sent(
+    elf: CommandLine, service: FakeService, command: str
+) -> None:
+    code, out, err = elf(command, f"{NOTE_ID}/history")
+    assert (code, out) == (2, "")
+    assert "should be a valid UUID" in err
+    assert service.asked == []
 
 
 def test_list_shows_one_note_a_line_and_how_to_go_on(elf: CommandLine, service: FakeService) -> None:

@@ -71,13 +71,18 @@ def test_an_explanation_says_why_this_note_why_this_rank_and_why_not_another(
     ]
 
 
-def test_a_handle_is_asked_for_alone_unless_a_context_is_named(
+def test_a_handle_is_asked_for_within_a_context_and_alone_where_none_was_named(
     elf: CommandLine, service: FakeService
 ) -> None:
     explains(service)
+    explained = service.respond
+    service.respond = lambda asked: (
+        error(400, "INVALID_REQUEST") if asked.params.get("agent_id") == "cli" else explained(asked)
+    )
     assert elf("explain", HANDLES[1]).code == elf("explain", HANDLES[1], "--agent", "anna").code == 0
     path, handle = "/v1/memory/search/explain", {"result_handle": HANDLES[1]}
     assert service.asked == [
+        Asked("GET", path, handle | CONTEXT, None),
         Asked("GET", path, handle, None),
         Asked("GET", path, handle | CONTEXT | {"agent_id": "anna"}, None),
     ]

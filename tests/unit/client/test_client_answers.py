@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -208,9 +208,26 @@ def test_given_headers_go_before_those_of_the_client() -> None:
     assert (sent["User-Agent"], sent["X-Team"], sent["Accept"]) == ("mine", "a", "application/json")
 
 
-def test_an_id_too_long_for_a_url_is_an_invalid_request() -> None:
+def test_a_value_too_long_for_a_url_is_an_invalid_request() -> None:
     with client_of(Script(written("ADD"))) as client, pytest.raises(InvalidRequest, match="too long"):
-        client.get("x" * 100_000)
+        client.explain("x" * 100_000)
+
+
+@pytest.mark.parametrize("odd", [f"{NOTE_ID}/history", f"{NOTE_ID}%2Fhistory", "..", "", "x?y#z", "a\ud800"])
+def test_what_is_no_id_is_refused_before_anything_is_sent(odd: str) -> None:
+    network = Script(written("ADD"))
+    with client_of(network) as client:
+        asks: list[tuple[Callable[[str], object], str]] = [
+            (client.get, "$.note_id"),
+            (client.history, "$.note_id"),
+            (client.restore, "$.note_id"),
+            (client.trace, "$.trace_id"),
+        ]
+        for ask, field in asks:
+            with pytest.raises(InvalidRequest, match="should be a valid UUID") as caught:
+                ask(odd)
+            assert caught.value.fields == (field,)
+    assert network.requests == []
 
 
 # Pages

@@ -27,14 +27,16 @@ PROXY = httpx.Response(502, text="<html>")
 UNSENT = httpx.ConnectError("refused")
 UNHEARD = httpx.ReadTimeout("too slow")
 
+NOTE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
+
 SAFE: dict[str, Callable[[Calls], Call[Any]]] = {
     "add_note": lambda calls: calls.add_note("x"),
     "dry_run": lambda calls: calls.add_event([{"role": "user", "content": "x"}], dry_run=True),
     "search": lambda calls: calls.search("x"),
-    "get": lambda calls: calls.get("x"),
+    "get": lambda calls: calls.get(NOTE_ID),
     "update": lambda calls: calls.update("x", text="y"),
     "delete": lambda calls: calls.delete("x"),
-    "restore": lambda calls: calls.restore("x"),
+    "restore": lambda calls: calls.restore(NOTE_ID),
 }
 UNSAFE: dict[str, Callable[[Calls], Call[Any]]] = {
     "add_event": lambda calls: calls.add_event([{"role": "user", "content": "x"}]),

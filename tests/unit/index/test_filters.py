@@ -54,10 +54,11 @@ def test_too_many_combinations_fall_back_to_conditions() -> None:
 def test_a_filter_that_cannot_hold_is_none() -> None:
     assert compile_filter({"scope": "x"}, [{"scope": ["y"]}]) is None
     assert compile_filter({}, [{"scope": []}]) is None
+    assert compile_filter({"scope": "x"}, []) is None
 
 
 def test_an_empty_filter_has_no_conditions() -> None:
-    compiled = compile_filter({}, [])
+    compiled = compile_filter({}, None)
     assert compiled is not None
     assert not compiled.must
     assert not compiled.should
