@@ -12,8 +12,9 @@ from elf.db.database import Connection, Database
 class ReadDatabase(Database):
     """The pool of a read replica: `connection` reads from it, and from the primary while it is away.
 
-    What the replica has not seen yet is not read: it follows the primary by what the network takes, or longer. Writes
-    belong into a `transaction`, which is one of the primary.
+    It follows the primary by what the network takes, or longer: what it has not seen yet is not read, and what was
+    deleted or replaced meanwhile still is. So whoever shows what was read here asks the primary whether it still holds.
+    Writes belong into a `transaction`, which is one of the primary.
     """
 
     def __init__(self, primary: Database, *, max_conns: int) -> None:

@@ -56,6 +56,15 @@ WHERE n.tenant_id = $3 AND n.project_id = $4
   AND n.scope = ANY ($6::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $5)
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7);
 
+-- name: unchanged_notes
+-- Those of the notes that are live and were last changed just then, looked up by id as in read_candidates.
+SELECT n.note_id
+FROM unnest($1::uuid[], $2::timestamptz[]) AS t (note_id, updated_at)
+CROSS JOIN LATERAL (
+  SELECT m.note_id, m.updated_at, m.status, m.expires_at FROM memory_notes AS m WHERE m.note_id = t.note_id OFFSET 0
+) AS n
+WHERE n.updated_at = t.updated_at AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $3);
+
 -- name: record_hits
 -- Counts hits and logs them, in one statement. The notes are locked in order: searches meet in the popular ones. A note
 -- that was purged meanwhile gets no hit.

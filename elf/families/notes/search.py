@@ -22,6 +22,7 @@ from elf.families.notes.model import as_real
 from elf.families.notes.ranking import RECENCY_IMPORTANCE, FoundChunk, NoteRanking, Ranked, Scored
 from elf.families.notes.requests import SearchRequest
 from elf.families.notes.retrieval import Ask, CandidateRetrieval, Retrieved
+from elf.families.notes.revalidation import Revalidation
 from elf.families.notes.service import context_of
 from elf.families.notes.store import NoteStore
 from elf.search.rerank import CachedReranker
@@ -60,7 +61,7 @@ class FoundNotes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoteSearch:
-    """Finds the notes that answer a query. `reads` may be a replica; hits are counted in `database`."""
+    """Finds the notes that answer a query. `reads` may be a replica of `database`, where hits are counted."""
 
     def __init__(
         self,
@@ -77,7 +78,7 @@ class NoteSearch:
         clock: Clock,
     ) -> None:
         self._database = database
-        self._reads = reads
+        self._revalidation = Revalidation(database=database, reads=reads, store=store)
         self._store = store
         self._retrieval = retrieval
         self._reranker = reranker
@@ -121,15 +122,9 @@ class NoteSearch:
             return []
         by_id = {candidate.point_id: candidate for candidate in retrieved.candidates}
         with stages.stage("revalidate"):
-            async with self._reads.connection() as connection:
-                rows = await self._store.candidates(
-                    connection,
-                    chunk_ids=list(by_id),
-                    embedding_version=self._retrieval.embedding_version,
-                    context=ask.context,
-                    scopes=ask.scopes,
-                    now=ask.now,
-                )
+            rows = await self._revalidation.rows(
+                list(by_id), ask, embedding_version=self._retrieval.embedding_version
+            )
         found = [FoundChunk.of(row, by_id[row["chunk_id"]]) for row in rows]
         return sorted(found, key=lambda chunk: chunk.candidate.rank)
 

@@ -245,6 +245,15 @@ class NoteStore:
             list(scopes), now,
         )  # fmt: skip
 
+    async def unchanged(
+        self, connection: Connection, versions: Mapping[UUID, datetime], *, now: datetime
+    ) -> set[UUID]:
+        """Return those of the notes that are live and were last changed at the moments given."""
+        rows = await connection.fetch(
+            self._sql["unchanged_notes"], list(versions), list(versions.values()), now
+        )
+        return {row["note_id"] for row in rows}
+
     async def record_hits(
         self,
         connection: Connection,

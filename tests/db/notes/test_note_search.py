@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import anyio
@@ -15,6 +16,7 @@ import pytest
 
 from elf.core.errors import IndexUnavailable, InternalError, InvalidRequest, ProviderUnavailable, Unavailable
 from elf.core.ids import NoteId, chunk_id_for
+from elf.db.database import Connection, Database
 from elf.db.errors import Retryable
 from elf.families.notes.ranking import NoteRanking, RankingRules
 from elf.families.notes.requests import SearchItem, SearchRequest, SearchResponse
@@ -82,6 +84,8 @@ class Desk:
         ranking: RankingRules = RANKING,
         retrieval: RetrievalRules = RETRIEVAL,
         expansion: ExpansionRules = EXPANSION,
+        database: Database | None = None,
+        reads: Database | None = None,
         **rules: Any,
     ) -> None:
         self.reranker = Scripted({"good": 0.9, "fair": 0.5, "poor": 0.1})
@@ -89,8 +93,8 @@ class Desk:
         self.traces: list[SearchTrace] = []
         self.stand_in = Truth()
         self.search = NoteSearch(
-            database=house.database,
-            reads=house.database,
+            database=database or house.database,
+            reads=reads or house.database,
             store=house.store,
             retrieval=CandidateRetrieval(
                 index=house.index,
@@ -582,3 +586,93 @@ async def test_a_profile_that_reads_nothing_asks_nobody_and_finds_nothing(house:
     )
     (trace,) = desk.traces
     assert (trace.items, trace.dropped, trace.candidate_count, trace.allowed_scopes) == ([], [], 0, ())
+
+
+# A replica that lags
+
+
+class Snapshot(Database):
+    """Stands for a replica that is behind: it reads what there was when it was taken."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(max_conns=1)
+        self._connection = connection
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        yield self._connection
+
+
+class Overheard(Database):
+    """A primary whose queries are noted."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(max_conns=1)
+        self._database = database
+        self.queries: list[str] = []
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        async with self._database.connection() as connection:
+            yield cast("Connection", _Noting(connection, self.queries))
+
+
+class _Noting:
+    def __init__(self, connection: Connection, queries: list[str]) -> None:
+        self._connection = connection
+        self._queries = queries
+
+    async def fetch(self, query: str, *values: Any) -> list[Mapping[str, Any]]:
+        self._queries.append(query)
+        return await self._connection.fetch(query, *values)
+
+
+@asynccontextmanager
+async def snapshot_of(house: House) -> AsyncIterator[Snapshot]:
+    async with house.database.connection() as connection:
+        await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        await connection.fetchval("SELECT count(*) FROM memory_notes")
+        try:
+            yield Snapshot(connection)
+        finally:
+            await connection.execute("ROLLBACK")
+
+
+async def test_what_a_lagging_replica_still_has_is_not_shown(house: House) -> None:
+    gone, changed, late, _ = await fill(
+        house, "good tea one", "good tea two", "good tea three", "good tea four", ttl_days=30
+    )
+    async with snapshot_of(house) as replica:
+        desk = Desk(house, reads=replica)
+        points = dict(house.index.points)
+        await house.delete(gone)
+        await house.update(changed, text="fair tea")
+        await house.execute(
+            "UPDATE memory_notes SET expires_at = $2 WHERE note_id = $1", late, house.clock.now()
+        )
+        await house.index_all()
+        house.index.points.update(points)  # an index that lags, too
+        assert sorted(await desk.texts()) == ["fair tea", "good tea four"]
+        assert {one.note_id for one in desk.traces[-1].dropped} == {gone, late}
+
+
+async def test_what_has_not_reached_the_replica_is_found(house: House) -> None:
+    async with snapshot_of(house) as replica:
+        await fill(house, "good tea")
+        assert await Desk(house, reads=replica).texts() == ["good tea"]
+
+
+async def test_without_the_primary_nothing_of_a_replica_is_shown(house: House) -> None:
+    await fill(house, "good tea")
+    async with snapshot_of(house) as replica:
+        desk = Desk(house, reads=replica, database=Database(max_conns=1))  # one that is not open
+        with pytest.raises(Unavailable):
+            await desk.ask()
+
+
+async def test_a_replica_spares_the_primary_the_texts(house: House) -> None:
+    await fill(house, *(f"good tea {number}" for number in range(20)))
+    async with snapshot_of(house) as replica:
+        primary = Overheard(house.database)
+        assert len(await Desk(house, reads=replica, database=primary).texts(top_k=20)) == 20
+        assert [query.split()[1] for query in primary.queries] == ["unchanged_notes"]
