@@ -10,6 +10,7 @@ from actors.kernel import Channel
 from actors.outbox_lessor import OutboxLessor
 from actors.outbox_wake import OutboxListener
 from actors.shared_parts import SharedParts
+from actors.unindexed_finder import UnindexedFinder
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.indexing import NoteIndexing
 from elf.outbox.leased import Job, LeasedOutbox
@@ -18,7 +19,7 @@ from elf.outbox.leased import Job, LeasedOutbox
 def add_indexing(
     shared: SharedParts, reach: IndexParts, texts: TextEmbedder, *, is_crowded: Callable[[], bool]
 ) -> None:
-    """Add the indexers, the lessor that hands them work, and the listener that hears of work done elsewhere.
+    """Add the indexers, the lessor that hands them work, and those that hear of it and find what was left undone.
 
     `is_crowded` tells whether requests of this process wait for their turn.
     """
@@ -46,5 +47,6 @@ def add_indexing(
         poll_interval_s=indexing.poll_interval_ms / 1000,
     )
     shared.supervisor.add(lessor, needs=needs)
+    shared.supervisor.add(UnindexedFinder(reach.reconciler()), needs=["database"])
     listener = OutboxListener(shared.dsn, shared.wake, but_not_from=shared.process_id)
     shared.supervisor.add(listener, needs=["database"])

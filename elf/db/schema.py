@@ -9,6 +9,7 @@ writers of other processes.
 from __future__ import annotations
 
 import re
+import time
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,10 @@ import structlog
 from elf.core.errors import InternalError, StartupError
 from elf.db.database import CONNECT_TIMEOUT_S, Connection
 from elf.db.errors import map_errors
+from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.db.queries import read_sql, sql_folder
 
-SCHEMA_TIMEOUT_S = 120.0
+LOOK_TIMEOUT_S = 30.0  # of a look at the catalog; what has to be changed takes as long as it takes
 
 _LOCK_KEY = int.from_bytes(b"elf:ddl\0")  # any number that no other user of the database takes
 _INCLUDE = re.compile(r"^\\ir[ \t]+(\S+)[ \t]*$", re.MULTILINE)
@@ -32,7 +34,7 @@ log = structlog.get_logger()
 
 
 async def apply(dsn: str, *, vector_dim: int) -> None:
-    """Create whatever is missing, in one transaction.
+    """Create whatever is missing, in one transaction that takes its time: a large table may need a new index.
 
     Raises StartupError when the database holds vectors of another dimension, has no pgvector or does not let
     this user create the schema, DatabaseUnavailable when Postgres does not answer.
@@ -41,9 +43,9 @@ async def apply(dsn: str, *, vector_dim: int) -> None:
     with map_errors():
         connection = await _connect(dsn)
         try:
-            async with connection.transaction():
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
-                await _apply(connection, script, vector_dim=vector_dim)
+            await _refuse_other_dimension(connection, vector_dim)
+            if not await _is_current(connection, script):
+                await _bring_up_to_date(connection, script, vector_dim=vector_dim)
         except (asyncpg.FeatureNotSupportedError, asyncpg.UndefinedFileError) as error:
             raise StartupError(f"this Postgres has no pgvector: {error.args[0]}") from error
         except asyncpg.InsufficientPrivilegeError as error:
@@ -57,26 +59,41 @@ async def _connect(dsn: str) -> Any:
         return await asyncpg.connect(
             dsn,
             timeout=CONNECT_TIMEOUT_S,
-            command_timeout=SCHEMA_TIMEOUT_S,
+            command_timeout=LOOK_TIMEOUT_S,
             server_settings={"application_name": "elf schema", "client_min_messages": "warning"},
         )
     except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
         raise StartupError(f"Postgres refuses the connection: {error.args[0]}") from error
 
 
-async def _apply(connection: Connection, script: str, *, vector_dim: int) -> None:
-    await _refuse_other_dimension(connection, vector_dim)
-    fingerprint = sha256(script.encode()).hexdigest()
-    if await _is_current(connection, script, fingerprint):
-        return
-    await connection.execute(script)
+async def _bring_up_to_date(connection: Any, script: str, *, vector_dim: int) -> None:
+    began = time.perf_counter()
+    async with connection.transaction():
+        with telling("schema_being_applied"):  # or waited for, while another process applies it
+            await connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
+            await connection.execute(
+                "SELECT pg_advisory_xact_lock($1)", _LOCK_KEY, timeout=AS_LONG_AS_IT_TAKES_S
+            )
+            if await _is_current(connection, script):
+                return
+            await _refuse_other_dimension(connection, vector_dim)
+            await connection.execute(script, timeout=AS_LONG_AS_IT_TAKES_S)
+        await _remember(connection, script, vector_dim)
+    ms = round((time.perf_counter() - began) * 1000)
+    log.info("schema_applied", fingerprint=_fingerprint(script)[:12], vector_dim=vector_dim, ms=ms)
+
+
+async def _remember(connection: Connection, script: str, vector_dim: int) -> None:
     await connection.execute(
         "INSERT INTO schema_state (fingerprint, vector_dim) VALUES ($1, $2)"
         " ON CONFLICT (only_row) DO UPDATE SET fingerprint = $1, vector_dim = $2, applied_at = now()",
-        fingerprint,
+        _fingerprint(script),
         vector_dim,
     )
-    log.info("schema_applied", fingerprint=fingerprint[:12], vector_dim=vector_dim)
+
+
+def _fingerprint(script: str) -> str:
+    return sha256(script.encode()).hexdigest()
 
 
 async def _refuse_other_dimension(connection: Connection, vector_dim: int) -> None:
@@ -95,14 +112,14 @@ async def _refuse_other_dimension(connection: Connection, vector_dim: int) -> No
         )
 
 
-async def _is_current(connection: Connection, script: str, fingerprint: str) -> bool:
+async def _is_current(connection: Connection, script: str) -> bool:
     missing = await connection.fetchval(
         "SELECT count(*) FROM unnest($1::text[]) AS t WHERE to_regclass(t) IS NULL", created_names(script)
     )
     if missing:
         return False
     stored = await connection.fetchval("SELECT fingerprint FROM schema_state")
-    return bool(stored == fingerprint)
+    return bool(stored == _fingerprint(script))
 
 
 def render(path: Path, *, vector_dim: int) -> str:

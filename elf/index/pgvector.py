@@ -21,6 +21,7 @@ from elf.core.errors import IndexUnavailable, InternalError, Unavailable
 from elf.db import schema
 from elf.db.database import Connection, Database
 from elf.db.errors import retrying
+from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.db.queries import Queries, sql_folder
 from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder, SparseWeights
 from elf.index.counts import LargeCounts
@@ -46,7 +47,8 @@ class PgvectorIndex:
 
     Queries go to `reads`, a replica of it, when one is given: they see what has reached it.
     Of a payload it keeps KEYWORD_FIELDS and `updated_at`; a filter by another field finds nothing. Every method
-    raises IndexUnavailable when Postgres does not answer within `timeout_s`, or refuses.
+    raises IndexUnavailable when Postgres does not answer within `timeout_s`, or refuses; `ensure` and `count` take the
+    time that their tables need.
     """
 
     def __init__(
@@ -70,10 +72,16 @@ class PgvectorIndex:
         script = schema.render(sql_folder() / "index" / "index.sql", vector_dim=self._vector_dim)
         with _failures():
             async with self._database.transaction() as connection:
-                await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK_KEY)
                 # Looked up first: even CREATE INDEX IF NOT EXISTS waits for the writers of other processes.
-                if await connection.fetchval(self._sql["missing_relations"], schema.created_names(script)):
-                    await connection.execute(script)
+                if await self._is_incomplete(connection, script):
+                    with telling(
+                        "index_tables_being_made"
+                    ):  # or waited for, while another process makes them
+                        await connection.execute(
+                            "SELECT pg_advisory_xact_lock($1)", _LOCK_KEY, timeout=AS_LONG_AS_IT_TAKES_S
+                        )
+                        if await self._is_incomplete(connection, script):
+                            await connection.execute(script, timeout=AS_LONG_AS_IT_TAKES_S)
                 dim = await connection.fetchval(self._sql["dense_dimension"])
         if dim != self._vector_dim:
             raise IndexUnavailable(
@@ -81,6 +89,9 @@ class PgvectorIndex:
                 " drop it and rebuild the index"
             )
         self._counts.forget()
+
+    async def _is_incomplete(self, connection: Connection, script: str) -> bool:
+        return bool(await connection.fetchval(self._sql["missing_relations"], schema.created_names(script)))
 
     # Writing
 
@@ -183,8 +194,8 @@ class PgvectorIndex:
     async def count(self) -> int:
         with _failures():
             async with self._database.connection() as connection:
-                [row] = await self._fetch(connection, "count_points")
-        return int(row["count"])
+                count = await connection.fetchval(self._sql["count_points"], timeout=AS_LONG_AS_IT_TAKES_S)
+        return int(count)
 
     async def aclose(self) -> None:
         """Do nothing: the connections belong to the database."""

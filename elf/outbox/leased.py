@@ -26,6 +26,7 @@ from elf.db.queries import Queries
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 LEASE_TIMEOUT_S = 3.0
+RELEASED_AT_ONCE = 10_000
 MAX_ERROR_CHARS = 1024
 
 # The advisory lock that each process holds shared while it works (any number that no other user of the database takes).
@@ -99,10 +100,17 @@ class LeasedOutbox:
     async def release_abandoned(self) -> int:
         """Give back all leased or put off jobs, if no process holds PRESENCE_LOCK; returns how many.
 
-        Without that lock nobody works, so whoever leased them is dead.
+        Without that lock nobody works, so whoever leased them is dead. It goes page by page: after a long outage all
+        jobs there are may be put off. Those that are left when somebody begins to work come back by themselves.
         """
-        async with self._database.connection() as connection:
-            return len(await connection.fetch(self._sql["release_abandoned"], PRESENCE_LOCK))
+        released, page = 0, RELEASED_AT_ONCE
+        while page == RELEASED_AT_ONCE:
+            async with self._database.connection() as connection:
+                page = len(
+                    await connection.fetch(self._sql["release_abandoned"], PRESENCE_LOCK, RELEASED_AT_ONCE)
+                )
+            released += page
+        return released
 
     async def _release(self, outbox_ids: Sequence[UUID]) -> None:
         async with self._database.connection() as connection:

@@ -50,11 +50,15 @@ UPDATE indexing_outbox SET available_at = now(), updated_at = now()
 WHERE outbox_id = ANY ($1::uuid[]) AND status <> 'DONE';
 
 -- name: release_abandoned
--- Gives back every open job that is leased or put off, unless another process holds the lock that workers hold.
-WITH nobody AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1) AS works)
+-- Gives back up to $2 open jobs that are leased or put off, unless another process holds the lock that workers hold.
+WITH nobody AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1) AS works), abandoned AS MATERIALIZED (
+  SELECT o.outbox_id FROM nobody, indexing_outbox AS o
+  WHERE nobody.works AND o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
+  ORDER BY o.available_at LIMIT $2
+  FOR UPDATE OF o SKIP LOCKED
+)
 UPDATE indexing_outbox AS o SET available_at = now(), updated_at = now()
-FROM nobody
-WHERE nobody.works AND o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
+FROM abandoned WHERE o.outbox_id = abandoned.outbox_id
 RETURNING o.outbox_id;
 
 -- name: outbox_statistics
@@ -151,12 +155,25 @@ FROM unnest($1::uuid[], $2::text[]) AS t (note_id, op)
 RETURNING outbox_id;
 
 -- name: enqueue_unindexed
--- Asks for live notes that have no chunks of the active embedding version and no job to be indexed.
-INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
-SELECT gen_random_uuid(), n.note_id, 'UPSERT', $1, 'PENDING'
-FROM memory_notes AS n
-WHERE n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
-  AND NOT EXISTS (
-    SELECT 1 FROM memory_note_chunks AS c WHERE c.note_id = n.note_id AND c.embedding_version = $1)
-  AND NOT EXISTS (
-    SELECT 1 FROM indexing_outbox AS o WHERE o.note_id = n.note_id AND o.status IN ('PENDING', 'FAILED'));
+-- Asks for those of a page of notes, in the order of their ids behind $3, to be indexed that are live and have neither a
+-- chunk of the active embedding version nor a job. Returns how many these are, and the last id of the page, null when
+-- there was no page any more. What is asked of each note is looked up by its id, whatever the planner believes.
+WITH page AS MATERIALIZED (
+  SELECT n.note_id, n.status, n.expires_at FROM memory_notes AS n WHERE n.note_id > $3 ORDER BY n.note_id LIMIT $4
+), unindexed AS MATERIALIZED (
+  SELECT p.note_id
+  FROM page AS p
+  LEFT JOIN LATERAL (
+    SELECT true AS is_there FROM memory_note_chunks AS c
+    WHERE c.note_id = p.note_id AND c.embedding_version = $1 LIMIT 1 OFFSET 0) AS chunk ON true
+  LEFT JOIN LATERAL (
+    SELECT true AS is_there FROM indexing_outbox AS o
+    WHERE chunk.is_there IS NULL AND o.note_id = p.note_id AND o.status IN ('PENDING', 'FAILED') LIMIT 1 OFFSET 0
+  ) AS job ON true
+  WHERE p.status = 'active' AND (p.expires_at IS NULL OR p.expires_at > $2)
+    AND chunk.is_there IS NULL AND job.is_there IS NULL
+), jobs AS (
+  INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
+  SELECT gen_random_uuid(), u.note_id, 'UPSERT', $1, 'PENDING' FROM unindexed AS u
+)
+SELECT (SELECT count(*) FROM unindexed) AS jobs, (SELECT p.note_id FROM page AS p ORDER BY p.note_id DESC LIMIT 1) AS last;

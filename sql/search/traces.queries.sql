@@ -81,11 +81,15 @@ UPDATE search_trace_outbox SET available_at = now(), updated_at = now()
 WHERE outbox_id = ANY ($1::uuid[]) AND status <> 'DONE';
 
 -- name: release_abandoned
--- Gives back every open job that is leased or put off, unless another process holds the lock that workers hold.
-WITH nobody AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1) AS works)
+-- Gives back up to $2 open jobs that are leased or put off, unless another process holds the lock that workers hold.
+WITH nobody AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1) AS works), abandoned AS MATERIALIZED (
+  SELECT o.outbox_id FROM nobody, search_trace_outbox AS o
+  WHERE nobody.works AND o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
+  ORDER BY o.available_at LIMIT $2
+  FOR UPDATE OF o SKIP LOCKED
+)
 UPDATE search_trace_outbox AS o SET available_at = now(), updated_at = now()
-FROM nobody
-WHERE nobody.works AND o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
+FROM abandoned WHERE o.outbox_id = abandoned.outbox_id
 RETURNING o.outbox_id;
 
 -- name: outbox_statistics

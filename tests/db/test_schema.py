@@ -6,13 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import anyio
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
 from elf.core.errors import DatabaseUnavailable, InternalError, StartupError
-from elf.db import schema
+from elf.db import patience, schema
 from elf.db.database import Database
 from elf.db.queries import sql_folder
 from tests.conftest import VECTOR_DIM, run_sql
@@ -99,6 +101,31 @@ async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -
             await writer.execute("LOCK TABLE memory_notes IN ROW EXCLUSIVE MODE")
             with anyio.fail_after(30):
                 await schema.apply(empty_dsn, vector_dim=8)
+    finally:
+        await writer.close()
+
+
+async def test_a_change_of_the_schema_takes_as_long_as_it_takes_and_the_log_says_so(
+    empty_dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "LOOK_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(patience, "TELL_EVERY_S", 0.1)
+    await schema.apply(empty_dsn, vector_dim=8)
+    await run_sql(empty_dsn, "DROP INDEX idx_notes_newest")
+    name = urlsplit(empty_dsn).path.removeprefix("/")
+    await run_sql(empty_dsn, f"ALTER DATABASE {name} SET statement_timeout = '500ms'")
+    writer = await asyncpg.connect(empty_dsn)
+    try:
+        async with anyio.create_task_group() as tasks, writer.transaction():
+            await writer.execute(
+                "LOCK TABLE memory_notes IN ROW EXCLUSIVE MODE"
+            )  # the new index has to wait for it
+            with capture_logs() as told:
+                tasks.start_soon(lambda: schema.apply(empty_dsn, vector_dim=8))
+                while len(told) < 10:  # noqa: ASYNC110 - a second, twice each of the limits
+                    await anyio.sleep(0.05)
+            assert {line["event"] for line in told} == {"schema_being_applied"}
+        assert await writer.fetchval("SELECT to_regclass('idx_notes_newest')") is not None
     finally:
         await writer.close()
 

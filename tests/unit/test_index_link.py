@@ -33,9 +33,9 @@ class FlakyIndex:
         self._answer()
         self.ensured += 1
 
-    async def count(self) -> int:
+    async def scan(self, *, after: UUID | None, limit: int) -> list[StoredPoint]:
         self._answer()
-        return 0
+        return []
 
     def _answer(self) -> None:
         if self.away:
@@ -53,7 +53,7 @@ class FlakyIndex:
     async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
         raise NotImplementedError
 
-    async def scan(self, *, after: UUID | None, limit: int) -> list[StoredPoint]:
+    async def count(self) -> int:
         raise NotImplementedError
 
     async def aclose(self) -> None:

@@ -24,6 +24,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from elf.core.clock import Clock
 from elf.core.errors import IndexUnavailable, InvalidRequest
 from elf.db.database import Connection, Database
+from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.db.queries import Queries
 from elf.families.notes.leased_points import BEFORE_THE_FIRST, ChunkPage, LeasedPoints
 from elf.families.notes.reconcile import IndexReconciler
@@ -146,10 +147,13 @@ class IndexRebuild:
     async def _count(self, tally: Tally) -> None:
         now = self._clock.now()
         async with self._database.connection() as connection:
-            tally.total = await connection.fetchval(self._sql["count_live_chunks"], self._version, now)
-            tally.missing = await connection.fetchval(
-                self._sql["count_live_notes_without_chunks"], self._version, now
-            )
+            with telling("live_chunks_being_counted"):
+                tally.total, tally.missing = [
+                    await connection.fetchval(
+                        self._sql[query], self._version, now, timeout=AS_LONG_AS_IT_TAKES_S
+                    )
+                    for query in ("count_live_chunks", "count_live_notes_without_chunks")
+                ]
 
     async def _write_all(self, tally: Tally) -> None:
         sender, receiver = anyio.create_memory_object_stream[ChunkPage](0)

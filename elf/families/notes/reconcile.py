@@ -16,6 +16,7 @@ from uuid import UUID
 
 from elf.core.clock import Clock
 from elf.db.database import Database
+from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.db.queries import Queries
 from elf.index.port import VectorIndex
 
@@ -79,18 +80,30 @@ class IndexReconciler:
         self._ring = ring
 
     async def is_whole(self) -> bool:
-        """Tell cheaply whether the index holds as many points as Postgres has live chunks."""
+        """Tell whether the index holds as many points as Postgres has live chunks: one look through these."""
         async with self._database.connection() as connection:
-            expected = await connection.fetchval(
-                self._sql["count_live_chunks"], self._version, self._clock.now()
-            )
+            with telling("live_chunks_being_counted"):
+                expected = await connection.fetchval(
+                    self._sql["count_live_chunks"],
+                    self._version,
+                    self._clock.now(),
+                    timeout=AS_LONG_AS_IT_TAKES_S,
+                )
         return int(expected) == await self._index.count()
 
-    async def enqueue_unindexed(self) -> None:
-        """Ask for live notes without vectors of the active embedding version to be indexed."""
+    async def enqueue_unindexed(self, after: UUID) -> tuple[UUID | None, int]:
+        """Ask for the live notes of a page without vectors of the active embedding version to be indexed.
+
+        Returns where the next page begins, None when that was all, and how many notes were asked for.
+        """
         async with self._database.connection() as connection:
-            await connection.execute(self._sql["enqueue_unindexed"], self._version, self._clock.now())
-        self._ring()
+            page = await connection.fetchrow(
+                self._sql["enqueue_unindexed"], self._version, self._clock.now(), after, PAGE
+            )
+        assert page is not None
+        if page["jobs"]:
+            self._ring()
+        return page["last"], page["jobs"]
 
     async def differences(self) -> AsyncIterator[Difference]:
         """Compare everything, one page of each side after the other, and yield what differs by chunk id."""

@@ -150,8 +150,8 @@ async def test_live_notes_without_vectors_and_without_a_job_are_asked_for(house:
     await house.delete(gone)
     await house.execute("DELETE FROM indexing_outbox WHERE note_id <> $1", waiting)
     house.clock.turn(days=2)
-    for _ in range(2):  # asking twice does not double the jobs
-        await house.reconciler.enqueue_unindexed()
+    for found in (1, 0):  # asking twice does not double the jobs
+        assert await enqueue_all(house.reconciler) == found
         assert set(await open_jobs(house)) == {waiting, forgotten}
         assert len(await open_jobs(house)) == 2
     assert house.rings > 0
@@ -163,5 +163,25 @@ async def test_after_a_change_of_model_every_live_note_is_asked_for(house: House
         database=house.database, queries=house.queries, index=house.index, embedding_version="fake:newer:384",
         clock=house.clock, ring=house.ring,
     )  # fmt: skip
-    await newer.enqueue_unindexed()
+    assert await enqueue_all(newer) == 3
     assert set(await open_jobs(house)) == set(notes)
+
+
+async def test_notes_are_looked_through_page_by_page(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reconcile, "PAGE", 2)
+    notes = [await house.add_one(f"Fact: number {number}.", key=str(number)) for number in range(5)]
+    await house.execute("DELETE FROM indexing_outbox")
+    first, jobs = await house.reconciler.enqueue_unindexed(UUID(int=0))
+    assert (first, jobs, len(await open_jobs(house))) == (sorted(notes)[1], 2, 2)
+    assert await enqueue_all(house.reconciler) == 3
+    assert set(await open_jobs(house)) == set(notes)
+
+
+async def enqueue_all(reconciler: reconcile.IndexReconciler) -> int:
+    """Ask for all pages and return how many notes were asked for."""
+    after: UUID | None = UUID(int=0)
+    found = 0
+    while after is not None:
+        after, jobs = await reconciler.enqueue_unindexed(after)
+        found += jobs
+    return found

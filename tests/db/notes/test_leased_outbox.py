@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Database
 from elf.db.notifications import listen
+from elf.outbox import leased
 from elf.outbox.leased import (
     FIRST_DELAY_S,
     LONGEST_DELAY_S,
@@ -173,6 +174,16 @@ async def test_where_nobody_works_all_that_is_leased_or_put_off_is_given_back(ho
     await finish(house, leased[1:2], [None])
     assert await house.outbox.release_abandoned() == 2
     assert len(await house.outbox.lease(10)) == 3
+
+
+async def test_a_great_many_leases_are_given_back_page_by_page(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leased, "RELEASED_AT_ONCE", 2)
+    await enqueue(house, *[uuid4() for _ in range(5)])
+    assert len(await house.outbox.lease(10)) == 5
+    assert await house.outbox.release_abandoned() == 5
+    assert len(await house.outbox.lease(10)) == 5
 
 
 async def test_where_a_process_works_its_leases_are_left_alone(house: House, database_dsn: str) -> None:
