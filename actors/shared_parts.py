@@ -17,12 +17,13 @@ from elf.config.model import Config
 from elf.core.clock import Clock, SystemClock
 from elf.core.scopes import ScopeRules
 from elf.db.database import Database
-from elf.db.garbage import GarbageCollector
+from elf.db.garbage import GarbageCollector, GarbageStep
 from elf.db.queries import Queries, sql_folder
 from elf.db.replica import ReadDatabase
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.freshness import FreshNews, FreshWrites
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
+from elf.families.notes.retention import NoteRetention, RetentionRules
 from elf.families.notes.store import NoteStore
 from elf.providers.port import Embedder
 from elf.providers.tokens import HfTokens
@@ -109,9 +110,15 @@ class SharedParts:
             ring=self.bell.ring,
         )
         search = retention_steps(self.database, self.search_queries)
-        return GarbageCollector(
-            self.database, [*notes.steps(), *search], clock=self.clock, batch_size=config.gc.batch_size
-        )
+        steps = [*notes.steps(), *search, *self._retention_steps()]
+        return GarbageCollector(self.database, steps, clock=self.clock, batch_size=config.gc.batch_size)
+
+    def _retention_steps(self) -> list[GarbageStep]:
+        table = self.config.lifecycle.retention
+        if table is None:
+            return []
+        rules = RetentionRules(**table.model_dump())
+        return NoteRetention(database=self.database, queries=self.queries, rules=rules).steps()
 
 
 def _scope_rules(config: Config) -> ScopeRules:

@@ -37,6 +37,8 @@ def _show_versions(body: dict[str, Any]) -> None:
     )
     if body["next_cursor"]:
         print(f"elf: there are more; continue with --cursor {body['next_cursor']}", file=sys.stderr)
+    elif body["dropped_before"]:
+        print(f"elf: versions before {body['dropped_before']} are not kept any more", file=sys.stderr)
 
 
 def _text_of(version: dict[str, Any]) -> str:

@@ -190,9 +190,7 @@ class Calls:
         self, note_id: Id, *, limit: int | None = None, cursor: str | None = None
     ) -> Listing[r.NoteVersion]:
         """List the versions of a note, newest first; `limit` is the size of a page. Raises NotFound."""
-        return _listing(
-            f"{_note(note_id)}/history", {**self._owner(), "limit": limit}, r.Page[r.NoteVersion], cursor
-        )
+        return _listing(f"{_note(note_id)}/history", {**self._owner(), "limit": limit}, r.History, cursor)
 
     def restore(self, note_id: Id, *, version_id: Id | None = None) -> Call[r.Restored]:
         """Make a version of a note the note again, by default the last after which it was active.

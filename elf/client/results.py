@@ -107,6 +107,12 @@ class NoteVersion(Struct, frozen=True):
     new_snapshot: dict[str, Any] | None
 
 
+class History(Page[NoteVersion], frozen=True):
+    """A page of the versions of a note, newest first. Those made before `dropped_before` are not kept any more."""
+
+    dropped_before: datetime | None
+
+
 # Searching
 
 

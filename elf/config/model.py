@@ -378,10 +378,24 @@ class TtlDays(Table):
     profile: DaysOrNever
 
 
+class Retention(Table):
+    """[lifecycle.retention], optional: how long what gathers around notes is kept. Without the table: as long as they.
+
+    Days are counted from when a hit, a decision or a version was made; 0 is for ever. A note keeps its `versions_kept`
+    newest versions whatever their age; what it is restored from is among the newest two.
+    """
+
+    hit_days: DaysOrNever
+    decision_days: DaysOrNever
+    version_days: DaysOrNever
+    versions_kept: Annotated[int, Field(ge=2, le=1_000_000)]
+
+
 class Lifecycle(Table):
     """[lifecycle]"""
 
     ttl_days: TtlDays
+    retention: Retention | None = None
     purge_deleted_after_days: DaysOrNever
     purge_deprecated_after_days: DaysOrNever
 

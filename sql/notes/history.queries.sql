@@ -12,6 +12,14 @@ LIMIT $4;
 -- Reads one version of a note.
 SELECT v.* FROM memory_note_versions AS v WHERE v.version_id = $2 AND v.note_id = $1;
 
+-- name: oldest_version
+-- The oldest version of a note that is left.
+SELECT v.ts, v.prev_snapshot IS NULL AS is_first
+FROM memory_note_versions AS v
+WHERE v.note_id = $1
+ORDER BY v.ts
+LIMIT 1;
+
 -- name: last_active_version
 -- The newest version after which the note was active.
 SELECT v.*

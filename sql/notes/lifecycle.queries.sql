@@ -71,3 +71,44 @@ DELETE FROM memory_ingest_decisions WHERE decision_id = ANY (ARRAY(
   WHERE note_id IS NULL AND ts < $1
   ORDER BY ts LIMIT $2 FOR UPDATE SKIP LOCKED))
 RETURNING decision_id;
+
+-- name: drop_old_decisions_of_notes
+-- Removes decisions that ended in a note, made before $1.
+DELETE FROM memory_ingest_decisions WHERE decision_id = ANY (ARRAY(
+  SELECT decision_id FROM memory_ingest_decisions
+  WHERE note_id IS NOT NULL AND ts < $1
+  ORDER BY ts LIMIT $2 FOR UPDATE SKIP LOCKED))
+RETURNING decision_id;
+
+-- name: drop_old_hits
+-- Removes hits counted before $1; the note keeps how many they were and when the last one was.
+DELETE FROM memory_hits WHERE hit_id = ANY (ARRAY(
+  SELECT hit_id FROM memory_hits WHERE ts < $1 ORDER BY ts LIMIT $2 FOR UPDATE SKIP LOCKED))
+RETURNING hit_id;
+
+-- name: drop_old_versions
+-- Looks at a page of up to $4 versions, note by note behind ($2, $3), and removes those made before $1 that at least $5
+-- newer ones of their note follow, and all made before of notes that are gone. Returns how many were looked at and
+-- removed, and where the page ends. An index by age would be of use here only, and lead the reading of histories astray.
+WITH page AS MATERIALIZED (
+  SELECT v.note_id, v.ts, v.version_id
+  FROM memory_note_versions AS v
+  WHERE (v.note_id, v.ts) > ($2::uuid, $3::timestamptz)
+  ORDER BY v.note_id, v.ts
+  LIMIT $4
+), old AS MATERIALIZED (
+  SELECT p.version_id
+  FROM page AS p
+  LEFT JOIN LATERAL (SELECT true AS is_there FROM memory_notes AS m WHERE m.note_id = p.note_id OFFSET 0) AS n ON true
+  LEFT JOIN LATERAL (
+    SELECT true AS are_there FROM memory_note_versions AS w
+    WHERE n.is_there AND w.note_id = p.note_id AND w.ts > p.ts
+    ORDER BY w.ts OFFSET $5::int - 1 LIMIT 1) AS newer_ones ON true
+  WHERE p.ts < $1 AND (n.is_there IS NULL OR newer_ones.are_there)
+), dropped AS (
+  DELETE FROM memory_note_versions WHERE version_id = ANY (ARRAY(SELECT o.version_id FROM old AS o))
+  RETURNING version_id
+)
+SELECT (SELECT count(*) FROM page) AS looked_at, (SELECT count(*) FROM dropped) AS dropped, last.note_id, last.ts
+FROM (SELECT 1) AS one
+LEFT JOIN LATERAL (SELECT p.note_id, p.ts FROM page AS p ORDER BY p.note_id DESC, p.ts DESC LIMIT 1) AS last ON true;

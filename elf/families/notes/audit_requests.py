@@ -36,6 +36,10 @@ class HistoryResponse(Response):
 
     items: list[NoteVersion] = Field(description="The versions.")
     next_cursor: f.NextCursor
+    dropped_before: datetime | None = Field(
+        description="When the oldest version that is left was made, if there were older ones, which are kept for "
+        "as long as the config says; null: the history is whole."
+    )
 
 
 class RestoreRequest(InContext):

@@ -67,11 +67,13 @@ class NoteHistory:
             note = await self._store.get(connection, request.note_id)
             check_readable(note or await self._purged(connection, request.note_id), request)
             rows = await self._versions(connection, request.note_id, after, request.limit + 1)
+            oldest = await connection.fetchrow(self._sql["oldest_version"], request.note_id)
         page = rows[: request.limit]
         more = len(rows) > request.limit
         return HistoryResponse(
             items=[NoteVersion(**_shown(row)) for row in page],
             next_cursor=encode_place(page[-1]["ts"], page[-1]["version_id"]) if more else None,
+            dropped_before=None if oldest is None or oldest["is_first"] else oldest["ts"],
         )
 
     async def restore(self, request: RestoreRequest) -> RestoreResponse:

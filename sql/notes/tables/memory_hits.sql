@@ -10,3 +10,6 @@ CREATE TABLE IF NOT EXISTS memory_hits (
 );
 
 CREATE INDEX IF NOT EXISTS idx_hits_note ON memory_hits (note_id, ts);
+
+-- What is old enough to be dropped.
+CREATE INDEX IF NOT EXISTS idx_hits_ts ON memory_hits (ts);

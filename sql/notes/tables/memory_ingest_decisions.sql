@@ -1,6 +1,7 @@
 -- What became of every note that add_note and add_event were given, and what was weighed. A refused note leaves only
 -- numbers and rule names behind: nothing it said, and its type and scope only when they are known ones.
--- A decision about a stored note is kept as long as the note, any other for 30 days. Ids ascend as rows are written.
+-- A decision about a stored note is kept as long as the note, or as [lifecycle.retention] of the config says; any other
+-- for 30 days. Ids ascend as rows are written.
 CREATE TABLE IF NOT EXISTS memory_ingest_decisions (
   decision_id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   tenant_id text NOT NULL,
@@ -31,5 +32,7 @@ CREATE INDEX IF NOT EXISTS idx_decisions_note ON memory_ingest_decisions (note_i
 CREATE INDEX IF NOT EXISTS idx_decisions_matched ON memory_ingest_decisions (matched_note_id)
   WHERE matched_note_id <> note_id;
 
--- Decisions without a note, which are dropped by their age.
+-- Decisions without a note and with one, which are dropped by their age.
 CREATE INDEX IF NOT EXISTS idx_decisions_without_note ON memory_ingest_decisions (ts) WHERE note_id IS NULL;
+
+CREATE INDEX IF NOT EXISTS idx_decisions_of_notes_ts ON memory_ingest_decisions (ts) WHERE note_id IS NOT NULL;

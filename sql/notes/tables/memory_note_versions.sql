@@ -1,4 +1,5 @@
--- The audit trail: one row a change, never changed but for blanking the texts of purged notes. It outlives its note.
+-- The audit trail: one row a change, never changed but for blanking the texts of purged notes. It outlives its note, and
+-- ends by [lifecycle.retention] of the config, if at all.
 CREATE TABLE IF NOT EXISTS memory_note_versions (
   version_id uuid PRIMARY KEY,
   note_id uuid NOT NULL,

@@ -188,6 +188,13 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         (SOME_NOTES, SOME_NOTES, [NOW] * 32, [None] * 32, VERSION, NOW),
         {"indexing_outbox_pkey", "memory_note_chunks_pkey", "memory_notes_pkey"},
     ),
+    "enqueue_unindexed": (
+        (VERSION, NOW, UUID(int=2**127), 2000),
+        {"memory_notes_pkey", "idx_note_chunks_note", "idx_outbox_note_op_status"},
+    ),
+    "release_abandoned": ((1, 10_000), {"idx_outbox_due", "indexing_outbox_pkey"}),
+    "unchanged_notes": ((SOME_NOTES, [NOW] * 32, NOW), {"memory_notes_pkey"}),
+    "shared_notes": ((SOME_NOTES,), {"memory_notes_pkey"}),
     "moving_notes": ((SOME_NOTES, NOW), {"idx_outbox_note_op_status"}),
     "open_jobs": ((SOME_NOTES,), {"indexing_outbox_pkey"}),
     "lock_expired_notes": ((NOW, 500), {"idx_notes_expiring"}),
@@ -200,6 +207,15 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "drop_done_jobs": ((NOW, 500), {"idx_outbox_status_available", "indexing_outbox_pkey"}),
     "drop_old_decisions": ((NOW, 500), {"idx_decisions_without_note", "memory_ingest_decisions_pkey"}),
+    "drop_old_decisions_of_notes": (
+        (NOW, 500), {"idx_decisions_of_notes_ts", "memory_ingest_decisions_pkey"},
+    ),
+    "drop_old_hits": ((NOW, 500), {"idx_hits_ts", "memory_hits_pkey"}),
+    "drop_old_versions": (
+        (NOW, UUID(int=2**127), NOW, 500, 20),
+        {"idx_note_versions_note", "memory_notes_pkey", "memory_note_versions_pkey"},
+    ),
+    "oldest_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
     "list_versions": ((SOME_NOTES[0], NOW, SOME_NOTES[0], 51), {"idx_note_versions_note"}),
     "last_active_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
     "get_version": ((SOME_NOTES[0], SOME_NOTES[0]), {"memory_note_versions_pkey"}),
@@ -221,6 +237,8 @@ async def test_a_hot_query_uses_its_index_and_scans_no_big_table(
     ("name", "column"),
     [
         ("list_notes", "updated_at"),
+        ("drop_old_versions", "ROW(note_id, ts) >"),
+        ("enqueue_unindexed", "note_id >"),
         ("live_chunks", "chunk_id >"),
         ("lease_rebuild_page", "note_id, c"),
         ("same_text_in_group", "md5("),

@@ -11,6 +11,7 @@ from fake_service import Answer, Asked, FakeService, error
 
 NOTE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 VERSION_ID = "7b0e1d9a-3f0a-4e0c-9d53-3b5f1e7c1a11"
+DROPPED = "2025-03-01T12:00:00Z"
 CONTEXT = {"tenant_id": "default", "project_id": "default", "agent_id": "cli"}
 
 
@@ -30,7 +31,9 @@ def test_a_history_is_asked_for_within_the_command_lines_own_context(
     elf: CommandLine, service: FakeService
 ) -> None:
     items = [version("UPDATE", "Tea.", "Tea\x1b[31m is green."), version("ADD", None, "Tea.")]
-    service.respond = lambda asked: Answer(body={"items": items, "next_cursor": "next"})
+    service.respond = lambda asked: Answer(
+        body={"items": items, "next_cursor": "next", "dropped_before": DROPPED}
+    )
     code, out, err = elf("history", NOTE_ID, "--limit", "2")
     assert (code, err) == (0, "elf: there are more; continue with --cursor next\n")
     assert out.splitlines() == [
@@ -47,7 +50,9 @@ def test_a_history_that_is_not_there_is_asked_for_by_the_id_alone(
     service.respond = lambda asked: (
         error(404, "NOT_FOUND")
         if asked.params
-        else Answer(body={"items": [version("ADD", None, "Tea.")], "next_cursor": None})
+        else Answer(
+            body={"items": [version("ADD", None, "Tea.")], "next_cursor": None, "dropped_before": None}
+        )
     )
     assert elf("history", NOTE_ID).out.endswith("Tea.\n")
     assert [asked.params for asked in service.asked] == [CONTEXT, {}]
@@ -55,14 +60,28 @@ def test_a_history_that_is_not_there_is_asked_for_by_the_id_alone(
 
 def test_a_history_within_a_context_says_which(elf: CommandLine, service: FakeService) -> None:
     service.respond = lambda asked: Answer(
-        body={"items": [version("ADD", None, "Tea.")], "next_cursor": None}
+        body={"items": [version("ADD", None, "Tea.")], "next_cursor": None, "dropped_before": None}
     )
     assert elf("history", NOTE_ID, "--tenant", "acme", "--cursor", "c").code == 0
     assert service.asked[0].params == CONTEXT | {"tenant_id": "acme", "cursor": "c"}
 
 
+def test_a_history_whose_beginning_is_not_kept_says_so_at_its_end(
+    elf: CommandLine, service: FakeService
+) -> None:
+    body = {
+        "items": [version("UPDATE", "Tea.", "Green tea.")],
+        "next_cursor": None,
+        "dropped_before": DROPPED,
+    }
+    service.respond = lambda asked: Answer(body=body)
+    assert elf("history", NOTE_ID).err == f"elf: versions before {DROPPED} are not kept any more\n"
+
+
 def test_what_was_purged_is_shown_as_that(elf: CommandLine, service: FakeService) -> None:
-    service.respond = lambda asked: Answer(body={"items": [version("PURGE", "", None)], "next_cursor": None})
+    service.respond = lambda asked: Answer(
+        body={"items": [version("PURGE", "", None)], "next_cursor": None, "dropped_before": None}
+    )
     assert elf("history", NOTE_ID).out.endswith("(purged)\n")
 
 

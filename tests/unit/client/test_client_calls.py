@@ -66,7 +66,7 @@ ANSWERED: list[tuple[type[msgspec.Struct], type[BaseModel]]] = [
     (results.SearchItem, requests.SearchItem),
     (results.SearchAnswer, requests.SearchResponse),
     (results.NoteVersion, audit_requests.NoteVersion),
-    (results.Page, audit_requests.HistoryResponse),
+    (results.History, audit_requests.HistoryResponse),
     (results.Restored, audit_requests.RestoreResponse),
     (results.StageTime, trace_requests.StageTime),
     (results.Trace, trace_requests.Trace),
