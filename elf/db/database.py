@@ -11,8 +11,8 @@ transaction-scoped advisory locks only.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, NamedTuple, Protocol
 
 import anyio
@@ -21,12 +21,14 @@ import msgspec
 import structlog
 from pgvector.asyncpg import register_vector
 
-from elf.core.errors import DatabaseUnavailable
+from elf.core.errors import DatabaseUnavailable, Unavailable
 from elf.db.errors import map_errors
+from elf.db.queues import Queues
 
 CONNECT_TIMEOUT_S = 5.0
 ACQUIRE_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 30.0
+TURN_TIMEOUT_S = 30.0
 RELEASE_TIMEOUT_S = 1.0  # a search that was cut off at a frozen server waits for this, too
 CLOSE_TIMEOUT_S = 5.0
 
@@ -77,6 +79,13 @@ class Database:
     def __init__(self, *, max_conns: int) -> None:
         self._max_conns = max_conns
         self._pool: Any = None
+        self._queues = Queues()
+        self._competing = anyio.Semaphore(max(1, max_conns * 3 // 4))
+
+    @property
+    def queued(self) -> int:
+        """How many things there are that transactions compete for now."""
+        return len(self._queues)
 
     async def open(self, dsn: str) -> None:
         """Connect, and have one connection ready. Raises DatabaseUnavailable when Postgres does not
@@ -133,13 +142,33 @@ class Database:
                     await pool.release(connection, timeout=RELEASE_TIMEOUT_S)
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Connection]:
+    async def transaction(self, *, competing_for: Collection[str] = ()) -> AsyncIterator[Connection]:
         """Borrow a connection in a READ COMMITTED transaction: committed when the body ends, else rolled
         back.
 
         The commit cannot be cancelled. When Postgres goes away during it, DatabaseUnavailable is raised
         although the transaction may have been committed: a caller that tries again must write idempotently.
+
+        `competing_for` names what its locks are about. Transactions of this process that compete for the same
+        come one after the other, and wait for that without a connection: a flood of them takes one. All that
+        compete take three quarters of the connections at most, as other processes may keep them waiting, too.
+        Raises Unavailable when its turn does not come within TURN_TIMEOUT_S.
         """
+        async with AsyncExitStack() as stack:
+            if competing_for:
+                await self._take_turn(stack, competing_for)
+            yield await stack.enter_async_context(self._transaction())
+
+    async def _take_turn(self, stack: AsyncExitStack, things: Collection[str]) -> None:
+        try:
+            with anyio.fail_after(TURN_TIMEOUT_S):
+                await stack.enter_async_context(self._queues.alone_with(things))
+                await stack.enter_async_context(self._competing)
+        except TimeoutError:
+            raise Unavailable("too many others write the same at this moment", retry_after_s=1) from None
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Connection]:
         async with self.connection() as connection:
             transaction = connection.transaction()  # type: ignore[attr-defined]
             try:

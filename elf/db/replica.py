@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from elf.core.errors import DatabaseUnavailable
@@ -34,9 +34,9 @@ class ReadDatabase(Database):
             return await stack.enter_async_context(self._primary.connection())
 
     @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Connection]:
+    async def transaction(self, *, competing_for: Collection[str] = ()) -> AsyncIterator[Connection]:
         """Borrow a connection of the primary in a transaction, as Database does."""
-        async with self._primary.transaction() as connection:
+        async with self._primary.transaction(competing_for=competing_for) as connection:
             yield connection
 
     async def ping(self) -> None:

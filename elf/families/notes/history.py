@@ -22,6 +22,7 @@ from elf.families.notes.audit_requests import (
     RestoreRequest,
     RestoreResponse,
 )
+from elf.families.notes.contention import place_of
 from elf.families.notes.cursor import decode_cursor, encode_place
 from elf.families.notes.lifecycle import EXPIRED
 from elf.families.notes.model import Context, Note
@@ -87,7 +88,7 @@ class NoteHistory:
     async def _restore(self, request: RestoreRequest) -> RestoreResponse:
         now = self._clock.now()
         with meeting_writers():
-            async with self._database.transaction() as connection:
+            async with self._database.transaction(competing_for=place_of(request.note_id)) as connection:
                 stored = await self._locked(connection, request)
                 version = await self._version(connection, request)
                 past = Note.from_snapshot(version["new_snapshot"])

@@ -17,6 +17,7 @@ from elf.core.secrets import redact_json
 from elf.core.ttl import expiry
 from elf.db.database import Connection, Database
 from elf.db.errors import retrying
+from elf.families.notes.contention import place_of, places_of
 from elf.families.notes.cursor import decode_cursor, encode_cursor
 from elf.families.notes.decisions import Attempt, DecisionLog, Refused, decide
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder
@@ -229,7 +230,7 @@ class NoteService:
     ) -> list[Outcome]:
         context = workspace.context
         incoming = [attempt for attempt in attempts if isinstance(attempt, Incoming)]
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(competing_for=places_of(context, incoming)) as connection:
             await self._store.lock_groups(connection, context, {n.group for n in incoming if n.key is None})
             keys = [(*note.group, note.key) for note in incoming if note.key is not None]
             workspace.know_keyed(await self._store.lock_by_key(connection, context, keys))
@@ -303,7 +304,7 @@ class NoteService:
 
     async def _update(self, request: UpdateRequest) -> UpdateResponse:
         now = self._clock.now()
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(competing_for=place_of(request.note_id)) as connection:
             stored = await self._locked(connection, request)
             if not stored.is_live(now):
                 raise not_found(request.note_id)
@@ -346,7 +347,7 @@ class NoteService:
 
     async def _delete(self, request: DeleteRequest) -> DeleteResponse:
         now = self._clock.now()
-        async with self._database.transaction() as connection:
+        async with self._database.transaction(competing_for=place_of(request.note_id)) as connection:
             stored = await self._locked(connection, request)
             if stored.status == "deleted":
                 return DeleteResponse(note_id=stored.note_id, op="NONE")
