@@ -25,12 +25,16 @@ class Page(Struct, Generic[T], frozen=True):
 
 
 class WriteResult(Struct, frozen=True):
-    """What became of one note; a note that was REJECTED has no id, and `reason_code` says why."""
+    """What became of one note; a note that was REJECTED has no id, and `reason_code` says why.
+
+    `similar_to` is a stored note that a new one looks much like without saying the same.
+    """
 
     note_id: UUID | None
     op: Literal["ADD", "UPDATE", "NONE", "REJECTED"]
     reason_code: str | None
     reason: str | None
+    similar_to: UUID | None = None
 
 
 class NotesWritten(Struct, frozen=True):
@@ -107,10 +111,23 @@ class NoteVersion(Struct, frozen=True):
     new_snapshot: dict[str, Any] | None
 
 
+class Repetition(Struct, frozen=True):
+    """What was written again of a note in other words, and answered NONE."""
+
+    text: str
+    similarity: float
+    actor: str
+    ts: datetime
+
+
 class History(Page[NoteVersion], frozen=True):
-    """A page of the versions of a note, newest first. Those made before `dropped_before` are not kept any more."""
+    """A page of the versions of a note, newest first. Those made before `dropped_before` are not kept any more.
+
+    The first page has the latest `repetitions`, newest first.
+    """
 
     dropped_before: datetime | None
+    repetitions: list[Repetition] = []  # msgspec gives each page a list of its own
 
 
 # Searching

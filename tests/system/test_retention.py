@@ -21,7 +21,9 @@ def test_old_versions_and_hits_go_and_the_history_says_so(service: RunningServic
     assert (len(whole["items"]), whole["dropped_before"]) == (KEPT + 5, None)
     folder = service.config.parent
     for table in ("memory_note_versions", "memory_hits", "memory_ingest_decisions"):
-        rows(folder, f"UPDATE {table} SET ts = ts - interval '2 years' WHERE note_id = $1::text::uuid", note_id)
+        rows(
+            folder, f"UPDATE {table} SET ts = ts - interval '2 years' WHERE note_id = $1::text::uuid", note_id
+        )
     counts = service.admin.post("/v1/admin/gc").json()["counts"]
     assert {name: counts[name] for name in ("old_versions", "old_hits", "old_decisions_of_notes")} == {
         "old_versions": 5, "old_hits": 1, "old_decisions_of_notes": 1,

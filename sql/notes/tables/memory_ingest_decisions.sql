@@ -23,6 +23,10 @@ CREATE TABLE IF NOT EXISTS memory_ingest_decisions (
   ts timestamptz NOT NULL
 );
 
+-- What a note said that was answered NONE because a stored one says the same in other words; null when nothing was lost.
+-- A purge of the stored note removes it with the decision.
+ALTER TABLE memory_ingest_decisions ADD COLUMN IF NOT EXISTS dropped_text text NULL;
+
 -- A page of a tenant's decisions, newest first.
 CREATE INDEX IF NOT EXISTS idx_decisions_newest ON memory_ingest_decisions (tenant_id, decision_id DESC);
 
@@ -36,3 +40,7 @@ CREATE INDEX IF NOT EXISTS idx_decisions_matched ON memory_ingest_decisions (mat
 CREATE INDEX IF NOT EXISTS idx_decisions_without_note ON memory_ingest_decisions (ts) WHERE note_id IS NULL;
 
 CREATE INDEX IF NOT EXISTS idx_decisions_of_notes_ts ON memory_ingest_decisions (ts) WHERE note_id IS NOT NULL;
+
+-- What was said of a note in other words, newest first.
+CREATE INDEX IF NOT EXISTS idx_decisions_dropped ON memory_ingest_decisions (note_id, decision_id DESC)
+  WHERE dropped_text IS NOT NULL;
