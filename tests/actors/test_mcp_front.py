@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from actors import mcp_front
+from actors.connections import Connections
 from actors.http_front import bind, bound_address
 from actors.mcp_front import McpFront
 from elf.config import Config, load
@@ -76,7 +77,7 @@ async def test_it_serves_once_it_is_ready_and_again_after_a_restart(
 ) -> None:
     api = SlowApi()
     api.may_answer.set()
-    front = McpFront(config, sock, connect=api.connect)
+    front = McpFront(config, sock, connect=api.connect, connections=Connections("mcp_front", 100))
     answers: list[httpx.Response] = []
     with anyio.fail_after(PATIENCE_S):
         for _ in range(2):
@@ -94,7 +95,11 @@ async def test_a_call_in_flight_is_answered_when_it_stops(config: Config, sock: 
     scope = anyio.CancelScope()
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
-            await group.start(run, McpFront(config, sock, connect=api.connect), scope)
+            await group.start(
+                run,
+                McpFront(config, sock, connect=api.connect, connections=Connections("mcp_front", 100)),
+                scope,
+            )
             group.start_soon(call, sock, answers)
             await api.asked.wait()
             scope.cancel()
@@ -107,7 +112,11 @@ async def test_it_stops_although_nobody_ever_asked_for_mcp(config: Config, sock:
     scope = anyio.CancelScope()
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
-            await group.start(run, McpFront(config, sock, connect=SlowApi().connect), scope)
+            await group.start(
+                run,
+                McpFront(config, sock, connect=SlowApi().connect, connections=Connections("mcp_front", 100)),
+                scope,
+            )
             scope.cancel()
 
 
@@ -126,7 +135,9 @@ async def test_sessions_that_cannot_be_loaded_crash_it_and_leave_no_request_wait
 
     async def serve(*, task_status: Any) -> None:
         with pytest.raises(ExceptionGroup) as caught:
-            await McpFront(config, sock, connect=SlowApi().connect).run(task_status=task_status)
+            await McpFront(
+                config, sock, connect=SlowApi().connect, connections=Connections("mcp_front", 100)
+            ).run(task_status=task_status)
         assert caught.group_contains(ImportError, match="damaged")
 
     with anyio.fail_after(PATIENCE_S):
