@@ -14,6 +14,7 @@ import h2.connection
 import h2.events
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
+from anyio.lowlevel import checkpoint
 from structlog.testing import capture_logs
 
 from actors.connections import Connections
@@ -32,7 +33,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 class App:
-    """An ASGI application: /large answers much, /early answers before the body is there, /slow when the test lets it."""
+    """An ASGI application: /large answers much, /early without the body, /slow when the test lets it."""
 
     def __init__(self) -> None:
         self.asked, self.may_answer = anyio.Event(), anyio.Event()
@@ -183,7 +184,7 @@ async def test_whatever_a_client_ends_is_no_error_and_leaves_nothing_behind(act:
                 await act(app, Client(stream))
             app.may_answer.set()
             while connections.statistics().open:
-                await anyio.sleep(0.001)
+                await checkpoint()
             group.cancel_scope.cancel()
     assert not [line for line in logs if line["log_level"] not in ("debug", "info")]
 

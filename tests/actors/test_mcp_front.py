@@ -62,6 +62,10 @@ class SlowApi:
         return httpx.Response(200, json={"text": "Fact: it works."})
 
 
+def front_of(config: Config, sock: socket.socket, api: SlowApi) -> McpFront:
+    return McpFront(config, sock, connect=api.connect, connections=Connections("mcp_front", 100))
+
+
 async def run(front: McpFront, scope: anyio.CancelScope, *, task_status: Any) -> None:
     with scope:
         await front.run(task_status=task_status)
@@ -77,7 +81,7 @@ async def test_it_serves_once_it_is_ready_and_again_after_a_restart(
 ) -> None:
     api = SlowApi()
     api.may_answer.set()
-    front = McpFront(config, sock, connect=api.connect, connections=Connections("mcp_front", 100))
+    front = front_of(config, sock, api)
     answers: list[httpx.Response] = []
     with anyio.fail_after(PATIENCE_S):
         for _ in range(2):
@@ -97,7 +101,7 @@ async def test_a_call_in_flight_is_answered_when_it_stops(config: Config, sock: 
         async with anyio.create_task_group() as group:
             await group.start(
                 run,
-                McpFront(config, sock, connect=api.connect, connections=Connections("mcp_front", 100)),
+                front_of(config, sock, api),
                 scope,
             )
             group.start_soon(call, sock, answers)
@@ -114,7 +118,7 @@ async def test_it_stops_although_nobody_ever_asked_for_mcp(config: Config, sock:
         async with anyio.create_task_group() as group:
             await group.start(
                 run,
-                McpFront(config, sock, connect=SlowApi().connect, connections=Connections("mcp_front", 100)),
+                front_of(config, sock, SlowApi()),
                 scope,
             )
             scope.cancel()
