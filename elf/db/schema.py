@@ -17,6 +17,7 @@ import asyncpg
 import structlog
 
 from elf.core.errors import InternalError, StartupError
+from elf.db.connect import connect
 from elf.db.database import CONNECT_TIMEOUT_S, Connection
 from elf.db.errors import map_errors
 from elf.db.queries import read_sql, sql_folder
@@ -54,7 +55,7 @@ async def apply(dsn: str, *, vector_dim: int) -> None:
 
 async def _connect(dsn: str) -> Any:
     try:
-        return await asyncpg.connect(
+        return await connect(
             dsn,
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=SCHEMA_TIMEOUT_S,
