@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from actors.connections import Connections
 from actors.kernel import Channel, SupervisorSnapshot
 from elf.db.database import Database
 from elf.search.breaker import BreakerState, CircuitBreaker
@@ -84,6 +85,30 @@ def admission_metrics(turns: Mapping[str, Turns]) -> list[Metric]:
         requests.add_metric((kind, "waiting"), turn.waiting)
         refused.add_metric((kind,), turn.refused)
     return [requests, refused]
+
+
+def connection_metrics(fronts: Sequence[Connections]) -> list[Metric]:
+    """Return how many connections the fronts have, and what became of those beyond what they may have."""
+    count = GaugeMetricFamily("elf_connections", "Connections of clients that are open.", labels=("front",))
+    limit = GaugeMetricFamily(
+        "elf_connections_max", "Connections of clients that may be open at most.", labels=("front",)
+    )
+    accepted = CounterMetricFamily(
+        "elf_connections_accepted", "Connections of clients that were accepted.", labels=("front",)
+    )
+    short = CounterMetricFamily(
+        "elf_connections_short",
+        "Connections refused, or closed for another while they waited for their client, for want of room.",
+        labels=("front", "outcome"),
+    )
+    for front in fronts:
+        statistics = front.statistics()
+        count.add_metric((front.front,), statistics.open)
+        limit.add_metric((front.front,), statistics.limit)
+        accepted.add_metric((front.front,), statistics.accepted)
+        short.add_metric((front.front, "displaced"), statistics.displaced)
+        short.add_metric((front.front, "refused"), statistics.refused)
+    return [count, limit, accepted, short]
 
 
 def pool_metrics(pools: Mapping[str, Database]) -> list[Metric]:

@@ -13,6 +13,7 @@ import anyio.to_thread
 import httpx
 from anyio.abc import TaskStatus
 
+from actors.connections import Connections
 from actors.http_front import HttpFront, bound_address
 from elf.config import Config
 from elf.config.places import is_loopback
@@ -32,11 +33,17 @@ class McpFront:
     name = "mcp_front"
 
     def __init__(
-        self, config: Config, sock: socket.socket, *, connect: Callable[[], httpx.AsyncClient]
+        self,
+        config: Config,
+        sock: socket.socket,
+        *,
+        connect: Callable[[], httpx.AsyncClient],
+        connections: Connections,
     ) -> None:
         self._config = config
         self._socket = sock
         self._connect = connect
+        self._connections = connections
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         gate = McpGate(local_only=is_loopback(bound_address(self._socket)))
@@ -44,7 +51,8 @@ class McpFront:
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_sessions, gate, served)
             try:
-                await HttpFront(self.name, gate, self._socket).run(task_status=task_status)
+                front = HttpFront(self.name, gate, self._socket, self._connections)
+                await front.run(task_status=task_status)
             finally:
                 served.set()
                 gate.wanted.set()

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import anyio
 
+from actors.connections import Connections
+from actors.descriptors import connection_limit
 from actors.entry import entry_parser, run_entry
 from actors.http_front import bind, bound_address
 from actors.mcp_front import McpFront
@@ -67,7 +69,9 @@ async def serve_http(
 ) -> None:
     """Serve MCP on a bound socket until cancelled, asking the API at `api`; calls `ready` once it is."""
     supervisor = new_supervisor()
-    supervisor.add(McpFront(config, sock, connect=lambda: client_of_address(api)), stop_timeout_s=6.0)
+    connections = Connections(McpFront.name, connection_limit(config.service.limits, fronts=1, pooled=0))
+    front = McpFront(config, sock, connect=lambda: client_of_address(api), connections=connections)
+    supervisor.add(front, stop_timeout_s=6.0)
     async with anyio.create_task_group() as group:
         await group.start(supervisor.run)
         ready()

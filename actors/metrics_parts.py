@@ -9,6 +9,7 @@ from prometheus_client import ProcessCollector
 from prometheus_client.metrics_core import Metric
 from quart import Quart
 
+from actors.connections import Connections
 from actors.kernel import Channel, SupervisorSnapshot
 from actors.live_readings import (
     Turns,
@@ -18,6 +19,7 @@ from actors.live_readings import (
     build_metrics,
     cache_metrics,
     channel_metrics,
+    connection_metrics,
     pool_metrics,
 )
 from elf.db.database import Database
@@ -45,6 +47,7 @@ class Metrics:
         self._pools: dict[str, Database] = {}
         self._breakers: dict[str, CircuitBreaker] = {}
         self._caches: list[AnswerCache] = []
+        self._connections: list[Connections] = []
         self._turns: Callable[[], Mapping[str, Turns]] | None = None
         self._collect_stored: CollectStored | None = None
 
@@ -71,6 +74,10 @@ class Metrics:
     def watch_admission(self, turns: Callable[[], Mapping[str, Turns]]) -> None:
         """Show how many requests are let in, by the kind of place they need."""
         self._turns = turns
+
+    def watch_connections(self, connections: Connections) -> None:
+        """Show how many connections a front has."""
+        self._connections.append(connections)
 
     def watch_stored(self, collect: CollectStored) -> None:
         """Show what is read from Postgres at each request of the page."""
@@ -104,6 +111,7 @@ class Metrics:
             *breaker_metrics(self._breakers),
             *cache_metrics(self._caches),
             *(admission_metrics(self._turns()) if self._turns else ()),
+            *connection_metrics(self._connections),
             *self.measures.collect(),
             *stored,
             *self._process.collect(),

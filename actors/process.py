@@ -12,6 +12,7 @@ import anyio
 import structlog
 from anyio.abc import TaskStatus
 
+from actors.descriptors import raise_limit
 from actors.kernel import ActorState, RestartPolicy, Supervisor, SupervisorEvent
 from actors.kernel.failure import unwrapped
 from elf.core.errors import StartupError
@@ -37,6 +38,7 @@ def run_process(
     `say` (by default, print) gets lines for people: those of `serve`, to which it is passed on, and one when the
     process stops. Raises what `serve` raises; a failure that is alone in its group without it.
     """
+    raise_limit()
     options = {"use_uvloop": sys.platform != "win32"}
     try:
         anyio.run(_until_told_to_stop, serve, say or _print, stop_deadline_s, backend_options=options)

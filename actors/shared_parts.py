@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from uuid import uuid4
 
 from actors.database import DatabasePool, ReplicaPool
@@ -91,7 +92,8 @@ class SharedParts:
     def texts(self, embedder: Embedder) -> TextEmbedder:
         """Return what cuts texts into chunks as the config says, and embeds them."""
         chunking = self.config.chunking
-        tokens = HfTokens.open(chunking.tokenizer_repo, self.config.providers.embedding)
+        kept = Path(self.config.local_model.cache_dir) / "tokenizers"
+        tokens = HfTokens.open(chunking.tokenizer_repo, self.config.providers.embedding, kept=kept)
         return TextEmbedder(embedder, tokens, chunking.max_tokens, chunking.overlap_tokens)
 
     @cached_property

@@ -14,6 +14,8 @@ import httpx
 from quart import Quart
 
 from actors.admin_parts import add_stored_readings, admin_endpoints
+from actors.connections import Connections
+from actors.descriptors import connection_limit
 from actors.gc_ticker import GcTicker
 from actors.http_front import HttpFront, bound_address
 from actors.index_parts import IndexParts
@@ -205,7 +207,12 @@ class _Builder:
             admin = self._add_front("admin_front", operators, self._sockets.admin, about=ADMIN)
             self._metrics.add_page(admin)
         if self._sockets.mcp is not None:
-            front = McpFront(self._config, self._sockets.mcp, connect=self._way_to(api))
+            front = McpFront(
+                self._config,
+                self._sockets.mcp,
+                connect=self._way_to(api),
+                connections=self._connections(McpFront.name),
+            )
             self.supervisor.add(front, stop_timeout_s=6.0)
 
     async def close(self) -> None:
@@ -273,8 +280,23 @@ class _Builder:
         self._metrics.count_requests(app, front=name)
         if admission is not None:
             self._metrics.watch_admission(admission.statistics)
-        self.supervisor.add(HttpFront(name, app, sock), stop_timeout_s=6.0)
+        front = HttpFront(name, app, sock, self._connections(name))
+        self.supervisor.add(front, stop_timeout_s=6.0)
         return app
+
+    @cached_property
+    def _connection_limit(self) -> int:
+        postgres = self._config.storage.postgres
+        return connection_limit(
+            self._config.service.limits,
+            fronts=sum(sock is not None for sock in self._sockets),
+            pooled=postgres.pool_max_conns * (2 if postgres.read_dsn else 1),
+        )
+
+    def _connections(self, front: str) -> Connections:
+        connections = Connections(front, self._connection_limit)
+        self._metrics.watch_connections(connections)
+        return connections
 
     def _way_to(self, api: Quart | None) -> Callable[[], httpx.AsyncClient]:
         if api is not None:

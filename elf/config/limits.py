@@ -19,3 +19,4 @@ class Limits(Table):
     max_concurrent_events: Count
     max_waiting: Annotated[int, Field(ge=0, le=100_000)]
     max_wait_ms: Annotated[int, Field(ge=1, le=600_000)]
+    max_connections: Annotated[int, Field(ge=8, le=1_000_000)]

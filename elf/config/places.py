@@ -7,7 +7,9 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import urlsplit
+
+from elf.config.dsn import Dsn
 
 EMBEDDED = "embedded:"
 EDGE = "edge:"
@@ -110,24 +112,6 @@ def parse_folder(text: str) -> Path:
     return Path(text)
 
 
-def _check_dsn(text: str) -> str:
-    """Return a DSN as it came. It must say who connects to what, or the driver would ask the environment."""
-    problem = ValueError("must be embedded:FOLDER or postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
-    if not text.startswith(("postgresql://", "postgres://")) or _UNPRINTABLE.search(text):
-        raise problem
-    try:
-        parts = urlsplit(text)
-        options = parse_qs(parts.query)
-    except ValueError:
-        raise problem from None
-    login, _, hosts = parts.netloc.rpartition("@")
-    user = login.partition(":")[0] or options.get("user")
-    database = parts.path.strip("/") or options.get("dbname") or options.get("database")
-    if not user or not database or not (hosts or options.get("host")):
-        raise problem
-    return text
-
-
 @dataclass(frozen=True, slots=True)
 class PostgresPlace:
     """A server by its DSN, or the embedded server with its data in `folder`."""
@@ -141,7 +125,8 @@ class PostgresPlace:
         """Read `embedded:FOLDER` or a `postgresql://` DSN. Raises ValueError with what is allowed."""
         if text.startswith(EMBEDDED):
             return cls("embedded", parse_folder(text.removeprefix(EMBEDDED)), None)
-        return cls("server", None, _check_dsn(text))
+        Dsn.parse(text)
+        return cls("server", None, text)
 
 
 @dataclass(frozen=True, slots=True)

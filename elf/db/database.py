@@ -22,6 +22,7 @@ import structlog
 from pgvector.asyncpg import register_vector
 
 from elf.core.errors import DatabaseUnavailable, Unavailable
+from elf.db.connect import connect
 from elf.db.errors import map_errors
 from elf.db.queues import Queues
 
@@ -96,6 +97,7 @@ class Database:
         with map_errors():
             self._pool = await asyncpg.create_pool(
                 dsn,
+                connect=connect,
                 min_size=1,
                 max_size=self._max_conns,
                 init=_prepare_connection,

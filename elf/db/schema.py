@@ -18,6 +18,7 @@ import asyncpg
 import structlog
 
 from elf.core.errors import InternalError, StartupError
+from elf.db.connect import connect
 from elf.db.database import CONNECT_TIMEOUT_S, Connection
 from elf.db.errors import map_errors
 from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
@@ -56,7 +57,7 @@ async def apply(dsn: str, *, vector_dim: int) -> None:
 
 async def _connect(dsn: str) -> Any:
     try:
-        return await asyncpg.connect(
+        return await connect(
             dsn,
             timeout=CONNECT_TIMEOUT_S,
             command_timeout=LOOK_TIMEOUT_S,

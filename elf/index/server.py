@@ -254,11 +254,17 @@ def _client(url: str, server: QdrantServer | None, *, timeout_s: float) -> Async
         # As a header, because the client warns of a key that it is given for an http:// URL.
         headers = {"api-key": server.api_key} if server.api_key else {}
         is_grpc = server.transport == "grpc"
-        transport = {"prefer_grpc": is_grpc, "grpc_port": server.grpc_port, "headers": headers}
+        transport = {
+            "prefer_grpc": is_grpc,
+            "grpc_port": server.grpc_port,
+            "headers": headers,
+            "grpc_options": {"grpc.enable_http_proxy": 0},
+        }
     return AsyncQdrantClient(
         url=url,
         timeout=max(1, math.ceil(timeout_s)),
         check_compatibility=False,
+        trust_env=False,  # no proxy setting of the environment counts
         # Said, because for localhost the client would open a connection for each request, without bound.
         limits=httpx.Limits(max_connections=CONNECTIONS, max_keepalive_connections=CONNECTIONS),
         **transport,

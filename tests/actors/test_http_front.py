@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import socket
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from anyio.lowlevel import checkpoint
 from structlog.testing import capture_logs
 
 from actors import http_front
+from actors.connections import Connections
 from actors.http_front import HttpFront, bind, bound_address
 from elf.config.places import Address
 from elf.core.errors import StartupError
@@ -92,7 +92,7 @@ def test_an_address_of_another_machine_is_named() -> None:
 async def test_a_port_that_somebody_else_listens_on_meanwhile_ends_the_start(sock: socket.socket) -> None:
     with bind(bound_address(sock), key="service.http_bind") as faster:
         faster.listen()
-        front = HttpFront("http_front", SlowApp(), sock)
+        front = HttpFront("http_front", SlowApp(), sock, Connections("http_front", 100))
         with pytest.raises(StartupError, match=str(bound_address(sock))):
             await front.run()
 
@@ -100,7 +100,7 @@ async def test_a_port_that_somebody_else_listens_on_meanwhile_ends_the_start(soc
 async def test_it_serves_once_it_is_ready_and_again_after_a_restart(sock: socket.socket) -> None:
     app = SlowApp()
     app.may_answer.set()
-    front = HttpFront("http_front", app, sock)
+    front = HttpFront("http_front", app, sock, Connections("http_front", 100))
     answers: list[int] = []
     with anyio.fail_after(PATIENCE_S):
         for _ in range(2):
@@ -118,7 +118,7 @@ async def test_a_request_in_flight_is_answered_when_it_stops(sock: socket.socket
     scope = anyio.CancelScope()
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
-            await group.start(run, HttpFront("http_front", app, sock), scope)
+            await group.start(run, HttpFront("http_front", app, sock, Connections("http_front", 100)), scope)
             group.start_soon(get, f"http://{bound_address(sock)}", answers)
             await app.asked.wait()
             scope.cancel()
@@ -143,7 +143,7 @@ async def test_a_request_that_never_ends_is_cut_off(
 
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
-            await group.start(run, HttpFront("http_front", app, sock), scope)
+            await group.start(run, HttpFront("http_front", app, sock, Connections("http_front", 100)), scope)
             group.start_soon(ask)
             await app.asked.wait()
             scope.cancel()
@@ -194,7 +194,9 @@ async def test_a_client_that_stops_reading_its_answer_is_cut_off_without_an_erro
         anyio.fail_after(PATIENCE_S),
     ):
         async with anyio.create_task_group() as group:
-            await group.start(partial(run, HttpFront("http_front", app, sock), scope))
+            await group.start(
+                partial(run, HttpFront("http_front", app, sock, Connections("http_front", 100)), scope)
+            )
             client = await anyio.connect_tcp(*bound_address(sock))
             async with client:
                 await client.send(b"GET / HTTP/1.1\r\nHost: elf\r\n\r\n")
@@ -204,22 +206,3 @@ async def test_a_client_that_stops_reading_its_answer_is_cut_off_without_an_erro
                     await checkpoint()
             scope.cancel()
     assert [line["event"] for line in logs] == ["client_stalled"]
-
-
-async def test_other_errors_of_the_loop_are_still_reported(sock: socket.socket) -> None:
-    loop = asyncio.get_running_loop()
-    reported: list[dict[str, Any]] = []
-    before = loop.get_exception_handler()
-    loop.set_exception_handler(lambda loop, context: reported.append(context))
-    scope = anyio.CancelScope()
-    try:
-        async with anyio.create_task_group() as group:
-            await group.start(partial(run, HttpFront("http_front", SlowApp(), sock), scope))
-            loop.call_exception_handler(
-                {"message": "a bug", "exception": TimeoutError("not of a connection")}
-            )
-            loop.call_exception_handler({"message": "a bug", "exception": KeyError("x"), "transport": None})
-            scope.cancel()
-    finally:
-        loop.set_exception_handler(before)
-    assert [type(context["exception"]) for context in reported] == [TimeoutError, KeyError]

@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from actors import mcp_front
+from actors.connections import Connections
 from actors.http_front import bind, bound_address
 from actors.mcp_front import McpFront
 from elf.config import Config, load
@@ -61,6 +62,10 @@ class SlowApi:
         return httpx.Response(200, json={"text": "Fact: it works."})
 
 
+def front_of(config: Config, sock: socket.socket, api: SlowApi) -> McpFront:
+    return McpFront(config, sock, connect=api.connect, connections=Connections("mcp_front", 100))
+
+
 async def run(front: McpFront, scope: anyio.CancelScope, *, task_status: Any) -> None:
     with scope:
         await front.run(task_status=task_status)
@@ -76,7 +81,7 @@ async def test_it_serves_once_it_is_ready_and_again_after_a_restart(
 ) -> None:
     api = SlowApi()
     api.may_answer.set()
-    front = McpFront(config, sock, connect=api.connect)
+    front = front_of(config, sock, api)
     answers: list[httpx.Response] = []
     with anyio.fail_after(PATIENCE_S):
         for _ in range(2):
@@ -94,7 +99,11 @@ async def test_a_call_in_flight_is_answered_when_it_stops(config: Config, sock: 
     scope = anyio.CancelScope()
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
-            await group.start(run, McpFront(config, sock, connect=api.connect), scope)
+            await group.start(
+                run,
+                front_of(config, sock, api),
+                scope,
+            )
             group.start_soon(call, sock, answers)
             await api.asked.wait()
             scope.cancel()
@@ -107,7 +116,11 @@ async def test_it_stops_although_nobody_ever_asked_for_mcp(config: Config, sock:
     scope = anyio.CancelScope()
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
-            await group.start(run, McpFront(config, sock, connect=SlowApi().connect), scope)
+            await group.start(
+                run,
+                front_of(config, sock, SlowApi()),
+                scope,
+            )
             scope.cancel()
 
 
@@ -126,7 +139,9 @@ async def test_sessions_that_cannot_be_loaded_crash_it_and_leave_no_request_wait
 
     async def serve(*, task_status: Any) -> None:
         with pytest.raises(ExceptionGroup) as caught:
-            await McpFront(config, sock, connect=SlowApi().connect).run(task_status=task_status)
+            await McpFront(
+                config, sock, connect=SlowApi().connect, connections=Connections("mcp_front", 100)
+            ).run(task_status=task_status)
         assert caught.group_contains(ImportError, match="damaged")
 
     with anyio.fail_after(PATIENCE_S):

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -45,9 +45,19 @@ class RunningService:
 
     start_timeout_s = 180.0  # a start takes two seconds; a busy machine must not fail a test
 
-    def __init__(self, config: Path, *, name: str = "service") -> None:
+    def __init__(
+        self,
+        config: Path,
+        *,
+        name: str = "service",
+        command: Sequence[str] | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """`command` starts it in another way than `elf up`, `environment` in another one than the test's."""
         self.config = config
         self.log_file = config.parent / f"{name}.log"
+        self._command = command or up_command(config)
+        self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
         self.url = self.admin_url = self.mcp_url = ""
 
@@ -89,7 +99,7 @@ class RunningService:
         """Start without waiting."""
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                up_command(self.config), stdout=subprocess.PIPE, stderr=log, cwd=REPO
+                self._command, stdout=subprocess.PIPE, stderr=log, cwd=REPO, env=self._environment
             )
 
     def wait_started(self) -> None:

@@ -12,7 +12,6 @@ import anyio
 import anyio.to_thread
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 from threadpoolctl import threadpool_limits
 from tokenizers import Encoding, Tokenizer
 
@@ -21,6 +20,7 @@ from elf.core.errors import StartupError
 from elf.providers.local.graph_cache import cached_graph
 from elf.providers.local.model import DIMENSIONS, MAX_TOKENS, TOKENIZER, checked, find_model_folder
 from elf.providers.local.rerank import QueryTokens, rarity
+from elf.providers.local.runtime import onnxruntime
 from elf.providers.local.token_cache import TokenCache
 from elf.providers.local.token_vectors import TokenVectors, pack
 from elf.providers.port import Matrix

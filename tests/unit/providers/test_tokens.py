@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from elf.core.errors import StartupError
+from elf.providers import hub
 from elf.providers.local.model import TOKENIZER, find_model_folder
 from elf.providers.tokens import HfTokens
 from tests.providers_kit import embedding_config
 
+NOWHERE = Path("/nowhere")  # what needs no hub keeps nothing
 PACKAGED = find_model_folder() / TOKENIZER.name
 SHARED = HfTokens(Tokenizer.from_file(str(PACKAGED)))
 
 
 @pytest.fixture(scope="module")
 def tokens() -> HfTokens:
-    return HfTokens.open("", embedding_config(api_base="local:", model="all-MiniLM-L6-v2"))
+    return HfTokens.open("", embedding_config(api_base="local:", model="all-MiniLM-L6-v2"), kept=NOWHERE)
 
 
 def pieces(tokens: HfTokens, text: str) -> list[str]:
@@ -65,13 +71,17 @@ def word_tokenizer() -> Tokenizer:
 @pytest.mark.parametrize("model", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
 @pytest.mark.parametrize("repo", ["", " ", "all-MiniLM-L6-v2"])
 def test_a_remote_provider_of_the_packaged_model_uses_the_packaged_tokenizer(model: str, repo: str) -> None:
-    assert pieces(HfTokens.open(repo, embedding_config(model=model)), "tokenizers") == ["token", "izer", "s"]
+    assert pieces(HfTokens.open(repo, embedding_config(model=model), kept=NOWHERE), "tokenizers") == [
+        "token",
+        "izer",
+        "s",
+    ]
 
 
 def test_a_file_or_a_folder_is_read_from_there(tmp_path: Path) -> None:
     word_tokenizer().save(str(tmp_path / "tokenizer.json"))
     for place in (tmp_path, tmp_path / "tokenizer.json"):
-        own = HfTokens.open(str(place), embedding_config(api_base="local:"))
+        own = HfTokens.open(str(place), embedding_config(api_base="local:"), kept=NOWHERE)
         assert pieces(own, "one tokenizers") == ["one", "tokenizers"]
 
 
@@ -80,47 +90,92 @@ def test_truncation_and_padding_of_the_file_do_not_apply(tmp_path: Path) -> None
     tokenizer.enable_truncation(2)
     tokenizer.enable_padding(length=5)
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    assert len(HfTokens.open(str(tmp_path), embedding_config()).spans("one one one")) == 3
+    assert len(HfTokens.open(str(tmp_path), embedding_config(), kept=NOWHERE).spans("one one one")) == 3
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     shutil.copy(PACKAGED, tmp_path / "tokenizer.json")
     (tmp_path / "tokenizer.json").write_bytes(PACKAGED.read_bytes()[:1000])
     with pytest.raises(StartupError, match=rf"{tmp_path}/tokenizer.json cannot be read"):
-        HfTokens.open(str(tmp_path), embedding_config())
+        HfTokens.open(str(tmp_path), embedding_config(), kept=NOWHERE)
 
 
 def test_a_folder_without_a_tokenizer_is_named(tmp_path: Path) -> None:
     with pytest.raises(StartupError, match=r"tokenizer\.json cannot be read"):
-        HfTokens.open(str(tmp_path), embedding_config())
+        HfTokens.open(str(tmp_path), embedding_config(), kept=NOWHERE)
 
 
-class Hub:
-    """Stands in for the library's class where it fetches from the hub."""
+class Hub(BaseHTTPRequestHandler):
+    """Stands in for the hub: it has one repository, and sends who asks for its tokenizer on to where that lies."""
 
-    def __init__(self, outcome: Any) -> None:
-        self._outcome = outcome
+    content = word_tokenizer().to_str().encode()
+    asked: ClassVar[list[str]] = []
 
-    def from_pretrained(self, repo: str) -> Any:
-        assert repo == "acme/model-of-acme"
-        if isinstance(self._outcome, Exception):
-            raise self._outcome
-        return self._outcome
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        if self.path == "/acme/model-of-acme/resolve/main/tokenizer.json":
+            self.send_response(302)
+            self.send_header("location", "/elsewhere")
+        else:
+            self.send_response(200 if self.path == "/elsewhere" else 404)
+        self.end_headers()
+        if self.path == "/elsewhere":
+            self.wfile.write(self.content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
 
 
-def test_another_repository_is_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("elf.providers.tokens.Tokenizer", Hub(word_tokenizer()))
-    assert pieces(HfTokens.open("", embedding_config(model="acme/model-of-acme")), "one two") == [
-        "one",
-        "two",
-    ]
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What the hub is asked for. Variables of the environment lead elsewhere."""
+    Hub.asked.clear()
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "HF_ENDPOINT", "SSL_CERT_FILE", "HF_HUB_OFFLINE"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hub) as server, ThreadPoolExecutor(1) as threads:
+        threads.submit(server.serve_forever)
+        monkeypatch.setattr(hub, "URL", f"http://127.0.0.1:{server.server_port}")
+        yield Hub.asked
+        server.shutdown()
 
 
-def test_a_repository_that_cannot_be_fetched_is_named_with_the_key_to_set(
-    monkeypatch: pytest.MonkeyPatch,
+def test_another_repository_is_fetched_once_whatever_the_environment_says(
+    asked: list[str], tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("elf.providers.tokens.Tokenizer", Hub(OSError("offline")))
-    with pytest.raises(
-        StartupError, match=r"'acme/model-of-acme' cannot be fetched .*chunking\.tokenizer_repo"
-    ):
-        HfTokens.open("acme/model-of-acme", embedding_config(api_base="local:"))
+    for _ in range(2):
+        own = HfTokens.open("", embedding_config(model="acme/model-of-acme"), kept=tmp_path / "kept")
+        assert pieces(own, "one two") == ["one", "two"]
+    assert asked == ["/acme/model-of-acme/resolve/main/tokenizer.json", "/elsewhere"]
+    assert [path.name for path in (tmp_path / "kept").rglob("*.json")] == ["tokenizer.json"]
+
+
+def test_a_folder_that_cannot_be_written_keeps_nothing(asked: list[str], tmp_path: Path) -> None:
+    (tmp_path / "kept").write_text("a file")
+    with capture_logs() as logs:
+        own = HfTokens.open("acme/model-of-acme", embedding_config(), kept=tmp_path / "kept")
+    assert pieces(own, "one two") == ["one", "two"]
+    assert [line["event"] for line in logs] == ["tokenizer_not_kept"]
+
+
+@pytest.mark.parametrize(
+    ("repo", "why"), [("acme/none", "HTTP 404"), ("../../etc", "no such name"), ("a/b/c", "no such name")]
+)
+def test_a_repository_that_cannot_be_fetched_is_named_with_the_key_to_set(
+    asked: list[str], tmp_path: Path, repo: str, why: str
+) -> None:
+    with pytest.raises(StartupError, match=rf"'{repo}' cannot be fetched .*{why}.*chunking\.tokenizer_repo"):
+        HfTokens.open(repo, embedding_config(api_base="local:"), kept=tmp_path)
+
+
+def test_a_hub_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(hub, "URL", "http://127.0.0.1:1")
+    with pytest.raises(StartupError, match="cannot be fetched from http://127.0.0.1:1 .ConnectError."):
+        HfTokens.open("acme/model-of-acme", embedding_config(), kept=tmp_path)
+
+
+def test_what_is_no_tokenizer_is_named(
+    asked: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Hub, "content", b"<html>sign in</html>")
+    with pytest.raises(StartupError, match="the tokenizer 'acme/model-of-acme' cannot be read"):
+        HfTokens.open("acme/model-of-acme", embedding_config(), kept=tmp_path)

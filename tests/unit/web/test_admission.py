@@ -52,6 +52,7 @@ READ = Endpoint("read", "GET", "/v1/read", "Answer", Ask, Ask, answer)
 def limits(**changes: int) -> Limits:
     few = {
         "max_concurrent": 1, "max_per_tenant": 1, "max_concurrent_events": 1, "max_waiting": 1, "max_wait_ms": 50,
+        "max_connections": 8,
     }  # fmt: skip
     return Limits.model_validate(few | changes)
 

@@ -1,0 +1,41 @@
+"""How many files and sockets this process may have open, and how many of them may be connections to its fronts."""
+
+from __future__ import annotations
+
+import resource
+from typing import Final
+
+import structlog
+
+from elf.config.limits import Limits
+
+# Of a process: the program's own files, its pools to models and the index, a backup, and some to spare.
+RESERVED: Final = 160
+FEWEST: Final = 8  # connections of a front, however few descriptors there are
+MOST: Final = 4096  # of a front by itself: each costs some 50 kB while it is served
+
+log = structlog.get_logger()
+
+
+def raise_limit() -> None:
+    """Allow this process, and those it starts, as many descriptors as the system lets it have."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == hard:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (ValueError, OSError) as error:  # some systems name no limit and have one all the same
+        log.info("descriptor_limit_kept", limit=soft, error=str(error))
+
+
+def connection_limit(limits: Limits | None, *, fronts: int, pooled: int) -> int:
+    """Return how many connections each of `fronts` may hold beside `pooled` ones to the database.
+
+    That is what `limits` say, or MOST without them, as far as the process's limit of descriptors allows.
+    """
+    wanted = limits.max_connections if limits else None
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    each = MOST if soft == resource.RLIM_INFINITY else (soft - RESERVED - pooled) // fronts
+    if each < (wanted or FEWEST):
+        log.info("few_descriptors", limit=soft, connections_per_front=max(each, FEWEST), wanted=wanted)
+    return max(min(each, wanted or MOST), FEWEST)

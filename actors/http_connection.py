@@ -1,0 +1,223 @@
+"""One connection to a front: Hypercorn's protocols, and what they leave to whoever runs them.
+
+Hypercorn waits for its keep-alive limit when a client has closed an idle connection, gives a client no answer that has
+closed its side only, and ends the whole connection, as if by a fault of its own, when a client of HTTP/2 sends more of
+a body that nobody waits for any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol
+
+import anyio
+import h2.errors
+import h2.events
+import h2.exceptions
+from hypercorn.asyncio.task_group import TaskGroup
+from hypercorn.asyncio.tcp_server import MAX_RECV, TCPServer
+from hypercorn.asyncio.worker_context import WorkerContext
+from hypercorn.config import Config as HypercornConfig
+from hypercorn.events import Closed, Event, RawData, Updated
+from hypercorn.protocol import ProtocolWrapper
+from hypercorn.protocol.h2 import H2Protocol
+from hypercorn.protocol.h11 import H2CProtocolRequiredError, H2ProtocolAssumedError
+from hypercorn.typing import ASGIFramework, ConnectionState, LifespanState
+from hypercorn.utils import parse_socket_addr
+from priority.priority import PriorityError
+
+# What the libraries of the protocols raise at bytes that are not theirs.
+BROKEN_PROTOCOL: Final = (h2.exceptions.H2Error, PriorityError)
+
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+
+
+class Watcher(Protocol):
+    """What is told whether a connection waits for its client, who may let it wait for ever, or works on a request."""
+
+    def waits(self, connection: ClientConnection) -> None: ...
+    def works(self, connection: ClientConnection) -> None: ...
+
+
+class ClientConnection(TCPServer):
+    """Serves one connection until either side ends it: `await connection.run()`.
+
+    A client that has closed its side, be it that it is gone, gets the answers to what it has asked, and then the
+    connection ends. One that is reset ends at once, with the requests on it.
+    """
+
+    def __init__(
+        self,
+        app: ASGIFramework,
+        config: HypercornConfig,
+        context: WorkerContext,
+        state: LifespanState,
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
+        *,
+        watcher: Watcher,
+    ) -> None:
+        super().__init__(self._answer, asyncio.get_running_loop(), config, context, state, *streams)
+        self._framework = app
+        self._watcher = watcher
+        self._at_work = 0
+        self._has_ended = False
+        self._has_nothing_to_answer = asyncio.Event()
+        self._has_nothing_to_answer.set()
+
+    async def run(self) -> None:
+        try:
+            async with TaskGroup(self.loop) as group:
+                self._task_group = group
+                self.protocol = self._new_protocol(group)
+                self._watcher.waits(self)
+                await self.idle_task.restart(group, self._idle_timeout)
+                await self._read_data()
+        finally:
+            await self._close()
+
+    def cut(self) -> None:
+        """End the connection now, whatever it is at."""
+        self.writer.transport.abort()
+
+    def _new_protocol(self, group: TaskGroup) -> ProtocolWrapper:
+        sock = self.writer.get_extra_info("socket")
+        here, there = (
+            parse_socket_addr(sock.family, name) for name in (sock.getsockname(), sock.getpeername())
+        )
+        state = ConnectionState(self.state)
+        return _Protocol(
+            self.app,
+            self.config,
+            self.context,
+            group,
+            state,
+            False,
+            there,
+            here,
+            self.protocol_send,
+            "http/1.1",
+        )
+
+    async def _read_data(self) -> None:
+        with suppress(OSError):  # the connection is lost
+            while data := await self.reader.read(MAX_RECV):
+                await self.protocol.handle(RawData(data))
+            await self.protocol.handle(RawData(b""))  # a request that is not whole will never be
+            if not self.writer.is_closing():
+                await self._has_nothing_to_answer.wait()
+        self._has_ended = True
+        await self.protocol.handle(Closed())
+        await self.idle_task.stop()
+
+    async def protocol_send(self, event: Event) -> None:
+        if isinstance(event, Updated) and self._has_ended:
+            return  # Hypercorn would begin to wait for the next request
+        if isinstance(event, Updated) and not event.idle:
+            self._has_nothing_to_answer.clear()
+        await super().protocol_send(event)
+        is_idle = isinstance(event, Updated) and event.idle
+        if is_idle or isinstance(event, Closed) or self.writer.is_closing():
+            self._has_nothing_to_answer.set()
+
+    async def _answer(
+        self, scope: Any, receive: Receive, send: Send, sync_spawn: object, call_soon: object
+    ) -> None:
+        """Run the application for one request."""
+        exchange = _Exchange(receive, send, whole=self._work)
+        try:
+            await self._framework(scope, exchange.receive, exchange.send)
+        finally:
+            if exchange.is_whole:
+                self._rest()
+
+    def _work(self) -> None:
+        self._at_work += 1
+        self._watcher.works(self)
+
+    def _rest(self) -> None:
+        self._at_work -= 1
+        if not self._at_work:
+            self._watcher.waits(self)
+
+
+class _Exchange:
+    """A request and its answer; `whole` is called when all of the request is there."""
+
+    def __init__(self, receive: Receive, send: Send, *, whole: Callable[[], None]) -> None:
+        self._receive = receive
+        self._send = send
+        self._whole = whole
+        self.is_whole = False
+
+    async def receive(self) -> Any:
+        event = await self._receive()
+        if event["type"] == "http.request" and not event["more_body"] and not self.is_whole:
+            self.is_whole = True
+            self._whole()
+        return event
+
+    async def send(self, event: Any) -> None:
+        if event["type"] != "http.response.body" or event.get("more_body") or self.is_whole:
+            await self._send(event)
+            return
+        # The end of an answer waits until the rest of the request has been taken, which the application does not want.
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._waste)
+            await self._send(event)
+            group.cancel_scope.cancel()
+
+    async def _waste(self) -> None:
+        while (await self._receive())["type"] == "http.request":
+            pass
+
+
+class _Protocol(ProtocolWrapper):
+    """HTTP/1.1 until the client speaks HTTP/2."""
+
+    async def handle(self, event: Event) -> None:
+        try:
+            await self.protocol.handle(event)
+        except H2ProtocolAssumedError as error:
+            await self._speak_http2(error.data)
+        except H2CProtocolRequiredError as error:
+            await self._speak_http2(error.data, error.headers, error.settings)
+
+    async def _speak_http2(self, data: bytes, *upgrade: Any) -> None:
+        self.protocol = http2 = _Http2(
+            self.app, self.config, self.context, self.task_group, self.state, self.ssl, self.client, self.server,
+            self.send,
+        )  # fmt: skip
+        await http2.initiate(*upgrade)
+        if data:
+            await http2.handle(RawData(data))
+
+
+class _Http2(H2Protocol):
+    """HTTP/2 with a client that may end a stream, or send more on one that has ended, whenever it likes."""
+
+    async def handle(self, event: Event) -> None:
+        try:
+            await super().handle(event)
+        except BROKEN_PROTOCOL:  # such as a connection that has ended within what it sent last
+            await self.send(Closed())
+        if isinstance(event, Closed):
+            for buffer in self.stream_buffers.values():
+                await buffer.close()  # an answer that waits there for the client to read waits no longer
+
+    async def _handle_events(self, events: list[h2.events.Event]) -> None:
+        for event in events:
+            if isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
+                self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+            elif isinstance(event, h2.events.RequestReceived) and not _has_path(event.headers):
+                self.connection.reset_stream(event.stream_id, h2.errors.ErrorCodes.PROTOCOL_ERROR)
+            else:
+                await super()._handle_events([event])
+        await self._flush()
+
+
+def _has_path(headers: list[tuple[bytes, bytes]]) -> bool:
+    """Tell whether this is a request for something here, and not one to be connected with somewhere else."""
+    return any(name == b":path" for name, _ in headers)
