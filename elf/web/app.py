@@ -17,6 +17,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from elf.config.places import leads_here, site_of
 from elf.core.endpoint import Answer, Endpoint
 from elf.core.errors import InvalidRequest, Unavailable
+from elf.core.slices import in_slices
 from elf.web.admission import Admission, tenant_of
 from elf.web.connection import GroupedConnection
 from elf.web.docs import POLICY, docs_page
@@ -29,7 +30,7 @@ from elf.web.failures import (
     error_response,
 )
 from elf.web.openapi import PUBLIC, About, openapi_document
-from elf.web.parsing import parse_body, parse_values
+from elf.web.parsing import parse_values, reading_body
 from elf.web.readiness import Health, Readiness
 
 log = structlog.get_logger()
@@ -79,7 +80,7 @@ def _rule(path: str) -> str:
 def _view(endpoint: Endpoint, admission: Admission | None) -> Callable[..., Awaitable[Response]]:
     async def answer(body: bytes, path_values: dict[str, str]) -> Response:
         if endpoint.method == "POST":
-            parsed = parse_body(endpoint.request, body, path_values)
+            parsed = await in_slices(reading_body(endpoint.request, body, path_values))
         else:
             parsed = parse_values(endpoint.request, _single_values() | path_values)
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))

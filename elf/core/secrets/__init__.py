@@ -8,7 +8,8 @@ not secrets here.
 from __future__ import annotations
 
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.redaction import redact, redact_json
+from elf.core.secrets.json_redaction import redact_json, redacting_json
+from elf.core.secrets.redaction import redact
 from elf.core.secrets.scan import find_secret, find_secrets, is_clean, is_plain_name
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "is_plain_name",
     "redact",
     "redact_json",
+    "redacting_json",
 ]

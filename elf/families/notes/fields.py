@@ -132,7 +132,15 @@ Reason = Annotated[str | None, Field(description="Why, for people; null when the
 
 # Pages
 
-PageSize = Annotated[int, Field(ge=1, le=MAX_PAGE, description="Most items of the page.", examples=[50])]
+PageSize = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=MAX_PAGE,
+        description="Most items of the page; fewer come when they are large.",
+        examples=[50],
+    ),
+]
 CursorGiven = Annotated[
     str,
     Field(

@@ -146,7 +146,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "get_note": ((SOME_NOTES[0],), {"memory_notes_pkey"}),
     "list_notes": (
         ("acme", "project 5", ["project_shared", "org_shared"], None, "active", None,
-         datetime.now(UTC) - timedelta(hours=1), SOME_NOTES[0], NOW, 51),
+         datetime.now(UTC) - timedelta(hours=1), SOME_NOTES[0], NOW, 51, 2**20),
         {"idx_notes_newest"},
     ),
     "read_candidates": (
@@ -200,7 +200,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "drop_done_jobs": ((NOW, 500), {"idx_outbox_status_available", "indexing_outbox_pkey"}),
     "drop_old_decisions": ((NOW, 500), {"idx_decisions_without_note", "memory_ingest_decisions_pkey"}),
-    "list_versions": ((SOME_NOTES[0], NOW, SOME_NOTES[0], 51), {"idx_note_versions_note"}),
+    "list_versions": ((SOME_NOTES[0], NOW, SOME_NOTES[0], 51, 2**20), {"idx_note_versions_note"}),
     "last_active_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
     "get_version": ((SOME_NOTES[0], SOME_NOTES[0]), {"memory_note_versions_pkey"}),
     "list_decisions": (("tenant 1", None, None, None, None, 2**62, 51), {"idx_decisions_newest"}),
