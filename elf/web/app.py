@@ -8,14 +8,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from uuid import UUID, uuid4
 
-import msgspec
 import structlog
-from pydantic import BaseModel
 from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from elf.config.places import leads_here, site_of
-from elf.core.endpoint import Answer, Endpoint
+from elf.core.endpoint import Endpoint
 from elf.core.errors import InvalidRequest, Unavailable
 from elf.core.slices import in_slices
 from elf.web.admission import Admission, tenant_of
@@ -23,7 +21,6 @@ from elf.web.connection import GroupedConnection
 from elf.web.docs import POLICY, docs_page
 from elf.web.failures import (
     BODY_TIMEOUT_S,
-    JSON,
     MAX_BODY_BYTES,
     RESPONSE_TIMEOUT_S,
     as_service_error,
@@ -32,6 +29,7 @@ from elf.web.failures import (
 from elf.web.openapi import PUBLIC, About, openapi_document
 from elf.web.parsing import parse_values, reading_body
 from elf.web.readiness import Health, Readiness
+from elf.web.rendering import JSON, json_response
 
 log = structlog.get_logger()
 
@@ -84,7 +82,7 @@ def _view(endpoint: Endpoint, admission: Admission | None) -> Callable[..., Awai
         else:
             parsed = parse_values(endpoint.request, _single_values() | path_values)
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
-        return _json(await endpoint.handle(parsed))
+        return await json_response(await endpoint.handle(parsed))
 
     async def view(**path_values: str) -> Response:
         body = await _body() if endpoint.method == "POST" else b""
@@ -114,11 +112,11 @@ def _single_values() -> dict[str, str]:
 
 def _add_probes(app: Quart, readiness: Callable[[], Readiness]) -> None:
     async def health() -> Response:
-        return _json(Health())
+        return await json_response(Health())
 
     async def ready() -> Response:
         report = readiness()
-        return _json(report, status=200 if report.ready else 503)
+        return await json_response(report, status=200 if report.ready else 503)
 
     app.add_url_rule("/health", "health", health, methods=["GET"])
     app.add_url_rule("/ready", "ready", ready, methods=["GET"])
@@ -139,11 +137,6 @@ def _add_description(app: Quart, endpoints: Sequence[Endpoint], about: About) ->
 
     app.add_url_rule("/openapi.json", "openapi", openapi, methods=["GET"])
     app.add_url_rule("/docs", "docs", docs, methods=["GET"])
-
-
-def _json(body: Answer, *, status: int = 200) -> Response:
-    content = body.model_dump_json() if isinstance(body, BaseModel) else msgspec.json.encode(body)
-    return Response(content, status=status, content_type=JSON)
 
 
 async def _begin() -> None:

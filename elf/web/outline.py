@@ -39,8 +39,9 @@ class _Outliner:
         if not isinstance(value, dict):
             return _emptied(value)
         outline: dict[str, Any] = {}
+        fields = model.model_fields
         for name, item in value.items():
-            field = model.model_fields.get(name)
+            field = fields.get(name)
             if field is None:
                 self._note_unknown(f"{path}.{shortened(name)}")
                 outline[name] = None

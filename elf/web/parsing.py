@@ -17,11 +17,11 @@ from elf.web.text_paths import TextFault, text_faults
 
 CJK_MESSAGE = "CJK detected; upstream must canonicalize to English before calling ELF."
 MAX_FAULTS_SHOWN = 5
-MAX_CONTAINERS = 100_000
+MAX_VALUES = 100_000
 # So many paths help nobody, and each may be long.
 MAX_PATHS_CHARS = 65_536
 
-_STRING_OR_BEGIN = re.compile(rb'"(?:[^"\\]|\\.)*+"?|[\[{]', re.DOTALL)
+_STRING_OR_MARK = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,|[\[{](?!\s*[\]}])', re.DOTALL)
 _PIECE = 1000
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -38,7 +38,7 @@ def reading_body(
     """
     if not body and not any(field.is_required() for field in model.model_fields.values()):
         body = b"{}"
-    yield from _check_containers(body)
+    yield from _check_values(body)
     value = _decode(body)
     yield
     if path_values and isinstance(value, dict):
@@ -64,15 +64,18 @@ def parse_values(model: type[Model], values: Mapping[str, str]) -> Model:
     return _validated(lambda: model.model_validate_strings(dict(values)))
 
 
-def _check_containers(body: bytes) -> Slices[None]:
-    # Containers are what costs when a body is read, and when garbage is collected while it is there.
-    if body.count(b"[") + body.count(b"{") <= MAX_CONTAINERS:
+def _check_values(body: bytes) -> Slices[None]:
+    """Raise InvalidRequest for a body of too many values: arrays, objects, and what is in them.
+
+    Reading a body takes one call for all of it, and so long as its values are many, not as it has many bytes.
+    """
+    if sum(map(body.count, (b"[", b"{", b","))) < MAX_VALUES:
         return
-    count = 0
-    for number, token in enumerate(_STRING_OR_BEGIN.finditer(body)):
-        count += token[0] in (b"[", b"{")
-        if count > MAX_CONTAINERS:
-            raise InvalidRequest(f"the body holds more than {MAX_CONTAINERS:,} arrays and objects")
+    values = 1
+    for number, token in enumerate(_STRING_OR_MARK.finditer(body)):
+        values += len(token[0]) == 1 and token[0] != b'"'
+        if values > MAX_VALUES:
+            raise InvalidRequest(f"the body holds more than {MAX_VALUES:,} values")
         if number % _PIECE == 0:
             yield
 

@@ -56,17 +56,17 @@ class _Walk:
 
     def over(self, model: type[BaseModel] | None, value: Any, path: str) -> Iterator[Found | None]:
         if model is not None and isinstance(value, dict):
+            fields = model.model_fields
             for name, item in value.items():
-                yield from self._field(model, name, item, path)
+                yield None
+                yield from self._field(fields.get(name), name, item, path)
         elif model is not None and isinstance(value, list):
             for index, item in enumerate(value):
-                yield None
                 yield from self.over(model, item, f"{path}[{index}]")
         elif not self._is_ascii:
             yield from judged(value, path, _fault)
 
-    def _field(self, model: type[BaseModel], name: str, item: Any, path: str) -> Iterator[Found | None]:
-        field = model.model_fields.get(name)
+    def _field(self, field: FieldInfo | None, name: str, item: Any, path: str) -> Iterator[Found | None]:
         if field is None:  # not a field of ours: its name is as free as the keys of free JSON
             if not self._is_ascii:
                 yield from judged({name: item}, path, _fault)

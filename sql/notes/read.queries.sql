@@ -48,7 +48,8 @@ LIMIT $10;
 -- The authoritative rows behind candidate chunks: live, in scope, of the active embedding version, each with the
 -- offsets that its neighbour chunks reach to. The chunks lead and their notes are looked up by id, whatever the planner
 -- believes: while a young table has no statistics it would go through all notes of the project instead. A neighbour is
--- looked for only where there can be one; most notes are a single chunk.
+-- looked for only where there can be one; most notes are a single chunk. A large reference is null, for few candidates
+-- become results; `read_references` has it.
 WITH wanted AS MATERIALIZED (
   SELECT c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset
   FROM memory_note_chunks AS c
@@ -56,7 +57,7 @@ WITH wanted AS MATERIALIZED (
 )
 SELECT
   n.note_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.updated_at, n.expires_at,
-  n.source_ref::text AS source_ref, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
+  CASE WHEN pg_column_size(n.source_ref) <= 1024 THEN n.source_ref::text END AS source_ref, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
   coalesce(before.start_offset, c.start_offset) AS snippet_start,
   coalesce(behind.end_offset, c.end_offset) AS snippet_end
 FROM wanted AS c
@@ -71,6 +72,10 @@ LEFT JOIN LATERAL (
 WHERE n.tenant_id = $3 AND n.project_id = $4
   AND n.scope = ANY ($6::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $5)
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7);
+
+-- name: read_references
+-- The references of notes as JSON text.
+SELECT n.note_id, n.source_ref::text AS source_ref FROM memory_notes AS n WHERE n.note_id = ANY ($1::uuid[]);
 
 -- name: record_hits
 -- Counts hits and logs them, in one statement. The notes are locked in order: searches meet in the popular ones. A note

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from elf.config.model import NoteType
 from elf.core.blank import NOT_BLANK
+from elf.core.json_strings import MAX_STRING_CHARS
 from elf.families.notes import fields as f
 
 MAX_NOTES = 256
@@ -49,7 +50,8 @@ class NewNote(Request):
     ttl_days: f.TtlGiven | None = None
     source_ref: dict[str, JsonValue] = Field(
         default_factory=dict,
-        description="Where the note comes from: any JSON object, kept as it is and given back with the note.",
+        description="Where the note comes from: any JSON object, kept as it is and given back with the note; its "
+        f"strings and keys have at most {MAX_STRING_CHARS:,} characters.",
         examples=[{"ticket": "SUP-1204"}],
     )
 

@@ -251,6 +251,11 @@ class NoteStore:
             list(scopes), now,
         )  # fmt: skip
 
+    async def references(self, connection: Connection, note_ids: Sequence[UUID]) -> dict[UUID, str]:
+        """Return the references of notes as JSON text."""
+        rows = await connection.fetch(self._sql["read_references"], note_ids)
+        return {row["note_id"]: row["source_ref"] for row in rows}
+
     async def record_hits(
         self,
         connection: Connection,

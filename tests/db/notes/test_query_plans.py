@@ -153,6 +153,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW),
         {"memory_note_chunks_pkey", "memory_notes_pkey", "idx_note_chunks_note_index"},
     ),
+    "read_references": ((SOME_NOTES,), {"memory_notes_pkey"}),
     "exact_search": (
         ("acme", "project 7", "agent 1", ["project_shared"], VERSION, NOW, [1, 2], [Vector(unit(1.0))] * 2, [1, 2],
          ["text", "words"], [60, 60]),
