@@ -28,6 +28,7 @@ from elf.web.failures import (
 )
 from elf.web.openapi import PUBLIC, About, openapi_document
 from elf.web.parsing import parse_values, reading_body
+from elf.web.query_strings import check_path, query_values
 from elf.web.readiness import Health, Readiness
 from elf.web.rendering import JSON, json_response
 
@@ -76,21 +77,26 @@ def _rule(path: str) -> str:
 
 
 def _view(endpoint: Endpoint, admission: Admission | None) -> Callable[..., Awaitable[Response]]:
-    async def answer(body: bytes, path_values: dict[str, str]) -> Response:
+    async def answer(body: bytes, values: dict[str, str]) -> Response:
         if endpoint.method == "POST":
-            parsed = await in_slices(reading_body(endpoint.request, body, path_values))
+            parsed = await in_slices(reading_body(endpoint.request, body, values))
         else:
-            parsed = parse_values(endpoint.request, _single_values() | path_values)
+            parsed = parse_values(endpoint.request, values)
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
         return await json_response(await endpoint.handle(parsed))
 
     async def view(**path_values: str) -> Response:
-        body = await _body() if endpoint.method == "POST" else b""
+        if path_values:
+            check_path(request.scope["raw_path"], endpoint.path)
+        if endpoint.method == "POST":
+            body, values = await _body(), path_values
+        else:
+            body, values = b"", query_values(request.query_string) | path_values
         if admission is None:
-            return await answer(body, path_values)
-        tenant = tenant_of(body) if endpoint.method == "POST" else request.args.get("tenant_id", "")
+            return await answer(body, values)
+        tenant = tenant_of(body) if endpoint.method == "POST" else values.get("tenant_id", "")
         async with admission.turn(endpoint, tenant):
-            return await answer(body, path_values)
+            return await answer(body, values)
 
     return view
 
@@ -99,15 +105,6 @@ async def _body() -> bytes:
     body = await request.get_data(as_text=False, parse_form_data=False)
     assert isinstance(body, bytes)
     return body
-
-
-def _single_values() -> dict[str, str]:
-    values = request.args.to_dict(flat=False)
-    if repeated := [name for name, given in values.items() if len(given) > 1]:
-        raise InvalidRequest(
-            f"{repeated[0]} is given more than once", fields=[f"$.{name}" for name in repeated]
-        )
-    return {name: given[0] for name, given in values.items()}
 
 
 def _add_probes(app: Quart, readiness: Callable[[], Readiness]) -> None:
