@@ -34,9 +34,9 @@ class Response(BaseModel):
 class InContext(Request):
     """A request inside one tenant, project and agent."""
 
-    tenant_id: f.TenantId
-    project_id: f.ProjectId
-    agent_id: f.AgentId
+    tenant_id: f.TenantIdGiven
+    project_id: f.ProjectIdGiven
+    agent_id: f.AgentIdGiven
 
 
 class NewNote(Request):
@@ -158,17 +158,17 @@ class GetNoteRequest(Request):
     """Without a context the id alone is the capability; with one, a note outside it is not found."""
 
     note_id: f.NoteId
-    tenant_id: f.TenantId | None = None
-    project_id: f.ProjectId | None = None
-    agent_id: f.AgentId | None = None
+    tenant_id: f.TenantIdGiven | None = None
+    project_id: f.ProjectIdGiven | None = None
+    agent_id: f.AgentIdGiven | None = None
 
 
 class ListRequest(Request):
     """Without a scope, the notes of all shared scopes; agent_private must be asked for, with its agent."""
 
-    tenant_id: f.TenantId
-    project_id: f.ProjectId
-    agent_id: f.AgentId | None = None
+    tenant_id: f.TenantIdGiven
+    project_id: f.ProjectIdGiven
+    agent_id: f.AgentIdGiven | None = None
     scope: Annotated[f.Identifier, Field(description="Only notes of this scope.")] | None = None
     status: f.NoteStatus = Field(default="active", description="Only notes of this status.")
     type: Annotated[NoteType, Field(description="Only notes of this type.")] | None = None

@@ -16,9 +16,9 @@ class ExplainRequest(Request):
     """Without a context the handle alone is the capability; with one, a search outside it is unknown."""
 
     result_handle: f.ResultHandle
-    tenant_id: f.TenantId | None = None
-    project_id: f.ProjectId | None = None
-    agent_id: f.AgentId | None = None
+    tenant_id: f.TenantIdGiven | None = None
+    project_id: f.ProjectIdGiven | None = None
+    agent_id: f.AgentIdGiven | None = None
 
 
 class TraceRequest(InContext):
