@@ -8,6 +8,7 @@ from pydantic import Field, field_validator
 
 from elf.config.table import Table
 from elf.core.cjk import contains_cjk, contains_nul
+from elf.core.secrets import find_credential
 
 ContextName = Annotated[
     str, Field(max_length=128, pattern=r"^\z|\S", description="a name of at most 128 characters, or empty")
@@ -27,9 +28,11 @@ class McpContext(Table):
 
     @field_validator("tenant_id", "project_id", "agent_id")
     @classmethod
-    def _is_english(cls, value: str) -> str:
+    def _is_taken_by_the_api(cls, value: str) -> str:
         if contains_cjk(value) or contains_nul(value):
             raise ValueError("must hold neither CJK characters nor NUL: the API refuses them")
+        if find_credential(value) is not None:
+            raise ValueError("must not hold a credential: the API refuses it")
         return value
 
     @property

@@ -1,37 +1,54 @@
-"""The English-only boundary: where a request holds CJK text or NUL characters.
+"""The English-only boundary: which characters are CJK, and which NUL.
 
-The blocks are those of section 3 of the notes specification, with the extensions, phonetic and half-width
-forms that carry the same scripts. Radicals, full-width Latin and emoji are not CJK text here.
+Counted are whole blocks, as section 3 of the notes specification does: all that Unicode made for writing Chinese,
+Japanese and Korean. These are the scripts Han, Hiragana, Katakana, Bopomofo and Hangul wherever they stand, unassigned
+places included; their radicals, strokes and description characters; their punctuation, its vertical, half-width and
+compatibility forms; and what encloses or squares their letters, such as the Japanese buttons among the emoji. Planes 2
+and 3 are set aside for ideographs, so they count whole, with the extensions to come.
+
+Not CJK: full-width Latin and digits, which are Latin; the small forms of ASCII punctuation; other emoji, mah-jong
+tiles and hexagrams, which are pictures; and other scripts of the region, such as Yi, Tangut and Nushu.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
 from typing import Final
 
 _BLOCKS: Final = (
+    (0x02EA, 0x02EB),  # the two letters of Bopomofo among the Spacing Modifier Letters
     (0x1100, 0x11FF),  # Hangul Jamo
-    (0x3000, 0x303F),  # CJK Symbols and Punctuation
-    (0x3040, 0x309F),  # Hiragana
-    (0x30A0, 0x30FF),  # Katakana
-    (0x3100, 0x312F),  # Bopomofo
-    (0x3130, 0x318F),  # Hangul Compatibility Jamo
-    (0x31A0, 0x31BF),  # Bopomofo Extended
-    (0x31F0, 0x31FF),  # Katakana Phonetic Extensions
+    (
+        0x2329,
+        0x232A,
+    ),  # angle brackets that Unicode holds to be the same as those of CJK Symbols and Punctuation
+    (0x2E80, 0x2FDF),  # CJK Radicals Supplement, Kangxi Radicals
+    (0x2FF0, 0x303F),  # Ideographic Description Characters, CJK Symbols and Punctuation
+    (0x3040, 0x30FF),  # Hiragana, Katakana
+    (
+        0x3100,
+        0x31FF,
+    ),  # Bopomofo, Hangul Compatibility Jamo, Kanbun, Bopomofo Extended, CJK Strokes, Katakana Ext.
+    (0x3200, 0x33FF),  # Enclosed CJK Letters and Months, CJK Compatibility
     (0x3400, 0x4DBF),  # CJK Unified Ideographs Extension A
     (0x4E00, 0x9FFF),  # CJK Unified Ideographs
     (0xA960, 0xA97F),  # Hangul Jamo Extended-A
-    (0xAC00, 0xD7AF),  # Hangul Syllables
-    (0xD7B0, 0xD7FF),  # Hangul Jamo Extended-B
+    (0xAC00, 0xD7FF),  # Hangul Syllables, Hangul Jamo Extended-B
     (0xF900, 0xFAFF),  # CJK Compatibility Ideographs
+    (0xFE10, 0xFE1F),  # Vertical Forms, of the punctuation of Chinese
+    (0xFE30, 0xFE4F),  # CJK Compatibility Forms
+    (0xFE51, 0xFE51),  # the small forms that are of no ASCII character: the ideographic comma,
+    (0xFE5D, 0xFE5E),  # and tortoise shell brackets
     (0xFF61, 0xFFDC),  # half-width CJK punctuation, Katakana and Hangul
+    (0x16FE2, 0x16FE3),  # Old Chinese marks, and from here
+    (0x16FF0, 0x16FFF),  # marks of Vietnamese and small forms of Han, of Ideographic Symbols and Punctuation
     (0x1AFF0, 0x1B16F),  # Kana Extended-B, Kana Supplement, Kana Extended-A, Small Kana Extension
-    (0x20000, 0x2A6DF),  # CJK Unified Ideographs Extension B
-    (0x2A700, 0x2EE5F),  # Extensions C, D, E, F and I
-    (0x2F800, 0x2FA1F),  # CJK Compatibility Ideographs Supplement
-    (0x30000, 0x323AF),  # Extensions G and H
+    (0x1D372, 0x1D376),  # ideographic tally marks
+    (0x1F200, 0x1F2FF),  # Enclosed Ideographic Supplement
+    (
+        0x20000,
+        0x3FFFD,
+    ),  # the planes of ideographs: Extensions B to J, CJK Compatibility Ideographs Supplement, and more
 )
 
 _CJK: Final = re.compile("[" + "".join(f"{chr(first)}-{chr(last)}" for first, last in _BLOCKS) + "]")
@@ -58,53 +75,3 @@ def contains_cjk(text: str) -> bool:
 def contains_nul(text: str) -> bool:
     """Tell whether `text` holds U+0000, which Postgres cannot store."""
     return "\x00" in text
-
-
-def cjk_paths(value: object, path: str) -> Iterator[str]:
-    """Yield the path of every string and key within `value` that holds CJK, in document order."""
-    return paths_where(value, path, contains_cjk)
-
-
-def nul_paths(value: object, path: str) -> Iterator[str]:
-    """Yield the path of every string and key within `value` that holds a NUL character, in document order."""
-    return paths_where(value, path, contains_nul)
-
-
-def paths_where(value: object, path: str, predicate: Callable[[str], bool]) -> Iterator[str]:
-    """Yield the path of every string within a decoded JSON value for which `predicate` holds, in document
-    order.
-
-    Keys are strings too: a key has the path of its value, and a path is yielded once when both qualify. Below
-    `path`, keys are written as JSON strings in brackets and list places as numbers: `$.source_ref["k"][1]`.
-    The walk keeps its own stack, so no depth of nesting overflows.
-    """
-    if isinstance(value, str) and predicate(value):
-        yield path
-    steps = [path]
-    open_containers = [_children(value)]
-    while open_containers:
-        child = next(open_containers[-1], None)
-        if child is None:
-            open_containers.pop()
-            steps.pop()
-            continue
-        key, item = child
-        if (isinstance(key, str) and predicate(key)) or (isinstance(item, str) and predicate(item)):
-            yield "".join(steps) + _step(key)
-        if isinstance(item, dict | list):
-            steps.append(_step(key))
-            open_containers.append(_children(item))
-
-
-def _children(value: object) -> Iterator[tuple[str | int, object]]:
-    if isinstance(value, dict):
-        return iter(value.items())
-    return iter(enumerate(value)) if isinstance(value, list) else iter(())
-
-
-def _step(key: str | int) -> str:
-    if isinstance(key, int):
-        return f"[{key}]"
-    # A lone surrogate is legal in a Python string and cannot be sent: it is written as its escape.
-    quoted = json.dumps(key, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
-    return f"[{quoted}]"

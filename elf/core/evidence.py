@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from elf.core.blank import is_blank
+
 
 @dataclass(frozen=True, slots=True)
 class Quote:
@@ -25,7 +27,7 @@ class EvidenceBounds:
 
 def is_verbatim(quote: str, content: str) -> bool:
     """Tell whether a quote with any visible text stands in the content, character for character."""
-    return bool(quote.strip()) and quote in content
+    return not is_blank(quote) and quote in content
 
 
 def evidence_fault(quotes: Sequence[Quote], messages: Sequence[str], bounds: EvidenceBounds) -> str | None:
@@ -38,7 +40,7 @@ def evidence_fault(quotes: Sequence[Quote], messages: Sequence[str], bounds: Evi
 
 
 def _quote_fault(quote: Quote, messages: Sequence[str], max_chars: int) -> str | None:
-    if not quote.quote.strip():
+    if is_blank(quote.quote):
         return "a quote is empty"
     if len(quote.quote) > max_chars:
         return f"a quote has {len(quote.quote)} characters; at most {max_chars} are allowed"

@@ -8,29 +8,29 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from uuid import UUID, uuid4
 
-import msgspec
 import structlog
-from pydantic import BaseModel
 from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from elf.config.places import leads_here, site_of
-from elf.core.endpoint import Answer, Endpoint
+from elf.core.endpoint import Endpoint
 from elf.core.errors import InvalidRequest, NotFound, Unavailable
+from elf.core.slices import in_slices
 from elf.web.admission import Admission, tenant_of
 from elf.web.connection import GroupedConnection
 from elf.web.docs import POLICY, docs_page
 from elf.web.failures import (
     BODY_TIMEOUT_S,
-    JSON,
     MAX_BODY_BYTES,
     RESPONSE_TIMEOUT_S,
     as_service_error,
     error_response,
 )
 from elf.web.openapi import PUBLIC, About, openapi_document
-from elf.web.parsing import parse_body, parse_values
+from elf.web.parsing import parse_values, reading_body
+from elf.web.query_strings import check_path, query_values
 from elf.web.readiness import Health, Readiness
+from elf.web.rendering import JSON, json_response
 
 log = structlog.get_logger()
 
@@ -79,21 +79,26 @@ def _rule(path: str) -> str:
 
 
 def _view(endpoint: Endpoint, admission: Admission | None) -> Callable[..., Awaitable[Response]]:
-    async def answer(body: bytes, path_values: dict[str, str]) -> Response:
+    async def answer(body: bytes, values: dict[str, str]) -> Response:
         if endpoint.method == "POST":
-            parsed = parse_body(endpoint.request, body, path_values)
+            parsed = await in_slices(reading_body(endpoint.request, body, values))
         else:
-            parsed = parse_values(endpoint.request, _single_values() | path_values)
+            parsed = parse_values(endpoint.request, values)
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
-        return _json(await endpoint.handle(parsed))
+        return await json_response(await endpoint.handle(parsed))
 
     async def view(**path_values: str) -> Response:
-        body = await _body() if endpoint.method == "POST" else b""
+        if path_values:
+            check_path(request.scope["raw_path"], endpoint.path)
+        if endpoint.method == "POST":
+            body, values = await _body(), path_values
+        else:
+            body, values = b"", query_values(request.query_string) | path_values
         if admission is None:
-            return await answer(body, path_values)
-        tenant = tenant_of(body) if endpoint.method == "POST" else request.args.get("tenant_id", "")
+            return await answer(body, values)
+        tenant = tenant_of(body) if endpoint.method == "POST" else values.get("tenant_id", "")
         async with admission.turn(endpoint, tenant):
-            return await answer(body, path_values)
+            return await answer(body, values)
 
     return view
 
@@ -104,22 +109,13 @@ async def _body() -> bytes:
     return body
 
 
-def _single_values() -> dict[str, str]:
-    values = request.args.to_dict(flat=False)
-    if repeated := [name for name, given in values.items() if len(given) > 1]:
-        raise InvalidRequest(
-            f"{repeated[0]} is given more than once", fields=[f"$.{name}" for name in repeated]
-        )
-    return {name: given[0] for name, given in values.items()}
-
-
 def _add_probes(app: Quart, readiness: Callable[[], Readiness]) -> None:
     async def health() -> Response:
-        return _json(Health())
+        return await json_response(Health())
 
     async def ready() -> Response:
         report = readiness()
-        return _json(report, status=200 if report.ready else 503)
+        return await json_response(report, status=200 if report.ready else 503)
 
     app.add_url_rule("/health", "health", health, methods=["GET"])
     app.add_url_rule("/ready", "ready", ready, methods=["GET"])
@@ -140,11 +136,6 @@ def _add_description(app: Quart, endpoints: Sequence[Endpoint], about: About) ->
 
     app.add_url_rule("/openapi.json", "openapi", openapi, methods=["GET"])
     app.add_url_rule("/docs", "docs", docs, methods=["GET"])
-
-
-def _json(body: Answer, *, status: int = 200) -> Response:
-    content = body.model_dump_json() if isinstance(body, BaseModel) else msgspec.json.encode(body)
-    return Response(content, status=status, content_type=JSON)
 
 
 async def _begin() -> None:

@@ -14,11 +14,11 @@ from elf.core.errors import (
     ServiceError,
     Unavailable,
 )
+from elf.web.rendering import JSON
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_TIMEOUT_S = 15
 RESPONSE_TIMEOUT_S = 30
-JSON = "application/json"
 MASKED = "the service failed; the log has the details"
 
 

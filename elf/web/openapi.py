@@ -19,8 +19,10 @@ from elf.core.errors import (
     Unavailable,
 )
 from elf.web.examples import example_of
-from elf.web.failures import BODY_TIMEOUT_S, JSON, MAX_BODY_BYTES, ErrorBody
+from elf.web.failures import BODY_TIMEOUT_S, MAX_BODY_BYTES, ErrorBody
+from elf.web.parsing import MAX_VALUES
 from elf.web.readiness import Health, Readiness
+from elf.web.rendering import JSON
 from elf.web.schemas import ModelSchemas, Schema, resolved, without_null
 
 Document: TypeAlias = dict[str, Any]
@@ -39,7 +41,7 @@ class About:
 RULES = f"""\
 Bodies are JSON, whatever Content-Type says. Unknown fields, and query parameters given twice, are refused, so that a \
 misspelt one does not vanish. Numbers are not written in quotes; 5.0 is the whole number 5, as in JSON. A body is \
-{MAX_BODY_BYTES} bytes at most and has to arrive within {BODY_TIMEOUT_S} seconds.
+{MAX_BODY_BYTES} bytes and {MAX_VALUES:,} values at most and has to arrive within {BODY_TIMEOUT_S} seconds.
 
 Every answer has the header X-Request-Id: the UUID that the request sent under that name, or a new one. Every error \
 has the same body, whose `fields` are the paths at fault.

@@ -2,49 +2,82 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
 from pydantic import BaseModel, ValidationError
 
-from elf.core.cjk import contains_cjk, contains_nul
 from elf.core.errors import InvalidRequest, NonEnglishInput
-from elf.web.text_paths import request_paths
+from elf.core.json_strings import MAX_DEPTH, MAX_STRING_CHARS, shortened
+from elf.core.slices import Slices, at_once
+from elf.web.outline import filled, outlined
+from elf.web.text_paths import TextFault, text_faults
 
 CJK_MESSAGE = "CJK detected; upstream must canonicalize to English before calling ELF."
 MAX_FAULTS_SHOWN = 5
+MAX_VALUES = 100_000
+# So many paths help nobody, and each may be long.
+MAX_PATHS_CHARS = 65_536
+
+_STRING_OR_MARK = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,|[\[{](?!\s*[\]}])', re.DOTALL)
+_PIECE = 1000
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def parse_body(model: type[Model], body: bytes, path_values: Mapping[str, str] | None = None) -> Model:
+def reading_body(
+    model: type[Model], body: bytes, path_values: Mapping[str, str] | None = None
+) -> Slices[Model]:
     """Read a JSON body into `model`, together with the values of the path, which the body may not name.
 
     A body may be left out when `model` asks for nothing. Raises InvalidRequest for what is not JSON, breaks the model
-    or holds a NUL byte, NonEnglishInput for CJK text; `fields` are the paths at fault, such as `$.notes[0].text`.
+    or a bound or holds a NUL byte, NonEnglishInput for CJK text; `fields` are the paths at fault, such as
+    `$.notes[0].text`, or the first of very many.
     """
     if not body and not any(field.is_required() for field in model.model_fields.values()):
         body = b"{}"
+    yield from _check_values(body)
     value = _decode(body)
+    yield
     if path_values and isinstance(value, dict):
         value = _merged(value, path_values)
-        body = msgspec.json.encode(value)
-    if not (body.isascii() and b"\\u" not in body):
-        _check_text(model, value)
-    try:
-        return model.model_validate_json(body)
-    except ValidationError as error:
-        raise _invalid(error) from None
+    is_ascii = body.isascii() and b"\\u" not in body and not any(map(_is_odd, (path_values or {}).values()))
+    yield from _check_text(model, value, is_ascii=is_ascii)
+    outline = yield from outlined(model, value)
+    content = msgspec.json.encode(outline)
+    yield
+    request = _validated(lambda: model.model_validate_json(content))
+    yield
+    return filled(request, value)
+
+
+def parse_body(model: type[Model], body: bytes, path_values: Mapping[str, str] | None = None) -> Model:
+    """Do what `reading_body` does, in one go."""
+    return at_once(reading_body(model, body, path_values))
 
 
 def parse_values(model: type[Model], values: Mapping[str, str]) -> Model:
-    """Read the values of a query string and a path into `model`, with the same errors as `parse_body`."""
-    _check_text(model, dict(values))
-    try:
-        return model.model_validate_strings(dict(values))
-    except ValidationError as error:
-        raise _invalid(error) from None
+    """Read the values of a query string and a path into `model`, with the same errors as `reading_body`."""
+    at_once(_check_text(model, dict(values), is_ascii=False))
+    return _validated(lambda: model.model_validate_strings(dict(values)))
+
+
+def _check_values(body: bytes) -> Slices[None]:
+    """Raise InvalidRequest for a body of too many values: arrays, objects, and what is in them.
+
+    Reading a body takes one call for all of it, and so long as its values are many, not as it has many bytes.
+    """
+    if sum(map(body.count, (b"[", b"{", b","))) < MAX_VALUES:
+        return
+    values = 1
+    for number, token in enumerate(_STRING_OR_MARK.finditer(body)):
+        values += len(token[0]) == 1 and token[0] != b'"'
+        if values > MAX_VALUES:
+            raise InvalidRequest(f"the body holds more than {MAX_VALUES:,} values")
+        if number % _PIECE == 0:
+            yield
 
 
 def _decode(body: bytes) -> Any:
@@ -64,11 +97,38 @@ def _merged(value: dict[str, Any], path_values: Mapping[str, str]) -> dict[str, 
     return value | dict(path_values)
 
 
-def _check_text(model: type[BaseModel], value: Any) -> None:
-    if nul := list(request_paths(model, value, contains_nul)):
+def _is_odd(text: str) -> bool:
+    return not text.isascii() or "\x00" in text
+
+
+def _check_text(model: type[BaseModel], value: Any, *, is_ascii: bool) -> Slices[None]:
+    faults: dict[TextFault, list[str]] = {}
+    room = MAX_PATHS_CHARS
+    for found in text_faults(model, value, is_ascii=is_ascii):
+        if found is None:
+            yield
+            continue
+        path, fault = found
+        faults.setdefault(fault, []).append(path)
+        room -= len(path)
+        if room <= 0:
+            break
+    if nul := faults.get(TextFault.NUL):
         raise InvalidRequest(f"{nul[0]}: NUL bytes are not allowed", fields=nul)
-    if cjk := list(request_paths(model, value, contains_cjk)):
+    if cjk := faults.get(TextFault.CJK):
         raise NonEnglishInput(CJK_MESSAGE, fields=cjk)
+    if deep := faults.get(TextFault.DEEP):
+        raise InvalidRequest(f"{deep[0]}: nested deeper than {MAX_DEPTH} levels", fields=deep)
+    if long := faults.get(TextFault.LONG):
+        problem = f"string or key should have at most {MAX_STRING_CHARS} characters"
+        raise InvalidRequest(f"{long[0]}: {problem}", fields=long)
+
+
+def _validated(validate: Callable[[], Model]) -> Model:
+    try:
+        return validate()
+    except ValidationError as error:
+        raise _invalid(error) from None
 
 
 def _invalid(error: ValidationError) -> InvalidRequest:
@@ -83,7 +143,7 @@ def _invalid(error: ValidationError) -> InvalidRequest:
 
 
 def _path(location: Sequence[int | str]) -> str:
-    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
+    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{shortened(part)}" for part in location)
 
 
 def _problem(fault: Any) -> str:

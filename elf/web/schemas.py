@@ -12,10 +12,13 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 
 from elf.core.cjk import english_pattern
+from elf.core.json_strings import MAX_DEPTH, MAX_STRING_CHARS
 
 PLACE = "#/components/schemas/"
 ENGLISH, JSON_VALUE = "EnglishText", "JsonValue"
 Schema = dict[str, Any]
+
+_FREE_TEXT: Schema = {"$ref": PLACE + ENGLISH, "maxLength": MAX_STRING_CHARS}
 
 
 class _WithoutFieldTitles(GenerateJsonSchema):
@@ -122,7 +125,7 @@ def _tidy(schema: Schema, *, is_request: bool) -> Schema:
     if is_request and tidy.get("type") == "string" and not {"format", "enum", "const"} & tidy.keys():
         tidy["allOf"] = [{"$ref": PLACE + ENGLISH}]
     if is_request and isinstance(tidy.get("additionalProperties"), dict):
-        tidy["propertyNames"] = {"$ref": PLACE + ENGLISH}
+        tidy["propertyNames"] = _FREE_TEXT
     return tidy
 
 
@@ -137,7 +140,6 @@ def _tidy_part(key: str, value: Any, *, is_request: bool) -> Any:
 
 
 def _shared() -> dict[str, Schema]:
-    text = {"$ref": PLACE + ENGLISH}
     value = {"$ref": PLACE + JSON_VALUE}
     return {
         ENGLISH: {
@@ -148,10 +150,10 @@ def _shared() -> dict[str, Schema]:
         JSON_VALUE: {
             "anyOf": [
                 {"type": ["null", "boolean", "number"]},
-                text,
+                _FREE_TEXT,
                 {"type": "array", "items": value},
-                {"type": "object", "propertyNames": text, "additionalProperties": value},
+                {"type": "object", "propertyNames": _FREE_TEXT, "additionalProperties": value},
             ],
-            "description": "Any JSON; numbers within the range of a 64-bit float.",
+            "description": f"Any JSON of at most {MAX_DEPTH} levels; numbers within the range of a 64-bit float.",
         },
     }

@@ -1,4 +1,4 @@
-"""Where a request holds text that may not be there, with paths as a client writes them.
+"""What is wrong with the text of a decoded request, and where.
 
 Fields of the request's own model are written with dots and places in a list in brackets: `$.notes[0].text`. Below a
 field that holds free JSON, keys are written in brackets too: `$.notes[0].source_ref["k"][1]`.
@@ -6,42 +6,90 @@ field that holds free JSON, keys are written in brackets too: `$.notes[0].source
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any, get_args
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any, TypeAlias, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
-from elf.core.cjk import paths_where
-
-Predicate = Callable[[str], bool]
-
-
-def request_paths(
-    model: type[BaseModel] | None, value: Any, predicate: Predicate, *, path: str = "$"
-) -> Iterator[str]:
-    """Yield the path of every string and key of a decoded request for which `predicate` holds, in document order."""
-    if model is not None and isinstance(value, dict):
-        for name, item in value.items():
-            yield from _field_paths(model, name, item, predicate, path)
-    elif model is not None and isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from request_paths(model, item, predicate, path=f"{path}[{index}]")
-    else:
-        yield from paths_where(value, path, predicate)
+from elf.core.cjk import contains_cjk, contains_nul
+from elf.core.json_strings import MAX_STRING_CHARS, judged
 
 
-def _field_paths(
-    model: type[BaseModel], name: str, item: Any, predicate: Predicate, path: str
-) -> Iterator[str]:
-    field = model.model_fields.get(name)
-    if field is None:  # not a field of ours: its name is as free as the keys of free JSON
-        yield from paths_where({name: item}, path, predicate)
-    else:
-        yield from request_paths(_model_within(field.annotation), item, predicate, path=f"{path}.{name}")
+class TextFault(Enum):
+    """What text of a request may not be."""
+
+    NUL = "NUL"
+    CJK = "CJK"
+    DEEP = "deep"
+    LONG = "long"
 
 
-def _model_within(annotation: Any) -> type[BaseModel] | None:
+Found: TypeAlias = tuple[str, TextFault]
+
+
+def text_faults(model: type[BaseModel], value: Any, *, is_ascii: bool) -> Iterator[Found | None]:
+    """Yield the path of every string and key of a decoded request that may not be there, in document order.
+
+    None is yielded now and then in between, as by `judged`. With `is_ascii` the request is known to hold nothing but
+    ASCII and no NUL, so that only the bounds of free JSON are looked at.
+    """
+    return _Walk(is_ascii=is_ascii).over(model, value, "$")
+
+
+def is_free(field: FieldInfo) -> bool:
+    """Tell whether a field holds JSON that is free in form."""
+    return _has_dict(field.annotation)
+
+
+def model_within(annotation: Any) -> type[BaseModel] | None:
     """Return the model that a field's annotation names, alone or as the items of a list."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    return next((found for part in get_args(annotation) if (found := _model_within(part))), None)
+    return next((found for part in get_args(annotation) if (found := model_within(part))), None)
+
+
+class _Walk:
+    def __init__(self, *, is_ascii: bool) -> None:
+        self._is_ascii = is_ascii
+
+    def over(self, model: type[BaseModel] | None, value: Any, path: str) -> Iterator[Found | None]:
+        if model is not None and isinstance(value, dict):
+            fields = model.model_fields
+            for name, item in value.items():
+                yield None
+                yield from self._field(fields.get(name), name, item, path)
+        elif model is not None and isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from self.over(model, item, f"{path}[{index}]")
+        elif not self._is_ascii:
+            yield from judged(value, path, _fault)
+
+    def _field(self, field: FieldInfo | None, name: str, item: Any, path: str) -> Iterator[Found | None]:
+        if field is None:  # not a field of ours: its name is as free as the keys of free JSON
+            if not self._is_ascii:
+                yield from judged({name: item}, path, _fault)
+        elif is_free(field):
+            judge = _length_fault if self._is_ascii else _free_fault
+            yield from judged(item, f"{path}.{name}", judge, too_deep=TextFault.DEEP)
+        else:
+            yield from self.over(model_within(field.annotation), item, f"{path}.{name}")
+
+
+def _fault(text: str) -> TextFault | None:
+    if contains_nul(text):
+        return TextFault.NUL
+    return TextFault.CJK if contains_cjk(text) else None
+
+
+def _length_fault(text: str) -> TextFault | None:
+    return TextFault.LONG if len(text) > MAX_STRING_CHARS else None
+
+
+def _free_fault(text: str) -> TextFault | None:
+    return _fault(text) or _length_fault(text)
+
+
+def _has_dict(annotation: Any) -> bool:
+    return get_origin(annotation) is dict or any(map(_has_dict, get_args(annotation)))

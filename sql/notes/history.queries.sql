@@ -1,11 +1,30 @@
 -- Reading the history of one note. The moments of its versions ascend strictly.
 
 -- name: list_versions
--- A page of a note's versions, newest first, behind the cursor ($2, $3), which is never null.
-SELECT v.*
-FROM memory_note_versions AS v
-WHERE v.note_id = $1 AND (v.ts, v.version_id) < ($2::timestamptz, $3::uuid)
-ORDER BY v.ts DESC, v.version_id DESC
+-- A page of a note's versions, newest first, behind the cursor ($2, $3), which is never null. The snapshots are JSON
+-- text; the page ends early, with the version that makes them $5 bytes or more in all. `has_next` tells whether any
+-- version comes after a row.
+SELECT p.*
+FROM (
+  SELECT
+    v.*, coalesce(sum(v.bytes) OVER (place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before,
+    lead(true, 1, false) OVER place AS has_next
+  FROM (
+    SELECT s.*, coalesce(octet_length(s.prev_snapshot), 0) + coalesce(octet_length(s.new_snapshot), 0) AS bytes
+    FROM (
+      SELECT
+        v.version_id, v.op, v.reason, v.actor, v.ts, v.prev_snapshot::text AS prev_snapshot,
+        v.new_snapshot::text AS new_snapshot
+      FROM memory_note_versions AS v
+      WHERE v.note_id = $1 AND (v.ts, v.version_id) < ($2::timestamptz, $3::uuid)
+      ORDER BY v.ts DESC, v.version_id DESC
+      LIMIT $4 + 1
+    ) AS s
+  ) AS v
+  WINDOW place AS (ORDER BY v.ts DESC, v.version_id DESC)
+) AS p
+WHERE p.bytes_before < $5
+ORDER BY p.ts DESC, p.version_id DESC
 LIMIT $4;
 
 -- name: get_version

@@ -1,8 +1,11 @@
 -- Reading notes: by id, as a page, and as the authoritative rows behind a search.
 
 -- name: get_note
--- Reads one note by id.
-SELECT n.* FROM memory_notes AS n WHERE n.note_id = $1;
+-- Reads one note by id, its reference as the JSON text that answers hold.
+SELECT
+  n.note_id, n.tenant_id, n.project_id, n.agent_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.status,
+  n.created_at, n.updated_at, n.expires_at, n.source_ref::text AS source_ref
+FROM memory_notes AS n WHERE n.note_id = $1;
 
 -- name: shared_notes
 -- Those of the notes that are no agent's own.
@@ -15,24 +18,42 @@ SELECT n.status, count(*) AS notes FROM memory_notes AS n GROUP BY n.status;
 -- name: list_notes
 -- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its
 -- row but past its time; a null type does not filter. The cursor is never null: `$7 IS NULL OR ...` would keep a
--- generic plan from starting at it.
-SELECT n.*
-FROM memory_notes AS n
-WHERE n.tenant_id = $1 AND n.project_id = $2
-  AND n.scope = ANY ($3::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $4)
-  AND n.status = CASE $5::text WHEN 'expired' THEN 'active' ELSE $5::text END
-  AND ($5::text = 'deleted' OR $5::text = 'deprecated'
-    OR (n.expires_at IS NOT NULL AND n.expires_at <= $9) = ($5::text = 'expired'))
-  AND ($6::text IS NULL OR n.type = $6)
-  AND (n.updated_at, n.note_id) < ($7::timestamptz, $8::uuid)
-ORDER BY n.updated_at DESC, n.note_id DESC
+-- generic plan from starting at it. The page ends early, with the note whose reference makes all of them as JSON text
+-- $11 bytes or more; `has_next` tells whether any note comes after a row.
+SELECT p.*
+FROM (
+  SELECT
+    n.*,
+    coalesce(sum(octet_length(n.source_ref)) OVER (place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
+      AS bytes_before,
+    lead(true, 1, false) OVER place AS has_next
+  FROM (
+    SELECT
+      n.note_id, n.tenant_id, n.project_id, n.agent_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence,
+      n.status, n.created_at, n.updated_at, n.expires_at, n.source_ref::text AS source_ref
+    FROM memory_notes AS n
+    WHERE n.tenant_id = $1 AND n.project_id = $2
+      AND n.scope = ANY ($3::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $4)
+      AND n.status = CASE $5::text WHEN 'expired' THEN 'active' ELSE $5::text END
+      AND ($5::text = 'deleted' OR $5::text = 'deprecated'
+        OR (n.expires_at IS NOT NULL AND n.expires_at <= $9) = ($5::text = 'expired'))
+      AND ($6::text IS NULL OR n.type = $6)
+      AND (n.updated_at, n.note_id) < ($7::timestamptz, $8::uuid)
+    ORDER BY n.updated_at DESC, n.note_id DESC
+    LIMIT $10 + 1
+  ) AS n
+  WINDOW place AS (ORDER BY n.updated_at DESC, n.note_id DESC)
+) AS p
+WHERE p.bytes_before < $11
+ORDER BY p.updated_at DESC, p.note_id DESC
 LIMIT $10;
 
 -- name: read_candidates
 -- The authoritative rows behind candidate chunks: live, in scope, of the active embedding version, each with the
 -- offsets that its neighbour chunks reach to. The chunks lead and their notes are looked up by id, whatever the planner
 -- believes: while a young table has no statistics it would go through all notes of the project instead. A neighbour is
--- looked for only where there can be one; most notes are a single chunk.
+-- looked for only where there can be one; most notes are a single chunk. A large reference is null, for few candidates
+-- become results; `read_references` has it.
 WITH wanted AS MATERIALIZED (
   SELECT c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset
   FROM memory_note_chunks AS c
@@ -40,7 +61,7 @@ WITH wanted AS MATERIALIZED (
 )
 SELECT
   n.note_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.updated_at, n.expires_at,
-  n.source_ref::text AS source_ref, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
+  CASE WHEN pg_column_size(n.source_ref) <= 1024 THEN n.source_ref::text END AS source_ref, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
   coalesce(before.start_offset, c.start_offset) AS snippet_start,
   coalesce(behind.end_offset, c.end_offset) AS snippet_end
 FROM wanted AS c
@@ -64,6 +85,12 @@ CROSS JOIN LATERAL (
   SELECT m.note_id, m.updated_at, m.status, m.expires_at FROM memory_notes AS m WHERE m.note_id = t.note_id OFFSET 0
 ) AS n
 WHERE n.updated_at = t.updated_at AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $3);
+
+-- name: read_references
+-- The references, as JSON text, of those of the notes that were last changed just then.
+SELECT n.note_id, n.source_ref::text AS source_ref
+FROM unnest($1::uuid[], $2::timestamptz[]) AS t (note_id, updated_at)
+JOIN memory_notes AS n ON n.note_id = t.note_id AND n.updated_at = t.updated_at;
 
 -- name: record_hits
 -- Counts hits and logs them, in one statement. The notes are locked in order: searches meet in the popular ones. A note

@@ -187,3 +187,88 @@ def test_no_note_text_is_logged(service: RunningService, tenant: str) -> None:
     service.wait_found(tenant, "floccinaucinihilipilification", added["note_id"])
     service.post("add_note", add_body(tenant, note("floccinaucinihilipilification", importance=7)))
     assert "floccinaucinihilipilification" not in service.log
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("/v1/memory/list?project_id=p&tenant_id=%FF", "$.tenant_id"),
+        ("/v1/memory/list?tenant_id=t&project_id=caf%E9", "$.project_id"),
+        ("/v1/memory/search/traces?tenant_id=t&project_id=p&agent_id=%ED%A0%80", "$.agent_id"),
+        ("/v1/memory/search/explain?result_handle=%C3%28", "$.result_handle"),
+        ("/v1/memory/notes/%FF", "$.note_id"),
+        ("/v1/memory/notes/%FF/history", "$.note_id"),
+        ("/v1/memory/search/traces/%FF?tenant_id=t&project_id=p&agent_id=a", "$.trace_id"),
+    ],
+)
+def test_bytes_in_an_address_that_are_no_utf_8_are_refused_by_the_name_of_their_place(
+    service: RunningService, path: str, field: str
+) -> None:
+    response = service.client.get(path)
+    assert (response.status_code, response.json()["error_code"]) == (400, "INVALID_REQUEST")
+    assert response.json()["fields"] == [field]
+    assert response.json()["message"] == f"{field}: is not valid UTF-8"
+
+
+def test_bytes_that_are_no_utf_8_in_an_operator_s_query_are_refused(service: RunningService) -> None:
+    response = service.admin.get("/v1/admin/ingest_decisions?tenant_id=%FF")
+    assert (response.status_code, response.json()["fields"]) == (400, ["$.tenant_id"])
+
+
+@pytest.mark.parametrize(
+    ("source_ref", "path"),
+    [
+        ({"log": "4 " * 8193}, '$.notes[1].source_ref["log"]'),
+        ({"a": [{"b": "x" * 16_385}]}, '$.notes[1].source_ref["a"][0]["b"]'),
+        ({"k" * 16_385: 1}, f'$.notes[1].source_ref["{"k" * 128}..."]'),
+    ],
+)
+def test_a_string_of_a_reference_is_bounded_like_a_message(
+    service: RunningService, tenant: str, source_ref: dict[str, Any], path: str
+) -> None:
+    answer = refused(
+        service, "add_note", add_body(tenant, note("Fine."), note("Good.", source_ref=source_ref))
+    )
+    assert answer["fields"] == [path]
+    assert answer["message"] == f"{path}: string or key should have at most 16384 characters"
+
+
+def test_strings_of_a_reference_at_the_bound_are_stored(service: RunningService, tenant: str) -> None:
+    source_ref = {"x" * 16_384: "y" * 16_384, "accents": ["\u00e9" * 16_384]}
+    (added,) = service.add(tenant, note("Fine.", source_ref=source_ref))
+    assert service.client.get(f"/v1/memory/notes/{added['note_id']}").json()["source_ref"] == source_ref
+
+
+def test_a_body_of_too_many_values_is_refused(service: RunningService, tenant: str) -> None:
+    answer = refused(service, "add_note", add_body(tenant, note("Fine.", source_ref={"k": [0] * 100_000})))
+    assert "100,000 values" in answer["message"]
+
+
+def test_a_reference_nested_too_deeply_is_refused_with_its_path(service: RunningService, tenant: str) -> None:
+    deep: Any = "x"
+    for _ in range(250):
+        deep = [deep]
+    (path,) = refused(service, "add_note", add_body(tenant, note("Fine.", source_ref={"k": deep})))["fields"]
+    assert path.startswith('$.notes[0].source_ref["k"][0]')
+
+
+@pytest.mark.parametrize("text", ["\u200b", "\u200b\u2060 \ufeff", "\u00ad\ufe0f"])
+def test_text_of_which_nothing_can_be_seen_is_empty(service: RunningService, tenant: str, text: str) -> None:
+    (result,) = service.add(tenant, note(text))
+    assert (result["op"], result["reason_code"]) == ("REJECTED", "REJECT_EMPTY")
+    assert refused(service, "search", search_body(tenant, text))["fields"] == ["$.query"]
+    assert refused(service, "add_note", add_body(text, note("Fine.")))["fields"] == ["$.tenant_id"]
+    assert refused(service, "add_note", add_body(tenant, note("Fine.", key=text)))["fields"] == [
+        "$.notes[0].key"
+    ]
+
+
+@pytest.mark.parametrize(
+    "char", ["\u2f00", "\u2e80", "\u3297", "\u32d0", "\u338f", "\ufe30", "\U0001f21a", "\U000323b0"]
+)
+def test_radicals_and_enclosed_and_squared_forms_are_cjk(
+    service: RunningService, tenant: str, char: str
+) -> None:
+    response = service.post("add_note", add_body(tenant, note(f"Fact: {char}.", source_ref={char: 1})))
+    assert (response.status_code, response.json()["error_code"]) == (422, "NON_ENGLISH_INPUT")
+    assert response.json()["fields"] == ["$.notes[0].text", f'$.notes[0].source_ref["{char}"]']

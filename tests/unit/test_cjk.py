@@ -1,17 +1,28 @@
+"""Which characters are CJK, by the standard's own names of them."""
+
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
-from typing import Any
+import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from elf.core.cjk import cjk_paths, contains_cjk, contains_nul, english_pattern, nul_paths, paths_where
+from elf.core.cjk import contains_cjk, contains_nul, english_pattern
 
-PLANTED = "plan\u4e2dted"
+POINTS = range(0x110000)
+ASSIGNED = [chr(point) for point in POINTS if unicodedata.name(chr(point), "")]
+# What Unicode calls them; the same words stand in the names of other scripts' ideographs.
+NAMED_CJK = re.compile(
+    r"\b(?:CJK|KANGXI|IDEOGRAPH(?:IC)?|HIRAGANA|KATAKANA|HENTAIGANA|HANGUL|BOPOMOFO|HANGZHOU)\b"
+)
+OTHERS_NAMED_SO = re.compile(r"^(?:TANGUT|KHITAN|NUSHU)")
+OTHER_SCRIPTS = re.compile(
+    r"^(?:LATIN|GREEK|CYRILLIC|ARMENIAN|HEBREW|ARABIC|DEVANAGARI|THAI|GEORGIAN|ETHIOPIC|CHEROKEE|MATHEMATICAL|BRAILLE"
+    r"|YI |TANGUT|NUSHU|KHITAN|FULLWIDTH|REGIONAL INDICATOR|COMBINING (?!KATAKANA)|HEXAGRAM|MAHJONG"
+    r"|VARIATION SELECTOR|TAG )"
+)
 
 
 @pytest.mark.parametrize(
@@ -31,107 +42,57 @@ def test_every_cjk_block_is_seen(char: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "plain words", "na\xefve caf\xe9", "\u0440\u0443\u0441\u0441\u043a\u0438\u0439", "\U0001f642",
-     "\uff21\uff11", "\u2026\u2014\u201d", "\u0e44\u0e17\u0e22", "\ufeff", "\u10ff\u1200", "\uffdd"],
+     "\uff21\uff11", "\u2026\u2014\u201d", "\u0e44\u0e17\u0e22", "\ufeff", "\u10ff\u1200", "\uffdd",
+     "\U0001f469\u200d\U0001f4bb", "\u2764\ufe0f", "\U0001f1ef\U0001f1f5", "\U0001d49c\U0001d7d8", "e\u0301",
+     "\ufe50\ufe60", "\u4dc0", "\U0001f004", "\U00017000", "\U0001b170", "\ua000",
+     "\u20a9\u00a5\u20ac", "\u2460\u24b6"],
 )  # fmt: skip
 def test_other_scripts_pass(text: str) -> None:
     assert not contains_cjk(text)
 
 
-def test_a_string_is_reported_by_its_own_path() -> None:
-    assert list(cjk_paths("\u4e2d", "$.query")) == ["$.query"]
-    assert list(cjk_paths("fine", "$.query")) == []
-
-
-@pytest.mark.parametrize("value", [None, True, 3, 2.5, [], {}])
-def test_values_without_text_have_no_paths(value: object) -> None:
-    assert list(cjk_paths(value, "$.x")) == []
-
-
-def test_all_paths_come_in_request_order() -> None:
-    value = {"k": ["a", "\u4e2d"], "b": {"\u3042": {"c": "\ud55c"}}, "d": "\u4e2d", "e": None}
-    path = "$.notes[0].source_ref"
-    assert list(cjk_paths(value, path)) == [
-        f'{path}["k"][1]',
-        f'{path}["b"]["\u3042"]',
-        f'{path}["b"]["\u3042"]["c"]',
-        f'{path}["d"]',
-    ]
-
-
-def test_a_key_and_its_value_are_reported_once() -> None:
-    assert list(cjk_paths({"\u4e2d": "\u4e2d"}, "$")) == ['$["\u4e2d"]']
-
-
-def test_keys_are_written_as_json_strings() -> None:
-    assert list(cjk_paths({'a"b\\': "\u4e2d"}, "$")) == ['$["a\\"b\\\\"]']
-
-
-def test_a_lone_surrogate_in_a_key_can_be_sent() -> None:
-    (path,) = cjk_paths({"\ud800": "\u4e2d"}, "$")
-    assert path.encode("utf-8") == b'$["\\ud800"]'
-
-
-def test_nul_is_found_in_keys_and_values() -> None:
-    assert contains_nul("a\x00")
-    assert list(nul_paths({"a\x00": 1, "b": ["\x00", "0"]}, "$.r")) == ['$.r["a\\u0000"]', '$.r["b"][0]']
-
-
-def test_deep_nesting_does_not_overflow_the_stack() -> None:
-    value: Any = PLANTED
-    for _ in range(20_000):
-        value = [value]
-    assert list(cjk_paths(value, "$")) == ["$" + "[0]" * 20_000]
-
-
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(alphabet="abc\xe9\x00", max_size=4),
-    lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.text(alphabet="ab\"'\xe9", max_size=3), inner, max_size=4),
-    max_leaves=20,
+@pytest.mark.parametrize(
+    "char",
+    [chr(point) for point in (
+        0x2E80, 0x2EF3, 0x2F00, 0x2FD5, 0x2FF0, 0x3190, 0x319F, 0x31C0, 0x31E3, 0x3200, 0x321E, 0x3280, 0x3297, 0x32FF,
+        0x3300, 0x338F, 0x33A1, 0x33FF, 0xFE10, 0xFE19, 0xFE30, 0xFE4F, 0xFE51, 0xFFA0, 0xFFDC, 0x02EA, 0x2329, 0x16FE2,
+        0x16FE3, 0x16FF0, 0x16FF1, 0x1D372, 0x1F200, 0x1F201, 0x1F21A, 0x1F22F, 0x1F250, 0x1F265,
+        0x2EBF0, 0x2EE5D, 0x2FFFD, 0x31350, 0x323AF, 0x323B0, 0x3347B, 0x3FFFD,
+    )],
+    ids=lambda char: f"U+{ord(char):04X}",
 )  # fmt: skip
+def test_radicals_forms_enclosed_letters_and_later_extensions_are_seen(char: str) -> None:
+    assert contains_cjk(f"a note with {char} in it")
 
 
-def strings_of(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Every string of a value with its path, by plain recursion."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from strings_of(item, f"{path}[{index}]")
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from strings_of(item, f"{path}[{json.dumps(key, ensure_ascii=False)}]")
+def test_every_character_that_unicode_names_cjk_is_seen() -> None:
+    named = {
+        char
+        for char in ASSIGNED
+        if NAMED_CJK.search(unicodedata.name(char)) and not OTHERS_NAMED_SO.match(unicodedata.name(char))
+    }
+    assert len(named) > 90_000
+    assert [char for char in named if not contains_cjk(char)] == []
 
 
-def planted(value: Any, paths: list[str], path: str = "$") -> Any:
-    """The value with the string at each of `paths` replaced by CJK text."""
-    if path in paths:
-        return PLANTED
-    if isinstance(value, list):
-        return [planted(item, paths, f"{path}[{index}]") for index, item in enumerate(value)]
-    if isinstance(value, dict):
-        return {
-            key: planted(item, paths, f"{path}[{json.dumps(key, ensure_ascii=False)}]")
-            for key, item in value.items()
-        }
-    return value
-
-
-@given(json_values, st.data())
-def test_cjk_anywhere_in_nested_values_is_found_with_its_exact_path(value: Any, data: st.DataObject) -> None:
-    assert list(cjk_paths(value, "$")) == []
-    places = [path for path, _ in strings_of(value, "$")]
-    chosen = data.draw(st.lists(st.sampled_from(places), unique=True)) if places else []
-    assert list(cjk_paths(planted(value, chosen), "$")) == sorted(chosen, key=places.index)
-
-
-@given(json_values)
-def test_any_predicate_can_be_asked(value: Any) -> None:
-    expected = [path for path, text in strings_of(value, "$") if text == "a"]
-    keys_never = [
-        path for path in paths_where(value, "$", lambda text: text == "a") if not path.endswith('["a"]')
+def test_a_character_that_stands_for_cjk_is_seen_as_what_it_stands_for() -> None:
+    hidden = [
+        char
+        for char in ASSIGNED
+        if contains_cjk(unicodedata.normalize("NFKC", char)) and not contains_cjk(char)
     ]
-    assert [path for path in expected if not path.endswith('["a"]')] == keys_never
+    assert hidden == ["\U0001f12a"]  # a Latin letter in brackets
+
+
+def test_the_letters_of_other_scripts_are_not_cjk() -> None:
+    others = [char for char in ASSIGNED if OTHER_SCRIPTS.match(unicodedata.name(char))]
+    assert len(others) > 9_000
+    assert [char for char in others if contains_cjk(char)] == []
+
+
+def test_nul_is_seen() -> None:
+    assert contains_nul("a\x00")
+    assert not contains_nul("a0")
 
 
 @given(st.text())
@@ -146,6 +107,8 @@ def test_the_pattern_of_json_schema_agrees_with_the_checks(text: str) -> None:
 @example("\u9fff")
 @example("\U0001aff0")
 @example("\U000323af")
+@example("\U0003fffd")
+@example("\u2f00")
 def test_the_pattern_of_json_schema_judges_each_code_point(point: str) -> None:
     is_english = re.search(english_pattern(), f"a{point}b") is not None
     assert is_english == (not contains_cjk(point) and point != "\x00")

@@ -81,9 +81,9 @@ class RestoreResponse(Response):
 class DecisionsRequest(Request):
     """What to look for in the decisions of a tenant."""
 
-    tenant_id: f.TenantId
-    project_id: f.ProjectId | None = None
-    agent_id: f.AgentId | None = None
+    tenant_id: f.TenantIdGiven
+    project_id: f.ProjectIdGiven | None = None
+    agent_id: f.AgentIdGiven | None = None
     note_id: Annotated[f.NoteId, Field(description="Only decisions that ended in this note.")] | None = None
     op: (
         Annotated[

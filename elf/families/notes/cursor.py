@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from elf.core.errors import InvalidRequest
-from elf.families.notes.model import Note
+from elf.families.notes.shown import ShownNote
 from elf.families.notes.store import Cursor
 
 
-def encode_cursor(note: Note) -> str:
+def encode_cursor(note: ShownNote) -> str:
     """Return the cursor behind a note."""
     return encode_place(note.updated_at, note.note_id)
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elf.core.chunking import Chunk, TokenCounter, split
+from elf.core.slices import Slices, in_slices
 from elf.providers.port import Embedder
 
 Vector = npt.NDArray[np.float32]
@@ -55,9 +56,16 @@ class TextEmbedder:
         """Cut a text into the chunks that are embedded and indexed."""
         return split(text, max_tokens=self.max_tokens, overlap_tokens=self.overlap_tokens, tokens=self.tokens)
 
+    def _splitting(self, texts: Sequence[str]) -> Slices[list[list[Chunk]]]:
+        splits = []
+        for text in texts:
+            splits.append(self.split(text))
+            yield
+        return splits
+
     async def embed(self, texts: Sequence[str]) -> list[EmbeddedText]:
         """Embed texts, in order. Raises ProviderUnavailable or InternalError as the provider does."""
-        splits = [self.split(text) for text in texts]
+        splits = await in_slices(self._splitting(texts))
         flat = [chunk.text for chunks in splits for chunk in chunks]
         vectors = (
             await self.embedder.embed(flat) if flat else np.empty((0, self.dimensions), dtype=np.float32)

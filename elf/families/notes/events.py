@@ -14,6 +14,7 @@ from typing import Any
 import anyio.to_thread
 import structlog
 
+from elf.core.blank import is_blank
 from elf.core.cjk import contains_cjk
 from elf.core.evidence import EvidenceBounds, Quote, evidence_fault
 from elf.core.secrets import find_secret, redact, redact_json
@@ -155,7 +156,7 @@ def _secret_in(quotes: Iterable[Quote]) -> Rejection | None:
 def _reason(candidate: Candidate) -> str:
     """Return the extractor's reason as it may be shown: without secrets or CJK, and not too long."""
     reason = candidate.reason.strip()
-    return NO_REASON if not reason or contains_cjk(reason) else redact(reason)[:MAX_REASON_CHARS]
+    return NO_REASON if is_blank(reason) or contains_cjk(reason) else redact(reason)[:MAX_REASON_CHARS]
 
 
 def _results(attempts: Sequence[Attempt], outcomes: Sequence[Outcome], *, dry_run: bool) -> list[WriteResult]:

@@ -10,9 +10,10 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from elf.core.blank import NOT_BLANK
+from elf.core.secrets import find_credential
 
 MAX_PAGE = 200
 MAX_CURSOR_CHARS = 512
@@ -38,19 +39,31 @@ NoteStatus = Literal["active", "deleted", "deprecated", "expired"]
 
 # Where a note belongs
 
-TenantId = Annotated[
-    Identifier,
-    Field(description="The organisation or user the memory belongs to. Tenants never see each other's notes.",
-          examples=["acme"]),
-]  # fmt: skip
-ProjectId = Annotated[
-    Identifier, Field(description="The project within the tenant.", examples=["website"])
-]  # fmt: skip
-AgentId = Annotated[
-    Identifier,
-    Field(description="The agent that speaks. Only it sees its own notes of the scope agent_private.",
-          examples=["helper"]),
-]  # fmt: skip
+_TENANT = "The organisation or user the memory belongs to. Tenants never see each other's notes."
+_PROJECT = "The project within the tenant."
+_AGENT = "The agent that speaks. Only it sees its own notes of the scope agent_private."
+# What is given is kept, logged and shown, so it is looked at; what was given is told as it is.
+_GIVEN = (
+    " Any name, number or hash will do. Refused are the API keys and tokens of providers, JWTs, private keys, seed "
+    "phrases, connection strings with a password, and what is named a password or key, such as password=..."
+)
+
+
+def _no_credential(identifier: str) -> str:
+    kind = find_credential(identifier)
+    if kind is not None:
+        raise ValueError(f"must not hold a credential, and this holds one of kind {kind}")
+    return identifier
+
+
+_Given = Annotated[Identifier, AfterValidator(_no_credential)]
+
+TenantId = Annotated[Identifier, Field(description=_TENANT, examples=["acme"])]
+TenantIdGiven = Annotated[_Given, Field(description=_TENANT + _GIVEN, examples=["acme"])]
+ProjectId = Annotated[Identifier, Field(description=_PROJECT, examples=["website"])]
+ProjectIdGiven = Annotated[_Given, Field(description=_PROJECT + _GIVEN, examples=["website"])]
+AgentId = Annotated[Identifier, Field(description=_AGENT, examples=["helper"])]
+AgentIdGiven = Annotated[_Given, Field(description=_AGENT + _GIVEN, examples=["helper"])]
 ScopeName = Annotated[
     str,
     Field(
@@ -133,7 +146,15 @@ Reason = Annotated[str | None, Field(description="Why, for people; null when the
 
 # Pages
 
-PageSize = Annotated[int, Field(ge=1, le=MAX_PAGE, description="Most items of the page.", examples=[50])]
+PageSize = Annotated[
+    int,
+    Field(
+        ge=1,
+        le=MAX_PAGE,
+        description="Most items of the page; fewer come when they are large.",
+        examples=[50],
+    ),
+]
 CursorGiven = Annotated[
     str,
     Field(

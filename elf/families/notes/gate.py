@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from elf.config.model import NOTE_TYPES
+from elf.core.blank import is_blank
 from elf.core.cjk import contains_cjk
 from elf.core.scopes import ScopeRules
 from elf.core.secrets import find_secret, is_clean, is_plain_name
@@ -49,7 +50,7 @@ class WriteGate:
 
     def check_text(self, text: str, *, key: str | None) -> Rejection | None:
         """Return what is wrong with the text alone: empty, CJK or too long."""
-        if not text.strip():
+        if is_blank(text):
             return Rejection("REJECT_EMPTY", "the text is empty")
         if contains_cjk(text) or (key is not None and contains_cjk(key)):
             return Rejection("REJECT_CJK", "the note holds CJK text")

@@ -8,19 +8,19 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
+
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest
 from elf.core.same_json import same_json
-from elf.core.secrets import redact_json
+from elf.core.secrets import redacting_json
+from elf.core.slices import Slices, in_slices
 from elf.core.ttl import expiry, is_expired
 from elf.db.database import Connection, Database
 from elf.db.errors import retrying
 from elf.db.queries import Queries
 from elf.families.notes.audit_requests import (
     HistoryRequest,
-    HistoryResponse,
-    NoteVersion,
-    Repetition,
     RestoreRequest,
     RestoreResponse,
 )
@@ -30,7 +30,8 @@ from elf.families.notes.lifecycle import EXPIRED
 from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Change, deletion, next_moment
 from elf.families.notes.service import NotePolicy, context_of
-from elf.families.notes.store import BEFORE_THE_NEWEST, Cursor, NoteStore, meeting_writers
+from elf.families.notes.shown import ShownRepetition, ShownVersion, ShownVersions
+from elf.families.notes.store import BEFORE_THE_NEWEST, MAX_PAGE_BYTES, Cursor, NoteStore, meeting_writers
 from elf.families.notes.visibility import check_readable, check_writable, is_within
 
 RESTORE: Final = "restore"
@@ -60,7 +61,7 @@ class NoteHistory:
         self._clock = clock
         self._ring = ring
 
-    async def page(self, request: HistoryRequest) -> HistoryResponse:
+    async def page(self, request: HistoryRequest) -> ShownVersions:
         """Read a page of versions, newest first. Raises NotFound as reading the note does.
 
         The history of a purged note can be read by whoever could read the note.
@@ -68,22 +69,24 @@ class NoteHistory:
         after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor)
         async with self._database.connection() as connection:
             note = await self._store.get(connection, request.note_id)
-            check_readable(note or await self._purged(connection, request.note_id), request)
-            rows = await self._versions(connection, request.note_id, after, request.limit + 1)
+            if note is not None:
+                check_readable(note, request)
+            else:
+                check_readable(await self._purged(connection, request.note_id), request)
+            rows = await self._versions(connection, request.note_id, after, request.limit)
             oldest = await connection.fetchrow(self._sql["oldest_version"], request.note_id)
             repetitions = [] if request.cursor else await self._repetitions(connection, request)
-        page = rows[: request.limit]
-        more = len(rows) > request.limit
-        return HistoryResponse(
-            items=[NoteVersion(**_shown(row)) for row in page],
-            repetitions=repetitions,
-            next_cursor=encode_place(page[-1]["ts"], page[-1]["version_id"]) if more else None,
+        more = bool(rows) and rows[-1]["has_next"]
+        return ShownVersions(
+            items=[ShownVersion.of(row) for row in rows],
+            repetitions=repetitions or msgspec.UNSET,
+            next_cursor=encode_place(rows[-1]["ts"], rows[-1]["version_id"]) if more else None,
             dropped_before=None if oldest is None or oldest["is_first"] else oldest["ts"],
         )
 
-    async def _repetitions(self, connection: Connection, request: HistoryRequest) -> list[Repetition]:
+    async def _repetitions(self, connection: Connection, request: HistoryRequest) -> list[ShownRepetition]:
         rows = await connection.fetch(self._sql["list_repetitions"], request.note_id, request.limit)
-        return [Repetition(**dict(row)) for row in rows]
+        return [ShownRepetition.of(row) for row in rows]
 
     async def restore(self, request: RestoreRequest) -> RestoreResponse:
         """Make the text and the rest of a version the active note again; that is a version itself.
@@ -108,7 +111,7 @@ class NoteHistory:
                         note_id=stored.note_id, version_id=None, op="REJECTED",
                         reason_code=rejection.code, reason=rejection.reason,
                     )  # fmt: skip
-                restored = self._restored(stored, past, now)
+                restored = await in_slices(self._restored(stored, past, now))
                 if restored == stored and same_json(restored.source_ref, stored.source_ref):
                     return _answer("NONE", version)
                 after = replace(
@@ -142,18 +145,19 @@ class NoteHistory:
             raise InvalidRequest("this note has no such version", fields=["$.version_id"])
         return version
 
-    def _restored(self, stored: Note, past: Note, now: datetime) -> Note:
+    def _restored(self, stored: Note, past: Note, now: datetime) -> Slices[Note]:
         expires_at, asked = past.expires_at, past.requested_ttl_days
         if is_expired(expires_at, now):
             # The life it once had is over; it begins the one that notes of its type have when nobody asks.
             default_days = self._policy.rules.default_ttl_days[past.type]
             expires_at, asked = expiry(now=now, ttl_days=None, default_days=default_days), None
+        source_ref = (yield from redacting_json(past.source_ref)) if self._policy.redact else past.source_ref
         return replace(
             stored,
             text=past.text,
             importance=past.importance,
             confidence=past.confidence,
-            source_ref=redact_json(past.source_ref) if self._policy.redact else past.source_ref,
+            source_ref=source_ref,
             status="active",
             expires_at=expires_at,
             requested_ttl_days=asked,
@@ -176,20 +180,16 @@ class NoteHistory:
     async def _purged(self, connection: Connection, note_id: UUID) -> Note | None:
         """Return what is left of a note that was purged, or None when there was never such a note."""
         newest = await self._versions(connection, note_id, BEFORE_THE_NEWEST, 1)
-        return (
-            Note.from_snapshot(newest[0]["prev_snapshot"]) if newest and newest[0]["op"] == "PURGE" else None
-        )
+        if not newest or newest[0]["op"] != "PURGE":
+            return None
+        return Note.from_snapshot(msgspec.json.decode(newest[0]["prev_snapshot"]))
 
     async def _versions(
         self, connection: Connection, note_id: UUID, after: Cursor, limit: int
     ) -> list[Version]:
         return await connection.fetch(
-            self._sql["list_versions"], note_id, after.updated_at, after.note_id, limit
+            self._sql["list_versions"], note_id, after.updated_at, after.note_id, limit, MAX_PAGE_BYTES
         )
-
-
-def _shown(row: Version) -> dict[str, Any]:
-    return {name: row[name] for name in NoteVersion.model_fields}
 
 
 def _answer(op: Any, version: Version) -> RestoreResponse:

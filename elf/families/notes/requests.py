@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
 from elf.config.model import NoteType
 from elf.core.blank import NOT_BLANK
+from elf.core.json_strings import MAX_STRING_CHARS
 from elf.families.notes import fields as f
 
 MAX_NOTES = 256
@@ -33,9 +34,9 @@ class Response(BaseModel):
 class InContext(Request):
     """A request inside one tenant, project and agent."""
 
-    tenant_id: f.TenantId
-    project_id: f.ProjectId
-    agent_id: f.AgentId
+    tenant_id: f.TenantIdGiven
+    project_id: f.ProjectIdGiven
+    agent_id: f.AgentIdGiven
 
 
 class NewNote(Request):
@@ -49,9 +50,10 @@ class NewNote(Request):
     ttl_days: f.TtlGiven | None = None
     source_ref: dict[str, JsonValue] = Field(
         default_factory=dict,
-        description="Where the note comes from: any JSON object, kept as it is and given back with the note. An empty "
-        "one, or none, leaves what is known of a note that says the same already; where it changes what a note says, "
-        "the former source_ref stays in the history and the note has none.",
+        description="Where the note comes from: any JSON object, kept as it is and given back with the note; its "
+        f"strings and keys have at most {MAX_STRING_CHARS:,} characters. An empty one, or none, leaves what is known "
+        "of a note that says the same already; where it changes what a note says, the former source_ref stays in the "
+        "history and the note has none.",
         examples=[{"ticket": "SUP-1204"}],
     )
 
@@ -169,17 +171,17 @@ class GetNoteRequest(Request):
     """A shared note is found by its id alone; with a context, only within it. A private one needs its whole context."""
 
     note_id: f.NoteId
-    tenant_id: f.TenantId | None = None
-    project_id: f.ProjectId | None = None
-    agent_id: f.AgentId | None = None
+    tenant_id: f.TenantIdGiven | None = None
+    project_id: f.ProjectIdGiven | None = None
+    agent_id: f.AgentIdGiven | None = None
 
 
 class ListRequest(Request):
     """Without a scope, the notes of all shared scopes; agent_private must be asked for, with its agent."""
 
-    tenant_id: f.TenantId
-    project_id: f.ProjectId
-    agent_id: f.AgentId | None = None
+    tenant_id: f.TenantIdGiven
+    project_id: f.ProjectIdGiven
+    agent_id: f.AgentIdGiven | None = None
     scope: Annotated[f.Identifier, Field(description="Only notes of this scope.")] | None = None
     status: f.NoteStatus = Field(default="active", description="Only notes of this status.")
     type: Annotated[NoteType, Field(description="Only notes of this type.")] | None = None

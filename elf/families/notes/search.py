@@ -103,14 +103,19 @@ class NoteSearch:
             retrieved = await self._retrieval.retrieve(ask, stages)
             found = await self._revalidate(retrieved, ask, stages)
         except TimeoutError as error:
-            raise Unavailable("the search could not be answered within its time") from error
+            raise _out_of_time() from error
         scores = await self._rerank_scores(ask, found, retrieved, stages)
         ranked = self._ranking.rank(found, scores, now=ask.now, top_k=self._top_k(request, ask))
         if request.record_hits:
             await self._record_hits(ask, ranked.best, retrieved, stages)
         terms = TermMatcher(ask.query, self._stems)
         trace_id, *handles = random_ids(1 + len(ranked.best))
-        items = [_item(entry, handle, terms) for entry, handle in zip(ranked.best, handles, strict=True)]
+        references = await self._references(ranked.best, stages)
+        items = [
+            _item(entry, handle, terms, reference)
+            for entry, handle in zip(ranked.best, handles, strict=True)
+            if (reference := references.get(entry.found.row["note_id"])) is not None
+        ]
         self._trace(self._traced(trace_id, request, ask, retrieved, found, ranked, items, stages))
         return FoundNotes(trace_id=trace_id, items=items, degraded=retrieved.degraded)
 
@@ -127,6 +132,23 @@ class NoteSearch:
             )
         found = [FoundChunk.of(row, by_id[row["chunk_id"]]) for row in rows]
         return sorted(found, key=lambda chunk: chunk.candidate.rank)
+
+    async def _references(self, best: Sequence[Scored], stages: Stages) -> Mapping[UUID, str]:
+        """Return the references of the results; that of a note which has just changed or gone is missing.
+
+        The rows leave large ones out. Those are the primary's: a replica may have the reference of a former text.
+        """
+        rows = [entry.found.row for entry in best]
+        references = {row["note_id"]: row["source_ref"] for row in rows if row["source_ref"] is not None}
+        large = {row["note_id"]: row["updated_at"] for row in rows if row["source_ref"] is None}
+        if not large:
+            return references
+        try:
+            with stages.stage("references"):
+                async with self._database.connection() as connection:
+                    return references | await self._store.references(connection, large)
+        except TimeoutError as error:
+            raise _out_of_time() from error
 
     async def _rerank_scores(
         self, ask: Ask, found: Sequence[FoundChunk], retrieved: Retrieved, stages: Stages
@@ -197,6 +219,10 @@ class NoteSearch:
         )
 
 
+def _out_of_time() -> Unavailable:
+    return Unavailable("the search could not be answered within its time")
+
+
 def _dropped(retrieved: Retrieved, found: Sequence[FoundChunk], ranked: Ranked) -> list[DroppedCandidate]:
     live = {chunk.candidate.point_id for chunk in found}
     gone = [candidate for candidate in retrieved.candidates if candidate.point_id not in live]
@@ -212,8 +238,8 @@ def _outdone(entry: Scored, reason: Literal["BETTER_CHUNK", "BELOW_TOP_K"]) -> D
     return dropped(entry.found.candidate, reason, rerank_score=entry.rerank_score, final_score=entry.final)
 
 
-def _item(entry: Scored, handle: UUID, terms: TermMatcher) -> dict[str, Any]:
-    """Return the fields of a SearchItem."""
+def _item(entry: Scored, handle: UUID, terms: TermMatcher, reference: str) -> dict[str, Any]:
+    """Return the fields of a SearchItem; `reference` is the note's, as JSON text."""
     found, row = entry.found, entry.found.row
     return {
         "result_handle": handle,
@@ -231,7 +257,7 @@ def _item(entry: Scored, handle: UUID, terms: TermMatcher) -> dict[str, Any]:
         "updated_at": row["updated_at"],
         "expires_at": row["expires_at"],
         "final_score": entry.final,
-        "source_ref": msgspec.Raw(row["source_ref"]),
+        "source_ref": msgspec.Raw(reference),
         "explain": _explanation(entry, terms),
     }
 

@@ -13,7 +13,8 @@ from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, ProviderUnavailable, ScopeDenied
 from elf.core.ids import NoteId
 from elf.core.scopes import AGENT_PRIVATE, ScopeRules
-from elf.core.secrets import redact_json
+from elf.core.secrets import redacting_json
+from elf.core.slices import Slices, in_slices
 from elf.core.ttl import expiry
 from elf.db.database import Connection, Database
 from elf.db.errors import retrying
@@ -31,9 +32,7 @@ from elf.families.notes.requests import (
     GetNoteRequest,
     InContext,
     ListRequest,
-    ListResponse,
     NewNote,
-    NoteResponse,
     UpdateRequest,
     UpdateResponse,
     WriteResult,
@@ -50,6 +49,7 @@ from elf.families.notes.resolver import (
     deletion,
     next_moment,
 )
+from elf.families.notes.shown import ShownNote, ShownNotes
 from elf.families.notes.store import ListFilter, NoteStore, meeting_writers
 from elf.families.notes.visibility import check_readable, check_writable, not_found
 
@@ -112,7 +112,7 @@ class NoteService:
 
     async def add_note(self, request: AddNoteRequest) -> AddNoteResponse:
         """Write the notes of a request, all or none; a note the gate refuses is answered with REJECTED."""
-        attempts = [self._attempt(note, request.scope, request.merge_similar) for note in request.notes]
+        attempts = await in_slices(self._attempts(request))
         outcomes = iter(await self.store_incoming(context_of(request), attempts, actor="add_note"))
         return AddNoteResponse(
             results=[
@@ -142,31 +142,27 @@ class NoteService:
             self._ring()
         return outcomes
 
-    async def get(self, request: GetNoteRequest) -> NoteResponse:
+    async def get(self, request: GetNoteRequest) -> ShownNote:
         """Read one note. Raises NotFound when it is not within the context given."""
         async with self._database.connection() as connection:
             note = await self._store.get(connection, request.note_id)
-        return _response(check_readable(note, request))
+        return check_readable(note, request)
 
-    async def page(self, request: ListRequest) -> ListResponse:
+    async def page(self, request: ListRequest) -> ShownNotes:
         """Read a page of notes, newest first."""
         filter = self._list_filter(request)
         after = None if request.cursor is None else decode_cursor(request.cursor)
         async with self._database.connection() as connection:
-            notes = await self._store.page(
+            notes, more = await self._store.page(
                 connection,
                 tenant_id=request.tenant_id,
                 project_id=request.project_id,
                 filter=filter,
                 after=after,
                 now=self._clock.now(),
-                limit=request.limit + 1,
+                limit=request.limit,
             )
-        page = notes[: request.limit]
-        more = len(notes) > request.limit
-        return ListResponse(
-            items=[_response(note) for note in page], next_cursor=encode_cursor(page[-1]) if more else None
-        )
+        return ShownNotes(items=notes, next_cursor=encode_cursor(notes[-1]) if more else None)
 
     async def update(self, request: UpdateRequest) -> UpdateResponse:
         """Change a note in place. Raises NotFound, or ScopeDenied when its scope may not be written."""
@@ -178,14 +174,22 @@ class NoteService:
 
     # Adding
 
-    def _attempt(self, note: NewNote, scope: str, merge_similar: bool) -> Attempt:
+    def _attempts(self, request: AddNoteRequest) -> Slices[list[Attempt]]:
+        attempts = []
+        for note in request.notes:
+            attempts.append((yield from self._attempt(note, request)))
+            yield
+        return attempts
+
+    def _attempt(self, note: NewNote, request: AddNoteRequest) -> Slices[Attempt]:
+        scope = request.scope
         rejection = self._policy.gate.check(type=note.type, scope=scope, key=note.key, text=note.text)
         if rejection is None:
-            return self._incoming(note, scope, merge_similar)
+            return (yield from self._incoming(note, scope, request.merge_similar))
         return self._policy.refused(rejection, type=note.type, scope=scope, key=note.key, text=note.text)
 
-    def _incoming(self, note: NewNote, scope: str, merge_similar: bool) -> Incoming:
-        source_ref = redact_json(note.source_ref) if self._policy.redact else note.source_ref
+    def _incoming(self, note: NewNote, scope: str, merge_similar: bool) -> Slices[Incoming]:
+        source_ref = (yield from redacting_json(note.source_ref)) if self._policy.redact else note.source_ref
         return Incoming(
             scope=scope,
             type=note.type,
@@ -419,24 +423,4 @@ def _stored(outcome: Outcome) -> WriteResult:
         op=outcome.op,
         reason_code=outcome.reason_code,
         similar_to=outcome.similar_to,
-    )
-
-
-def _response(note: Note) -> NoteResponse:
-    return NoteResponse(
-        note_id=note.note_id,
-        tenant_id=note.tenant_id,
-        project_id=note.project_id,
-        agent_id=note.agent_id,
-        scope=note.scope,
-        type=note.type,
-        key=note.key,
-        text=note.text,
-        importance=note.importance,
-        confidence=note.confidence,
-        status=note.status,
-        created_at=note.created_at,
-        updated_at=note.updated_at,
-        expires_at=note.expires_at,
-        source_ref=note.source_ref,
     )

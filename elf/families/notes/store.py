@@ -23,8 +23,11 @@ from elf.families.notes.embedding import Vector as FloatVector
 from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Change, Incoming, Near
+from elf.families.notes.shown import ShownNote
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
+# A page of notes or versions ends with the one whose free JSON reaches this.
+MAX_PAGE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,10 +136,10 @@ class NoteStore:
         row = await connection.fetchrow(self._sql["lock_note"], note_id)
         return None if row is None else Note.from_row(row)
 
-    async def get(self, connection: Connection, note_id: UUID) -> Note | None:
+    async def get(self, connection: Connection, note_id: UUID) -> ShownNote | None:
         """Read one note."""
         row = await connection.fetchrow(self._sql["get_note"], note_id)
-        return None if row is None else Note.from_row(row)
+        return None if row is None else ShownNote.of(row)
 
     async def page(
         self,
@@ -148,15 +151,18 @@ class NoteStore:
         after: Cursor | None,
         now: datetime,
         limit: int,
-    ) -> list[Note]:
-        """Return up to `limit` notes behind the cursor, newest first."""
+    ) -> tuple[list[ShownNote], bool]:
+        """Return up to `limit` notes behind the cursor, newest first, and whether there are more behind them.
+
+        They are fewer, too, when their references reach MAX_PAGE_BYTES.
+        """
         start = BEFORE_THE_NEWEST if after is None else after
         rows = await connection.fetch(
             self._sql["list_notes"],
             tenant_id, project_id, list(filter.scopes), filter.reader_agent_id, filter.status, filter.type,
-            start.updated_at, start.note_id, now, limit,
+            start.updated_at, start.note_id, now, limit, MAX_PAGE_BYTES,
         )  # fmt: skip
-        return [Note.from_row(row) for row in rows]
+        return [ShownNote.of(row) for row in rows], bool(rows) and rows[-1]["has_next"]
 
     async def write(
         self,
@@ -245,6 +251,11 @@ class NoteStore:
             self._sql["unchanged_notes"], list(versions), list(versions.values()), now
         )
         return {row["note_id"] for row in rows}
+
+    async def references(self, connection: Connection, versions: Mapping[UUID, datetime]) -> dict[UUID, str]:
+        """Return the references, as JSON text, of those of the notes that were last changed at the moments given."""
+        rows = await connection.fetch(self._sql["read_references"], list(versions), list(versions.values()))
+        return {row["note_id"]: row["source_ref"] for row in rows}
 
     async def record_hits(
         self,

@@ -19,9 +19,9 @@ class ExplainRequest(Request):
     """
 
     result_handle: f.ResultHandle
-    tenant_id: f.TenantId | None = None
-    project_id: f.ProjectId | None = None
-    agent_id: f.AgentId | None = None
+    tenant_id: f.TenantIdGiven | None = None
+    project_id: f.ProjectIdGiven | None = None
+    agent_id: f.AgentIdGiven | None = None
 
 
 class TraceRequest(InContext):

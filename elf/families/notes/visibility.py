@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
 from uuid import UUID
 
 from elf.core.errors import NotFound, ScopeDenied
 from elf.core.scopes import AGENT_PRIVATE, ScopeRules
 from elf.families.notes.model import Context, Note
 from elf.families.notes.requests import GetNoteRequest
+from elf.families.notes.shown import ShownNote
+
+Readable = TypeVar("Readable", Note, ShownNote)
 
 
-def check_readable(note: Note | None, request: GetNoteRequest) -> Note:
+def check_readable(note: Readable | None, request: GetNoteRequest) -> Readable:
     """Return the note. Raises NotFound when there is none, or it is not within the context of the request."""
     if note is None or not _may_read(note, request):
         raise not_found(request.note_id)
@@ -36,7 +40,7 @@ def not_found(note_id: UUID) -> NotFound:
     return NotFound(f"there is no note {note_id} in this context", fields=["$.note_id"])
 
 
-def _may_read(note: Note, request: GetNoteRequest) -> bool:
+def _may_read(note: Note | ShownNote, request: GetNoteRequest) -> bool:
     asked = (request.tenant_id, request.project_id, request.agent_id)
     if note.scope == AGENT_PRIVATE:
         return asked == (note.tenant_id, note.project_id, note.agent_id)

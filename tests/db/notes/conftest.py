@@ -132,7 +132,7 @@ class House:
 
     async def note(self, note_id: UUID) -> Note | None:
         async with self.database.connection() as connection:
-            return await self.store.get(connection, note_id)
+            return await self.store.lock(connection, note_id)
 
     async def index_all(self) -> list[Job]:
         """Lease everything that is due and handle it."""

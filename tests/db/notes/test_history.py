@@ -7,6 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import anyio
+import msgspec
 import pytest
 
 from elf.core.errors import InvalidRequest, NotFound, ScopeDenied
@@ -41,7 +42,8 @@ def history(house: House, *, max_note_chars: int = 240, **write_allowed: bool) -
 
 
 async def page(house: House, note_id: UUID, **fields: Any) -> HistoryResponse:
-    return await history(house).page(HistoryRequest(note_id=note_id, **fields))
+    shown = await history(house).page(HistoryRequest(note_id=note_id, **fields))
+    return HistoryResponse.model_validate_json(msgspec.json.encode(shown))
 
 
 async def restore(house: House, note_id: UUID, **fields: Any) -> RestoreResponse:
@@ -91,6 +93,25 @@ async def test_a_page_that_ends_with_the_history_has_no_cursor(house: House) -> 
     assert (await page(house, note_id, limit=1)).next_cursor is not None
     with pytest.raises(InvalidRequest):
         await page(house, note_id, cursor="junk")
+
+
+async def test_a_page_of_a_history_ends_when_it_is_large(house: House) -> None:
+    large = {"pages": ["p" * 16_000] * 60}
+    note_id = await house.add_one("Fact: tea is hot.", source_ref=large)
+    for number in range(3):
+        await house.update(note_id, importance=number / 4)
+    ops: list[str] = []
+    sizes: list[int] = []
+    cursor = None
+    while True:
+        found = await page(house, note_id, cursor=cursor)
+        ops += [item.op for item in found.items]
+        sizes.append(len(found.items))
+        cursor = found.next_cursor
+        if cursor is None:
+            break
+    assert ops == ["UPDATE", "UPDATE", "UPDATE", "ADD"]
+    assert max(sizes) == 1
 
 
 async def test_a_history_is_seen_by_those_who_see_the_note(house: House) -> None:

@@ -177,6 +177,21 @@ async def test_an_item_says_what_the_note_is_and_why_it_is_there(house: House, d
     assert (why.matched_terms, why.matched_fields) == (["teas", "drinks"], ["key", "text"])
 
 
+async def test_a_large_reference_comes_whole(house: House) -> None:
+    refs: list[Any] = [
+        {},
+        {"m": "x" * 900},
+        {"m": [str(number) for number in range(5000)]},
+        {"m": "y" * 16_000},
+    ]
+    ids = [
+        (await fill(house, f"good tea {number}", key=f"drink {number}", source_ref=ref))[0]
+        for number, ref in enumerate(refs)
+    ]
+    found = {item.note_id: item.source_ref for item in await Desk(house).items()}
+    assert found == dict(zip(ids, refs, strict=True))
+
+
 async def test_a_weighted_retrieval_score_is_a_boost_of_its_own(house: House) -> None:
     desk = Desk(house, ranking=replace(RANKING, retrieval_weight=2.0, rerank_weight=0.5))
     await fill(house, "good tea")

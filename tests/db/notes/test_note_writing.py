@@ -7,11 +7,12 @@ from typing import Any
 from uuid import uuid4
 
 import anyio
+import msgspec
 import pytest
 
 from elf.core.errors import InvalidRequest, NotFound, ScopeDenied
 from elf.core.ids import chunk_id_for
-from elf.families.notes.requests import GetNoteRequest, ListRequest
+from elf.families.notes.requests import GetNoteRequest, ListRequest, ListResponse
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
 from tests.notes_kit import NOW, at_cosine, unit
 
@@ -39,7 +40,7 @@ async def test_a_note_reads_back_as_it_was_written(house: House) -> None:
     assert (note.importance, note.confidence) == (0.8, 0.333333)
     assert note.created_at == note.updated_at == NOW
     assert note.expires_at == NOW + timedelta(days=2.5)
-    assert note.source_ref == REFERENCE
+    assert msgspec.json.decode(note.source_ref) == REFERENCE
 
 
 async def test_an_add_leaves_a_version_a_job_and_one_ring(house: House) -> None:
@@ -325,7 +326,8 @@ async def test_a_scope_that_may_not_be_written_cannot_be_changed(house: House) -
 
 
 async def page(house: House, **fields: Any) -> Any:
-    return await house.service.page(ListRequest(tenant_id="acme", project_id="alpha", **fields))
+    shown = await house.service.page(ListRequest(tenant_id="acme", project_id="alpha", **fields))
+    return ListResponse.model_validate_json(msgspec.json.encode(shown))
 
 
 async def test_pages_show_every_note_once_newest_first(house: House) -> None:
@@ -343,6 +345,23 @@ async def test_pages_show_every_note_once_newest_first(house: House) -> None:
     assert len({note.note_id for note in seen}) == len(seen) == 7
     order = [(note.updated_at, note.note_id) for note in seen]
     assert order == sorted(order, reverse=True)
+
+
+async def test_a_page_ends_when_its_references_are_large(house: House) -> None:
+    large = {"pages": ["p" * 16_000] * 30}
+    for number in range(5):
+        await house.add({"text": f"Fact: {number}.", "key": f"k{number}", "source_ref": large})
+    seen: list[list[str]] = []
+    cursor = None
+    while True:
+        found = await page(house, limit=4, cursor=cursor)
+        assert all(note.source_ref == large for note in found.items)
+        seen.append([note.key for note in found.items])
+        cursor = found.next_cursor
+        if cursor is None:
+            break
+    assert [len(keys) for keys in seen] == [3, 2]
+    assert sorted(key for keys in seen for key in keys) == [f"k{number}" for number in range(5)]
 
 
 async def test_the_last_full_page_has_no_cursor(house: House) -> None:

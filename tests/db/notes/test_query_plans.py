@@ -146,13 +146,14 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "get_note": ((SOME_NOTES[0],), {"memory_notes_pkey"}),
     "list_notes": (
         ("acme", "project 5", ["project_shared", "org_shared"], None, "active", None,
-         datetime.now(UTC) - timedelta(hours=1), SOME_NOTES[0], NOW, 51),
+         datetime.now(UTC) - timedelta(hours=1), SOME_NOTES[0], NOW, 51, 2**20),
         {"idx_notes_newest"},
     ),
     "read_candidates": (
         ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW),
         {"memory_note_chunks_pkey", "memory_notes_pkey", "idx_note_chunks_note_index"},
     ),
+    "read_references": ((SOME_NOTES, [NOW] * len(SOME_NOTES)), {"memory_notes_pkey"}),
     "exact_search": (
         ("acme", "project 7", "agent 1", ["project_shared"], VERSION, NOW, [1, 2], [Vector(unit(1.0))] * 2, [1, 2],
          ["text", "words"], [60, 60]),
@@ -216,7 +217,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         {"idx_note_versions_note", "memory_notes_pkey", "memory_note_versions_pkey"},
     ),
     "oldest_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
-    "list_versions": ((SOME_NOTES[0], NOW, SOME_NOTES[0], 51), {"idx_note_versions_note"}),
+    "list_versions": ((SOME_NOTES[0], NOW, SOME_NOTES[0], 51, 2**20), {"idx_note_versions_note"}),
     "last_active_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
     "get_version": ((SOME_NOTES[0], SOME_NOTES[0]), {"memory_note_versions_pkey"}),
     "list_repetitions": ((SOME_NOTES[0], 50), {"idx_decisions_dropped"}),

@@ -12,6 +12,7 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elf.core.blank import is_blank
 from elf.core.errors import ProviderUnavailable
 from elf.core.evidence import EvidenceBounds
 from elf.core.ids import NoteId, new_note_id
@@ -363,7 +364,7 @@ def test_evidence_counts_if_and_only_if_it_stands_word_for_word_in_the_cited_mes
     contents: list[str], index: int, quote: str
 ) -> None:
     response, _ = anyio.run(lambda: respond(proposed("A note.", (index, quote)), to=request(*contents)))
-    proven = 0 <= index < len(contents) and bool(quote.strip()) and quote in contents[index]
+    proven = 0 <= index < len(contents) and not is_blank(quote) and quote in contents[index]
     assert codes(response) == [None if proven else "REJECT_EVIDENCE_MISMATCH"]
 
 
@@ -377,5 +378,5 @@ def test_any_cut_of_a_message_is_evidence(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(content) - 1))
     quote = content[start : data.draw(st.integers(start + 1, len(content)))]
     response, _ = anyio.run(lambda: respond(proposed("A note.", (0, quote)), to=request(content)))
-    blank_or_secret = not quote.strip() or find_secret(content) is not None or find_secret(quote) is not None
+    blank_or_secret = is_blank(quote) or find_secret(content) is not None or find_secret(quote) is not None
     assert blank_or_secret or codes(response) == [None]

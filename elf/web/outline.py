@@ -1,0 +1,105 @@
+"""The part of a decoded request that its model has to judge: its own fields, without the free JSON below them.
+
+A model validates in one call, during which nothing else runs. What may be large is therefore kept from it: free JSON,
+which any JSON object is, fields that nobody knows, and items beyond the bound of their list.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, TypeVar, get_args, get_origin
+
+from annotated_types import MaxLen
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from elf.core.errors import InvalidRequest
+from elf.core.json_strings import shortened
+from elf.core.slices import Slices
+from elf.web.text_paths import is_free, model_within
+
+MAX_UNKNOWN = 100
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def outlined(model: type[BaseModel], value: Any) -> Slices[Any]:
+    """Return a copy of a decoded request with every free object empty, and so every container where none belongs.
+
+    Raises InvalidRequest, with paths, for a list that is too long and for more than a hundred unknown fields.
+    """
+    return (yield from _Outliner().of(model, value, "$"))
+
+
+class _Outliner:
+    def __init__(self) -> None:
+        self._unknown: list[str] = []
+
+    def of(self, model: type[BaseModel], value: Any, path: str) -> Slices[Any]:
+        if not isinstance(value, dict):
+            return _emptied(value)
+        outline: dict[str, Any] = {}
+        fields = model.model_fields
+        for name, item in value.items():
+            field = fields.get(name)
+            if field is None:
+                self._note_unknown(f"{path}.{shortened(name)}")
+                outline[name] = None
+            else:
+                outline[name] = yield from self._field(field, item, f"{path}.{name}")
+        yield
+        return outline
+
+    def _field(self, field: FieldInfo, item: Any, path: str) -> Slices[Any]:
+        model = model_within(field.annotation)
+        if model is None:
+            return item if _takes_list(field.annotation) else _emptied(item)
+        if not isinstance(item, list):
+            return (yield from self.of(model, item, path))
+        most = next((bound.max_length for bound in field.metadata if isinstance(bound, MaxLen)), None)
+        if most is not None and len(item) > most:
+            raise InvalidRequest(
+                f"{path}: list should have at most {most} items, not {len(item)}", fields=[path]
+            )
+        items = []
+        for index, one in enumerate(item):
+            items.append((yield from self.of(model, one, f"{path}[{index}]")))
+        return items
+
+    def _note_unknown(self, path: str) -> None:
+        self._unknown.append(path)
+        if len(self._unknown) > MAX_UNKNOWN:
+            raise InvalidRequest(
+                f"{self._unknown[0]}: is not a known field; and so more than {MAX_UNKNOWN} others",
+                fields=self._unknown,
+            )
+
+
+def _emptied(item: Any) -> Any:
+    return type(item)() if isinstance(item, dict | list) else item
+
+
+def _takes_list(annotation: Any) -> bool:
+    return get_origin(annotation) is list or any(map(_takes_list, get_args(annotation)))
+
+
+def filled(request: Model, value: Any) -> Model:
+    """Return a request that was read from the outline of a decoded value, with the free JSON of that value."""
+    if not _holds_free(type(request)):
+        return request
+    changes: dict[str, Any] = {}
+    for name, field in type(request).model_fields.items():
+        if name not in value:
+            continue
+        if is_free(field):
+            changes[name] = value[name]
+        elif isinstance(given := getattr(request, name), list) and model_within(field.annotation):
+            changes[name] = [filled(one, raw) for one, raw in zip(given, value[name], strict=True)]
+    return request.model_copy(update=changes)
+
+
+@cache
+def _holds_free(model: type[BaseModel]) -> bool:
+    fields = model.model_fields.values()
+    within = (model_within(field.annotation) for field in fields)
+    return any(map(is_free, fields)) or any(inner is not None and _holds_free(inner) for inner in within)

@@ -1,0 +1,68 @@
+"""Answers as JSON, in parts: a page of notes may be many mebibytes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Final
+
+import anyio.lowlevel
+import msgspec
+from pydantic import BaseModel
+from quart import Response
+
+from elf.core.endpoint import Answer
+from elf.core.slices import Slices, in_slices
+
+JSON: Final = "application/json"
+_PART_BYTES: Final = 256 * 1024
+
+_encode = msgspec.json.Encoder().encode
+
+
+async def json_response(answer: Answer, *, status: int = 200) -> Response:
+    """Return an answer on its way; a large one is written and sent part by part."""
+    parts = await in_slices(rendering(answer))
+    if len(parts) == 1:
+        return Response(parts[0], status=status, content_type=JSON)
+    response = Response(_sent(parts), status=status, content_type=JSON)
+    response.headers["Content-Length"] = str(sum(map(len, parts)))
+    return response
+
+
+def rendering(answer: Answer) -> Slices[list[bytes]]:
+    """Return the JSON of an answer in parts of some size; of a struct, the items of lists one by one."""
+    if isinstance(answer, BaseModel):
+        return [answer.model_dump_json().encode()]
+    parts = [bytearray()]
+    for piece in _pieces(answer):
+        if len(parts[-1]) >= _PART_BYTES:
+            parts.append(bytearray())
+        parts[-1] += piece
+        yield
+    return [bytes(part) for part in parts]
+
+
+def _pieces(answer: msgspec.Struct) -> Iterator[bytes]:
+    opening = b"{"
+    for name in answer.__struct_encode_fields__:
+        yield opening + _encode(name) + b":"
+        opening = b","
+        value = getattr(answer, name)
+        if isinstance(value, list):
+            yield from _items(value)
+        else:
+            yield _encode(value)
+    yield b"}"
+
+
+def _items(values: Sequence[object]) -> Iterator[bytes]:
+    yield b"["
+    for number, value in enumerate(values):
+        yield b"," + _encode(value) if number else _encode(value)
+    yield b"]"
+
+
+async def _sent(parts: Sequence[bytes]) -> AsyncIterator[bytes]:
+    for part in parts:
+        yield part
+        await anyio.lowlevel.checkpoint()
