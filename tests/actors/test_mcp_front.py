@@ -26,7 +26,7 @@ CALL = {
     "jsonrpc": "2.0",
     "id": 1,
     "method": "tools/call",
-    "params": {"name": "memory_get", "arguments": {"note_id": "n"}},
+    "params": {"name": "memory_get", "arguments": {"note_id": "0" * 32}},
 }
 ACCEPT = {"accept": "application/json, text/event-stream"}
 

@@ -125,7 +125,7 @@ def assert_explanations_tell_no_more(service: RunningService, record: Record, se
     for one in seen:
         if not one.answer["items"]:
             continue
-        told = explained(service, one.answer["items"][0]["result_handle"])
+        told = explained(service, one.reader, one.answer["items"][0]["result_handle"])
         named = [told["item"], *told["other_items"]]
         assert [item["note_id"] for item in named] == [item["note_id"] for item in one.answer["items"]]
         assert all(one.reader.may_read(places[entry["note_id"]]) for entry in [*named, *told["dropped"]])
@@ -135,9 +135,13 @@ def assert_explanations_tell_no_more(service: RunningService, record: Record, se
         assert "mark" not in str(told), "an explanation holds no text of a note"
 
 
-def explained(service: RunningService, handle: str) -> dict[str, Any]:
+def explained(service: RunningService, reader: Reader, handle: str) -> dict[str, Any]:
+    params = {
+        "result_handle": handle, "tenant_id": reader.tenant, "project_id": "p", "agent_id": reader.agent,
+    }  # fmt: skip
+
     def ask() -> dict[str, Any] | None:
-        response = service.client.get("/v1/memory/search/explain", params={"result_handle": handle})
+        response = service.client.get("/v1/memory/search/explain", params=params)
         return response.json() if response.status_code == 200 else None
 
     return wait_for(ask, "the trace is stored")

@@ -87,8 +87,9 @@ def row_counts(service: RunningService) -> dict[str, int]:
     return {table: rows(folder, f"SELECT count(*) AS n FROM {table}")[0]["n"] for table in TABLES}
 
 
-def stored_ref(service: RunningService, note_id: str) -> dict[str, Any]:
-    ref: dict[str, Any] = service.client.get(f"/v1/memory/notes/{note_id}").json()["source_ref"]
+def stored_ref(service: RunningService, tenant: str, note_id: str) -> dict[str, Any]:
+    note = service.client.get(f"/v1/memory/notes/{note_id}", params=place(tenant)).json()
+    ref: dict[str, Any] = note["source_ref"]
     return ref
 
 
@@ -100,7 +101,7 @@ def test_a_note_is_stored_with_the_words_that_prove_it_and_found(
         {"role": "user", "content": SAID[0], "msg_id": "m-1", "ts": "2026-03-01T10:00:00Z"}
     ])["results"]  # fmt: skip
     assert result["op"] == "ADD"
-    assert stored_ref(events, result["note_id"]) == {
+    assert stored_ref(events, tenant, result["note_id"]) == {
         "evidence": [
             {
                 "message_index": 0,
@@ -228,7 +229,7 @@ def test_add_note_and_add_event_share_their_notes(
     chat.proposes(proposed(key="drink"))
     (result,) = add_event(events, tenant, scope="project_shared")["results"]
     assert (result["op"], result["note_id"]) == ("UPDATE", added["note_id"])
-    assert "evidence" in stored_ref(events, added["note_id"])
+    assert "evidence" in stored_ref(events, tenant, added["note_id"])
 
 
 def test_every_rejection_has_its_code_and_its_decision(
