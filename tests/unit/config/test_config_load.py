@@ -37,6 +37,7 @@ def test_a_filled_in_template_of_the_spec_loads_and_behaves_as_the_spec_says() -
     assert config.memory.merging == SPEC_MERGING
     assert (SPEC_MERGING.rule, SPEC_MERGING.neighbours) == ("similarity", 1)
     assert config.indexing == DEFAULT_INDEXING
+    assert config.lifecycle.retention is None
     assert config.local_model == DEFAULT_LOCAL_MODEL
 
 
