@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 import structlog
 from anyio.abc import TaskStatus
-from opentelemetry.trace import Tracer, get_tracer
+from opentelemetry.trace import ProxyTracerProvider, Tracer
 
 from actors.kernel import Supervisor
 from elf.config.tracing import Tracing
@@ -56,7 +56,8 @@ def tracer_for(config: Tracing | None, supervisor: Supervisor) -> Tracer:
     Without a collector, that of the provider that the program around ELF has set, if any: its spans go nowhere else.
     """
     if config is None:
-        return get_tracer("elf", version("elf-memory"))
+        # Not `get_tracer`: without such a program it would have a variable of the environment name one.
+        return ProxyTracerProvider().get_tracer("elf", version("elf-memory"))
     exporter = SpanExporter(config)
     supervisor.add(exporter, stop_timeout_s=STOP_TIMEOUT_S + 1.0)
     return exporter.tracer
