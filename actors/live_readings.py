@@ -139,3 +139,13 @@ def cache_metrics(caches: Iterable[AnswerCache]) -> list[Metric]:
             reads.add_metric((kind, "miss"), counts.misses)
             errors.add_metric((kind,), counts.errors)
     return [reads, errors]
+
+
+def garbage_metrics(failures: Mapping[str, int]) -> list[Metric]:
+    """Return how often each step of the collections of garbage failed."""
+    failed = CounterMetricFamily(
+        "elf_gc_step_failures", "Collections of garbage in which the step failed.", labels=("step",)
+    )
+    for step, number in failures.items():
+        failed.add_metric((step,), number)
+    return [failed]

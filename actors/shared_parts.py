@@ -109,9 +109,11 @@ class SharedParts:
             ring=self.bell.ring,
         )
         search = retention_steps(self.database, self.search_queries)
-        return GarbageCollector(
+        collector = GarbageCollector(
             self.database, [*notes.steps(), *search], clock=self.clock, batch_size=config.gc.batch_size
         )
+        self.metrics.watch_garbage(collector.failures)
+        return collector
 
 
 def _scope_rules(config: Config) -> ScopeRules:

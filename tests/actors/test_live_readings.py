@@ -71,6 +71,14 @@ async def test_channels_show_how_full_they_are_and_what_they_dropped() -> None:
     assert page.value("elf_channel_dropped_total", channel="traces") == 3
 
 
+async def test_failures_of_the_steps_of_a_collection_are_counted() -> None:
+    failures = {"done_jobs": 0}
+    metrics = Metrics()
+    metrics.watch_garbage(failures)
+    failures["done_jobs"] += 2
+    assert (await page_of(metrics)).value("elf_gc_step_failures_total", step="done_jobs") == 2
+
+
 async def test_circuits_are_called_by_what_they_guard() -> None:
     async def away() -> None:
         raise ProviderUnavailable("away")
