@@ -91,7 +91,9 @@ class SharedParts:
         """Return what cuts texts into chunks as the config says, and embeds them."""
         chunking = self.config.chunking
         tokens = HfTokens.open(chunking.tokenizer_repo, self.config.providers.embedding)
-        return TextEmbedder(embedder, tokens, chunking.max_tokens, chunking.overlap_tokens)
+        return TextEmbedder(
+            embedder, tokens, chunking.max_tokens, chunking.overlap_tokens, tokenizer=tokens.name
+        )
 
     @cached_property
     def collector(self) -> GarbageCollector:

@@ -1,4 +1,4 @@
-"""`elf status`: whether the service is ready, and the state of each of its parts."""
+"""`elf status`: whether the service is ready, the state of each of its parts, and what an operator should know."""
 
 from __future__ import annotations
 
@@ -34,4 +34,6 @@ def run(options: argparse.Namespace) -> int:
             (f"  {part['name']}", part["state"], f"restarts {part['restarts']}", part["last_error"] or "")
             for part in reply.body["parts"]
         )
+        for warning in reply.body["warnings"]:
+            print(f"  warning: {warning}")
     return ExitCode.DONE if reply.body["ready"] else ExitCode.UNAVAILABLE

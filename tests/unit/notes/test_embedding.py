@@ -52,7 +52,7 @@ async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
 
     fake.before_answer = count
     texts = ["One two. Three four. Five six.", "Seven."]
-    first, second = await TextEmbedder(fake, WordTokens(), 2, 0).embed(texts)
+    first, second = await TextEmbedder(fake, WordTokens(), 2, 0, "words").embed(texts)
     assert calls == [4]
     assert [chunk.text.strip() for chunk in first.chunks] == ["One two.", "Three four.", "Five six."]
     assert [chunk.text for chunk in second.chunks] == ["Seven."]
@@ -65,4 +65,4 @@ async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
 async def test_no_texts_make_no_call() -> None:
     fake = FakeEmbedder()
     fake.away = True
-    assert await TextEmbedder(fake, WordTokens(), 2, 0).embed([]) == []
+    assert await TextEmbedder(fake, WordTokens(), 2, 0, "words").embed([]) == []
