@@ -94,7 +94,9 @@ class SharedParts:
         chunking = self.config.chunking
         kept = Path(self.config.local_model.cache_dir) / "tokenizers"
         tokens = HfTokens.open(chunking.tokenizer_repo, self.config.providers.embedding, kept=kept)
-        return TextEmbedder(embedder, tokens, chunking.max_tokens, chunking.overlap_tokens)
+        return TextEmbedder(
+            embedder, tokens, chunking.max_tokens, chunking.overlap_tokens, tokenizer=tokens.name
+        )
 
     @cached_property
     def collector(self) -> GarbageCollector:
@@ -113,7 +115,9 @@ class SharedParts:
         )
         search = retention_steps(self.database, self.search_queries)
         steps = [*notes.steps(), *search, *self._retention_steps()]
-        return GarbageCollector(self.database, steps, clock=self.clock, batch_size=config.gc.batch_size)
+        collector = GarbageCollector(self.database, steps, clock=self.clock, batch_size=config.gc.batch_size)
+        self.metrics.watch_garbage(collector.failures)
+        return collector
 
     def _retention_steps(self) -> list[GarbageStep]:
         table = self.config.lifecycle.retention

@@ -88,7 +88,7 @@ async def test_running_the_script_itself_twice_changes_nothing(empty_dsn: str) -
 async def test_a_lost_index_is_made_again(empty_dsn: str) -> None:
     await schema.apply(empty_dsn, vector_dim=8)
     before = await _fingerprint_of_catalog(empty_dsn)
-    await run_sql(empty_dsn, "DROP INDEX idx_outbox_due")
+    await run_sql(empty_dsn, "DROP INDEX idx_outbox_version_due")
     await schema.apply(empty_dsn, vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == before
 
@@ -102,6 +102,30 @@ async def test_a_database_from_before_dropped_words_were_kept_gets_their_column(
     )
     await schema.apply(empty_dsn, vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == whole
+
+
+async def test_a_database_from_before_chunkings_and_versioned_leases_gets_them_and_keeps_its_rows(
+    empty_dsn: str,
+) -> None:
+    await schema.apply(empty_dsn, vector_dim=8)
+    before = await _fingerprint_of_catalog(empty_dsn)
+    await run_sql(
+        empty_dsn,
+        """
+        ALTER TABLE memory_note_chunks DROP COLUMN chunking;
+        DROP TABLE note_processes;
+        DROP INDEX idx_outbox_version_due;
+        CREATE INDEX idx_outbox_due ON indexing_outbox (available_at) WHERE status IN ('PENDING', 'FAILED');
+        UPDATE schema_state SET fingerprint = 'that of before';
+        INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
+        VALUES (gen_random_uuid(), gen_random_uuid(), 'UPSERT', 'fake:hash:8', 'PENDING');
+        """,
+    )
+    await schema.apply(empty_dsn, vector_dim=8)
+    assert await _fingerprint_of_catalog(empty_dsn) == before
+    connection = await asyncpg.connect(empty_dsn)
+    assert await connection.fetchval("SELECT count(*) FROM indexing_outbox") == 1
+    await connection.close()
 
 
 async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from elf.core.chunking import Chunk, TokenCounter, split
+from elf.core.chunking import CHUNKING_RULE, Chunk, TokenCounter, split
 from elf.core.slices import Slices, in_slices
 from elf.providers.port import Embedder
 
@@ -37,12 +37,21 @@ class EmbeddedText:
 
 @dataclass(frozen=True, slots=True)
 class TextEmbedder:
-    """Splits texts as configured and embeds all their chunks in one provider call."""
+    """Splits texts as configured and embeds all their chunks in one provider call.
+
+    `tokenizer` names what `tokens` counts by: the same name, the same tokens.
+    """
 
     embedder: Embedder
     tokens: TokenCounter
     max_tokens: int
     overlap_tokens: int
+    tokenizer: str
+
+    @property
+    def chunking(self) -> str:
+        """By which rule and numbers texts are cut; the chunks of two that agree in it are the same."""
+        return f"{CHUNKING_RULE}:{self.max_tokens}:{self.overlap_tokens}:{self.tokenizer}"
 
     @property
     def version(self) -> str:
@@ -63,16 +72,24 @@ class TextEmbedder:
             yield
         return splits
 
-    async def embed(self, texts: Sequence[str]) -> list[EmbeddedText]:
-        """Embed texts, in order. Raises ProviderUnavailable or InternalError as the provider does."""
+    async def embed(
+        self, texts: Sequence[str], *, known: Mapping[str, Vector] | None = None
+    ) -> list[EmbeddedText | None]:
+        """Embed texts, in order; None for one of which a chunk got no vector. Raises as the provider does.
+
+        Chunks whose text is `known` are not sent.
+        """
         splits = await in_slices(self._splitting(texts))
-        flat = [chunk.text for chunks in splits for chunk in chunks]
-        vectors = (
-            await self.embedder.embed(flat) if flat else np.empty((0, self.dimensions), dtype=np.float32)
-        )
-        embedded = []
-        position = 0
-        for chunks in splits:
-            embedded.append(EmbeddedText(chunks, vectors[position : position + len(chunks)]))
-            position += len(chunks)
-        return embedded
+        vectors = dict(known or {})
+        unknown = [chunk.text for chunks in splits for chunk in chunks if chunk.text not in vectors]
+        if unknown:
+            found = await self.embedder.embed(unknown)
+            vectors.update((text, row) for text, row in zip(unknown, found, strict=True) if row is not None)
+        return [self._embedded(chunks, vectors) for chunks in splits]
+
+    def _embedded(self, chunks: list[Chunk], vectors: Mapping[str, Vector]) -> EmbeddedText | None:
+        if not chunks:
+            return EmbeddedText(chunks, np.empty((0, self.dimensions), dtype=np.float32))
+        if any(chunk.text not in vectors for chunk in chunks):
+            return None
+        return EmbeddedText(chunks, np.stack([vectors[chunk.text] for chunk in chunks]))

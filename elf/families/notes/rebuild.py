@@ -51,9 +51,9 @@ log = structlog.get_logger()
 class RebuildReport:
     """What a rebuild did.
 
-    rebuilt_count: points written. missing_vector_count: live notes without a vector for some of their text, which wait
-    for the model. error_count: points that the index refused. removed_count: points deleted, being no chunks of live
-    notes.
+    rebuilt_count: points written. missing_vector_count: live notes without a vector of the configured model for some of
+    their text, which are left to the indexers. error_count: points that the index refused. removed_count: points
+    deleted, being no chunks of live notes.
     """
 
     rebuilt_count: int
@@ -148,12 +148,15 @@ class IndexRebuild:
         now = self._clock.now()
         async with self._database.connection() as connection:
             with telling("live_chunks_being_counted"):
-                tally.total, tally.missing = [
-                    await connection.fetchval(
-                        self._sql[query], self._version, now, timeout=AS_LONG_AS_IT_TAKES_S
-                    )
-                    for query in ("count_live_chunks", "count_live_notes_without_chunks")
-                ]
+                tally.total = await connection.fetchval(
+                    self._sql["count_live_chunks"], now, timeout=AS_LONG_AS_IT_TAKES_S
+                )
+                tally.missing = await connection.fetchval(
+                    self._sql["count_live_notes_without_chunks"],
+                    self._version,
+                    now,
+                    timeout=AS_LONG_AS_IT_TAKES_S,
+                )
 
     async def _write_all(self, tally: Tally) -> None:
         sender, receiver = anyio.create_memory_object_stream[ChunkPage](0)
@@ -169,8 +172,9 @@ class IndexRebuild:
         logged = time.monotonic()
         with sender:
             while (page := await self._points.chunks(after, PAGE)) is not None:
-                tally.missing += len(page.without_vector - counted)
-                counted = page.without_vector  # the next page may begin with the note that this one ends with
+                missing = page.without_vector - page.outdated  # those have been counted before the first page
+                tally.missing += len(missing - counted)
+                counted = missing  # the next page may begin with the note that this one ends with
                 after = page.last
                 await sender.send(page)
                 if time.monotonic() - logged > LOG_EVERY_S:
@@ -181,7 +185,7 @@ class IndexRebuild:
         with receiver:
             async for page in receiver:
                 refused = await self._write(page.points, tally)
-                await self._points.end(page.seen, unwritten=refused)
+                await self._points.end(page.seen, unwritten=refused | page.without_vector)
 
     async def _write(self, points: Sequence[IndexPoint], tally: Tally) -> frozenset[UUID]:
         """Write points and return the notes of those that the index refuses although it is there."""

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -52,7 +56,9 @@ async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
 
     fake.before_answer = count
     texts = ["One two. Three four. Five six.", "Seven."]
-    first, second = await TextEmbedder(fake, WordTokens(), 2, 0).embed(texts)
+    first, second = await TextEmbedder(fake, WordTokens(), 2, 0, "words").embed(texts)
+    assert first is not None
+    assert second is not None
     assert calls == [4]
     assert [chunk.text.strip() for chunk in first.chunks] == ["One two.", "Three four.", "Five six."]
     assert [chunk.text for chunk in second.chunks] == ["Seven."]
@@ -62,7 +68,37 @@ async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
             assert np.array_equal(vector, vector_of(chunk.text))
 
 
+async def test_chunks_with_a_known_vector_are_not_sent() -> None:
+    fake = FakeEmbedder()
+    embedder = TextEmbedder(fake, WordTokens(), 2, 0, "words")
+    (text,) = await embedder.embed(["One two. Three four."], known={"One two. ": unit(2.0)})
+    assert text is not None
+    assert fake.texts == ["Three four."]
+    assert np.array_equal(text.vectors, np.stack([unit(2.0), vector_of("Three four.")]))
+    (known,) = await embedder.embed(["One two. "], known={"One two. ": unit(2.0)})
+    assert known is not None
+    assert len(fake.texts) == 1
+
+
+async def test_a_text_of_which_a_chunk_got_no_vector_has_none() -> None:
+    class Gappy(FakeEmbedder):
+        async def embed(self, texts: Sequence[str]) -> Any:
+            return [None if text == "Three four." else vector_of(text) for text in texts]
+
+    embedder = TextEmbedder(Gappy(), WordTokens(), 2, 0, "words")
+    first, second = await embedder.embed(["One two. Three four.", "Five."])
+    assert first is None
+    assert second is not None
+
+
+@pytest.mark.parametrize("change", [{"max_tokens": 3}, {"overlap_tokens": 1}, {"tokenizer": "others"}])
+def test_the_chunking_is_named_by_all_that_decides_it(change: dict[str, Any]) -> None:
+    embedder = TextEmbedder(FakeEmbedder(), WordTokens(), 2, 0, "words")
+    assert replace(embedder, **change).chunking != embedder.chunking
+    assert replace(embedder, embedder=FakeEmbedder()).chunking == embedder.chunking
+
+
 async def test_no_texts_make_no_call() -> None:
     fake = FakeEmbedder()
     fake.away = True
-    assert await TextEmbedder(fake, WordTokens(), 2, 0).embed([]) == []
+    assert await TextEmbedder(fake, WordTokens(), 2, 0, "words").embed([]) == []
