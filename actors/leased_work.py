@@ -47,10 +47,8 @@ class LeasedWork:
             await self._handle(jobs)
         except JobsFailed as some:
             await self._fail_apart(some)
-        except Unavailable as error:
-            await self._fail(jobs, error)
         except Exception as error:  # noqa: BLE001 - a fault in one job must not stop the others
-            if len(jobs) == 1:
+            if len(jobs) == 1 or (isinstance(error, Unavailable) and error.concerns_all):
                 await self._fail(jobs, error)
                 return
             for job in jobs:

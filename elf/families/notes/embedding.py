@@ -11,28 +11,31 @@ import numpy.typing as npt
 from elf.core.chunking import CHUNKING_RULE, Chunk, TokenCounter, split
 from elf.core.slices import Slices, in_slices
 from elf.providers.port import Embedder
+from elf.providers.vectors import has_direction, have_direction, mean
 
 Vector = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedText:
-    """The chunks of one text, a row of `vectors` for each, and their mean."""
+    """The chunks of one text, a row of `vectors` for each, and their mean. Every vector has a direction."""
 
     chunks: Sequence[Chunk]
     vectors: npt.NDArray[np.float32]
 
     @property
-    def pooled(self) -> Vector:
-        """The mean of the chunk vectors (section 5.4); for a single chunk the chunk's own vector."""
-        return self.vectors.mean(axis=0, dtype=np.float32)  # type: ignore[no-any-return]
+    def pooled(self) -> Vector | None:
+        """The mean of the chunk vectors (section 5.4); for a single chunk the chunk's own vector.
+
+        None when the vectors cancel out: such a text is found by its chunks, and is like no other as a whole.
+        """
+        return mean(self.vectors)
 
     @property
-    def unit_pooled(self) -> Vector:
+    def unit_pooled(self) -> Vector | None:
         """The pooled vector scaled to length 1, so that a dot product is a cosine."""
         pooled = self.pooled
-        length = float(np.linalg.norm(pooled))
-        return pooled if length == 0.0 else (pooled / np.float32(length)).astype(np.float32)
+        return None if pooled is None else (pooled / np.float32(np.linalg.norm(pooled))).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +78,17 @@ class TextEmbedder:
     async def embed(
         self, texts: Sequence[str], *, known: Mapping[str, Vector] | None = None
     ) -> list[EmbeddedText | None]:
-        """Embed texts, in order; None for one of which a chunk got no vector. Raises as the provider does.
+        """Embed texts, in order; None for one of which a chunk got no vector that counts.
 
-        Chunks whose text is `known` are not sent.
+        Chunks whose text is `known`, with a vector that counts, are not sent. Raises as the provider does.
         """
         splits = await in_slices(self._splitting(texts))
-        vectors = dict(known or {})
+        vectors = {text: vector for text, vector in (known or {}).items() if has_direction(vector)}
         unknown = [chunk.text for chunks in splits for chunk in chunks if chunk.text not in vectors]
         if unknown:
             found = await self.embedder.embed(unknown)
-            vectors.update((text, row) for text, row in zip(unknown, found, strict=True) if row is not None)
+            counting = zip(unknown, found, have_direction(found), strict=True)
+            vectors.update((text, row) for text, row, counts in counting if counts)
         return [self._embedded(chunks, vectors) for chunks in splits]
 
     def _embedded(self, chunks: list[Chunk], vectors: Mapping[str, Vector]) -> EmbeddedText | None:

@@ -33,6 +33,7 @@ from elf.families.notes.patient_embedding import Done, Waiting, embed_patiently
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexPoint, VectorIndex
 from elf.outbox.leased import Job, JobsFailed
+from elf.providers.vectors import has_direction
 
 log = structlog.get_logger()
 
@@ -137,7 +138,7 @@ class NoteIndexing:
         return (
             note.embedding_version == self._embedder.version
             and is_whole(chunks, note.text)
-            and all(self._fleet.keeps(chunk.chunking) for chunk in chunks)
+            and all(self._fleet.keeps(chunk.chunking) and has_direction(chunk.vector) for chunk in chunks)
         )
 
     async def _readdress(self, batch: _Batch) -> None:

@@ -69,11 +69,11 @@ class _Attempt:
             return False
         try:
             texts = await self._embed(notes)
-        except Unavailable as error:
-            self._outages += 1
-            self._fail(notes, error)
-            return False
         except ServiceError as error:
+            if isinstance(error, Unavailable) and error.concerns_all:
+                self._outages += 1
+                self._fail(notes, error)
+                return False
             self._outages = 0
             self._refusals += 1
             await self._halve(notes, error)

@@ -185,6 +185,7 @@ class IndexRebuild:
         with receiver:
             async for page in receiver:
                 refused = await self._write(page.points, tally)
+                # Those without a vector, or with one that does not count, are left to the model.
                 await self._points.end(page.seen, unwritten=refused | page.without_vector)
 
     async def _write(self, points: Sequence[IndexPoint], tally: Tally) -> frozenset[UUID]:

@@ -130,7 +130,7 @@ class ResolverRules:
         """Tell whether an incoming note may become one with a note of this text and likeness."""
         if text == incoming.text:
             return True
-        if not incoming.merge_similar or similarity < self.update_sim_threshold:
+        if not incoming.merge_similar or not similarity >= self.update_sim_threshold:  # so says NaN, too
             return False
         return not self.same_fact_only or same_fact(text, incoming.text)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elf.core.chunking import Chunk
-from elf.core.errors import InternalError, ProviderUnavailable, ServiceError
+from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable, ServiceError
 from elf.families.notes.embedding import EmbeddedText
 from elf.families.notes.model import Note
 from elf.families.notes.patient_embedding import (
@@ -25,7 +25,8 @@ from tests.notes_kit import a_note, unit
 
 pytestmark = pytest.mark.anyio
 
-REFUSAL = InternalError("too long")
+REFUSAL = ProviderRefused("too long", provider_status=413)
+NONSENSE = ProviderBroken("no JSON")
 SILENCE = ProviderUnavailable("no answer in time")
 
 
@@ -94,6 +95,12 @@ async def test_a_text_without_a_vector_fails_alone_and_costs_no_call_more() -> N
     assert len(model.calls) == 1
 
 
+async def test_a_key_that_is_refused_fails_the_batch_like_silence() -> None:
+    model = Model({"0/20": ProviderRefused("wrong key", provider_status=401)})
+    assert len(await model.round(waiting(32))) == 32
+    assert len(model.calls) == 1
+
+
 async def test_a_batch_without_an_answer_fails_at_once_and_its_notes_come_back_one_by_one() -> None:
     model = Model({"0/0": SILENCE})
     assert len(await model.round(waiting(8))) == 8
@@ -132,7 +139,7 @@ async def test_what_keeping_raises_is_raised() -> None:
 
 
 ERRORS: dict[str, Callable[[], ServiceError | None]] = {
-    "refusal": lambda: REFUSAL, "silence": lambda: SILENCE, "no vector": lambda: None,
+    "refusal": lambda: REFUSAL, "nonsense": lambda: NONSENSE, "silence": lambda: SILENCE, "no vector": lambda: None,
 }  # fmt: skip
 
 
