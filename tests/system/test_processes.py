@@ -36,7 +36,15 @@ from tests.system.truth import rows
 pytestmark = pytest.mark.timeout(240)  # a bound on hanging
 
 LEASE_S = 5
-COMMON = {"postgres_host", "database", "index_host", "trace_writer", "fresh_herald", "fleet_watch", "admin_front"}
+COMMON = {
+    "postgres_host",
+    "database",
+    "index_host",
+    "trace_writer",
+    "fresh_herald",
+    "fleet_watch",
+    "admin_front",
+}
 API = {"http_front", "cache_writer", "query_batcher", "fresh_listener"}
 WORKER = {"indexer_1", "indexer_2", "outbox_lessor", "outbox_listener", "note_renewer", "gc_ticker"}
 
