@@ -70,7 +70,7 @@ def test_what_was_said_again_is_shown_at_its_time(elf: CommandLine, service: Fak
         "ts": "2026-03-01T12:00:01.5Z",
     }
     service.respond = lambda asked: Answer(
-        body={"items": items, "repetitions": [repetition], "next_cursor": None}
+        body={"items": items, "repetitions": [repetition], "next_cursor": None, "dropped_before": None}
     )
     assert [line.split()[2] for line in elf("history", NOTE_ID).out.splitlines()] == ["UPDATE", "NONE", "ADD"]
     line = elf("history", NOTE_ID).out.splitlines()[1]

@@ -28,7 +28,7 @@ from elf.client import (
     UnexpectedAnswer,
     Unreachable,
 )
-from elf.client.results import HistoryPage
+from elf.client.results import History
 from elf.core import errors as core
 
 pytestmark = pytest.mark.anyio
@@ -248,13 +248,15 @@ def test_a_new_note_names_the_one_it_looks_like() -> None:
 def test_the_first_page_of_a_history_holds_what_was_said_again() -> None:
     said = {"text": "Green tea.", "similarity": 0.93, "actor": "add_note", "ts": "2026-11-21T10:00:00Z"}
     script = Script(
-        httpx.Response(200, json={"items": [], "repetitions": [said], "next_cursor": "c"}),
-        httpx.Response(200, json={"items": [], "next_cursor": None}),
+        httpx.Response(
+            200, json={"items": [], "repetitions": [said], "next_cursor": "c", "dropped_before": None}
+        ),
+        httpx.Response(200, json={"items": [], "next_cursor": None, "dropped_before": None}),
     )
     with client_of(script) as client:
         first, second = client.history(NOTE_ID).pages()
-    assert isinstance(first, HistoryPage)
-    assert isinstance(second, HistoryPage)
+    assert isinstance(first, History)
+    assert isinstance(second, History)
     assert ([one.text for one in first.repetitions], second.repetitions) == (["Green tea."], [])
 
 

@@ -158,7 +158,8 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(asked: list[str], tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("repo", "why"), [("acme/none", "HTTP 404"), ("../../etc", "no such name"), ("a/b/c", "no such name")]
+    ("repo", "why"),
+    [("acme/none", "HTTP 404"), ("../../no-such-folder", "no such name"), ("a/b/c", "no such name")],
 )
 def test_a_repository_that_cannot_be_fetched_is_named_with_the_key_to_set(
     asked: list[str], tmp_path: Path, repo: str, why: str
