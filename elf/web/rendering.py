@@ -45,9 +45,11 @@ def rendering(answer: Answer) -> Slices[list[bytes]]:
 def _pieces(answer: msgspec.Struct) -> Iterator[bytes]:
     opening = b"{"
     for name in answer.__struct_encode_fields__:
+        value = getattr(answer, name)
+        if value is msgspec.UNSET:
+            continue
         yield opening + _encode(name) + b":"
         opening = b","
-        value = getattr(answer, name)
         if isinstance(value, list):
             yield from _items(value)
         else:

@@ -66,7 +66,7 @@ WHERE outbox_id = ANY ($1::uuid[]) AND status <> 'DONE';
 WITH nobody AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1) AS works), abandoned AS MATERIALIZED (
   SELECT o.outbox_id FROM nobody, indexing_outbox AS o
   WHERE nobody.works AND o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
-  ORDER BY o.status, o.available_at LIMIT $2
+  LIMIT $2
   FOR UPDATE OF o SKIP LOCKED
 )
 UPDATE indexing_outbox AS o SET available_at = now(), updated_at = now()

@@ -191,7 +191,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         (SOME_NOTES, SOME_NOTES, [NOW] * 32, [None] * 32, NOW, [VERSION] * 32, ["1:8:0:words"] * 32),
         {"indexing_outbox_pkey", "memory_note_chunks_pkey", "memory_notes_pkey"},
     ),
-    "release_abandoned": ((1, 10_000), {"idx_outbox_status_available", "indexing_outbox_pkey"}),
+    "release_abandoned": ((1, 10_000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
     "unchanged_notes": ((SOME_NOTES, [NOW] * 32, NOW), {"memory_notes_pkey"}),
     "shared_notes": ((SOME_NOTES,), {"memory_notes_pkey"}),
     "versions_of_open_jobs": ((), {"idx_outbox_version_due"}),
