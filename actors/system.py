@@ -17,6 +17,7 @@ from actors.admin_parts import add_stored_readings, admin_endpoints
 from actors.connections import Connections
 from actors.descriptors import connection_limit
 from actors.gc_ticker import GcTicker
+from actors.host_names import visitors_of
 from actors.http_front import HttpFront, bound_address
 from actors.index_parts import IndexParts
 from actors.indexing_parts import add_indexing
@@ -30,7 +31,7 @@ from actors.sockets import Sockets, bound
 from actors.span_exporter import tracer_for
 from actors.trace_parts import Traces, add_traces
 from elf.config.model import Config
-from elf.config.places import Address, is_loopback, reachable_from_here
+from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
 from elf.core.endpoint import Endpoint
 from elf.core.logs import configure_logging
@@ -272,9 +273,9 @@ class _Builder:
         about: About,
         admission: Admission | None = None,
     ) -> Quart:
-        local_only = is_loopback(bound_address(sock))
+        visitors = visitors_of(name, self._config.service, sock)
         app = create_app(
-            endpoints, readiness=self._readiness, about=about, local_only=local_only, admission=admission
+            endpoints, readiness=self._readiness, about=about, visitors=visitors, admission=admission
         )
         self._metrics.count_requests(app, front=name)
         if admission is not None:
