@@ -14,9 +14,9 @@ import httpx
 from anyio.abc import TaskStatus
 
 from actors.connections import Connections
-from actors.http_front import HttpFront, bound_address
+from actors.host_names import visitors_of
+from actors.http_front import HttpFront
 from elf.config import Config
-from elf.config.places import is_loopback
 from elf.mcp.gate import McpGate
 
 OpenSessions = Callable[[Config, httpx.AsyncClient], AbstractAsyncContextManager[Any]]
@@ -46,7 +46,7 @@ class McpFront:
         self._connections = connections
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        gate = McpGate(local_only=is_loopback(bound_address(self._socket)))
+        gate = McpGate(visitors_of(self.name, self._config.service, self._socket))
         served = anyio.Event()
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_sessions, gate, served)

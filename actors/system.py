@@ -18,6 +18,7 @@ from actors.connections import Connections
 from actors.descriptors import connection_limit
 from actors.fleet_parts import add_fleet
 from actors.gc_ticker import GcTicker
+from actors.host_names import visitors_of
 from actors.http_front import HttpFront, bound_address
 from actors.index_parts import IndexParts
 from actors.indexing_parts import add_indexing
@@ -31,7 +32,7 @@ from actors.sockets import Sockets, bound
 from actors.span_exporter import tracer_for
 from actors.trace_parts import Traces, add_traces
 from elf.config.model import Config
-from elf.config.places import Address, is_loopback, reachable_from_here
+from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
 from elf.core.endpoint import Endpoint
 from elf.core.logs import configure_logging
@@ -283,9 +284,9 @@ class _Builder:
         about: About,
         admission: Admission | None = None,
     ) -> Quart:
-        local_only = is_loopback(bound_address(sock))
+        visitors = visitors_of(name, self._config.service, sock)
         app = create_app(
-            endpoints, readiness=self._readiness, about=about, local_only=local_only, admission=admission
+            endpoints, readiness=self._readiness, about=about, visitors=visitors, admission=admission
         )
         self._metrics.count_requests(app, front=name)
         if admission is not None:

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from elf.config import rules
+from elf.config.access import Access
 from elf.config.limits import Limits
 from elf.config.mcp import Mcp
 from elf.config.places import (
@@ -64,6 +65,7 @@ class Service(Table):
     admin_bind: Bind
     log_level: LogLevel
     limits: Limits | None = None
+    access: Access | None = None
 
     @field_validator("http_bind", "mcp_bind", "admin_bind")
     @classmethod

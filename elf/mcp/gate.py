@@ -8,11 +8,12 @@ from typing import Any
 
 import anyio
 
-from elf.config.places import leads_here, site_of
+from elf.config.access import Visitors
 
 PATH = "/mcp"
 BODY_TIMEOUT_S = 15.0
 INVALID_REQUEST = -32600  # of JSON-RPC
+_REFUSED = {"host": 421, "origin": 403}
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -26,15 +27,14 @@ class McpGate:
     The first request for the handler sets `wanted` and waits until `open` or `give_up` is called.
 
     Nobody logs in here, so any page open in the user's browser could call tools. What a browser sends names the site
-    it is from: other sites than this machine's own are refused. With `local_only`, for an address that only this
-    machine reaches, the host asked for must be this machine, too: a foreign name that leads here is a rebound one.
+    it is from, and `visitors` says who is served.
     """
 
-    def __init__(self, *, local_only: bool) -> None:
+    def __init__(self, visitors: Visitors) -> None:
         self.wanted = anyio.Event()
         self._settled = anyio.Event()
         self._handler: Handler | None = None
-        self._local_only = local_only
+        self._visitors = visitors
 
     def open(self, handler: Handler) -> None:
         """Let requests through to `handler`, those that wait included."""
@@ -55,22 +55,16 @@ class McpGate:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        if refusal := self._refusal(scope, headers):
+        if refusal := self._refusal(scope):
             await _answer(send, *refusal)
         elif scope["path"] == "/health":
             await _answer(send, 200, {"status": "ok"})
         else:
             await self._pass(scope, receive, send)
 
-    def _refusal(self, scope: Scope, headers: dict[str, str]) -> tuple[int, Any] | None:
-        host = headers.get("host", "")
-        if self._local_only and not leads_here(f"//{host}"):
-            return 421, _fault("this address serves this machine only, under a name such as localhost")
-        origin = headers.get("origin")
-        is_own = origin is None or leads_here(origin) or (not self._local_only and site_of(origin) == host)
-        if not is_own:
-            return 403, _fault("requests from the pages of other web sites are refused")
+    def _refusal(self, scope: Scope) -> tuple[int, Any] | None:
+        if refusal := self._visitors.refusal(scope):
+            return _REFUSED[refusal.cause], _fault(refusal.message)
         if scope["path"] not in (PATH, "/health"):
             return 404, _fault(f"there is nothing at {scope['path']}; MCP is served at {PATH}")
         if scope["path"] == PATH and scope["method"] != "POST":

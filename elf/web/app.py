@@ -12,7 +12,7 @@ import structlog
 from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from elf.config.places import leads_here, site_of
+from elf.config.access import EVERYBODY, Visitors
 from elf.core.endpoint import Endpoint
 from elf.core.errors import InvalidRequest, NotFound, Unavailable
 from elf.core.slices import in_slices
@@ -40,14 +40,13 @@ def create_app(
     *,
     readiness: Callable[[], Readiness],
     about: About = PUBLIC,
-    local_only: bool = False,
+    visitors: Visitors = EVERYBODY,
     admission: Admission | None = None,
 ) -> Quart:
     """Build the application that serves `endpoints`, /health, /ready, and their description for programs and people.
 
-    `about` says in that description what the application is. `local_only` is for an address that only this machine
-    reaches: requests that ask for another host are refused. `admission` says when the endpoints are served; None means
-    at once.
+    `about` says in that description what the application is, `visitors` who is served, and `admission` when the
+    endpoints are; None means at once.
     """
     app = Quart("elf", static_folder=None)
     app.asgi_http_class = GroupedConnection
@@ -68,7 +67,7 @@ def create_app(
     _add_description(app, endpoints, about)
     app.before_request(_begin)
     app.before_request(_refuse_hidden_slashes)
-    app.before_request(partial(_keep_strangers_out, local_only=local_only))
+    app.before_request(partial(_keep_strangers_out, visitors))
     app.after_request(_end)
     app.register_error_handler(Exception, _error_response)
     return app
@@ -152,14 +151,9 @@ async def _refuse_hidden_slashes() -> None:
         raise NotFound(f"there is nothing at {path.decode('ascii', 'replace')}")
 
 
-async def _keep_strangers_out(*, local_only: bool) -> None:
-    # Nobody logs in here, so any page open in the user's browser could write; browsers say where it is from. A page
-    # whose name was made to lead to this machine says that it is from here, and asks for a foreign host.
-    if local_only and not leads_here(f"//{request.host}"):
-        raise InvalidRequest("this address serves this machine only, under a name such as localhost")
-    origin = request.headers.get("Origin")
-    if origin is not None and not (leads_here(origin) or site_of(origin) == request.host):
-        raise InvalidRequest("requests from the pages of other web sites are refused")
+async def _keep_strangers_out(visitors: Visitors) -> None:
+    if refusal := visitors.refusal(request.scope):
+        raise InvalidRequest(refusal.message)
 
 
 def _request_id(given: str | None) -> str:

@@ -10,6 +10,7 @@ import anyio
 import pytest
 from trio.testing import MockClock
 
+from elf.config.access import Visitors
 from elf.mcp.gate import BODY_TIMEOUT_S, McpGate
 
 pytestmark = pytest.mark.anyio
@@ -56,7 +57,7 @@ async def echo(_scope: Any, receive: Any, send: Any) -> None:
 
 
 def open_gate(handler: Any = echo, *, local_only: bool = True) -> McpGate:
-    gate = McpGate(local_only=local_only)
+    gate = McpGate(Visitors(local_only=local_only))
     gate.open(handler)
     return gate
 
@@ -102,7 +103,7 @@ async def test_who_may_come_in(local_only: bool, host: str, origin: str | None, 
 
 
 async def test_the_first_request_waits_for_the_handler_it_has_made_wanted() -> None:
-    gate = McpGate(local_only=True)
+    gate = McpGate(Visitors(local_only=True))
     statuses: list[int] = []
 
     async def ask() -> None:

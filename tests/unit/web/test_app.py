@@ -14,6 +14,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 from structlog.testing import capture_logs
 
+from elf.config.access import Visitors
 from elf.core.endpoint import Endpoint
 from elf.core.errors import (
     DatabaseUnavailable,
@@ -85,7 +86,7 @@ class Fake:
             Endpoint("say", "POST", "/v1/say", "Say", Say, Say, self.handle),
             Endpoint("read", "GET", "/v1/notes/{note_id}", "Read", Read, Read, self.handle),
         ]
-        return create_app(endpoints, readiness=self.readiness, local_only=local_only)
+        return create_app(endpoints, readiness=self.readiness, visitors=Visitors(local_only=local_only))
 
 
 @pytest.fixture
