@@ -42,10 +42,8 @@ class LeasedWork:
     async def _do(self, jobs: list[Job]) -> None:
         try:
             await self._handle(jobs)
-        except Unavailable as error:
-            await self._fail(jobs, error)
         except Exception as error:  # noqa: BLE001 - a fault in one job must not stop the others
-            if len(jobs) == 1:
+            if len(jobs) == 1 or (isinstance(error, Unavailable) and error.concerns_all):
                 await self._fail(jobs, error)
                 return
             for job in jobs:

@@ -10,11 +10,12 @@
         ├── PayloadTooLarge       413 PAYLOAD_TOO_LARGE
         ├── NonEnglishInput       422 NON_ENGLISH_INPUT
         ├── InternalError         500 INTERNAL_ERROR
-        │   └── ProviderRefused
         └── Unavailable           503 UNAVAILABLE, may be retried after `retry_after_s`
             ├── DatabaseUnavailable
             ├── IndexUnavailable
             └── ProviderUnavailable
+                ├── ProviderRefused   says no: to the key, or to this request
+                └── ProviderBroken    answers with what nobody asked for
 
 Adapters translate the errors of their library into these; nothing above an adapter sees a library's own
 class.
@@ -104,25 +105,21 @@ class NonEnglishInput(ServiceError):
 
 
 class InternalError(ServiceError):
-    """A fault of ELF itself or an answer of a provider that breaks its contract."""
+    """A fault of ELF itself."""
 
     error_code = "INTERNAL_ERROR"
     status = 500
 
 
-class ProviderRefused(InternalError):
-    """A model provider will not serve a request; `provider_status` is the HTTP status (3xx, 4xx) that said so."""
-
-    def __init__(self, message: str, *, provider_status: int) -> None:
-        super().__init__(message)
-        self.provider_status = provider_status
-
-
 class Unavailable(ServiceError):
-    """Something the request needs is away; the same request may succeed after `retry_after_s` seconds."""
+    """Something the request needs is away; the same request may succeed after `retry_after_s` seconds.
+
+    `concerns_all`: any other request would have met the same. Where it is false, another one may fare better at once.
+    """
 
     error_code = "UNAVAILABLE"
     status = 503
+    concerns_all: bool = True
 
     def __init__(self, message: str, *, retry_after_s: int = 1) -> None:
         super().__init__(message)
@@ -138,4 +135,28 @@ class IndexUnavailable(Unavailable):
 
 
 class ProviderUnavailable(Unavailable):
-    """A model provider does not answer, or answers with a failure that may pass."""
+    """A model provider gives no answer that can be used: it does not answer, or with a failure that may pass."""
+
+
+class ProviderRefused(ProviderUnavailable):
+    """A model provider will not serve a request; `provider_status` is the HTTP status (3xx, 4xx) that said so.
+
+    Some refusals are about what was asked, such as its length or its content; the others are about the key, the model
+    or the address in the config, and stay until somebody changes those.
+    """
+
+    ABOUT_WHAT_WAS_ASKED: ClassVar = frozenset({400, 406, 409, 413, 414, 415, 422, 451})
+
+    def __init__(self, message: str, *, provider_status: int) -> None:
+        super().__init__(message, retry_after_s=30)
+        self.provider_status = provider_status
+        self.concerns_all = provider_status not in self.ABOUT_WHAT_WAS_ASKED
+
+
+class ProviderBroken(ProviderUnavailable):
+    """A model provider answers with something else than was asked for: no JSON, too few vectors, too many bytes."""
+
+    concerns_all = False
+
+    def __init__(self, message: str, *, retry_after_s: int = 5) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-CallOutcome = Literal["answered", "refused", "unavailable", "cancelled", "failed"]
+CallOutcome = Literal["answered", "broken", "refused", "unavailable", "cancelled", "failed"]
 """What came of a call to a provider.
 
-answered     with a body, whatever it says
-refused      the provider will not serve it
+answered     with a body that can be read
+broken       with something else than was asked for: no JSON, too few vectors, too many bytes
+refused      the provider will not serve it, as with 401
 unavailable  no answer, or none that helps, in the time it had
 cancelled    the caller stopped waiting, most often because its own time was over
 failed       for another reason, which is a fault of ours

@@ -1,29 +1,34 @@
 """Chat completions over HTTP: OpenAI's request and answer, with JSON as the only content (specs/elf-notes.md, 7.3).
 
 Endpoints differ in what they know of `response_format`. The strongest is tried first: a strict JSON Schema, then any
-JSON object, then the prompt alone. An endpoint that refuses one, and serves the same request with a weaker one, is
-asked with the weaker one from then on.
+JSON object, then the prompt alone. An endpoint that refuses one and serves the same request with a weaker one may not
+know the format, or may have refused the content: when the next request meets the same, it is the format. Then the
+weaker one is asked for from then on, and the stronger one again after a while.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from enum import IntEnum
 from typing import Any, TypeVar
 
+import anyio
 import msgspec
 import structlog
 
 from elf.config.model import ExtractorProvider
-from elf.core.errors import ProviderRefused, ProviderUnavailable
+from elf.core.errors import ProviderBroken, ProviderRefused
+from elf.providers.answer import Unreadable, decoded
 from elf.providers.http import ProviderHttp
 from elf.providers.port import JsonAnswer, Prompt
 
 T = TypeVar("T")
 
 CONTENT_TRIES = 3
-MAX_ANSWER_BYTES = 1024 * 1024
-_RETRY_AFTER_S = 5
+MAX_ANSWER_BYTES = 1024 * 1024  # a few notes and their evidence are a hundredth of it
+WEAKENED_S = 600.0  # for so long the stronger ways are not tried again
+_REFUSALS_TO_WEAKEN = 2
 _NOT_ABOUT_THE_FORMAT = frozenset({401, 402, 403, 413})
 _FENCED = re.compile(r"```[A-Za-z]*\s*\n(?P<inside>.*?)\n?\s*```", re.DOTALL)
 
@@ -38,12 +43,8 @@ class JsonMode(IntEnum):
     PROMPT_ONLY = 2
 
 
-class _Unusable(Exception):
-    """The content is not the JSON asked for; `fenced` when it is JSON in a Markdown fence."""
-
-    def __init__(self, problem: str, *, fenced: bool = False) -> None:
-        super().__init__(problem)
-        self.fenced = fenced
+class _Fenced(Unreadable):
+    """The content is JSON in a Markdown fence, which was not asked for."""
 
 
 class _Message(msgspec.Struct):
@@ -58,61 +59,78 @@ class _Completion(msgspec.Struct):
     choices: list[_Choice]
 
 
+_completions = msgspec.json.Decoder(_Completion)
+
+
 class HttpChat:
     """The Chat port over one HTTP provider. One `ask`, its tries together, takes at most the provider's time-out."""
 
     def __init__(self, config: ExtractorProvider, http: ProviderHttp) -> None:
         self._config = config
         self._http = http
-        self._mode = JsonMode.SCHEMA
-        self._decoder = msgspec.json.Decoder(_Completion)
+        self._weakened = JsonMode.SCHEMA
+        self._weakened_until = -math.inf
+        self._refusals = 0  # requests in a row that only a weaker way than the one begun with served
 
     @property
     def mode(self) -> JsonMode:
-        """The strongest way that the endpoint is known, or still hoped, to take."""
-        return self._mode
+        """The strongest way that the endpoint is known, or hoped, to take."""
+        return self._weakened if anyio.current_time() < self._weakened_until else JsonMode.SCHEMA
 
     async def ask(self, prompt: Prompt, answer: JsonAnswer[T]) -> T:
         """Return the model's answer as `answer.read` reads it; see the port."""
         deadline = self._http.deadline()
+        mode = self.mode
         for tries in range(1, CONTENT_TRIES + 1):
-            content, mode = await self._post(prompt, answer, deadline)
             try:
-                return answer.read(self._json(content, mode))
-            except _Unusable as unusable:
-                problem = str(unusable)
-                if unusable.fenced:
-                    self._weaken(JsonMode.PROMPT_ONLY)  # the endpoint takes the field and does not heed it
-            except ValueError as error:
+                text, mode = await self._post(prompt, answer, mode, deadline)
+                value = answer.read(_json(text, mode))
+            except _Fenced as fenced:
+                problem = str(fenced)
+                mode = JsonMode.PROMPT_ONLY  # the endpoint takes the field and does not heed it
+            except ProviderBroken as broken:
+                problem = broken.message
+            except (Unreadable, ValueError) as error:
                 problem = str(error)
+            else:
+                self._learn(mode)
+                return value
             _log.warning("provider.unusable_content", provider=self._http.label, problem=problem, tries=tries)
-        raise ProviderUnavailable(
-            f"{self._http.label} did not answer with the JSON asked for, {CONTENT_TRIES} times in a row: {problem}",
-            retry_after_s=_RETRY_AFTER_S,
+        raise ProviderBroken(
+            f"{self._http.label} did not answer with the JSON asked for, {CONTENT_TRIES} times in a row: {problem}"
         )
 
-    async def _post(self, prompt: Prompt, answer: JsonAnswer[T], deadline: float) -> tuple[bytes, JsonMode]:
+    async def _post(
+        self, prompt: Prompt, answer: JsonAnswer[T], strongest: JsonMode, deadline: float
+    ) -> tuple[str, JsonMode]:
         """Post once in the strongest way the endpoint takes; the first refusal counts when it takes none."""
         refusal: ProviderRefused | None = None
-        for mode in JsonMode:
-            if mode < self._mode:
-                continue
+        for mode in list(JsonMode)[strongest:]:
+            body = self._request(prompt, answer, mode)
             try:
-                content = await self._http.post(self._request(prompt, answer, mode), deadline=deadline)
+                text = await self._http.post(body, _text, most_bytes=MAX_ANSWER_BYTES, deadline=deadline)
             except ProviderRefused as error:
                 if not _may_be_about_the_format(error.provider_status):
                     raise
                 refusal = refusal or error
             else:
-                self._weaken(mode)
-                return content, mode
+                return text, mode
         assert refusal is not None
         raise refusal
 
-    def _weaken(self, mode: JsonMode) -> None:
-        if mode > self._mode:
-            self._mode = mode
-            _log.info("provider.json_mode", provider=self._http.label, mode=mode.name.lower())
+    def _learn(self, mode: JsonMode) -> None:
+        """Note which way served a request from its first word to its last."""
+        if mode is self.mode:
+            self._refusals = 0
+            return
+        self._refusals += 1
+        if self._refusals < _REFUSALS_TO_WEAKEN:
+            return
+        self._refusals = (
+            _REFUSALS_TO_WEAKEN - 1
+        )  # when the stronger ways are tried again, one refusal is enough
+        self._weakened, self._weakened_until = mode, anyio.current_time() + WEAKENED_S
+        _log.info("provider.json_mode", provider=self._http.label, mode=mode.name.lower())
 
     def _request(self, prompt: Prompt, answer: JsonAnswer[T], mode: JsonMode) -> dict[str, Any]:
         body: dict[str, Any] = {
@@ -130,26 +148,23 @@ class HttpChat:
             body["response_format"] = {"type": "json_object"}
         return body
 
-    def _json(self, content: bytes, mode: JsonMode) -> Any:
-        text = self._text(content).strip()
-        fenced = _FENCED.fullmatch(text)
-        if fenced is not None and mode is not JsonMode.PROMPT_ONLY:
-            raise _Unusable("the content is fenced", fenced=True)
-        try:
-            return msgspec.json.decode(text if fenced is None else fenced["inside"])
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            raise _Unusable("the content is not JSON") from None
 
-    def _text(self, content: bytes) -> str:
-        if len(content) > MAX_ANSWER_BYTES:
-            raise _Unusable(f"the answer is larger than {MAX_ANSWER_BYTES} bytes")
-        try:
-            choices = self._decoder.decode(content).choices
-        except (msgspec.MsgspecError, UnicodeError, RecursionError):
-            raise _Unusable("the answer is not a chat completion") from None
-        if not choices or not choices[0].message.content:
-            raise _Unusable("the answer has no content")
-        return choices[0].message.content
+def _text(content: bytes) -> str:
+    choices = decoded(_completions, content, "is not a chat completion").choices
+    if not choices or not choices[0].message.content:
+        raise Unreadable("has no content")
+    return choices[0].message.content
+
+
+def _json(content: str, mode: JsonMode) -> Any:
+    text = content.strip()
+    fenced = _FENCED.fullmatch(text)
+    if fenced is not None and mode is not JsonMode.PROMPT_ONLY:
+        raise _Fenced("the content is fenced")
+    try:
+        return msgspec.json.decode(text if fenced is None else fenced["inside"])
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        raise Unreadable("the content is not JSON") from None
 
 
 def _may_be_about_the_format(status: int) -> bool:

@@ -12,35 +12,51 @@ import msgspec
 import numpy as np
 
 from elf.config.model import EmbeddingProvider
-from elf.core.errors import InternalError, ServiceError
+from elf.core.errors import ServiceError
+from elf.providers.answer import Unreadable, decoded
 from elf.providers.http import ProviderHttp
 from elf.providers.port import Matrix
+from elf.providers.trouble import Trouble
+from elf.providers.vectors import have_direction
 
 _BATCH_TEXTS = 64
 _BATCH_BYTES = 256 * 1024
+_BATCH_NUMBERS = 64 * 1536  # of the vectors that come back; longer vectors come in smaller batches
 _BATCHES_IN_FLIGHT = 4
+# What an answer may take: a number of full precision with its comma and the indentation of a pretty printer, and
+# generous room around the numbers of a text and around them all.
+_NUMBER_BYTES = 40
+_ITEM_BYTES = 1024
+_ENVELOPE_BYTES = 64 * 1024
 
 
 class _Item(msgspec.Struct):
     index: int
-    embedding: str | list[float]
+    embedding: (
+        msgspec.Raw
+    )  # read one by one: all numbers of an answer as Python objects would take ten times its size
 
 
 class _Answer(msgspec.Struct):
     data: list[_Item]
 
 
+_items = msgspec.json.Decoder(_Answer)
+_numbers = msgspec.json.Decoder(str | list[float])
+
+
 class HttpEmbedder:
     """The Embedder port over one HTTP provider.
 
     Texts go out in batches of bounded count and size, a few in flight at a time; each batch is one call
-    with the provider's whole timeout. A batch that fails ends the others.
+    with the provider's whole timeout. A batch that fails ends the others. One unusable vector costs its text alone,
+    unless there is no usable one in the batch.
     """
 
     def __init__(self, config: EmbeddingProvider, http: ProviderHttp) -> None:
         self._config = config
         self._http = http
-        self._decoder = msgspec.json.Decoder(_Answer)
+        self._trouble = Trouble(http.label)
 
     @property
     def version(self) -> str:
@@ -51,7 +67,7 @@ class HttpEmbedder:
         return self._config.dimensions
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts."""
+        """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts; see the port."""
         matrix = np.empty((len(texts), self.dimensions), dtype=np.float32)
         failures: list[ServiceError] = []
         # Of this call alone: a query must not wait behind the batches of an import.
@@ -65,7 +81,7 @@ class HttpEmbedder:
                 failures.append(error)
                 group.cancel_scope.cancel()
 
-        batches = list(_batches(texts))
+        batches = list(_batches(texts, most=max(1, min(_BATCH_TEXTS, _BATCH_NUMBERS // self.dimensions))))
         if len(batches) == 1:
             return await self._embed_batch(texts)
         async with anyio.create_task_group() as group:
@@ -76,18 +92,31 @@ class HttpEmbedder:
         return matrix
 
     async def _embed_batch(self, texts: Sequence[str]) -> Matrix:
-        content = await self._http.post(self._request(texts))
-        try:
-            items = self._decoder.decode(content).data
-        except (msgspec.DecodeError, RecursionError):
-            raise self._broken("is not an answer to an embedding request") from None
-        if sorted(item.index for item in items) != list(range(len(texts))):
-            raise self._broken(f"does not hold one vector for each of {len(texts)} texts")
-        matrix = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        most_bytes = len(texts) * (self.dimensions * _NUMBER_BYTES + _ITEM_BYTES) + _ENVELOPE_BYTES
+        matrix = await self._http.post(
+            self._request(texts), lambda content: self._read(content, len(texts)), most_bytes=most_bytes
+        )
+        missing = int(np.isnan(matrix[:, 0]).sum())
+        if missing:
+            self._trouble.met(
+                "no vector", f"{missing} of {len(texts)} texts got no vector that can be compared"
+            )
+        return matrix
+
+    def _read(self, content: bytes, count: int) -> Matrix:
+        items = decoded(_items, content, "is not an answer to an embedding request").data
+        if len(items) != count or {item.index for item in items} != set(range(count)):
+            raise Unreadable(f"does not hold one vector for each of {count} texts")
+        matrix = np.full((count, self.dimensions), np.nan, dtype=np.float32)
+        faults = []
         for item in items:
-            matrix[item.index] = self._vector(item.embedding)
-        if not np.isfinite(matrix).all():
-            raise self._broken("holds a number that is not finite")
+            try:
+                matrix[item.index] = self._vector(item.embedding)
+            except Unreadable as fault:
+                faults.append(fault)
+        if len(faults) == count:
+            raise faults[0]
+        matrix[~have_direction(matrix)] = np.nan
         return matrix
 
     def _request(self, texts: Sequence[str]) -> dict[str, Any]:
@@ -97,28 +126,28 @@ class HttpEmbedder:
             body["encoding_format"] = "base64"
         return body
 
-    def _vector(self, embedding: str | list[float]) -> Matrix:
+    def _vector(self, encoded: msgspec.Raw) -> Matrix:
+        if len(encoded) > self.dimensions * _NUMBER_BYTES + _ITEM_BYTES:
+            raise Unreadable(f"holds a vector longer than {self.dimensions} numbers can be")
+        embedding = decoded(_numbers, bytes(encoded), "holds a vector that is no list of numbers")
         if isinstance(embedding, str):
             try:
                 vector: Matrix = np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
             except (binascii.Error, ValueError):
-                raise self._broken("holds a vector that is not base64 of float32") from None
+                raise Unreadable("holds a vector that is not base64 of float32") from None
         else:
             with np.errstate(over="ignore"):  # too large a number becomes infinite, which is checked
                 vector = np.asarray(embedding, dtype=np.float32)
         if len(vector) != self.dimensions:
-            raise self._broken(f"holds a vector of length {len(vector)} instead of {self.dimensions}")
+            raise Unreadable(f"holds a vector of length {len(vector)} instead of {self.dimensions}")
         return vector
 
-    def _broken(self, problem: str) -> InternalError:
-        return InternalError(f"the answer of {self._http.label} {problem}")
 
-
-def _batches(texts: Sequence[str]) -> Iterator[slice]:
+def _batches(texts: Sequence[str], *, most: int) -> Iterator[slice]:
     start, size = 0, 0
     for place, text in enumerate(texts):
         bytes_here = len(text.encode("utf-8", "surrogatepass"))
-        if place > start and (place - start >= _BATCH_TEXTS or size + bytes_here > _BATCH_BYTES):
+        if place > start and (place - start >= most or size + bytes_here > _BATCH_BYTES):
             yield slice(start, place)
             start, size = place, 0
         size += bytes_here

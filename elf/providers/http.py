@@ -1,7 +1,8 @@
 """The one HTTP client of all providers: authorised JSON posts, tried again while the time allows.
 
-Every failure leaves here as ProviderUnavailable (it may pass) or ProviderRefused (it will not). Messages
-carry the provider's id, the status or the kind of failure, and never a header, a body or the key.
+Every failure leaves here as ProviderUnavailable: one that may pass as itself, one that will not as ProviderRefused, an
+answer that is none as ProviderBroken. Messages carry the provider's id, the status or the kind of failure, and never a
+header, a body or the key.
 """
 
 from __future__ import annotations
@@ -9,24 +10,38 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import NamedTuple, TypeVar
 
 import anyio
+import anyio.to_thread
 import httpx
 import msgspec
 import structlog
 
 from elf.config.model import Provider
-from elf.core.errors import InvalidRequest, ProviderRefused, ProviderUnavailable, StartupError
+from elf.core.errors import (
+    InvalidRequest,
+    ProviderBroken,
+    ProviderRefused,
+    ProviderUnavailable,
+    StartupError,
+)
 from elf.core.measures import CallOutcome, Measures, NoMeasures
+from elf.providers.answer import Unreadable, body_of, unpacked
+from elf.providers.trouble import Trouble
+
+T = TypeVar("T")
 
 _MAY_PASS = frozenset({408, 425, 429})
 _LIMITS = httpx.Limits(max_connections=16, max_keepalive_connections=8, keepalive_expiry=30.0)
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
 _LONGEST_RETRY_AFTER_S = 3600.0
+_FAILURE_BYTES = 16 * 1024  # read of the body of a failure, so that its connection can be used again
+_AT_ONCE_BYTES = 64 * 1024  # an answer up to this size is read in well under a millisecond
 
 _log = structlog.get_logger()
 
@@ -37,6 +52,8 @@ class ProviderHttp:
     A call may take `timeout_ms` in all, its tries and the pauses between them together. Connection faults,
     time-outs and the statuses 408, 425, 429 and 5xx are tried again after an exponential pause with jitter,
     or after what Retry-After asks for; a pause that would outlast the budget ends the call at once.
+
+    No more of an answer is taken in than its caller allows: then the connection is closed, the rest stays unread.
     """
 
     def __init__(
@@ -57,6 +74,7 @@ class ProviderHttp:
         self._jitter = jitter
         self._table = name.removeprefix("providers.")
         self._measures: Measures = measures or NoMeasures()
+        self._trouble = Trouble(self.label)
         base = "http://local" if config.is_local else config.api_base.rstrip("/")
         self._url = _url(name, f"{base}{config.path}")
         self._headers = _headers(config)
@@ -70,17 +88,21 @@ class ProviderHttp:
         """Return the moment, on anyio's clock, at which a call that begins now runs out of time."""
         return anyio.current_time() + self._budget_s
 
-    async def post(self, body: object, *, deadline: float | None = None) -> bytes:
-        """Post `body` as JSON and return the body of the successful answer.
+    async def post(
+        self, body: object, read: Callable[[bytes], T], *, most_bytes: int, deadline: float | None = None
+    ) -> T:
+        """Post `body` as JSON and return what `read` makes of the body of the successful answer.
 
-        Several posts that make one call share its `deadline`; without one, this post is the call. Raises
-        ProviderUnavailable when no try succeeds in time, ProviderRefused when the provider will not serve it.
+        `read` gets at most `most_bytes`, unpacked, may run in another thread, and raises Unreadable. Several posts that
+        make one call share its `deadline`; without one, this post is the call. Raises ProviderUnavailable when no try
+        succeeds in time, ProviderRefused when the provider will not serve it, ProviderBroken when the answer is
+        larger or cannot be read.
         """
         content = _encode(body)
         call = _Call(self.label, self.deadline() if deadline is None else deadline, self._jitter)
         with self._measured(call):
             with anyio.CancelScope(deadline=call.deadline):
-                return await self._until_answered(content, call)
+                return await self._answered(content, read, most_bytes, call)
             raise call.failure("out of time")
 
     @contextmanager
@@ -90,11 +112,10 @@ class ProviderHttp:
         try:
             yield
             outcome = "answered"
-        except ProviderUnavailable:
-            outcome = "unavailable"
-            raise
-        except ProviderRefused:
-            outcome = "refused"
+            self._trouble.over()
+        except ProviderUnavailable as error:
+            outcome = _outcome(error)
+            self._trouble.met(outcome, error.message)
             raise
         except anyio.get_cancelled_exc_class():
             outcome = "cancelled"
@@ -107,44 +128,71 @@ class ProviderHttp:
                 failed_tries=call.failed_tries,
             )
 
-    async def _until_answered(self, content: bytes, call: _Call) -> bytes:
-        while (answer := await self._try(content, call)) is None:
-            await call.pause()
-        return answer
+    async def _answered(self, content: bytes, read: Callable[[bytes], T], most_bytes: int, call: _Call) -> T:
+        try:
+            while (answer := await self._try(content, most_bytes, call)) is None:
+                await call.pause()
+            return await answer.read_by(read, most_bytes)
+        except Unreadable as fault:
+            raise ProviderBroken(f"the answer of {self.label} {fault}") from None
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._transport.aclose()
 
-    async def _send(self, content: bytes) -> httpx.Response:
+    async def _send(self, content: bytes, most_bytes: int) -> _Answer:
         request = httpx.Request(
             "POST", self._url, headers=self._headers, content=content, extensions=self._extensions
         )
         response = await self._transport.handle_async_request(request)
         try:
-            await response.aread()
+            if response.is_success:
+                body = await body_of(response, most_bytes=most_bytes)
+            else:
+                body = b""
+                with suppress(Unreadable):  # a failure says enough by its status
+                    await body_of(response, most_bytes=_FAILURE_BYTES)
         finally:
             await response.aclose()
-        return response
+        return _Answer(response.status_code, response.headers, body)
 
-    async def _try(self, content: bytes, call: _Call) -> bytes | None:
-        """Return the answer's body, or None after noting a fault that may pass."""
+    async def _try(self, content: bytes, most_bytes: int, call: _Call) -> _Answer | None:
+        """Return the answer, or None after noting a fault that may pass."""
         try:
-            response = await self._send(content)
+            answer = await self._send(content, most_bytes)
         except httpx.HTTPError as error:
             # Not chained: a library's message may quote what was sent. Before a connection nothing was.
             reason = f": {error}" if isinstance(error, httpx.ConnectError) else ""
             call.note(f"{type(error).__name__}{reason}", retry_after_s=None)
             return None
-        if response.is_success:
-            return response.content
-        if response.status_code in _MAY_PASS or response.is_server_error:
-            call.note(f"HTTP {response.status_code}", retry_after_s=_retry_after_s(response.headers))
+        if 200 <= answer.status < 300:
+            return answer
+        if answer.status in _MAY_PASS or answer.status >= 500:
+            call.note(f"HTTP {answer.status}", retry_after_s=_retry_after_s(answer.headers))
             return None
         raise ProviderRefused(
-            f"{self.label} refused the request with HTTP {response.status_code}",
-            provider_status=response.status_code,
+            f"{self.label} refused the request with HTTP {answer.status}", provider_status=answer.status
         )
+
+
+class _Answer(NamedTuple):
+    """What came over the wire; the body is as it came, maybe packed, and empty unless the status is a success."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    async def read_by(self, read: Callable[[bytes], T], most_bytes: int) -> T:
+        """Return what `read` makes of the unpacked body. Raises Unreadable."""
+        coding = self.headers.get("Content-Encoding", "")
+
+        def unpack_and_read() -> T:
+            return read(unpacked(self.body, coding, most_bytes=most_bytes))
+
+        if len(self.body) <= _AT_ONCE_BYTES and not coding:
+            return unpack_and_read()
+        # Other requests go on meanwhile. It ends by itself, in time, because of the bound.
+        return await anyio.to_thread.run_sync(unpack_and_read)
 
 
 class _Call:
@@ -183,6 +231,12 @@ class _Call:
         return ProviderUnavailable(message, retry_after_s=round(wait))
 
 
+def _outcome(error: ProviderUnavailable) -> CallOutcome:
+    if isinstance(error, ProviderRefused):
+        return "refused"
+    return "broken" if isinstance(error, ProviderBroken) else "unavailable"
+
+
 def _encode(body: object) -> bytes:
     try:
         return msgspec.json.encode(body)
@@ -205,6 +259,8 @@ def _headers(config: Provider) -> httpx.Headers:
     headers["Authorization"] = f"Bearer {config.api_key.strip()}"
     headers["Content-Type"] = "application/json"
     headers["Accept"] = "application/json"
+    # Packing saves little on numbers, and what comes as it is needs no care when it is unpacked.
+    headers["Accept-Encoding"] = "identity"
     return headers
 
 

@@ -23,7 +23,7 @@ class MicroBatchingEmbedder:
     `max_texts` texts, each text once. A call of more texts than that goes out alone. While the actor does not run,
     calls pass through as they are.
 
-    When a shared call fails because the provider is away, all its callers are told so. Any other failure may be about
+    When a shared call fails in a way that any call would, all its callers are told so. Any other failure may be about
     one caller's texts, so then each call is made again by itself.
     """
 
@@ -59,7 +59,7 @@ class MicroBatchingEmbedder:
                 self._group = self._boarding = None
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts."""
+        """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts; see the port."""
         if self._group is None or not 0 < len(texts) <= self._max_texts:
             return await self._inner.embed(texts)
         if self._is_idle:
@@ -170,8 +170,8 @@ class _Flight:
         try:
             matrix = await embedder.embed(texts)
         except ServiceError as error:
-            # Unless it is the provider that is away, one caller's texts may be at fault: then each asks alone.
-            if isinstance(error, Unavailable) or len(seats) == 1:
+            # Unless any call would fail, one caller's texts may be at fault: then each asks alone.
+            if (isinstance(error, Unavailable) and error.concerns_all) or len(seats) == 1:
                 self._failure = error
         else:
             rows = {text: row for row, text in enumerate(texts)}

@@ -1,9 +1,10 @@
 """The ports of the model providers.
 
 Each call is one request of the caller's; adapters split it into batches, retry what may pass within the
-configured timeout, and raise ProviderUnavailable when the provider does not answer in time or answers with
-a failure that may pass, InternalError when its answer breaks the contract (wrong count, wrong dimensions,
-refused credentials).
+configured timeout, and raise ProviderUnavailable when no usable answer is to be had: as itself when the
+provider does not answer in time or answers with a failure that may pass, as ProviderRefused when it says no
+(credentials, a text it does not take), as ProviderBroken when its answer breaks the contract (no JSON, wrong
+count, wrong dimensions, more bytes than was asked for).
 """
 
 from __future__ import annotations
@@ -33,7 +34,11 @@ class Embedder(Protocol):
         ...
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts."""
+        """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts.
+
+        A row of NaN is a text without a vector: what the provider gave for it has no direction; see
+        elf.providers.vectors.
+        """
         ...
 
 

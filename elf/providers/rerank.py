@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 
 import msgspec
 
 from elf.config.model import RerankProvider
-from elf.core.errors import InternalError
+from elf.providers.answer import Unreadable, decoded
 from elf.providers.http import ProviderHttp
+
+# What an answer may take: it may tell the documents again, each character escaped.
+_ESCAPED_BYTES = 6
+_ITEM_BYTES = 1024
+_ENVELOPE_BYTES = 64 * 1024
 
 
 class _Item(msgspec.Struct):
@@ -26,14 +30,6 @@ class _Answer(msgspec.Struct):
 _decoder = msgspec.json.Decoder(_Answer)
 
 
-def _read(content: bytes) -> _Answer:
-    try:
-        return _decoder.decode(content)
-    except msgspec.DecodeError:
-        # The standard library's reader is slow, but knows NaN and Infinity, which some servers write.
-        return msgspec.convert(json.loads(content), _Answer)
-
-
 class HttpReranker:
     """The Reranker port over one HTTP provider."""
 
@@ -46,25 +42,29 @@ class HttpReranker:
         if not documents:
             return []
         body = {"model": self._config.model, "query": query, "documents": list(documents)}
-        scores = [math.nan] * len(documents)
-        seen: set[int] = set()
-        for item in self._items(await self._http.post(body)):
-            if not 0 <= item.index < len(documents) or item.index in seen:
-                raise self._broken(f"names document {item.index} wrongly; {len(documents)} were sent")
-            seen.add(item.index)
-            if item.relevance_score is not None and math.isfinite(item.relevance_score):
-                scores[item.index] = item.relevance_score
-        return scores
+        told = sum(len(document.encode("utf-8", "surrogatepass")) for document in documents)
+        return await self._http.post(
+            body,
+            lambda content: _scores(content, len(documents)),
+            most_bytes=told * _ESCAPED_BYTES + len(documents) * _ITEM_BYTES + _ENVELOPE_BYTES,
+        )
 
-    def _items(self, content: bytes) -> list[_Item]:
-        try:
-            answer = _read(content)
-        except (ValueError, RecursionError):
-            raise self._broken("is not an answer to a rerank request") from None
-        items = answer.results if answer.results is not None else answer.data
-        if items is None:
-            raise self._broken("holds neither results nor data")
-        return items
 
-    def _broken(self, problem: str) -> InternalError:
-        return InternalError(f"the answer of {self._http.label} {problem}")
+def _scores(content: bytes, count: int) -> list[float]:
+    scores = [math.nan] * count
+    seen: set[int] = set()
+    for item in _items(content):
+        if not 0 <= item.index < count or item.index in seen:
+            raise Unreadable(f"names a document wrongly; {count} were sent")
+        seen.add(item.index)
+        if item.relevance_score is not None and math.isfinite(item.relevance_score):
+            scores[item.index] = item.relevance_score
+    return scores
+
+
+def _items(content: bytes) -> list[_Item]:
+    answer = decoded(_decoder, content, "is not an answer to a rerank request")
+    items = answer.results if answer.results is not None else answer.data
+    if items is None:
+        raise Unreadable("holds neither results nor data")
+    return items

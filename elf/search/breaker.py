@@ -14,7 +14,7 @@ from typing import Final, NamedTuple, TypeVar
 import anyio
 import structlog
 
-from elf.core.errors import IndexUnavailable, ProviderUnavailable, Unavailable
+from elf.core.errors import IndexUnavailable, ProviderRefused, ProviderUnavailable, Unavailable
 
 T = TypeVar("T")
 
@@ -48,7 +48,8 @@ class CircuitBreaker:
 
     A failure is ProviderUnavailable, IndexUnavailable or TimeoutError; and a call cut off by its caller's deadline
     after `slow_s` seconds or more, or a slow provider would cost every caller its time. A call cut off earlier, or for
-    another reason, tells nothing. Any other error is an answer: whoever gives it is there.
+    another reason, tells nothing. Any other error is an answer: whoever gives it is there; and so is a provider that
+    refuses what was asked, and not whoever asks.
     """
 
     def __init__(
@@ -94,7 +95,10 @@ class CircuitBreaker:
         try:
             value = await make()
         except FAILURES as error:
-            self._failed(epoch, str(error) or type(error).__name__)
+            if isinstance(error, ProviderRefused) and not error.concerns_all:
+                self._answered(epoch)
+            else:
+                self._failed(epoch, str(error) or type(error).__name__)
             raise
         except anyio.get_cancelled_exc_class():
             now = anyio.current_time()

@@ -97,7 +97,7 @@ class QueryExpander:
         """Return 1 to max_queries queries, each with its whitespace folded and no two alike but for case.
 
         The original is the first of them when the rules include it, and the only one when the model gives nothing to
-        use. Raises ProviderUnavailable or InternalError when the model does not answer with the JSON asked for.
+        use. Raises ProviderUnavailable when the model does not answer with the JSON asked for.
         """
         original = folded(query)
         if self._rules.include_original and self._rules.max_queries == 1:

@@ -2,7 +2,8 @@
 
 rrf is reciprocal rank fusion (Cormack, Clarke and Buettcher 2009): the weighted sum of 1 / (k + rank), here divided
 by its greatest possible value. minmax scales the raw scores of each list to 0..1 and takes the weighted mean; a point
-that a list does not hold counts 0 there. Lists without hits take no part.
+that a list does not hold counts 0 there. Lists without hits take no part, and hits whose score is no finite number
+are none.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ class Candidate(NamedTuple):
 
 def fuse(results: Sequence[QueryResult], *, rules: FusionRules, limit: int | None = None) -> list[Candidate]:
     """Fuse the legs of all queries and return the best `limit` points, or all, best first, ties by point id."""
+    results = [QueryResult(_finite(result.dense), _finite(result.bm25)) for result in results]
     lists = [
         (weight, hits)
         for result in results
@@ -55,6 +57,15 @@ def fuse(results: Sequence[QueryResult], *, rules: FusionRules, limit: int | Non
     # Divided last, so that first in every list is exactly 1.0: both sums have the same terms in the same order.
     fused = {point_id: score / total for point_id, score in scores.items()}
     return _best(fused, results, limit)
+
+
+def _finite(hits: Sequence[LegHit]) -> Sequence[LegHit]:
+    # A single NaN would decide every comparison it takes part in.
+    return (
+        hits
+        if all(math.isfinite(hit.score) for hit in hits)
+        else [hit for hit in hits if math.isfinite(hit.score)]
+    )
 
 
 def _shares(hits: Sequence[LegHit], rules: FusionRules) -> list[float]:

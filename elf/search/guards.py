@@ -40,7 +40,7 @@ class GuardedEmbedder:
         return self._inner.dimensions
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
-        """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts."""
+        """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts; see the port."""
         return await self._breaker.call(lambda: self._inner.embed(texts))
 
 

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import structlog
 
-from elf.core.errors import InternalError, ProviderUnavailable
+from elf.core.errors import ProviderUnavailable
 from elf.providers.port import Reranker
 from elf.search.cache import Answer, AnswerCache, LatePut, cache_key
 from elf.search.single_flight import SingleFlight
@@ -87,7 +87,7 @@ async def _asked(reranker: Reranker, query: str, documents: Sequence[str]) -> li
     """Return the provider's scores, of which at least one is a score, or None."""
     try:
         scores = await reranker.rerank(query, documents)
-    except (ProviderUnavailable, InternalError) as error:
+    except ProviderUnavailable as error:
         log.warning("rerank_failed", documents=len(documents), error=error.message)
         return None
     if not any(map(_is_score, scores)):

@@ -28,8 +28,8 @@ WITH asked AS MATERIALIZED (
   FROM live
   CROSS JOIN LATERAL (
     SELECT v.vec FROM note_chunk_embeddings AS v
-    WHERE v.chunk_id = live.chunk_id AND v.embedding_version = $5 OFFSET 0) AS e
-  CROSS JOIN unnest($7::int[], $8::vector[]) AS q (query, vec)
+    WHERE v.chunk_id = live.chunk_id AND v.embedding_version = $5 AND has_direction(v.vec) OFFSET 0) AS e
+  JOIN unnest($7::int[], $8::vector[]) AS q (query, vec) ON has_direction(q.vec)
 ), collection AS MATERIALIZED (
   SELECT count(*) AS chunks, avg(length)::float8 AS length FROM live
 ), found AS MATERIALIZED (
@@ -50,7 +50,7 @@ WITH asked AS MATERIALIZED (
   CROSS JOIN collection AS c
   GROUP BY asked.query, f.note_id, f.chunk_id
 ), hits AS (
-  SELECT 'dense' AS leg, near.* FROM near WHERE near.score <> 'NaN'  -- a vector of zeros has no direction
+  SELECT 'dense' AS leg, near.* FROM near
   UNION ALL SELECT 'words', matching.* FROM matching
 ), ranked AS (
   SELECT hits.*, row_number() OVER (PARTITION BY hits.leg, hits.query ORDER BY hits.score DESC, hits.chunk_id) AS rank

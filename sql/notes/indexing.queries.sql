@@ -78,7 +78,7 @@ WHERE n.note_id = ANY ($1::uuid[])
 ORDER BY n.note_id, c.chunk_index;
 
 -- name: keep_vectors
--- Stores the chunks, vectors and pooled vectors of those notes that are still as they were read, removes the chunks they
+-- Stores the chunks, vectors and pooled vectors (may be null) of those notes that are still as they were read, removes the chunks they
 -- had beyond these and the vectors of other models, and returns their ids.
 WITH unchanged AS MATERIALIZED (
   SELECT n.note_id, t.chunk_count
@@ -120,6 +120,7 @@ WITH unchanged AS MATERIALIZED (
   SELECT t.note_id, $12, $13, t.vec
   FROM unnest($1::uuid[], $11::vector[]) AS t (note_id, vec)
   JOIN unchanged USING (note_id)
+  WHERE t.vec IS NOT NULL
   ON CONFLICT (note_id, embedding_version) DO UPDATE SET
     vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now()
 )

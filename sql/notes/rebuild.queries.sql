@@ -10,8 +10,8 @@ WHERE n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
     SELECT 1 FROM memory_note_chunks AS c WHERE c.note_id = n.note_id AND c.embedding_version = $1);
 
 -- name: lease_rebuild_page
--- A page of chunks in the order of their notes behind ($1, $2), each with its vector, its note as it is now (without
--- the texts that no point holds) and a leased job for that note. Rows and vectors are looked up by id, whatever the
+-- A page of chunks in the order of their notes behind ($1, $2), each with its vector (null when there is none that has a
+-- direction), its note as it is now (without the texts that no point holds) and a leased job for that note. Rows and vectors are looked up by id, whatever the
 -- planner believes.
 WITH page AS MATERIALIZED (
   SELECT c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset, c.text AS chunk_text
@@ -34,7 +34,7 @@ JOIN jobs ON jobs.note_id = p.note_id
 CROSS JOIN LATERAL (SELECT m.* FROM memory_notes AS m WHERE m.note_id = p.note_id OFFSET 0) AS n
 LEFT JOIN LATERAL (
   SELECT v.vec FROM note_chunk_embeddings AS v
-  WHERE v.chunk_id = p.chunk_id AND v.embedding_version = $3 OFFSET 0) AS e ON true
+  WHERE v.chunk_id = p.chunk_id AND v.embedding_version = $3 OFFSET 0) AS e ON has_direction(e.vec)
 ORDER BY p.note_id, p.chunk_index;
 
 -- name: lease_strays

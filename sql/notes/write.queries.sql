@@ -17,12 +17,13 @@ FOR UPDATE OF n;
 
 -- name: nearest_in_group
 -- Finds the live note of one resolution group whose pooled vector is closest to the given one, and how similar it is.
+-- The given one has a direction; notes whose stored one has none are like no other.
 SELECT n.note_id, n.updated_at, 1 - (e.vec <=> $7) AS similarity
 FROM memory_notes AS n
 JOIN note_embeddings AS e ON e.note_id = n.note_id AND e.embedding_version = $6
 WHERE n.tenant_id = $1 AND n.project_id = $2 AND n.agent_id = $3 AND n.scope = $4 AND n.type = $5
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $8)
-  AND NOT n.note_id = ANY ($9::uuid[])
+  AND NOT n.note_id = ANY ($9::uuid[]) AND has_direction(e.vec)
 ORDER BY e.vec <=> $7, n.note_id
 LIMIT 1;
 
@@ -80,7 +81,7 @@ SELECT gen_random_uuid(), job.note_id, job.op, job.embedding_version, 'PENDING'
 FROM unnest($26::uuid[], $27::text[], $29::text[]) AS job (note_id, op, embedding_version);
 
 -- name: write_chunks
--- Stores chunks, their vectors and the pooled vectors of their notes, replacing what is there.
+-- Stores chunks, their vectors and the pooled vectors (may be null) of their notes, replacing what is there.
 WITH chunks AS (
   INSERT INTO memory_note_chunks AS c (
     chunk_id, note_id, chunk_index, start_offset, end_offset, text, embedding_version)
@@ -97,6 +98,6 @@ WITH chunks AS (
     vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now()
 )
 INSERT INTO note_embeddings AS p (note_id, embedding_version, embedding_dim, vec)
-SELECT t.note_id, $8, $9, t.vec FROM unnest($10::uuid[], $11::vector[]) AS t (note_id, vec)
+SELECT t.note_id, $8, $9, t.vec FROM unnest($10::uuid[], $11::vector[]) AS t (note_id, vec) WHERE t.vec IS NOT NULL
 ON CONFLICT (note_id, embedding_version) DO UPDATE SET
   vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now();

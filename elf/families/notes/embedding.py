@@ -10,28 +10,31 @@ import numpy.typing as npt
 
 from elf.core.chunking import Chunk, TokenCounter, split
 from elf.providers.port import Embedder
+from elf.providers.vectors import have_direction, mean
 
 Vector = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedText:
-    """The chunks of one text, a row of `vectors` for each, and their mean."""
+    """The chunks of one text, a row of `vectors` for each, and their mean. Every vector has a direction."""
 
     chunks: Sequence[Chunk]
     vectors: npt.NDArray[np.float32]
 
     @property
-    def pooled(self) -> Vector:
-        """The mean of the chunk vectors (section 5.4); for a single chunk the chunk's own vector."""
-        return self.vectors.mean(axis=0, dtype=np.float32)  # type: ignore[no-any-return]
+    def pooled(self) -> Vector | None:
+        """The mean of the chunk vectors (section 5.4); for a single chunk the chunk's own vector.
+
+        None when the vectors cancel out: such a text is found by its chunks, and is like no other as a whole.
+        """
+        return mean(self.vectors)
 
     @property
-    def unit_pooled(self) -> Vector:
+    def unit_pooled(self) -> Vector | None:
         """The pooled vector scaled to length 1, so that a dot product is a cosine."""
         pooled = self.pooled
-        length = float(np.linalg.norm(pooled))
-        return pooled if length == 0.0 else (pooled / np.float32(length)).astype(np.float32)
+        return None if pooled is None else (pooled / np.float32(np.linalg.norm(pooled))).astype(np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +58,21 @@ class TextEmbedder:
         """Cut a text into the chunks that are embedded and indexed."""
         return split(text, max_tokens=self.max_tokens, overlap_tokens=self.overlap_tokens, tokens=self.tokens)
 
-    async def embed(self, texts: Sequence[str]) -> list[EmbeddedText]:
-        """Embed texts, in order. Raises ProviderUnavailable or InternalError as the provider does."""
+    async def embed(self, texts: Sequence[str]) -> list[EmbeddedText | None]:
+        """Embed texts, in order; None for a text of which some chunk got no vector that counts.
+
+        Raises ProviderUnavailable as the provider does.
+        """
         splits = [self.split(text) for text in texts]
         flat = [chunk.text for chunks in splits for chunk in chunks]
         vectors = (
             await self.embedder.embed(flat) if flat else np.empty((0, self.dimensions), dtype=np.float32)
         )
-        embedded = []
+        count = have_direction(vectors)
+        embedded: list[EmbeddedText | None] = []
         position = 0
         for chunks in splits:
-            embedded.append(EmbeddedText(chunks, vectors[position : position + len(chunks)]))
+            rows = slice(position, position + len(chunks))
+            embedded.append(EmbeddedText(chunks, vectors[rows]) if chunks and count[rows].all() else None)
             position += len(chunks)
         return embedded

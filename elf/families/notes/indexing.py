@@ -16,6 +16,7 @@ from uuid import UUID
 import numpy as np
 
 from elf.core.clock import Clock
+from elf.core.errors import ProviderBroken
 from elf.core.ids import ChunkId, NoteId, chunk_id_for
 from elf.db.database import Database
 from elf.db.errors import retrying
@@ -26,6 +27,7 @@ from elf.families.notes.model import Note
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexPoint, VectorIndex
 from elf.outbox.leased import Job
+from elf.providers.vectors import has_direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +100,12 @@ class NoteIndexing:
         if not notes:
             return {}
         texts = await self._embedder.embed([note.text for note in notes])
-        embedded = list(zip(notes, texts, strict=True))
-        unchanged = await retrying(lambda: self._keep(embedded))
+        embedded = [(note, text) for note, text in zip(notes, texts, strict=True) if text is not None]
+        unchanged = await retrying(lambda: self._keep(embedded)) if embedded else set()
+        if len(embedded) < len(notes):
+            raise ProviderBroken(
+                f"the embedder gave {len(notes) - len(embedded)} of {len(notes)} notes no vector that counts"
+            )
         return {
             note.note_id: _indexed_chunks(note, text) for note, text in embedded if note.note_id in unchanged
         }
@@ -153,7 +159,12 @@ class NoteIndexing:
 
 def _covers(chunks: Sequence[IndexedChunk], note: Note | None) -> bool:
     # Chunks are removed together with the text they were cut from, so their texts need no second look.
-    return note is not None and chunks[0].start == 0 and chunks[-1].end == len(note.text)
+    return (
+        note is not None
+        and chunks[0].start == 0
+        and chunks[-1].end == len(note.text)
+        and all(has_direction(chunk.vector) for chunk in chunks)
+    )
 
 
 def stored_chunk(row: Mapping[str, Any]) -> IndexedChunk:

@@ -177,7 +177,8 @@ class IndexRebuild:
         with receiver:
             async for page in receiver:
                 refused = await self._write(page.points, tally)
-                await self._points.end(page.seen, unwritten=refused)
+                # Those without a vector, or with one that does not count, are left to the model.
+                await self._points.end(page.seen, unwritten=refused | page.without_vector)
 
     async def _write(self, points: Sequence[IndexPoint], tally: Tally) -> frozenset[UUID]:
         """Write points and return the notes of those that the index refuses although it is there."""

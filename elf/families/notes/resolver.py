@@ -122,7 +122,7 @@ class Workspace:
     def resolve_similar(self, incoming: Incoming, match: Match | None) -> Outcome:
         """Resolve a note without a key by the most similar note, stored or made by this very request."""
         best = self._best(incoming, match)
-        if best is None or best.similarity < self.rules.update_sim_threshold:
+        if best is None or not best.similarity >= self.rules.update_sim_threshold:  # NaN is like nothing
             unchecked = SIMILARITY_UNCHECKED if incoming.pooled is None else None
             return self._add(incoming, _found("new note", best), reason_code=unchecked)
         if best.similarity >= self.rules.dup_sim_threshold:

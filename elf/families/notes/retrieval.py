@@ -9,12 +9,13 @@ from typing import Literal, Protocol
 
 import structlog
 
-from elf.core.errors import IndexUnavailable, InternalError, ProviderUnavailable, ServiceError
+from elf.core.errors import IndexUnavailable, ProviderUnavailable, ServiceError
 from elf.core.scopes import AGENT_PRIVATE
 from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context
-from elf.index.port import IndexFilter, IndexQuery, QueryResult
-from elf.providers.port import Embedder, Matrix
+from elf.index.port import IndexFilter, IndexQuery, QueryResult, Vector
+from elf.providers.port import Embedder
+from elf.providers.vectors import have_direction
 from elf.search.expand import QueryExpander, folded
 from elf.search.fuse import Candidate, FusionRules, fuse
 from elf.search.stages import Stages
@@ -151,7 +152,7 @@ class CandidateRetrieval:
         try:
             with stages.stage("expand", share=EXPANSION_SHARE):
                 return await self._expander.expand(query)
-        except (ProviderUnavailable, InternalError, TimeoutError) as error:
+        except (ProviderUnavailable, TimeoutError) as error:
             log.warning("query_not_expanded", error=_described(error))
             found.without(EXPANSION)
             return [query]
@@ -163,12 +164,12 @@ class CandidateRetrieval:
         where = self._where(ask)
         asked = [
             IndexQuery(
-                dense=None if vectors is None else vectors[place],
+                dense=vector,
                 text=query,
                 where=where,
                 limit=ask.candidate_k,
             )
-            for place, query in enumerate(queries)
+            for query, vector in zip(queries, vectors, strict=True)
         ]
         try:
             with stages.stage("index", share=INDEX_SHARE * share):
@@ -183,14 +184,22 @@ class CandidateRetrieval:
 
     async def _embedded(
         self, queries: Sequence[str], found: Retrieved, stages: Stages, *, share: float
-    ) -> Matrix | None:
+    ) -> Sequence[Vector | None]:
+        """Return a vector for each query; one without is looked for by its words alone."""
         try:
             with stages.stage("embed", share=EMBEDDING_SHARE * share):
-                return await self._embedder.embed(queries)
-        except (ProviderUnavailable, InternalError, TimeoutError) as error:
+                matrix = await self._embedder.embed(queries)
+        except (ProviderUnavailable, TimeoutError) as error:
             log.warning("query_not_embedded", error=_described(error))
             found.without(EMBEDDING)
-            return None
+            return [None] * len(queries)
+        vectors = [
+            row if counts else None for row, counts in zip(matrix, have_direction(matrix), strict=True)
+        ]
+        if any(vector is None for vector in vectors):
+            log.warning("query_not_embedded", error="the model gave a vector without a direction")
+            found.without(EMBEDDING)
+        return vectors
 
     def _where(self, ask: Ask) -> IndexFilter:
         shared = [scope for scope in ask.scopes if scope != AGENT_PRIVATE]

@@ -196,7 +196,7 @@ class NoteStore:
     async def write_chunks(
         self, connection: Connection, embedded: Mapping[NoteId, EmbeddedText], *, embedding_version: str
     ) -> None:
-        """Store the chunks, chunk vectors and pooled vectors of notes."""
+        """Store the chunks, chunk vectors and pooled vectors of notes; where there is no pooled one, none."""
         if not embedded:
             return
         await connection.execute(
@@ -205,7 +205,7 @@ class NoteStore:
             embedding_version,
             _dimensions(embedded.values()),
             list(embedded),
-            [Vector(text.pooled) for text in embedded.values()],
+            _pooled_column(embedded.values()),
         )
 
     async def keep_vectors(
@@ -222,7 +222,7 @@ class NoteStore:
             [note.updated_at for note, _ in embedded],
             [len(text.chunks) for _, text in embedded],
             *_chunk_columns((note.note_id, text) for note, text in embedded),
-            [Vector(text.pooled) for _, text in embedded],
+            _pooled_column(text for _, text in embedded),
             embedding_version,
             _dimensions(text for _, text in embedded),
         )
@@ -287,6 +287,10 @@ def _chunk_columns(embedded: Iterable[tuple[NoteId, EmbeddedText]]) -> list[list
         [row[2].text for row in flat],
         [Vector(row[3]) for row in flat],
     ]
+
+
+def _pooled_column(texts: Iterable[EmbeddedText]) -> list[Vector | None]:
+    return [None if (pooled := text.pooled) is None else Vector(pooled) for text in texts]
 
 
 def _dimensions(texts: Iterable[EmbeddedText]) -> int:
