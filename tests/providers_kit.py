@@ -70,6 +70,11 @@ def http_over(network: httpx.AsyncBaseTransport, **changes: Any) -> ProviderHttp
     return ProviderHttp("providers.embedding", embedding_config(**changes), transport=network)
 
 
+async def post(http: ProviderHttp, body: object) -> bytes:
+    """Post, and take a small answer as it is."""
+    return await http.post(body, bytes, most_bytes=4096)
+
+
 def embedder_over(network: httpx.AsyncBaseTransport, **changes: Any) -> HttpEmbedder:
     return HttpEmbedder(embedding_config(**changes), http_over(network, **changes))
 

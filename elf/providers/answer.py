@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import zlib
-from typing import Final, TypeVar
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final, TypeVar, cast
 
 import httpx
 import msgspec
@@ -26,15 +28,17 @@ async def body_of(response: httpx.Response, *, most_bytes: int) -> bytes:
     declared = response.headers.get("Content-Length", "")
     if declared.isascii() and declared.isdecimal() and _exceeds(declared, most_bytes):
         raise _too_large(most_bytes)
-    parts: list[bytes] = []
+    received: list[bytes] = []
     size = 0
-    # The stream itself: the methods of the response unpack without bound.
-    async for part in response.stream:  # type: ignore[union-attr]
-        size += len(part)
-        if size > most_bytes:
-            raise _too_large(most_bytes)
-        parts.append(part)
-    return b"".join(parts)
+    # The stream itself, a generator in every transport: the methods of the response unpack without bound.
+    stream = cast("httpx.AsyncByteStream", response.stream)
+    async with aclosing(cast("AsyncGenerator[bytes]", aiter(stream))) as parts:
+        async for part in parts:
+            size += len(part)
+            if size > most_bytes:
+                raise _too_large(most_bytes)
+            received.append(part)
+    return b"".join(received)
 
 
 def _exceeds(digits: str, most: int) -> bool:

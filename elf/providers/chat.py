@@ -8,7 +8,6 @@ weaker one is asked for from then on, and the stronger one again after a while.
 
 from __future__ import annotations
 
-import math
 import re
 from enum import IntEnum
 from typing import Any, TypeVar
@@ -69,13 +68,15 @@ class HttpChat:
         self._config = config
         self._http = http
         self._weakened = JsonMode.SCHEMA
-        self._weakened_until = -math.inf
+        self._weakened_until = 0.0
         self._refusals = 0  # requests in a row that only a weaker way than the one begun with served
 
     @property
     def mode(self) -> JsonMode:
         """The strongest way that the endpoint is known, or hoped, to take."""
-        return self._weakened if anyio.current_time() < self._weakened_until else JsonMode.SCHEMA
+        if self._weakened is JsonMode.SCHEMA or anyio.current_time() >= self._weakened_until:
+            return JsonMode.SCHEMA
+        return self._weakened
 
     async def ask(self, prompt: Prompt, answer: JsonAnswer[T]) -> T:
         """Return the model's answer as `answer.read` reads it; see the port."""

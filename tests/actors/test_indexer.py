@@ -12,7 +12,13 @@ from structlog.testing import capture_logs
 
 from actors.indexer import LONGEST_REST_S, LOOK_AGAIN_S, Indexer
 from actors.kernel import Channel
-from elf.core.errors import DatabaseUnavailable, InternalError, ProviderUnavailable
+from elf.core.errors import (
+    DatabaseUnavailable,
+    InternalError,
+    ProviderBroken,
+    ProviderRefused,
+    ProviderUnavailable,
+)
 from elf.db.errors import Retryable
 from elf.outbox.leased import Job
 from tests.actors.outbox_kit import FakeOutbox, a_job, on_virtual_time, running
@@ -78,7 +84,10 @@ async def test_requests_that_wait_have_the_cores_first_but_not_for_ever() -> Non
         assert len(bench.batches) == 2
 
 
-@pytest.mark.parametrize("fault", [ValueError(TEXT), InternalError("two vectors for three texts")])
+@pytest.mark.parametrize(
+    "fault",
+    [ValueError(TEXT), InternalError("a column is missing"), ProviderBroken("two vectors for three texts")],
+)
 async def test_one_bad_job_does_not_fail_the_others(fault: Exception) -> None:
     bench = Bench()
     jobs = [a_job() for _ in range(4)]
@@ -90,7 +99,14 @@ async def test_one_bad_job_does_not_fail_the_others(fault: Exception) -> None:
     assert bench.outbox.released == []
 
 
-@pytest.mark.parametrize("fault", [ProviderUnavailable("asleep"), Retryable("met another")])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        ProviderUnavailable("asleep"),
+        ProviderRefused("no", provider_status=401),
+        Retryable("met another"),
+    ],
+)
 async def test_an_outage_fails_the_whole_batch_after_one_try(fault: Exception) -> None:
     bench = Bench()
     jobs = [a_job() for _ in range(3)]

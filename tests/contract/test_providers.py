@@ -13,12 +13,13 @@ import anyio
 import httpx
 import numpy as np
 import pytest
+import structlog
 from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
 from elf.config.model import LocalModel
-from elf.core.errors import InternalError
+from elf.core.errors import ProviderBroken, ProviderRefused
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.local.app import LocalApp
 from elf.providers.local.encoder import Encoder
@@ -180,45 +181,162 @@ ONE = [0.25, 0.5, 0.75]
 
 
 @pytest.mark.parametrize(
-    ("data", "problem"),
+    "data",
     [
-        ([(0, ONE)], "one vector for each of 2"),
-        ([(0, ONE), (1, ONE), (2, ONE)], "one vector for each of 2"),
-        ([(0, ONE), (0, ONE)], "one vector for each of 2"),
-        ([(1, ONE), (2, ONE)], "one vector for each of 2"),
-        ([(0, ONE), (-1, ONE)], "one vector for each of 2"),
-        ([(0, ONE), (1, [0.5, 0.5])], "length 2 instead of 3"),
-        ([(0, ONE), (1, [])], "length 0 instead of 3"),
-        ([(0, ONE), (1, [1e39, 0.0, 0.0])], "not finite"),
-        ([(0, ONE), (1, as_base64([math.nan, 0.0, 0.0]))], "not finite"),
-        ([(0, ONE), (1, as_base64([math.inf, 0.0, 0.0]))], "not finite"),
-        ([(0, ONE), (1, as_base64([1.0] * 4))], "length 4 instead of 3"),
-        ([(0, ONE), (1, "AAAA")], "not base64 of float32"),
-        ([(0, ONE), (1, "*not base64*")], "not base64 of float32"),
-        ([(0, ONE), (1, "é")], "not base64 of float32"),
-        ([(0, ONE), (1, [math.nan, 0.0, 0.0])], "not an answer"),
-        ([(0, ONE), (1, ["1", "2", "3"])], "not an answer"),
-        ([(0, ONE), (1, None)], "not an answer"),
-        ([(0, ONE), ("1", ONE)], "not an answer"),
+        [(0, ONE)],
+        [(0, ONE), (1, ONE), (2, ONE)],
+        [(0, ONE), (0, ONE)],
+        [(1, ONE), (2, ONE)],
+        [(0, ONE), (-1, ONE)],
     ],
 )
-async def test_vectors_that_break_the_contract_are_an_internal_error(
-    data: list[tuple[object, object]], problem: str
+async def test_an_answer_without_one_vector_for_each_text_is_broken(
+    data: list[tuple[object, object]],
 ) -> None:
+    with pytest.raises(ProviderBroken, match="one vector for each of 2"):
+        await embedder_over(served(answering(data))).embed(["a", "b"])
+
+
+def answering(data: list[tuple[object, object]]) -> Answer:
     answer = {"data": [{"index": index, "embedding": vector} for index, vector in data]}
-    with pytest.raises(InternalError, match=problem):
-        await embedder_over(served(lambda _: answer)).embed(["a", "b"])
+    return lambda body: answer
+
+
+NO_VECTORS: list[tuple[object, str]] = [
+    ([0.5, 0.5], "length 2 instead of 3"),
+    ([], "length 0 instead of 3"),
+    ([0.5] * 1000, "longer than 3 numbers"),
+    (as_base64([1.0] * 4), "length 4 instead of 3"),
+    ("AAAA", "not base64 of float32"),
+    ("*not base64*", "not base64 of float32"),
+    ("é", "not base64 of float32"),
+    (["1", "2", "3"], "no list of numbers"),
+    ([math.nan, 0.0, 0.0], "no list of numbers"),
+    ([math.inf, 0.0, 0.0], "no list of numbers"),
+    ([None, 0.0, 0.0], "no list of numbers"),
+    (None, "no list of numbers"),
+    ({}, "no list of numbers"),
+]
+NO_DIRECTION: list[object] = [
+    [1e39, 0.0, 0.0],
+    [1e308, 1e308, 1e308],
+    [0.0, 0.0, 0.0],
+    [1e-44, 1e-44, 1e-44],
+    [1e-22, 0.0, 0.0],
+    [1e38, 1e38, 1e38],
+    as_base64([math.nan, 0.0, 0.0]),
+    as_base64([math.inf, 0.0, 0.0]),
+    as_base64([0.0, 0.0, 0.0]),
+]
+
+
+@pytest.mark.parametrize("bad", [*(vector for vector, _ in NO_VECTORS), *NO_DIRECTION])
+async def test_what_is_no_vector_costs_its_own_text_alone(bad: object) -> None:
+    matrix = await embedder_over(served(answering([(0, ONE), (2, bad), (1, ONE)]))).embed(["a", "b", "c"])
+    assert np.isnan(matrix[2]).all()
+    np.testing.assert_array_equal(matrix[:2], np.array([ONE, ONE], dtype=np.float32))
+
+
+@pytest.mark.parametrize(("bad", "problem"), NO_VECTORS)
+async def test_an_answer_without_any_vector_is_broken(bad: object, problem: str) -> None:
+    with pytest.raises(ProviderBroken, match=problem):
+        await embedder_over(served(answering([(0, bad), (1, bad)]))).embed(["a", "b"])
+
+
+@pytest.mark.parametrize("bad", NO_DIRECTION)
+async def test_vectors_without_a_direction_are_no_fault_of_the_provider(bad: object) -> None:
+    matrix = await embedder_over(served(answering([(0, bad)]))).embed(["a"])
+    assert np.isnan(matrix).all()
+
+
+async def test_texts_without_a_vector_are_told_of_once_and_without_the_texts() -> None:
+    embedder = embedder_over(served(answering([(0, ONE), (1, [0.0, 0.0, 0.0])])))
+    with structlog.testing.capture_logs() as logs:
+        for _ in range(3):
+            await embedder.embed(["a canary", "another canary"])
+    assert [log["problem"] for log in logs if log["event"] == "provider.trouble"] == [
+        "1 of 2 texts got no vector that can be compared"
+    ]
+    assert "canary" not in f"{logs}"
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"<html>busy</html>", b"[]", b"{}", b'{"data": 1}', b"\xff", b"[" * 99_999]
+    "content",
+    [
+        b"",
+        b"<html>busy</html>",
+        b"[]",
+        b"{}",
+        b'{"data": 1}',
+        b"\xff",
+        b'{"data": "\xff"}',
+        b"[" * 60_000,
+        b'{"data": ' + b"[" * 60_000,
+        b'{"data": [{"index": ' + b"1" * 60_000 + b', "embedding": [1, 2, 3]}]}',
+        b'{"data": [' + b"{}," * 20_000 + b"{}]}",
+        b"NaN",
+    ],
+    ids=lambda content: repr(content[:24]),
 )
-async def test_an_answer_of_another_shape_is_an_internal_error(content: bytes) -> None:
+async def test_an_answer_of_another_shape_is_broken(content: bytes) -> None:
     network = ScriptedNetwork(httpx.Response(200, content=content))
-    with pytest.raises(InternalError, match=r"providers.embedding \(acme\) is not an answer"):
+    with pytest.raises(ProviderBroken, match=r"providers.embedding \(acme\) is not an answer"):
         await embedder_over(network).embed(["a"])
-    with pytest.raises(InternalError, match=r"providers.rerank \(acme\) (is not an answer|holds neither)"):
+    with pytest.raises(ProviderBroken, match=r"providers.rerank \(acme\) (is not an answer|holds neither)"):
         await reranker_over(network).rerank("q", ["a"])
+
+
+async def test_a_number_of_any_length_is_read_in_no_time_or_not_at_all() -> None:
+    digits = "1" * 1500
+    answer = f'{{"data": [{{"index": 0, "embedding": [0.{digits}, {digits}, 1]}}]}}'.encode()
+    with pytest.raises(ProviderBroken, match=r"longer than 3 numbers|no list of numbers"):
+        await embedder_over(ScriptedNetwork(httpx.Response(200, content=answer))).embed(["a"])
+
+
+@pytest.mark.parametrize("size", [100_000, 10_000_000])
+async def test_more_bytes_than_was_asked_for_are_not_taken(size: int) -> None:
+    network = ScriptedNetwork(httpx.Response(200, content=b'{"data": []}' + b" " * size))
+    with pytest.raises(ProviderBroken, match="larger than"):
+        await embedder_over(network).embed(["a"])
+    with pytest.raises(ProviderBroken, match="larger than"):
+        await reranker_over(network).rerank("q", ["a"])
+
+
+async def test_an_answer_may_be_pretty_printed_and_as_long_as_what_was_asked_for() -> None:
+    vector = [-0.012345678901234567] * 1536
+
+    def answer(body: Any) -> bytes:
+        data = [{"object": "embedding", "index": n, "embedding": vector} for n in range(len(body["input"]))]
+        return json.dumps({"data": data}, indent=2).encode()
+
+    async def respond(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, content=answer(json.loads(request.content)))
+
+    matrix = await embedder_over(ScriptedNetwork(respond), dimensions=1536).embed(["text"] * 150)
+    assert matrix.shape == (150, 1536)
+    assert not np.isnan(matrix).any()
+
+
+async def test_scores_may_come_with_the_documents_they_are_of() -> None:
+    documents = ["é" * 8000] * 20
+
+    def answer(body: Any) -> object:
+        results = [
+            {"index": n, "relevance_score": 0.5, "document": {"text": text}}
+            for n, text in enumerate(body["documents"])
+        ]
+        return {"results": results}
+
+    assert await reranker_over(served(answer)).rerank("q", documents) == [0.5] * 20
+
+
+async def test_longer_vectors_come_in_smaller_batches() -> None:
+    def answer(body: Any) -> object:
+        return {"data": [{"index": n, "embedding": [0.5] * 4096} for n in range(len(body["input"]))]}
+
+    network = served(answer)
+    await embedder_over(network, dimensions=4096).embed(["text"] * 60)
+    assert sorted(len(body["input"]) for body in network.bodies) == [12, 24, 24]
 
 
 @pytest.mark.parametrize("missing", [None, math.nan, math.inf, -math.inf, "absent"])
@@ -232,9 +350,9 @@ async def test_a_score_that_is_missing_or_not_finite_is_nan(missing: object) -> 
 
 
 @pytest.mark.parametrize("indexes", [[2], [-1], [0, 0]])
-async def test_a_wrong_index_of_a_score_is_an_internal_error(indexes: list[int]) -> None:
+async def test_a_wrong_index_of_a_score_breaks_the_answer(indexes: list[int]) -> None:
     answer = {"data": [{"index": index, "relevance_score": 0.5} for index in indexes]}
-    with pytest.raises(InternalError, match="wrongly"):
+    with pytest.raises(ProviderBroken, match="wrongly"):
         await reranker_over(served(lambda _: answer)).rerank("q", ["a", "b"])
 
 
@@ -275,5 +393,5 @@ async def test_a_batch_that_fails_ends_the_others_and_is_the_error() -> None:
         await anyio.sleep_forever()
         raise AssertionError
 
-    with anyio.fail_after(5), pytest.raises(InternalError, match="HTTP 400"):
+    with anyio.fail_after(5), pytest.raises(ProviderRefused, match="HTTP 400"):
         await embedder_over(ScriptedNetwork(fail_or_hang)).embed(["fine"] * 100 + ["poison"])

@@ -52,6 +52,25 @@ def test_an_outage_says_when_to_try_again(kind: type[errors.Unavailable]) -> Non
     assert (error.error_code, error.status, error.retry_after_s, error.fields) == ("UNAVAILABLE", 503, 7, ())
 
 
+@pytest.mark.parametrize(
+    ("status", "concerns_all"), [(302, True), (401, True), (404, True), (400, False), (422, False)]
+)
+def test_a_refusal_concerns_all_requests_unless_it_is_about_what_was_asked(
+    status: int, concerns_all: bool
+) -> None:
+    refused = errors.ProviderRefused("no", provider_status=status)
+    assert isinstance(refused, errors.ProviderUnavailable)
+    assert (refused.provider_status, refused.concerns_all) == (status, concerns_all)
+    assert refused.retry_after_s > 1, "nothing changes within a second"
+
+
+def test_a_broken_answer_says_nothing_of_other_requests() -> None:
+    broken = errors.ProviderBroken("no JSON")
+    assert isinstance(broken, errors.ProviderUnavailable)
+    assert not broken.concerns_all
+    assert errors.ProviderUnavailable("asleep").concerns_all
+
+
 def test_the_system_clock_tells_aware_utc_time() -> None:
     clock: Clock = SystemClock()
     before = datetime.now(UTC)

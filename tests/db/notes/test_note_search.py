@@ -13,7 +13,15 @@ import anyio
 import msgspec
 import pytest
 
-from elf.core.errors import IndexUnavailable, InternalError, InvalidRequest, ProviderUnavailable, Unavailable
+from elf.core.errors import (
+    IndexUnavailable,
+    InternalError,
+    InvalidRequest,
+    ProviderBroken,
+    ProviderRefused,
+    ProviderUnavailable,
+    Unavailable,
+)
 from elf.core.ids import NoteId, chunk_id_for
 from elf.db.errors import Retryable
 from elf.families.notes.ranking import NoteRanking, RankingRules
@@ -318,7 +326,10 @@ async def test_the_prefilter_bounds_what_is_reranked(house: House) -> None:
 # Parts that are away
 
 
-@pytest.mark.parametrize("fault", [ProviderUnavailable("asleep"), InternalError("nonsense")])
+@pytest.mark.parametrize(
+    "fault",
+    [ProviderUnavailable("asleep"), ProviderBroken("nonsense"), ProviderRefused("no", provider_status=401)],
+)
 async def test_without_the_reranker_the_fused_order_answers(
     house: House, desk: Desk, fault: Exception
 ) -> None:

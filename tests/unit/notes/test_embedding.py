@@ -24,23 +24,46 @@ def embedded(*rows: np.ndarray) -> EmbeddedText:
 
 def test_the_pooled_vector_of_one_chunk_is_its_own() -> None:
     vector = unit(3.0, 4.0)
-    assert np.array_equal(embedded(vector).pooled, vector)
+    pooled = embedded(vector).pooled
+    assert pooled is not None
+    assert np.array_equal(pooled, vector)
 
 
 def test_the_pooled_vector_is_the_mean_in_float32() -> None:
     pooled = embedded(unit(1.0), unit(0.0, 1.0)).pooled
+    assert pooled is not None
     assert pooled.dtype == np.float32
     assert pooled[:3].tolist() == [0.5, 0.5, 0.0]
 
 
 def test_the_unit_vector_has_length_one() -> None:
     vector = embedded(unit(1.0), unit(0.0, 1.0)).unit_pooled
+    assert vector is not None
     assert vector.dtype == np.float32
     assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_vectors_that_cancel_out_stay_zero() -> None:
-    assert not embedded(unit(1.0), -unit(1.0)).unit_pooled.any()
+@pytest.mark.parametrize("length", [0.01, 1.0, 1e5])
+def test_vectors_that_cancel_out_have_no_mean(length: float) -> None:
+    near = unit(-1.0, 1e-7)  # what rounding leaves of the two points anywhere
+    text = embedded(unit(1.0) * np.float32(length), near * np.float32(length))
+    assert text.pooled is None
+    assert text.unit_pooled is None
+
+
+@pytest.mark.parametrize(
+    "bad", [np.zeros(DIM), np.full(DIM, np.nan), np.full(DIM, 1e-40), np.full(DIM, 1e38)]
+)
+async def test_a_text_with_a_chunk_without_a_direction_is_not_embedded_and_the_others_are(
+    bad: np.ndarray,
+) -> None:
+    fake = FakeEmbedder({"Five six.": bad.astype(np.float32)})
+    texts = ["One two. Three four.", "Three four. Five six.", "Seven."]
+    first, second, third = await TextEmbedder(fake, WordTokens(), 2, 0).embed(texts)
+    assert second is None
+    assert first is not None
+    assert third is not None
+    assert np.array_equal(third.vectors[0], vector_of("Seven."))
 
 
 async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
@@ -54,6 +77,8 @@ async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
     texts = ["One two. Three four. Five six.", "Seven."]
     first, second = await TextEmbedder(fake, WordTokens(), 2, 0).embed(texts)
     assert calls == [4]
+    assert first is not None
+    assert second is not None
     assert [chunk.text.strip() for chunk in first.chunks] == ["One two.", "Three four.", "Five six."]
     assert [chunk.text for chunk in second.chunks] == ["Seven."]
     for text in (first, second):

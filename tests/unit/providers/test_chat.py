@@ -9,14 +9,19 @@ import anyio
 import httpx
 import pytest
 import structlog
+from trio.testing import MockClock
 
-from elf.core.errors import InternalError, ProviderRefused, ProviderUnavailable
-from elf.providers.chat import MAX_ANSWER_BYTES, HttpChat, JsonMode
+from elf.core.errors import ProviderRefused, ProviderUnavailable
+from elf.providers.chat import MAX_ANSWER_BYTES, WEAKENED_S, HttpChat, JsonMode
 from elf.providers.http import ProviderHttp
 from elf.providers.port import JsonAnswer, Prompt
 from tests.providers_kit import KEY, ScriptedNetwork, Step, chat_over, completion
 
 pytestmark = pytest.mark.anyio
+
+on_virtual_time = pytest.mark.parametrize(
+    "anyio_backend", [("trio", {"clock": MockClock(autojump_threshold=0)})], ids=["virtual time"]
+)
 
 PROMPT = Prompt("You are a mirror.", "Say something.")
 SCHEMA = {"type": "object", "properties": {"said": {"type": "string"}}}
@@ -42,13 +47,20 @@ def modes(network: ScriptedNetwork) -> list[str]:
     return [mode_of(body) for body in network.bodies]
 
 
-def serving(*served: str, content: str = SAID) -> ScriptedNetwork:
-    """An endpoint that takes these modes and refuses the others."""
+class Endpoint(ScriptedNetwork):
+    """An endpoint that takes some modes and refuses the others."""
 
-    async def answer(request: httpx.Request) -> httpx.Response:
-        return completion(content) if mode_of(json.loads(request.content)) in served else REFUSED
+    def __init__(self, takes: set[str], content: str) -> None:
+        super().__init__(self._respond)
+        self.takes = takes
+        self._content = content
 
-    return ScriptedNetwork(answer)
+    async def _respond(self, request: httpx.Request) -> httpx.Response:
+        return completion(self._content) if mode_of(json.loads(request.content)) in self.takes else REFUSED
+
+
+def serving(*served: str, content: str = SAID) -> Endpoint:
+    return Endpoint(set(served), content)
 
 
 async def test_the_request_is_that_of_openai_with_a_strict_schema() -> None:
@@ -90,14 +102,64 @@ async def test_a_refused_way_of_asking_gives_way_to_the_next_one(status: int) ->
         ("prompt only", JsonMode.PROMPT_ONLY, 3),
     ],
 )
-async def test_what_an_endpoint_takes_is_remembered(served: str, mode: JsonMode, calls: int) -> None:
+async def test_what_an_endpoint_takes_is_remembered_when_two_requests_found_the_same(
+    served: str, mode: JsonMode, calls: int
+) -> None:
     network = serving(served)
     chat = chat_over(network)
     await chat.ask(PROMPT, ANSWER)
     assert len(network.requests) == calls
+    assert chat.mode is JsonMode.SCHEMA
+    await chat.ask(PROMPT, ANSWER)
+    assert len(network.requests) == 2 * calls
     assert chat.mode is mode
     await chat.ask(PROMPT, ANSWER)
-    assert modes(network)[calls:] == [served]
+    assert modes(network)[2 * calls :] == [served]
+
+
+@on_virtual_time
+async def test_the_strongest_way_is_tried_again_after_a_while_and_kept_when_it_serves() -> None:
+    network = serving("json_object")
+    chat = chat_over(network)
+    for _ in range(2):
+        await chat.ask(PROMPT, ANSWER)
+    assert chat.mode is JsonMode.OBJECT
+    await anyio.sleep(WEAKENED_S)
+    await chat.ask(PROMPT, ANSWER)
+    assert modes(network)[4:] == ["json_schema", "json_object"]
+    assert chat.mode is JsonMode.OBJECT, "one more refusal is enough now"
+    await anyio.sleep(WEAKENED_S)
+    network.takes |= {"json_schema"}
+    await chat.ask(PROMPT, ANSWER)
+    await chat.ask(PROMPT, ANSWER)
+    assert modes(network)[6:] == ["json_schema", "json_schema"]
+
+
+async def test_a_refusal_of_the_content_now_and_then_weakens_nothing() -> None:
+    async def moody(request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content)
+        disliked = "gore" in body["messages"][1]["content"] and mode_of(body) != "prompt only"
+        return (
+            httpx.Response(400, json={"error": {"code": "content_filter"}}) if disliked else completion(SAID)
+        )
+
+    chat = chat_over(ScriptedNetwork(moody))
+    for said in ["gore", "peace", "gore", "peace", "peace", "gore", "peace"]:
+        assert await chat.ask(Prompt("You are a mirror.", said), ANSWER) == "hello"
+        assert chat.mode is JsonMode.SCHEMA
+
+
+async def test_within_one_request_a_refused_way_is_not_tried_twice() -> None:
+    replies = iter(["no JSON", "no JSON", SAID])
+
+    async def answer(request: httpx.Request) -> httpx.Response:
+        return REFUSED if "response_format" in json.loads(request.content) else completion(next(replies))
+
+    network = ScriptedNetwork(answer)
+    chat = chat_over(network)
+    assert await chat.ask(PROMPT, ANSWER) == "hello"
+    assert len(network.requests) == 5
+    assert chat.mode is JsonMode.SCHEMA, "it was one request"
 
 
 async def test_a_request_that_is_refused_in_every_way_is_the_first_refusal_and_teaches_nothing() -> None:
@@ -112,7 +174,7 @@ async def test_a_request_that_is_refused_in_every_way_is_the_first_refusal_and_t
 @pytest.mark.parametrize("status", [301, 401, 402, 403, 413])
 async def test_a_refusal_that_is_not_about_the_format_is_not_tried_again(status: int) -> None:
     network = ScriptedNetwork(httpx.Response(status))
-    with pytest.raises(InternalError, match=f"HTTP {status}"):
+    with pytest.raises(ProviderRefused, match=f"HTTP {status}"):
         await chat_over(network).ask(PROMPT, ANSWER)
     assert len(network.requests) == 1
 
@@ -180,10 +242,11 @@ async def test_other_text_around_json_never_counts(content: str) -> None:
 async def test_an_endpoint_that_fences_what_a_schema_asks_for_heeds_no_schema() -> None:
     network = ScriptedNetwork(completion(FENCED))
     chat = chat_over(network)
+    for _ in range(2):
+        assert await chat.ask(PROMPT, ANSWER) == "hello"
+    assert modes(network) == ["json_schema", "prompt only"] * 2
     assert await chat.ask(PROMPT, ANSWER) == "hello"
-    assert modes(network) == ["json_schema", "prompt only"]
-    assert await chat.ask(PROMPT, ANSWER) == "hello"
-    assert modes(network)[2:] == ["prompt only"]
+    assert modes(network)[4:] == ["prompt only"]
 
 
 async def test_an_endpoint_that_is_away_is_unavailable_after_the_whole_time() -> None:
@@ -196,9 +259,9 @@ async def test_all_tries_share_the_time_of_one_call(monkeypatch: pytest.MonkeyPa
     deadlines: list[float | None] = []
     post = ProviderHttp.post
 
-    async def noted_post(http: ProviderHttp, body: object, *, deadline: float | None = None) -> bytes:
+    async def noted_post(http: ProviderHttp, *args: Any, deadline: float | None = None, **kwargs: Any) -> Any:
         deadlines.append(deadline)
-        return await post(http, body, deadline=deadline)
+        return await post(http, *args, deadline=deadline, **kwargs)
 
     monkeypatch.setattr(ProviderHttp, "post", noted_post)
     network = ScriptedNetwork(REFUSED, completion("no JSON"), completion("no JSON"), completion(SAID))

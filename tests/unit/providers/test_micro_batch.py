@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from trio.testing import MockClock
 
-from elf.core.errors import InternalError, InvalidRequest, ProviderUnavailable
+from elf.core.errors import InvalidRequest, ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.providers.micro_batch import MicroBatchingEmbedder
 from elf.providers.port import Matrix
 
@@ -80,7 +80,7 @@ class Caller:
         with self.scope, anyio.move_on_after(self.within_s):
             try:
                 self.vectors = (await embedder.embed(self.texts))[:, 0].tolist()
-            except (ProviderUnavailable, InternalError, InvalidRequest) as error:
+            except (ProviderUnavailable, InvalidRequest) as error:
                 self.error = error
 
     @property
@@ -282,22 +282,26 @@ async def test_what_is_called_sees_the_latest_deadline_of_its_callers() -> None:
 # Failures
 
 
-async def test_a_provider_that_is_away_is_away_for_all_callers() -> None:
+@pytest.mark.parametrize("error", [ProviderUnavailable("asleep"), ProviderRefused("no", provider_status=401)])
+async def test_what_any_call_would_meet_is_met_by_all_callers_at_once(error: ProviderUnavailable) -> None:
     model = Model()
-    model.fault = lambda texts: ProviderUnavailable("asleep") if len(texts) > 1 else None
+    model.fault = lambda texts: error if len(texts) > 1 else None
     async with flying(model, window_s=1000.0, max_texts=2) as call:
         callers = [Caller("1"), Caller("2"), Caller("3")]
         await call(*callers)
         model.answer()
     assert len(model.calls) == 2
-    assert [type(caller.error) for caller in callers] == [
-        type(None),
-        ProviderUnavailable,
-        ProviderUnavailable,
-    ]
+    assert [caller.error for caller in callers] == [None, error, error]
 
 
-@pytest.mark.parametrize("error", [InternalError("refused"), InvalidRequest("half a character")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        ProviderRefused("no", provider_status=422),
+        ProviderBroken("too few vectors"),
+        InvalidRequest("half a character"),
+    ],
+)
 async def test_a_text_that_makes_the_provider_refuse_fails_its_own_caller_only(error: Exception) -> None:
     model = Model()
     model.fault = lambda texts: error if "13" in texts else None
@@ -315,13 +319,13 @@ async def test_a_text_that_makes_the_provider_refuse_fails_its_own_caller_only(e
 
 async def test_a_refused_call_of_one_caller_is_not_made_twice() -> None:
     model = Model()
-    model.fault = lambda texts: InternalError("refused") if "13" in texts else None
+    model.fault = lambda texts: ProviderRefused("no", provider_status=400) if "13" in texts else None
     async with flying(model) as call:
         bad = Caller("13")
         await call(Caller("1"), bad)
         await reached(model, 2)
         model.answer()
-    assert isinstance(bad.error, InternalError)
+    assert isinstance(bad.error, ProviderRefused)
     assert model.calls == [["1"], ["13"]]
 
 

@@ -9,10 +9,11 @@ import httpx
 import pytest
 from trio.testing import MockClock
 
-from elf.core.errors import InternalError, ProviderUnavailable
+from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.core.measures import CallOutcome, NoMeasures
+from elf.providers.answer import Unreadable
 from elf.providers.http import ProviderHttp
-from tests.providers_kit import ScriptedNetwork, Step, embedding_config
+from tests.providers_kit import ScriptedNetwork, Step, embedding_config, post
 
 pytestmark = pytest.mark.anyio
 
@@ -52,30 +53,39 @@ def http_over(heard: Heard, *steps: Step) -> ProviderHttp:
 
 
 async def test_an_answer_counts_once_with_the_tries_that_failed_before_it(heard: Heard) -> None:
-    await http_over(heard, BUSY, BUSY, GOOD).post({})
+    await post(http_over(heard, BUSY, BUSY, GOOD), {})
     assert heard.calls == [("embedding", "answered", 2)]
 
 
 async def test_a_refusal_counts_as_one(heard: Heard) -> None:
-    with pytest.raises(InternalError):
-        await http_over(heard, httpx.Response(401)).post({})
+    with pytest.raises(ProviderRefused):
+        await post(http_over(heard, httpx.Response(401)), {})
     assert heard.calls == [("embedding", "refused", 0)]
+
+
+async def test_an_answer_that_cannot_be_read_counts_as_broken(heard: Heard) -> None:
+    def read(content: bytes) -> None:
+        raise Unreadable("is not what was asked for")
+
+    with pytest.raises(ProviderBroken):
+        await http_over(heard, GOOD).post({}, read, most_bytes=4096)
+    assert heard.calls == [("embedding", "broken", 0)]
 
 
 @pytest.mark.parametrize("step", [BUSY, hang], ids=["busy", "silent"])
 async def test_a_provider_that_gives_no_answer_in_time_is_unavailable(heard: Heard, step: Step) -> None:
     with pytest.raises(ProviderUnavailable):
-        await http_over(heard, step).post({})
+        await post(http_over(heard, step), {})
     assert [(provider, outcome) for provider, outcome, _ in heard.calls] == [("embedding", "unavailable")]
 
 
 async def test_a_call_that_its_caller_cuts_off_is_cancelled(heard: Heard) -> None:
     with anyio.move_on_after(0.2):
-        await http_over(heard, hang).post({})
+        await post(http_over(heard, hang), {})
     assert heard.calls == [("embedding", "cancelled", 0)]
 
 
 async def test_a_fault_of_ours_is_told_as_one(heard: Heard) -> None:
     with pytest.raises(ZeroDivisionError):
-        await http_over(heard, ZeroDivisionError()).post({})
+        await post(http_over(heard, ZeroDivisionError()), {})
     assert heard.calls == [("embedding", "failed", 0)]

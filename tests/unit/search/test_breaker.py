@@ -14,6 +14,7 @@ from elf.core.errors import (
     IndexUnavailable,
     InternalError,
     InvalidRequest,
+    ProviderBroken,
     ProviderRefused,
     ProviderUnavailable,
     ServiceError,
@@ -94,7 +95,14 @@ async def test_calls_pass_while_it_is_closed(calls: Calls) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [ProviderUnavailable("no answer"), IndexUnavailable("no answer"), TimeoutError()]
+    "error",
+    [
+        ProviderUnavailable("no answer"),
+        ProviderBroken("no JSON"),
+        *(ProviderRefused("no", provider_status=status) for status in (302, 401, 402, 403, 404)),
+        IndexUnavailable("no answer"),
+        TimeoutError(),
+    ],
 )
 async def test_failures_in_a_row_open_it(calls: Calls, error: Exception) -> None:
     assert await calls.fail(error) is error
@@ -111,9 +119,14 @@ async def test_a_success_between_failures_keeps_it_closed(calls: Calls) -> None:
 
 
 @pytest.mark.parametrize(
-    "error", [InternalError("junk"), ProviderRefused("no", provider_status=400), InvalidRequest("bad")]
+    "error",
+    [
+        InternalError("junk"),
+        *(ProviderRefused("no", provider_status=status) for status in (400, 413, 422)),
+        InvalidRequest("bad"),
+    ],
 )
-async def test_a_bad_answer_is_an_answer(calls: Calls, error: Exception) -> None:
+async def test_an_error_that_is_about_what_was_asked_is_an_answer(calls: Calls, error: Exception) -> None:
     for _ in range(5):
         assert await calls.fail(error) is error
     await calls.fail()

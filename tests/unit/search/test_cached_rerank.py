@@ -11,7 +11,7 @@ from uuid import UUID
 import anyio
 import pytest
 
-from elf.core.errors import InternalError, ProviderUnavailable
+from elf.core.errors import ProviderBroken, ProviderUnavailable
 from elf.search.cache import cache_key
 from elf.search.rerank import CachedReranker
 from tests.kernel.steered import settle
@@ -125,7 +125,8 @@ async def test_missing_scores_are_the_lowest_there_is_also_when_they_come_from_t
 
 
 @pytest.mark.parametrize(
-    "answer", [ProviderUnavailable("away"), InternalError("nonsense"), [NAN, NAN], [INF, -INF], [1e39, -1e39]]
+    "answer",
+    [ProviderUnavailable("away"), ProviderBroken("nonsense"), [NAN, NAN], [INF, -INF], [1e39, -1e39]],
 )
 async def test_when_there_are_no_scores_nothing_is_kept_and_the_next_search_asks_again(answer: Any) -> None:
     bench = Bench(answer)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elf.core.cjk import contains_cjk, contains_nul
-from elf.core.errors import InternalError, ProviderRefused, ProviderUnavailable
+from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.families.notes import requests
 from elf.providers.local.chat import MODEL_NAME, ExtractorApp
 from elf.search.cache import cache_key
@@ -176,7 +176,7 @@ def test_a_query_is_as_long_as_a_request_may_make_it() -> None:
 # When the model fails
 
 
-@pytest.mark.parametrize("failure", [ProviderUnavailable("away"), InternalError("nonsense")])
+@pytest.mark.parametrize("failure", [ProviderUnavailable("away"), ProviderBroken("nonsense")])
 async def test_a_failure_is_the_searchs_business_and_is_not_kept(failure: Exception) -> None:
     chat, cache = FakeChat(failure), MemoryCache()
     asking = expander(chat, cache)
