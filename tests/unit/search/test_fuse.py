@@ -86,6 +86,14 @@ def test_equal_scores_count_whole_under_minmax() -> None:
     assert fused(QueryResult(leg(1, 2, scores=[0.5, 0.5]), []), rules=MINMAX) == {1: 1.0, 2: 1.0}
 
 
+@pytest.mark.parametrize("rules", [RRF, MINMAX])
+@pytest.mark.parametrize("score", [float("nan"), float("inf"), -float("inf")])
+def test_a_hit_whose_score_is_no_finite_number_is_none(rules: FusionRules, score: float) -> None:
+    sane = QueryResult(leg(1, 2, scores=[0.9, 0.4]), leg(2))
+    odd = QueryResult(leg(7, 1, 8, 2, scores=[score, 0.9, score, 0.4]), leg(2))
+    assert fuse([odd], rules=rules) == fuse([sane], rules=rules)
+
+
 def test_ties_are_broken_by_point_id() -> None:
     found = fuse([QueryResult(leg(7, 1), leg(1, 7))], rules=RRF, limit=9)
     assert [candidate.point_id.int for candidate in found] == [1, 7]
