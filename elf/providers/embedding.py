@@ -108,14 +108,14 @@ class HttpEmbedder:
         if len(items) != count or {item.index for item in items} != set(range(count)):
             raise Unreadable(f"does not hold one vector for each of {count} texts")
         matrix = np.full((count, self.dimensions), np.nan, dtype=np.float32)
-        faults = []
+        problems = []
         for item in items:
             try:
                 matrix[item.index] = self._vector(item.embedding)
             except Unreadable as fault:
-                faults.append(fault)
-        if len(faults) == count:
-            raise faults[0]
+                problems.append(str(fault))  # the fault itself would keep the numbers it came of
+        if len(problems) == count:
+            raise Unreadable(problems[0])
         matrix[~have_direction(matrix)] = np.nan
         return matrix
 

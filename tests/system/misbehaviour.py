@@ -1,6 +1,7 @@
-"""An embedding model behind a real socket that misbehaves in one of many ways, or not at all.
+"""A model behind a real socket that misbehaves in one of many ways, or not at all.
 
-Each way is a function that is given the decoded body of a request and a `Wire` to answer on; WAYS has them by name.
+Each way is a function that is given the decoded body of a request and a `Wire` to answer on. WAYS has those of an
+embedding model by name; those in ANYWHERE are open to any other, too.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 from tests.system.fake_model import DIMENSIONS, embedding
 
 MIB: Final = 1024 * 1024
-UNPACKED: Final = 256 * MIB  # what the gzip bomb grows to
+UNPACKED: Final = 192 * MIB  # what the gzip bomb grows to
 DRIP_S: Final = 0.05
 LINGER_AND_RESET: Final = struct.pack("ii", 1, 0)
 OK: Final = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -67,14 +68,15 @@ Way = Callable[[dict[str, Any], Wire], None]
 class MisbehavingModel:
     """`asked` counts the requests that came; `behave` and `misbehave` say what the next ones are answered."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, well: Way) -> None:
         self.api_base = f"http://127.0.0.1:{port}/v1"
         self.asked = 0
-        self._way: Way = well
+        self._well = well
+        self._way = well
         self._changed = threading.Event()
 
     def behave(self) -> None:
-        self.misbehave(well)
+        self.misbehave(self._well)
 
     def misbehave(self, way: Way) -> None:
         self.asked = 0
@@ -88,8 +90,9 @@ class MisbehavingModel:
 
 
 @contextmanager
-def running_model() -> Iterator[MisbehavingModel]:
-    """Serve on a free port until the block ends."""
+def running_model(well: Way) -> Iterator[MisbehavingModel]:
+    """Serve on a free port until the block ends, at first well."""
+    bomb()  # made beforehand, so that no caller has to wait for it
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
@@ -117,7 +120,7 @@ def running_model() -> Iterator[MisbehavingModel]:
         block_on_close = False
 
     with Server(("127.0.0.1", 0), Handler) as server:
-        model = MisbehavingModel(server.server_address[1])
+        model = MisbehavingModel(server.server_address[1], well)
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         try:
@@ -141,7 +144,8 @@ def as_json(vectors: list[Any]) -> str:
     return json.dumps({"object": "list", "data": data, "model": "scripted"})
 
 
-def well(body: dict[str, Any], wire: Wire) -> None:
+def embeds(body: dict[str, Any], wire: Wire) -> None:
+    """What it does while it is well."""
     wire.answer(as_json(vectors_of(body)))
 
 
@@ -197,7 +201,7 @@ def last_is(vector: object) -> Way:
 
 @lru_cache(maxsize=1)
 def bomb() -> bytes:
-    return gzip.compress(b'{"data": "' + b" " * UNPACKED)
+    return gzip.compress(b'{"data": "' + b" " * UNPACKED, compresslevel=1)
 
 
 def packed(content: Callable[[dict[str, Any]], bytes], coding: str = "gzip") -> Way:
@@ -319,3 +323,9 @@ WAYS: Final[Mapping[str, Way]] = {
     "one vector for all texts": each(0.05),
     "another vector each time": random_vectors,
 }
+ANYWHERE: Final = (
+    "400", "401", "403", "404", "302 to itself", "204", "429 for an hour", "500", "HTML", "nothing",
+    "an error with status 200", "not UTF-8", "not HTTP", "deep nesting", "millions of tiny things", "a gzip bomb",
+    "an endless body", "an endless chunked body", "a chunk without a length", "endless headers", "an endless failure",
+    "an endless refusal", "a slow drip", "slow headers", "silence", "a reset before the answer",
+)  # fmt: skip

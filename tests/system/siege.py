@@ -20,19 +20,44 @@ FACTS: Final = (
 )
 
 
+class Memory:
+    """By how much a service's memory was ever larger than when this was made."""
+
+    def __init__(self, service: RunningService) -> None:
+        self._process = Path(f"/proc/{service.process.pid}")
+        self._calm_bytes = self._bytes("VmRSS")
+        self.forget_peak()
+
+    @property
+    def growth_mb(self) -> float:
+        return (self._bytes("VmHWM") - self._calm_bytes) / MB
+
+    def forget_peak(self) -> None:
+        """Look only at what comes from now on; the size to compare with stays."""
+        (self._process / "clear_refs").write_text("5")
+
+    def _bytes(self, name: str) -> int:
+        lines = (self._process / "status").read_text().splitlines()
+        (line,) = (line for line in lines if line.startswith(f"{name}:"))
+        return int(line.split()[1]) * 1024
+
+
 class Siege:
-    """Endures ways of misbehaving one after the other; `slowest_s` is the longest that a client waited."""
+    """Endures ways of misbehaving one after the other; `notes` are those that it wrote and found again."""
 
     def __init__(self, service: RunningService, model: MisbehavingModel) -> None:
         self.service = service
+        self.notes = 0
         self._model = model
         self._numbers = count()
-        self._calm_bytes = 0
+        # Once before, so that what grows afterwards grows for another reason.
+        self._hold("well")
+        self._memory = Memory(service)
 
-    def warm_up(self) -> None:
-        """Write, index and search once, so that what grows afterwards grows for another reason."""
-        self._hold("warm")
-        self._calm_bytes = self._resident()
+    @property
+    def growth_mb(self) -> float:
+        """By how much the service's memory was ever larger during the last siege than before the first."""
+        return self._memory.growth_mb
 
     def endure(self, way: str) -> None:
         """Write while the model misbehaves in this way, let it recover, and check that every note is there.
@@ -40,17 +65,12 @@ class Siege:
         Raises AssertionError at the first write that is not acknowledged as a new note, and for every note that is not
         listed as written, not indexed, or not found by its own text.
         """
-        self._forget_peak()
+        self._memory.forget_peak()
         self._model.misbehave(WAYS[way])
         try:
             self._hold(way)
         finally:
             self._model.behave()
-
-    @property
-    def growth_mb(self) -> float:
-        """By how much the service's memory was ever larger since the last siege began than before the first."""
-        return (self._peak() - self._calm_bytes) / MB
 
     def _hold(self, way: str) -> None:
         tenant = f"tenant-{next(self._numbers)}"
@@ -63,6 +83,7 @@ class Siege:
         written = together | one_by_one[0] | one_by_one[1]
         assert len(written) == len(FACTS)
         assert_all_there(self.service, tenant, written)
+        self.notes += len(written)
 
     def _write(self, tenant: str, *texts: str) -> dict[str, str]:
         response = self.service.post("add_note", add_body(tenant, *(note(text) for text in texts)))
@@ -70,17 +91,3 @@ class Siege:
         results = response.json()["results"]
         assert [result["op"] for result in results] == ["ADD"] * len(texts), results
         return {result["note_id"]: text for result, text in zip(results, texts, strict=True)}
-
-    def _resident(self) -> int:
-        return self._status("VmRSS")
-
-    def _peak(self) -> int:
-        return self._status("VmHWM")
-
-    def _forget_peak(self) -> None:
-        Path(f"/proc/{self.service.process.pid}/clear_refs").write_text("5")
-
-    def _status(self, name: str) -> int:
-        lines = Path(f"/proc/{self.service.process.pid}/status").read_text().splitlines()
-        (line,) = (line for line in lines if line.startswith(f"{name}:"))
-        return int(line.split()[1]) * 1024

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.system.fake_model import point_embedding
-from tests.system.misbehaviour import WAYS, MisbehavingModel, running_model
+from tests.system.misbehaviour import WAYS, MisbehavingModel, embeds, running_model
 from tests.system.service import RunningService, write_config
 from tests.system.siege import Siege
 
@@ -16,7 +16,7 @@ GREATEST_GROWTH_MB = 64.0
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[MisbehavingModel]:
-    with running_model() as model:
+    with running_model(embeds) as model:
         yield model
 
 
@@ -25,9 +25,7 @@ def siege(model: MisbehavingModel, tmp_path_factory: pytest.TempPathFactory) -> 
     config = write_config(tmp_path_factory.mktemp("siege"))
     point_embedding(config, model.api_base, timeout_ms=400)
     with RunningService(config) as service:
-        siege = Siege(service, model)
-        siege.warm_up()
-        yield siege
+        yield Siege(service, model)
         assert service.complaints() == []
 
 
