@@ -48,6 +48,8 @@ class NoteParts:
             dup_sim_threshold=config.memory.dup_sim_threshold,
             update_sim_threshold=config.memory.update_sim_threshold,
             default_ttl_days=config.lifecycle.ttl_days.model_dump(),
+            same_fact_only=config.memory.merging.rule == "same_fact",
+            neighbours=config.memory.merging.neighbours,
         )
         return NotePolicy(
             gate=WriteGate(scopes, config.memory.max_note_chars),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -15,7 +16,7 @@ from elf.core.errors import ProviderUnavailable
 from elf.core.ids import new_note_id
 from elf.core.scopes import ScopeRules
 from elf.families.notes.model import Context, Note
-from elf.families.notes.resolver import Incoming, ResolverRules
+from elf.families.notes.resolver import Incoming, Match, Near, Outcome, ResolverRules, Surroundings, Workspace
 from elf.index.port import IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
@@ -27,7 +28,10 @@ RULES = ResolverRules(
     default_ttl_days={
         "plan": 14, "fact": 180, "preference": 0, "constraint": 0, "decision": 0, "profile": 0,
     },
+    same_fact_only=False,
+    neighbours=1,
 )  # fmt: skip
+STRICT_RULES = replace(RULES, same_fact_only=True, neighbours=8)
 SCOPES = ("agent_private", "project_shared", "org_shared")
 
 Vector = npt.NDArray[np.float32]
@@ -59,6 +63,21 @@ def a_note(text: str = "Fact: tea is hot.", **fields: Any) -> Note:
         "expires_at": None, "requested_ttl_days": None, "embedding_version": "fake:hash:384", "source_ref": {},
     }  # fmt: skip
     return Note(**(values | fields))
+
+
+def beside(incoming: Incoming, stored: Note, similarity: float, rules: ResolverRules) -> Surroundings:
+    """One stored note near an incoming one."""
+    near = Near(stored.note_id, stored.updated_at, stored.text, similarity)
+    may_merge = rules.may_merge(incoming, stored.text, similarity)
+    return Surroundings(near, Match(stored, similarity) if may_merge else None)
+
+
+def resolve(
+    work: Workspace, incoming: Incoming, stored: Note | None = None, similarity: float = 0.0
+) -> Outcome:
+    """Resolve a note without a key beside one stored note, or none."""
+    near = Surroundings() if stored is None else beside(incoming, stored, similarity, work.rules)
+    return work.resolve_similar(incoming, near)
 
 
 def unit(*numbers: float, dim: int = DIM) -> Vector:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import calls, run_request
+from elf.cli.notes import calls, run_request, similar_to
 from elf.cli.outcome import UsageError
 from elf.cli.text import plain, print_columns
 from elf.config import Config
@@ -74,5 +74,6 @@ def _show(body: dict[str, Any]) -> None:
     for note, result in zip(body["extracted"], body["results"], strict=True):
         said = note.get("text") if isinstance(note, dict) else None
         told = result["reason"] if result["op"] == "REJECTED" else said
-        rows.append([result["op"], result["note_id"], result["reason_code"], plain(told)])
+        said_of_it = [result["reason_code"]] if result["reason_code"] else similar_to(result)
+        rows.append([result["op"], result["note_id"], *(said_of_it or [None]), plain(told)])
     print_columns(rows)

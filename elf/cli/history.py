@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from datetime import datetime
 from typing import Any
 
 from elf.cli.client import Reply, Service
@@ -30,9 +31,17 @@ async def _restore(service: Service, config: Config, options: argparse.Namespace
 
 
 def _show_versions(body: dict[str, Any]) -> None:
-    print_columns(
+    versions = [
         [item["version_id"], item["ts"], item["op"], item["actor"], item["reason"], _text_of(item)]
         for item in body["items"]
+    ]
+    # What was said again changed nothing, so it has no version to restore.
+    repeated = [
+        [None, item["ts"], "NONE", item["actor"], f"similarity {item['similarity']:.4f}", item["text"]]
+        for item in body.get("repetitions", ())
+    ]
+    print_columns(
+        sorted([*versions, *repeated], key=lambda row: datetime.fromisoformat(str(row[1])), reverse=True)
     )
     if body["next_cursor"]:
         print(f"elf: there are more; continue with --cursor {body['next_cursor']}", file=sys.stderr)

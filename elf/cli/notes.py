@@ -126,7 +126,12 @@ async def _list(service: Service, config: Config, options: argparse.Namespace) -
 def _show_results(body: dict[str, Any]) -> None:
     for result in body["results"]:
         reasons = [plain(result[name]) for name in ("reason_code", "reason") if result.get(name)]
-        print("  ".join([result["op"], plain(result["note_id"]), *reasons]))
+        print("  ".join([result["op"], plain(result["note_id"]), *reasons, *similar_to(result)]))
+
+
+def similar_to(result: dict[str, Any]) -> list[str]:
+    """Say which note a new one looks like without saying the same, when there is one."""
+    return [f"similar to {plain(result['similar_to'])}"] if result.get("similar_to") else []
 
 
 def _show_hits(body: dict[str, Any]) -> None:

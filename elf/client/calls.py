@@ -48,8 +48,11 @@ class Calls:
         ttl_days: float | None = None,
         source_ref: Mapping[str, Any] | None = None,
         scope: str = DEFAULT_SCOPE,
+        merge_similar: bool = True,
     ) -> Call[r.WriteResult]:
         """Write one note; `NewNote` says what the arguments mean.
+
+        Without `merge_similar`, a note without a key is only ever the one with exactly the same text.
 
         A note that the service rejects is no error: its op is REJECTED. Sent again after a failure, because a note
         that is known already is a NONE: by its key and content, or without a key by its text. So the answer may be
@@ -61,14 +64,20 @@ class Calls:
             source_ref=dict(source_ref or {}),
         )  # fmt: skip
         read = reader(r.NotesWritten)
-        return self._add([note], scope, lambda content: _expect(read(content).results, 1)[0])
+        return self._add([note], scope, merge_similar, lambda content: _expect(read(content).results, 1)[0])
 
     def add_notes(
-        self, notes: Iterable[NewNote | Mapping[str, Any]], *, scope: str = DEFAULT_SCOPE
+        self,
+        notes: Iterable[NewNote | Mapping[str, Any]],
+        *,
+        scope: str = DEFAULT_SCOPE,
+        merge_similar: bool = True,
     ) -> Call[list[r.WriteResult]]:
         """Write up to 256 notes in one transaction; the results are in their order. Sent again as `add_note` is."""
         given, read = list(notes), reader(r.NotesWritten)
-        return self._add(given, scope, lambda content: _expect(read(content).results, len(given)))
+        return self._add(
+            given, scope, merge_similar, lambda content: _expect(read(content).results, len(given))
+        )
 
     def add_event(
         self,
@@ -185,7 +194,7 @@ class Calls:
     ) -> Listing[r.NoteVersion]:
         """List the versions of a note, newest first; `limit` is the size of a page. Raises NotFound."""
         path = f"{MEMORY}/notes/{in_path(note_id)}/history"
-        return _listing(path, {**self._owner(), "limit": limit}, r.Page[r.NoteVersion], cursor)
+        return _listing(path, {**self._owner(), "limit": limit}, r.HistoryPage, cursor)
 
     def restore(self, note_id: Id, *, version_id: Id | None = None) -> Call[r.Restored]:
         """Make a version of a note the note again, by default the last after which it was active.
@@ -203,8 +212,13 @@ class Calls:
     def _owner(self) -> dict[str, Given]:
         return {"tenant_id": self.tenant_id, "project_id": self.project_id, "agent_id": self.agent_id}
 
-    def _add(self, notes: Iterable[NewNote | Mapping[str, Any]], scope: str, read: Any) -> Call[Any]:
-        body = {**self._owner(), "scope": scope, "notes": [as_json(note) for note in notes]}
+    def _add(
+        self, notes: Iterable[NewNote | Mapping[str, Any]], scope: str, merge_similar: bool, read: Any
+    ) -> Call[Any]:
+        body = {
+            **self._owner(), "scope": scope, "merge_similar": None if merge_similar else False,
+            "notes": [as_json(note) for note in notes],
+        }  # fmt: skip
         return post(f"{MEMORY}/add_note", body, read)
 
 

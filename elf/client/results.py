@@ -25,12 +25,16 @@ class Page(Struct, Generic[T], frozen=True):
 
 
 class WriteResult(Struct, frozen=True):
-    """What became of one note; a note that was REJECTED has no id, and `reason_code` says why."""
+    """What became of one note; a note that was REJECTED has no id, and `reason_code` says why.
+
+    `similar_to` is a stored note that a new one looks much like without saying the same.
+    """
 
     note_id: UUID | None
     op: Literal["ADD", "UPDATE", "NONE", "REJECTED"]
     reason_code: str | None
     reason: str | None
+    similar_to: UUID | None = None
 
 
 class NotesWritten(Struct, frozen=True):
@@ -105,6 +109,21 @@ class NoteVersion(Struct, frozen=True):
     ts: datetime
     prev_snapshot: dict[str, Any] | None
     new_snapshot: dict[str, Any] | None
+
+
+class Repetition(Struct, frozen=True):
+    """What was written again of a note in other words, and answered NONE."""
+
+    text: str
+    similarity: float
+    actor: str
+    ts: datetime
+
+
+class HistoryPage(Page[NoteVersion], frozen=True):
+    """A part of a note's history; the first one has the latest `repetitions`, newest first."""
+
+    repetitions: list[Repetition] = []  # msgspec gives each page a list of its own
 
 
 # Searching

@@ -256,6 +256,20 @@ class Scopes(Table):
     write_allowed: Annotated[dict[str, bool], Field(description="a table with true or false for each scope")]
 
 
+class Merging(Table):
+    """[memory.merging], optional: what becomes of a note without a key that is like a stored one.
+
+    Without the table: the spec's rule, by which the thresholds of [memory] alone decide about the nearest note. By the
+    rule same_fact, the first of the `neighbours` nearest notes that states the same fact is the one, and only that.
+    """
+
+    rule: Literal["same_fact", "similarity"]
+    neighbours: Annotated[int, Field(ge=1, le=100)]
+
+
+SPEC_MERGING = Merging(rule="similarity", neighbours=1)
+
+
 class Memory(Table):
     """[memory]: limits of a note and of a request, similarity thresholds, retrieval sizes."""
 
@@ -265,6 +279,7 @@ class Memory(Table):
     update_sim_threshold: UnitInterval
     candidate_k: Annotated[int, Field(ge=1, le=1000)]
     top_k: Annotated[int, Field(ge=1, le=100)]
+    merging: Merging = SPEC_MERGING
 
 
 class Chunking(Table):

@@ -72,12 +72,14 @@ use memory_add_event.
 
 Write each note so that it is understood alone, in one short English sentence: "Ana prefers answers in English.", \
 not "She prefers that." Give a key (such as preferred_language) to what has one current value: a later note with the \
-same key replaces it. Without a key, a note that says nearly the same as an earlier one replaces it or is recognised \
-as known.
+same key replaces it. Without a key, a note that says the same as an earlier one replaces it or is recognised as \
+known.
 
 Returns results, one for each note in your order. op is ADD (new, under note_id), UPDATE (the earlier note note_id \
 now says this), NONE (known already, nothing written) or REJECTED (not stored; reason_code and reason say why: too \
-long, not English, holds a secret, unknown type or scope). A rejected note does not stop the others.""",
+long, not English, holds a secret, unknown type or scope). A rejected note does not stop the others. similar_to names \
+an earlier note that a new one looks like: if yours was to replace it, give it your text with memory_update and \
+delete the new one.""",
     ),
     ToolText(
         name="memory_add_event",

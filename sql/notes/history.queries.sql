@@ -20,6 +20,14 @@ WHERE v.note_id = $1 AND v.new_snapshot ->> 'status' = 'active'
 ORDER BY v.ts DESC
 LIMIT 1;
 
+-- name: list_repetitions
+-- The latest of what was said again of a note in other words, newest first.
+SELECT d.dropped_text AS text, d.similarity, d.actor, d.ts
+FROM memory_ingest_decisions AS d
+WHERE d.note_id = $1 AND d.dropped_text IS NOT NULL
+ORDER BY d.decision_id DESC
+LIMIT $2;
+
 -- name: list_decisions
 -- A page of a tenant's decisions, newest first, before the id $6; what is null among $2 to $5 does not filter.
 SELECT d.*

@@ -16,20 +16,20 @@ ORDER BY n.note_id
 FOR UPDATE OF n;
 
 -- name: nearest_in_group
--- Finds the live note of one resolution group whose pooled vector is closest to the given one, and how similar it is.
+-- Finds the live notes of one resolution group whose pooled vectors are closest to the given one, and how similar they are.
 -- The given one has a direction; notes whose stored one has none are like no other.
-SELECT n.note_id, n.updated_at, 1 - (e.vec <=> $7) AS similarity
+SELECT n.note_id, n.updated_at, n.text, 1 - (e.vec <=> $7) AS similarity
 FROM memory_notes AS n
 JOIN note_embeddings AS e ON e.note_id = n.note_id AND e.embedding_version = $6
 WHERE n.tenant_id = $1 AND n.project_id = $2 AND n.agent_id = $3 AND n.scope = $4 AND n.type = $5
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $8)
   AND NOT n.note_id = ANY ($9::uuid[]) AND has_direction(e.vec)
 ORDER BY e.vec <=> $7, n.note_id
-LIMIT 1;
+LIMIT $10;
 
 -- name: same_text_in_group
 -- Finds a live note of one resolution group with exactly this text; works while no vector can be computed.
-SELECT n.note_id, n.updated_at, 1.0 AS similarity
+SELECT n.note_id, n.updated_at, n.text, 1.0 AS similarity
 FROM memory_notes AS n
 WHERE n.tenant_id = $1 AND n.project_id = $2 AND n.agent_id = $3 AND n.scope = $4 AND n.type = $5
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7)
@@ -70,11 +70,12 @@ WITH dropped AS (
 ), decisions AS (
   INSERT INTO memory_ingest_decisions (
     tenant_id, project_id, agent_id, actor, ts, policy,
-    scope, type, keyed, text_chars, note_id, op, reason_code, reason, similarity, matched_note_id)
+    scope, type, keyed, text_chars, note_id, op, reason_code, reason, similarity, matched_note_id,
+    dropped_text)
   SELECT $30::text, $31::text, $32::text, $33::text, $34::timestamptz, $35::jsonb, decision.*
   FROM unnest(
     $36::text[], $37::text[], $38::boolean[], $39::int[], $40::uuid[], $41::text[], $42::text[], $43::text[],
-    $44::real[], $45::uuid[]) AS decision
+    $44::real[], $45::uuid[], $46::text[]) AS decision
 )
 INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
 SELECT gen_random_uuid(), job.note_id, job.op, job.embedding_version, 'PENDING'

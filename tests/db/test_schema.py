@@ -91,6 +91,17 @@ async def test_a_lost_index_is_made_again(empty_dsn: str) -> None:
     assert await _fingerprint_of_catalog(empty_dsn) == before
 
 
+async def test_a_database_from_before_dropped_words_were_kept_gets_their_column(empty_dsn: str) -> None:
+    await schema.apply(empty_dsn, vector_dim=8)
+    whole = await _fingerprint_of_catalog(empty_dsn)
+    await run_sql(
+        empty_dsn,
+        "ALTER TABLE memory_ingest_decisions DROP COLUMN dropped_text; UPDATE schema_state SET fingerprint = 'old'",
+    )
+    await schema.apply(empty_dsn, vector_dim=8)
+    assert await _fingerprint_of_catalog(empty_dsn) == whole
+
+
 async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -> None:
     await schema.apply(empty_dsn, vector_dim=8)
     writer = await asyncpg.connect(empty_dsn)

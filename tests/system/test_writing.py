@@ -56,14 +56,16 @@ def test_keys_of_different_types_scopes_and_agents_are_different_notes(
     assert {results[0]["op"] for results in (a, b, c, d)} == {"ADD"}
 
 
-def test_a_rewrite_without_key_updates_and_a_duplicate_says_none(
+def test_a_rewording_without_key_is_known_and_what_differs_is_new(
     service: RunningService, tenant: str
 ) -> None:
     (first,) = service.add(tenant, note("The weekly sync meeting is on Monday at 10 am in room Berlin."))
-    (near,) = service.add(tenant, note("The weekly sync meeting is on Monday at 11 am in room Berlin."))
+    (near,) = service.add(tenant, note("The weekly sync meeting is on Monday at 10:00 am in room Berlin."))
+    (moved,) = service.add(tenant, note("The weekly sync meeting is on Monday at 11 am in room Berlin."))
     (other,) = service.add(tenant, note("Bob owns a red bicycle."))
     assert near["op"] in {"NONE", "UPDATE"}
     assert near["note_id"] == first["note_id"]
+    assert (moved["op"], moved["similar_to"]) == ("ADD", first["note_id"])
     assert other["op"] == "ADD"
 
 

@@ -39,7 +39,9 @@ class BatchWriter:
     async def _post(self, batch: Batch) -> Reply:
         where = batch.context._asdict()
         scope = where.pop("scope")
-        call = Calls(**where).add_notes([line.note for line in batch.lines], scope=scope)
+        # Every line is a note of its own, however alike two of them are; only the same line again says nothing new.
+        notes = [line.note for line in batch.lines]
+        call = Calls(**where).add_notes(notes, scope=scope, merge_similar=False)
         reply = await self._service.ask(call, retries=self._retries)
         if reply.exit_code == ExitCode.UNAVAILABLE:
             raise Unreachable(reply.message())

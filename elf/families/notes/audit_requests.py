@@ -31,10 +31,25 @@ class NoteVersion(Response):
     new_snapshot: dict[str, Any] | None = Field(description="The note after it; null when nothing was left.")
 
 
+class Repetition(Response):
+    """What was written again in other words: answered NONE, because the note says it already."""
+
+    text: str = Field(description="The other words.")
+    similarity: float = Field(description="How like the note they were, by cosine.")
+    actor: str = Field(description="Which operation brought them.")
+    ts: datetime = Field(description="When.")
+
+
 class HistoryResponse(Response):
     """The versions of a note, newest first. Those of a purged note are blank where the writer's words were."""
 
     items: list[NoteVersion] = Field(description="The versions.")
+    repetitions: list[Repetition] = Field(
+        default=[],
+        exclude_if=lambda value: not value,
+        description="What was written again in other words, newest first: the latest, as many as a page may hold, with "
+        "the first page. Left out when there are none.",
+    )
     next_cursor: f.NextCursor
 
 
@@ -95,6 +110,9 @@ class DecisionItem(Response):
         description="How like the nearest stored note it was, by cosine; null: not asked."
     )
     matched_note_id: UUID | None = Field(description="That nearest note.")
+    dropped_text: str | None = Field(
+        description="Of a NONE: what the note said, when the stored one says it in other words; else null."
+    )
     policy: dict[str, Any] = Field(description="The rules of the config that were in force.")
     actor: str = Field(description="The operation that brought the note.")
     ts: datetime = Field(description="When it was decided.")

@@ -55,7 +55,10 @@ Attempt = Incoming | Refused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What became of one attempt; `similarity` is the cosine to the matched note."""
+    """What became of one attempt; `similarity` is the cosine to the matched note.
+
+    `dropped_text` is what a NONE did not store because the matched note says it in other words.
+    """
 
     type: str | None
     scope: str | None
@@ -67,6 +70,7 @@ class Decision:
     note_id: NoteId | None = None
     matched_note_id: NoteId | None = None
     similarity: float | None = None
+    dropped_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,4 +119,5 @@ def _decision(incoming: Incoming, outcome: Outcome) -> Decision:
         note_id=outcome.note_id,
         matched_note_id=outcome.basis.matched_note_id,
         similarity=outcome.basis.similarity,
+        dropped_text=outcome.basis.dropped_text,
     )

@@ -177,6 +177,7 @@ def _results(attempts: Sequence[Attempt], outcomes: Sequence[Outcome], *, dry_ru
                 op=outcome.op,
                 reason_code=outcome.reason_code,
                 reason=attempt.source_ref["reason"],
+                similar_to=None if outcome.similar_to in imaginary else outcome.similar_to,
             )
         )
     return results

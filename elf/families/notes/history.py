@@ -10,6 +10,7 @@ from uuid import UUID
 
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest
+from elf.core.same_json import same_json
 from elf.core.secrets import redact_json
 from elf.core.ttl import expiry, is_expired
 from elf.db.database import Connection, Database
@@ -19,6 +20,7 @@ from elf.families.notes.audit_requests import (
     HistoryRequest,
     HistoryResponse,
     NoteVersion,
+    Repetition,
     RestoreRequest,
     RestoreResponse,
 )
@@ -67,12 +69,18 @@ class NoteHistory:
             note = await self._store.get(connection, request.note_id)
             check_readable(note or await self._purged(connection, request.note_id), request)
             rows = await self._versions(connection, request.note_id, after, request.limit + 1)
+            repetitions = [] if request.cursor else await self._repetitions(connection, request)
         page = rows[: request.limit]
         more = len(rows) > request.limit
         return HistoryResponse(
             items=[NoteVersion(**_shown(row)) for row in page],
+            repetitions=repetitions,
             next_cursor=encode_place(page[-1]["ts"], page[-1]["version_id"]) if more else None,
         )
+
+    async def _repetitions(self, connection: Connection, request: HistoryRequest) -> list[Repetition]:
+        rows = await connection.fetch(self._sql["list_repetitions"], request.note_id, request.limit)
+        return [Repetition(**dict(row)) for row in rows]
 
     async def restore(self, request: RestoreRequest) -> RestoreResponse:
         """Make the text and the rest of a version the active note again; that is a version itself.
@@ -98,7 +106,7 @@ class NoteHistory:
                         reason_code=rejection.code, reason=rejection.reason,
                     )  # fmt: skip
                 restored = self._restored(stored, past, now)
-                if restored == stored:
+                if restored == stored and same_json(restored.source_ref, stored.source_ref):
                     return _answer("NONE", version)
                 after = replace(
                     restored,

@@ -49,13 +49,20 @@ class NewNote(Request):
     ttl_days: f.TtlGiven | None = None
     source_ref: dict[str, JsonValue] = Field(
         default_factory=dict,
-        description="Where the note comes from: any JSON object, kept as it is and given back with the note.",
+        description="Where the note comes from: any JSON object, kept as it is and given back with the note. An empty "
+        "one, or none, leaves what is known of a note that says the same already; where it changes what a note says, "
+        "the former source_ref stays in the history and the note has none.",
         examples=[{"ticket": "SUP-1204"}],
     )
 
 
 class AddNoteRequest(InContext):
     scope: f.ScopeName
+    merge_similar: bool = Field(
+        default=True,
+        description="Whether a note without a key may be merged with one that is merely alike. false: only one with "
+        "exactly the same text is the same note, as an import wants it.",
+    )
     notes: Annotated[
         list[NewNote],
         Field(min_length=1, max_length=MAX_NOTES, description="The notes; each is judged by itself."),
@@ -72,6 +79,12 @@ class WriteResult(Response):
     )
     reason_code: f.ReasonCode = None
     reason: f.Reason = None
+    similar_to: UUID | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="Of a new note: a stored one that looks much like it, but does not say the same. Left out when "
+        "there is none. If the new one should have replaced it, change that one and delete this.",
+    )
 
 
 class AddNoteResponse(Response):

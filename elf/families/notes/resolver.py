@@ -6,7 +6,7 @@ resolved in order against the same workspace, so a request may add a note and ch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from elf.core.ids import NoteId, new_note_id
+from elf.core.same_fact import difference, same_fact
+from elf.core.same_json import same_json
 from elf.core.ttl import expiry
 from elf.families.notes.model import Context, Note, as_real
 
@@ -26,7 +28,10 @@ SIMILARITY_UNCHECKED = "SIMILARITY_UNCHECKED"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incoming:
-    """A note that passed the gate. `pooled` is its unit vector, None when it has a key or none could be computed."""
+    """A note that passed the gate. `pooled` is its unit vector, None when it has a key or none could be computed.
+
+    Without `merge_similar`, a note without a key is only ever the one with exactly the same text.
+    """
 
     scope: str
     type: str
@@ -36,6 +41,7 @@ class Incoming:
     confidence: float
     ttl_days: float | None
     source_ref: dict[str, Any]
+    merge_similar: bool = True
     pooled: Vector | None = None
 
     @property
@@ -44,11 +50,29 @@ class Incoming:
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """A stored note close to an incoming one, as it was when they were compared; `similarity` is their cosine."""
+
+    note_id: NoteId
+    updated_at: datetime
+    text: str
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
 class Match:
-    """A stored note and its cosine similarity to an incoming one."""
+    """A note and its cosine similarity to an incoming one."""
 
     note: Note
     similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What is stored near an incoming note: the nearest of all, and the nearest that it may be merged with, locked."""
+
+    nearest: Near | None = None
+    match: Match | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,30 +87,52 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What an outcome rests on: why, the note that was found, and its cosine similarity where there is one."""
+    """What an outcome rests on: why, the note that was found, and its cosine similarity where there is one.
+
+    `dropped_text` is what came in and was not stored, because the note that was found says it in other words.
+    """
 
     reason: str
     matched_note_id: NoteId | None = None
     similarity: float | None = None
+    dropped_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one incoming note. The basis is for the audit; equal outcomes may differ in it."""
+    """What became of one incoming note. The basis is for the audit; equal outcomes may differ in it.
+
+    `similar_to` is the note that a new one looks like, so much that likeness alone would have merged them.
+    """
 
     note_id: NoteId
     op: Literal["ADD", "UPDATE", "NONE"]
     reason_code: str | None = None
+    similar_to: NoteId | None = None
     basis: Basis = field(default=Basis(""), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ResolverRules:
-    """The thresholds of section 10 and the default life of each type in days (0 is for ever)."""
+    """The thresholds of section 10 and the default life of each type in days (0 is for ever).
+
+    With `same_fact_only`, likeness only finds: of the `neighbours` nearest notes the first that states the same fact
+    is the one. Without, the nearest is.
+    """
 
     dup_sim_threshold: float
     update_sim_threshold: float
     default_ttl_days: dict[str, int]
+    same_fact_only: bool
+    neighbours: int
+
+    def may_merge(self, incoming: Incoming, text: str, similarity: float) -> bool:
+        """Tell whether an incoming note may become one with a note of this text and likeness."""
+        if text == incoming.text:
+            return True
+        if not incoming.merge_similar or not similarity >= self.update_sim_threshold:  # so says NaN, too
+            return False
+        return not self.same_fact_only or same_fact(text, incoming.text)
 
 
 @dataclass(slots=True)
@@ -119,34 +165,59 @@ class Workspace:
             return self._add(incoming, Basis("new note"))
         return self._update(stored, incoming, Basis("same key", stored.note_id))
 
-    def resolve_similar(self, incoming: Incoming, match: Match | None) -> Outcome:
-        """Resolve a note without a key by the most similar note, stored or made by this very request."""
-        best = self._best(incoming, match)
-        if best is None or not best.similarity >= self.rules.update_sim_threshold:  # NaN is like nothing
-            unchecked = SIMILARITY_UNCHECKED if incoming.pooled is None else None
-            return self._add(incoming, _found("new note", best), reason_code=unchecked)
-        if best.similarity >= self.rules.dup_sim_threshold:
-            return Outcome(best.note.note_id, "NONE", basis=_found("duplicate", best))
-        return self._update(best.note, incoming, _found(f"similarity {best.similarity:.4f}", best))
+    def resolve_similar(self, incoming: Incoming, stored: Surroundings) -> Outcome:
+        """Resolve a note without a key by the notes most like it, stored or made by this very request."""
+        nearest, match = self._beside_new_ones(incoming, stored)
+        if match is None:
+            return self._add_beside(incoming, nearest)
+        if match.similarity >= self.rules.dup_sim_threshold:
+            dropped = None if match.note.text == incoming.text else incoming.text
+            basis = replace(_found("duplicate", match), dropped_text=dropped)
+            return Outcome(match.note.note_id, "NONE", basis=basis)
+        return self._update(match.note, incoming, _found(f"similarity {match.similarity:.4f}", match))
 
     def touched(self) -> set[NoteId]:
         """The notes this request changed so far: what Postgres says of them is out of date."""
         return set(self.current)
 
-    def _best(self, incoming: Incoming, match: Match | None) -> Match | None:
-        candidates = [] if match is None else [match]
+    def _beside_new_ones(self, incoming: Incoming, stored: Surroundings) -> tuple[Near | None, Match | None]:
+        """Return what is nearest, and what the note may be merged with, among stored notes and this request's."""
+        new = sorted(self._new_matches(incoming), key=lambda match: match.similarity, reverse=True)
+        allowed = (
+            match
+            for match in new[: self.rules.neighbours]
+            if self.rules.may_merge(incoming, match.note.text, match.similarity)
+        )
+        near = [*([stored.nearest] if stored.nearest else []), *map(_near, new[:1])]
+        matches = [*([stored.match] if stored.match else []), *allowed]
+        return (
+            max(near, key=lambda one: one.similarity, default=None),
+            max(matches, key=lambda one: one.similarity, default=None),
+        )
+
+    def _new_matches(self, incoming: Incoming) -> Iterator[Match]:
         for note in self.current.values():
             if (note.scope, note.type) == incoming.group and note.is_live(self.now):
                 similarity = self._similarity(note, incoming)
                 if similarity is not None:
-                    candidates.append(Match(note, similarity))
-        return max(candidates, key=lambda candidate: candidate.similarity, default=None)
+                    yield Match(note, similarity)
 
     def _similarity(self, note: Note, incoming: Incoming) -> float | None:
         if note.text == incoming.text:
             return 1.0
         other = self.pooled.get(note.note_id)
         return None if other is None or incoming.pooled is None else float(np.dot(other, incoming.pooled))
+
+    def _add_beside(self, incoming: Incoming, nearest: Near | None) -> Outcome:
+        unchecked = SIMILARITY_UNCHECKED if incoming.pooled is None else None
+        if nearest is None:
+            return self._add(incoming, Basis("new note"), reason_code=unchecked)
+        looks_alike = nearest.similarity >= self.rules.update_sim_threshold
+        reason = _apart(incoming, nearest.text) if looks_alike else "new note"
+        outcome = self._add(
+            incoming, Basis(reason, nearest.note_id, nearest.similarity), reason_code=unchecked
+        )
+        return replace(outcome, similar_to=nearest.note_id) if looks_alike else outcome
 
     def _add(self, incoming: Incoming, basis: Basis, reason_code: str | None = None) -> Outcome:
         note = Note(
@@ -169,7 +240,7 @@ class Workspace:
             source_ref=incoming.source_ref,
         )
         self._record(Change(op="ADD", before=None, after=note, reason=basis.reason), incoming.pooled)
-        return Outcome(note.note_id, "ADD", reason_code, basis)
+        return Outcome(note.note_id, "ADD", reason_code, basis=basis)
 
     def _update(self, stored: Note, incoming: Incoming, basis: Basis) -> Outcome:
         if is_unchanged(stored, incoming):
@@ -183,7 +254,7 @@ class Workspace:
             expires_at=self._expiry(incoming),
             requested_ttl_days=incoming.ttl_days,
             embedding_version=self.embedding_version,
-            source_ref=incoming.source_ref,
+            source_ref=evidence_for(incoming, stored),
         )
         self._record(Change(op="UPDATE", before=stored, after=note, reason=basis.reason), incoming.pooled)
         return Outcome(note.note_id, "UPDATE", basis=basis)
@@ -208,8 +279,30 @@ class Workspace:
         return expiry(now=self.now, ttl_days=incoming.ttl_days, default_days=default_days)
 
 
-def _found(reason: str, best: Match | None) -> Basis:
-    return Basis(reason) if best is None else Basis(reason, best.note.note_id, best.similarity)
+def _found(reason: str, match: Match) -> Basis:
+    return Basis(reason, match.note.note_id, match.similarity)
+
+
+def _near(match: Match) -> Near:
+    return Near(match.note.note_id, match.note.updated_at, match.note.text, match.similarity)
+
+
+def _apart(incoming: Incoming, text: str) -> str:
+    """Say why a note was added beside one that it looks like, without a word of either."""
+    if not incoming.merge_similar:
+        return "new note: it looks like another, and was not to be merged by likeness"
+    return f"new note: it looks like another, but differs in {difference(text, incoming.text)}"
+
+
+def evidence_for(incoming: Incoming, stored: Note) -> dict[str, Any]:
+    """Return the source_ref of a stored note once an incoming one is written over it.
+
+    An empty one says nothing, so what is known of the fact stays. But it is no evidence of another fact: under a
+    changed text it would prove what it does not, so there it ends, and the history of the note keeps it.
+    """
+    if incoming.source_ref or not same_fact(stored.text, incoming.text):
+        return incoming.source_ref
+    return stored.source_ref
 
 
 def deletion(stored: Note, *, now: datetime, reason: str) -> Change:
@@ -224,7 +317,7 @@ def is_unchanged(stored: Note, incoming: Incoming) -> bool:
         stored.text == incoming.text
         and stored.importance == as_real(incoming.importance)
         and stored.confidence == as_real(incoming.confidence)
-        and stored.source_ref == incoming.source_ref
+        and same_json(stored.source_ref, evidence_for(incoming, stored))
         and stored.requested_ttl_days == incoming.ttl_days
     )
 

@@ -41,13 +41,15 @@ from elf.families.notes.resolver import (
     Change,
     Incoming,
     Match,
+    Near,
     Outcome,
     ResolverRules,
+    Surroundings,
     Workspace,
     deletion,
     next_moment,
 )
-from elf.families.notes.store import ListFilter, Near, NoteStore, meeting_writers
+from elf.families.notes.store import ListFilter, NoteStore, meeting_writers
 from elf.families.notes.visibility import check_readable, check_writable, not_found
 
 log = structlog.get_logger()
@@ -80,6 +82,7 @@ class NotePolicy:
             "max_note_chars": self.gate.max_note_chars,
             "dup_sim_threshold": self.rules.dup_sim_threshold,
             "update_sim_threshold": self.rules.update_sim_threshold,
+            "same_fact_only": self.rules.same_fact_only,
         }
 
 
@@ -108,7 +111,7 @@ class NoteService:
 
     async def add_note(self, request: AddNoteRequest) -> AddNoteResponse:
         """Write the notes of a request, all or none; a note the gate refuses is answered with REJECTED."""
-        attempts = [self._attempt(note, request.scope) for note in request.notes]
+        attempts = [self._attempt(note, request.scope, request.merge_similar) for note in request.notes]
         outcomes = iter(await self.store_incoming(context_of(request), attempts, actor="add_note"))
         return AddNoteResponse(
             results=[
@@ -174,13 +177,13 @@ class NoteService:
 
     # Adding
 
-    def _attempt(self, note: NewNote, scope: str) -> Attempt:
+    def _attempt(self, note: NewNote, scope: str, merge_similar: bool) -> Attempt:
         rejection = self._policy.gate.check(type=note.type, scope=scope, key=note.key, text=note.text)
         if rejection is None:
-            return self._incoming(note, scope)
+            return self._incoming(note, scope, merge_similar)
         return self._policy.refused(rejection, type=note.type, scope=scope, key=note.key, text=note.text)
 
-    def _incoming(self, note: NewNote, scope: str) -> Incoming:
+    def _incoming(self, note: NewNote, scope: str, merge_similar: bool) -> Incoming:
         source_ref = redact_json(note.source_ref) if self._policy.redact else note.source_ref
         return Incoming(
             scope=scope,
@@ -191,6 +194,7 @@ class NoteService:
             confidence=note.confidence,
             ttl_days=note.ttl_days,
             source_ref=source_ref,
+            merge_similar=merge_similar,
         )
 
     async def _embed_unkeyed(self, incoming: Sequence[Incoming]) -> list[EmbeddedText | None]:
@@ -250,35 +254,51 @@ class NoteService:
     async def _resolve(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Outcome:
         if incoming.key is not None:
             return workspace.resolve_keyed(incoming)
-        return workspace.resolve_similar(incoming, await self._match(connection, workspace, incoming))
+        stored = await self._surroundings(connection, workspace, incoming)
+        return workspace.resolve_similar(incoming, stored)
 
-    async def _match(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Match | None:
+    async def _surroundings(
+        self, connection: Connection, workspace: Workspace, incoming: Incoming
+    ) -> Surroundings:
         while True:
             near = await self._nearest(connection, workspace, incoming)
-            if near is None:
-                return None
-            note = await self._store.lock(connection, near.note_id)
-            if note is not None and note.is_live(workspace.now) and note.updated_at == near.updated_at:
-                return Match(note, 1.0 if note.text == incoming.text else near.similarity)
+            nearest = near[0] if near else None
+            one = await self._to_merge(connection, workspace, incoming, near)
+            if one is None:
+                return Surroundings(nearest)
+            note = await self._store.lock(connection, one.note_id)
+            if note is not None and note.is_live(workspace.now) and note.updated_at == one.updated_at:
+                similarity = 1.0 if note.text == incoming.text else one.similarity
+                return Surroundings(nearest, Match(note, similarity))
             # A writer that holds no group lock (update, delete, a keyed note) was faster: look again.
 
-    async def _nearest(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Near | None:
-        context, now, touched = workspace.context, workspace.now, workspace.touched()
-        near = None
-        if incoming.pooled is not None:
-            near = await self._store.nearest(
-                connection,
-                context,
-                incoming,
-                vector=incoming.pooled,
-                embedding_version=workspace.embedding_version,
-                now=now,
-                but_not=touched,
-            )
-            if near is not None and near.similarity >= self._policy.rules.dup_sim_threshold:
-                return near
+    async def _nearest(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> list[Near]:
+        if incoming.pooled is None:
+            return []
+        return await self._store.nearest(
+            connection,
+            workspace.context,
+            incoming,
+            vector=incoming.pooled,
+            embedding_version=workspace.embedding_version,
+            now=workspace.now,
+            but_not=workspace.touched(),
+            limit=self._policy.rules.neighbours,
+        )
+
+    async def _to_merge(
+        self, connection: Connection, workspace: Workspace, incoming: Incoming, near: Sequence[Near]
+    ) -> Near | None:
+        rules = self._policy.rules
+        allowed = (one for one in near if rules.may_merge(incoming, one.text, one.similarity))
+        found = next(allowed, None)
+        if found is not None and found.similarity >= rules.dup_sim_threshold:
+            return found
         # A note that waits for its vector is found by its text.
-        return await self._store.same_text(connection, context, incoming, now=now, but_not=touched) or near
+        same = await self._store.same_text(
+            connection, workspace.context, incoming, now=workspace.now, but_not=workspace.touched()
+        )
+        return same or found
 
     def _vectors_to_keep(
         self,
@@ -393,7 +413,12 @@ def _rejected(refused: Refused) -> WriteResult:
 
 
 def _stored(outcome: Outcome) -> WriteResult:
-    return WriteResult(note_id=outcome.note_id, op=outcome.op, reason_code=outcome.reason_code)
+    return WriteResult(
+        note_id=outcome.note_id,
+        op=outcome.op,
+        reason_code=outcome.reason_code,
+        similar_to=outcome.similar_to,
+    )
 
 
 def _response(note: Note) -> NoteResponse:

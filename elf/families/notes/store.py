@@ -22,7 +22,7 @@ from elf.families.notes.embedding import EmbeddedText
 from elf.families.notes.embedding import Vector as FloatVector
 from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context, Note
-from elf.families.notes.resolver import Change, Incoming
+from elf.families.notes.resolver import Change, Incoming, Near
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
 
@@ -35,15 +35,6 @@ class ListFilter:
     reader_agent_id: str | None
     status: str
     type: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Near:
-    """A stored note close to an incoming one, as it was when they were compared."""
-
-    note_id: NoteId
-    updated_at: datetime
-    similarity: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +98,18 @@ class NoteStore:
         embedding_version: str,
         now: datetime,
         but_not: Iterable[NoteId],
-    ) -> Near | None:
-        """Return the live note of the group closest to the vector with its cosine similarity, or None.
+        limit: int,
+    ) -> list[Near]:
+        """Return the live notes of the group closest to the vector with their cosine similarity, the nearest first.
 
         Notes in `but_not` are passed over.
         """
-        row = await connection.fetchrow(
+        rows = await connection.fetch(
             self._sql["nearest_in_group"],
             context.tenant_id, context.project_id, context.agent_id, incoming.scope, incoming.type,
-            embedding_version, vector, now, list(but_not),
+            embedding_version, vector, now, list(but_not), limit,
         )  # fmt: skip
-        return None if row is None else _near(row)
+        return [_near(row) for row in rows]
 
     async def same_text(
         self,
@@ -259,7 +251,7 @@ class NoteStore:
 
 
 def _near(row: Mapping[str, Any]) -> Near:
-    return Near(NoteId(row["note_id"]), row["updated_at"], float(row["similarity"]))
+    return Near(NoteId(row["note_id"]), row["updated_at"], row["text"], float(row["similarity"]))
 
 
 def _lock_key(context: Context, group: tuple[str, str]) -> int:
@@ -321,7 +313,7 @@ def _version_columns(changes: Sequence[Change], actor: str) -> list[list[Any]]:
 def _decision_columns(log: DecisionLog | None, actor: str) -> list[Any]:
     names = (
         "scope", "type", "keyed", "text_chars", "note_id", "op", "reason_code", "reason", "similarity",
-        "matched_note_id",
+        "matched_note_id", "dropped_text",
     )  # fmt: skip
     if log is None:
         return [None] * 6 + [[] for _ in names]

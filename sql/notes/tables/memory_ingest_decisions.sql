@@ -22,6 +22,10 @@ CREATE TABLE IF NOT EXISTS memory_ingest_decisions (
   ts timestamptz NOT NULL
 );
 
+-- What a note said that was answered NONE because a stored one says the same in other words; null when nothing was lost.
+-- A purge of the stored note removes it with the decision.
+ALTER TABLE memory_ingest_decisions ADD COLUMN IF NOT EXISTS dropped_text text NULL;
+
 -- A page of a tenant's decisions, newest first.
 CREATE INDEX IF NOT EXISTS idx_decisions_newest ON memory_ingest_decisions (tenant_id, decision_id DESC);
 
@@ -33,3 +37,7 @@ CREATE INDEX IF NOT EXISTS idx_decisions_matched ON memory_ingest_decisions (mat
 
 -- Decisions without a note, which are dropped by their age.
 CREATE INDEX IF NOT EXISTS idx_decisions_without_note ON memory_ingest_decisions (ts) WHERE note_id IS NULL;
+
+-- What was said of a note in other words, newest first.
+CREATE INDEX IF NOT EXISTS idx_decisions_dropped ON memory_ingest_decisions (note_id, decision_id DESC)
+  WHERE dropped_text IS NOT NULL;

@@ -21,6 +21,7 @@ from elf.families.notes.indexing import NoteIndexing
 from elf.families.notes.model import Note
 from elf.families.notes.reconcile import Drift, IndexReconciler
 from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, UpdateRequest
+from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
 from elf.outbox.leased import Job, LeasedOutbox
@@ -68,6 +69,7 @@ class House:
     clock: TurnedClock = field(default_factory=TurnedClock)
     model: FakeEmbedder = field(default_factory=FakeEmbedder)
     index: MemoryIndex = field(default_factory=MemoryIndex)
+    rules: ResolverRules = RULES
     rings: int = 0
 
     def __post_init__(self) -> None:
@@ -76,12 +78,12 @@ class House:
         self.texts = TextEmbedder(self.model, WordTokens(), 8, 0)
         self.outbox = LeasedOutbox(self.database, self.queries, lease_seconds=60)
         scopes = scope_rules(org_shared=False)
-        policy = NotePolicy(gate=WriteGate(scopes, 240), scopes=scopes, rules=RULES, redact=True)
+        self.policy = NotePolicy(gate=WriteGate(scopes, 240), scopes=scopes, rules=self.rules, redact=True)
         self.service = NoteService(
             database=self.database,
             store=self.store,
             embedder=self.texts,
-            policy=policy,
+            policy=self.policy,
             clock=self.clock,
             ring=self.ring,
         )

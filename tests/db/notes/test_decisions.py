@@ -39,7 +39,7 @@ async def test_every_note_of_a_request_leaves_a_decision_in_its_order(house: Hou
     }
     assert {(row["actor"], row["ts"]) for row in found} == {("add_note", house.clock.now())}
     assert found[0]["policy"] == {
-        "max_note_chars": 240, "dup_sim_threshold": 0.92, "update_sim_threshold": 0.85,
+        "max_note_chars": 240, "dup_sim_threshold": 0.92, "update_sim_threshold": 0.85, "same_fact_only": False,
     }  # fmt: skip
 
 

@@ -138,7 +138,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         {"idx_notes_active_key"},
     ),
     "nearest_in_group": (
-        (*GROUP, VERSION, unit(1.0), NOW, SOME_NOTES[:2]),
+        (*GROUP, VERSION, unit(1.0), NOW, SOME_NOTES[:2], 8),
         {"idx_notes_group", "note_embeddings_pkey"},
     ),
     "same_text_in_group": ((*GROUP, "Fact: number 25.", NOW, SOME_NOTES[:2]), {"idx_notes_group"}),
@@ -203,6 +203,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "list_versions": ((SOME_NOTES[0], NOW, SOME_NOTES[0], 51), {"idx_note_versions_note"}),
     "last_active_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
     "get_version": ((SOME_NOTES[0], SOME_NOTES[0]), {"memory_note_versions_pkey"}),
+    "list_repetitions": ((SOME_NOTES[0], 50), {"idx_decisions_dropped"}),
     "list_decisions": (("tenant 1", None, None, None, None, 2**62, 51), {"idx_decisions_newest"}),
 }  # fmt: skip
 

@@ -53,6 +53,7 @@ def test_a_line_is_completed_by_the_flags(elf: CommandLine, service: FakeService
         "project_id": "default",
         "agent_id": "cli",
         "scope": "agent_private",
+        "merge_similar": False,
         "notes": [{**note, "type": "plan", "confidence": 1}],
     }
 

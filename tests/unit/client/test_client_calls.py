@@ -34,6 +34,7 @@ ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
     (operations.ADD_NOTE, CALLS.add_note("x")),
     (operations.ADD_NOTE, CALLS.add_note("x", type="plan", key="k", importance=1, ttl_days=2, source_ref={"a": 1})),
     (operations.ADD_NOTE, CALLS.add_notes([NewNote(text="x"), NOTE])),
+    (operations.ADD_NOTE, CALLS.add_note("x", merge_similar=False)),
     (operations.ADD_EVENT, CALLS.add_event([Message(role="user", content="x"), MESSAGE])),
     (operations.ADD_EVENT, CALLS.add_event([Message(role="user", content="x", msg_id="1")], scope="s", dry_run=True)),
     (operations.SEARCH, CALLS.search("x")),
@@ -66,7 +67,8 @@ ANSWERED: list[tuple[type[msgspec.Struct], type[BaseModel]]] = [
     (results.SearchItem, requests.SearchItem),
     (results.SearchAnswer, requests.SearchResponse),
     (results.NoteVersion, audit_requests.NoteVersion),
-    (results.Page, audit_requests.HistoryResponse),
+    (results.Repetition, audit_requests.Repetition),
+    (results.HistoryPage, audit_requests.HistoryResponse),
     (results.Restored, audit_requests.RestoreResponse),
     (results.StageTime, trace_requests.StageTime),
     (results.Trace, trace_requests.Trace),
@@ -116,10 +118,12 @@ def test_every_operation_of_the_notes_api_has_a_method_in_both_clients() -> None
 def test_a_field_says_the_same_in_a_call_as_to_the_service() -> None:
     note = parsed(operations.ADD_NOTE, CALLS.add_note("x", type="plan", key="k", ttl_days=2, scope="s"))
     assert note.model_dump() == {
-        "tenant_id": "t", "project_id": "p", "agent_id": "a", "scope": "s",
+        "tenant_id": "t", "project_id": "p", "agent_id": "a", "scope": "s", "merge_similar": True,
         "notes": [{"type": "plan", "key": "k", "text": "x", "importance": 0.5, "confidence": 0.8, "ttl_days": 2.0,
                    "source_ref": {}}],
     }  # fmt: skip
+    alone = parsed(operations.ADD_NOTE, CALLS.add_notes([NOTE], merge_similar=False))
+    assert alone.model_dump(include={"merge_similar"}) == {"merge_similar": False}
     listed = parsed(operations.LIST_NOTES, CALLS.list_notes(type="plan", limit=3).at("c"))
     assert listed.model_dump(include={"type", "limit", "cursor"}) == {
         "type": "plan",

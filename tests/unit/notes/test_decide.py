@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from elf.config.model import NOTE_TYPES
 from elf.families.notes.decisions import Attempt, Refused, decide
-from elf.families.notes.resolver import Match, Outcome, Workspace
-from tests.notes_kit import CONTEXT, NOW, RULES, SCOPES, a_note, an_incoming, at_cosine, unit
+from elf.families.notes.resolver import Outcome, Workspace
+from tests.notes_kit import CONTEXT, NOW, RULES, SCOPES, a_note, an_incoming, at_cosine, resolve, unit
 
 
 def refused(**fields: str | None) -> Refused:
@@ -65,9 +65,9 @@ def test_the_basis_of_a_keyed_note_is_the_note_that_holds_the_key() -> None:
     same = work.resolve_keyed(an_incoming(key="k")).basis
     changed = work.resolve_keyed(an_incoming("Fact: other.", key="k")).basis
     new = work.resolve_keyed(an_incoming(key="l")).basis
-    assert astuple(same) == ("unchanged", stored.note_id, None)
-    assert astuple(changed) == ("same key", stored.note_id, None)
-    assert astuple(new) == ("new note", None, None)
+    assert astuple(same) == ("unchanged", stored.note_id, None, None)
+    assert astuple(changed) == ("same key", stored.note_id, None, None)
+    assert astuple(new) == ("new note", None, None, None)
 
 
 def test_the_basis_of_an_unkeyed_note_is_the_nearest_note_however_far() -> None:
@@ -75,14 +75,15 @@ def test_the_basis_of_an_unkeyed_note_is_the_nearest_note_however_far() -> None:
     work = Workspace(CONTEXT, NOW, "v", RULES)
     for cosine, reason in ((0.95, "duplicate"), (0.1, "new note")):
         incoming = an_incoming("Fact: b.", pooled=at_cosine(cosine))
-        basis = work.resolve_similar(incoming, Match(stored, cosine)).basis
-        assert astuple(basis) == (reason, stored.note_id, cosine)
-    changed = work.resolve_similar(an_incoming("Fact: c.", pooled=unit(0.0, 0.0, 1.0)), Match(stored, 0.9))
-    assert astuple(changed.basis) == ("similarity 0.9000", stored.note_id, 0.9)
+        basis = resolve(work, incoming, stored, cosine).basis
+        dropped = "Fact: b." if reason == "duplicate" else None
+        assert astuple(basis) == (reason, stored.note_id, cosine, dropped)
+    changed = resolve(work, an_incoming("Fact: c.", pooled=unit(0.0, 0.0, 1.0)), stored, 0.9)
+    assert astuple(changed.basis) == ("similarity 0.9000", stored.note_id, 0.9, None)
 
 
 def test_a_note_that_cannot_be_compared_has_no_match() -> None:
     work = Workspace(CONTEXT, NOW, "v", RULES)
-    work.resolve_similar(an_incoming("Fact: a."), None)
-    assert astuple(work.resolve_similar(an_incoming("Fact: b."), None).basis) == ("new note", None, None)
-    assert work.resolve_similar(an_incoming("Fact: a."), None).basis.similarity == 1.0
+    resolve(work, an_incoming("Fact: a."))
+    assert astuple(resolve(work, an_incoming("Fact: b.")).basis) == ("new note", None, None, None)
+    assert resolve(work, an_incoming("Fact: a.")).basis.similarity == 1.0

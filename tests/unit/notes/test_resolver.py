@@ -18,13 +18,12 @@ from elf.families.notes.resolver import (
     SIMILARITY_UNCHECKED,
     Change,
     Incoming,
-    Match,
     Outcome,
     Workspace,
     is_unchanged,
     next_moment,
 )
-from tests.notes_kit import CONTEXT, NOW, RULES, a_note, an_incoming, at_cosine, unit
+from tests.notes_kit import CONTEXT, NOW, RULES, a_note, an_incoming, at_cosine, resolve, unit
 
 VERSION = "fake:hash:384"
 
@@ -131,7 +130,7 @@ def test_an_update_starts_the_life_of_a_note_anew() -> None:
 def test_the_thresholds_belong_to_the_stronger_answer(similarity: float, op: str) -> None:
     stored = a_note("Fact: stored.")
     work = workspace()
-    outcome = work.resolve_similar(an_incoming(pooled=unit(1.0)), Match(stored, similarity))
+    outcome = resolve(work, an_incoming(pooled=unit(1.0)), stored, similarity)
     assert outcome.op == op
     assert (outcome.note_id == stored.note_id) == (op != "ADD")
     assert outcome.reason_code is None
@@ -140,7 +139,7 @@ def test_the_thresholds_belong_to_the_stronger_answer(similarity: float, op: str
 def test_a_similar_note_keeps_its_id_key_and_creation_when_updated() -> None:
     stored = a_note(key="lang", created_at=NOW - timedelta(days=5), updated_at=NOW - timedelta(days=5))
     work = workspace()
-    work.resolve_similar(an_incoming("Fact: closer.", pooled=unit(1.0)), Match(stored, 0.9))
+    resolve(work, an_incoming("Fact: closer.", pooled=unit(1.0)), stored, 0.9)
     (change,) = work.changes
     assert change.before == stored
     assert (change.after.note_id, change.after.key, change.after.created_at) == (
@@ -152,21 +151,21 @@ def test_a_similar_note_keeps_its_id_key_and_creation_when_updated() -> None:
 
 
 def test_nothing_similar_makes_a_new_note() -> None:
-    assert workspace().resolve_similar(an_incoming(pooled=unit(1.0)), None).op == "ADD"
+    assert resolve(workspace(), an_incoming(pooled=unit(1.0))).op == "ADD"
 
 
 def test_a_note_added_earlier_in_the_request_is_a_duplicate_of_itself() -> None:
     work = workspace()
-    first = work.resolve_similar(an_incoming("Fact: a.", pooled=unit(1.0)), None)
-    second = work.resolve_similar(an_incoming("Fact: b.", pooled=at_cosine(0.93)), None)
+    first = resolve(work, an_incoming("Fact: a.", pooled=unit(1.0)))
+    second = resolve(work, an_incoming("Fact: b.", pooled=at_cosine(0.93)))
     assert second == Outcome(first.note_id, "NONE")
 
 
 def test_a_note_added_earlier_in_the_request_is_updated_by_a_similar_one() -> None:
     work = workspace()
-    first = work.resolve_similar(an_incoming("Fact: a.", pooled=unit(1.0)), None)
-    second = work.resolve_similar(an_incoming("Fact: b.", pooled=at_cosine(0.88)), None)
-    third = work.resolve_similar(an_incoming("Fact: c.", pooled=at_cosine(0.88)), None)
+    first = resolve(work, an_incoming("Fact: a.", pooled=unit(1.0)))
+    second = resolve(work, an_incoming("Fact: b.", pooled=at_cosine(0.88)))
+    third = resolve(work, an_incoming("Fact: c.", pooled=at_cosine(0.88)))
     assert second == Outcome(first.note_id, "UPDATE")
     assert third == Outcome(first.note_id, "NONE"), "it is compared with what the second one made of the note"
     assert [change.op for change in work.changes] == ["ADD", "UPDATE"]
@@ -175,42 +174,40 @@ def test_a_note_added_earlier_in_the_request_is_updated_by_a_similar_one() -> No
 @pytest.mark.parametrize("other", [{"scope": "org_shared"}, {"type": "plan"}])
 def test_a_note_of_another_group_is_never_compared(other: dict[str, Any]) -> None:
     work = workspace()
-    work.resolve_similar(an_incoming("Fact: a.", pooled=unit(1.0)), None)
-    assert work.resolve_similar(an_incoming("Fact: a.", pooled=unit(1.0), **other), None).op == "ADD"
+    resolve(work, an_incoming("Fact: a.", pooled=unit(1.0)))
+    assert resolve(work, an_incoming("Fact: a.", pooled=unit(1.0), **other)).op == "ADD"
 
 
 def test_the_most_similar_note_wins_whether_stored_or_new() -> None:
     stored = a_note("Fact: stored.")
     work = workspace()
-    added = work.resolve_similar(an_incoming("Fact: a.", pooled=unit(1.0)), None)
-    nearer_new = work.resolve_similar(an_incoming("Fact: b.", pooled=at_cosine(0.91)), Match(stored, 0.86))
+    added = resolve(work, an_incoming("Fact: a.", pooled=unit(1.0)))
+    nearer_new = resolve(work, an_incoming("Fact: b.", pooled=at_cosine(0.91)), stored, 0.86)
     assert nearer_new == Outcome(added.note_id, "UPDATE")
-    nearer_stored = work.resolve_similar(an_incoming("Fact: c.", pooled=unit(0, 0, 1)), Match(stored, 0.95))
+    nearer_stored = resolve(work, an_incoming("Fact: c.", pooled=unit(0, 0, 1)), stored, 0.95)
     assert nearer_stored == Outcome(stored.note_id, "NONE")
 
 
 def test_a_keyed_note_of_the_same_request_without_a_vector_is_matched_by_its_text_alone() -> None:
     work = workspace()
     keyed = work.resolve_keyed(an_incoming("Fact: a.", key="k"))
-    assert work.resolve_similar(an_incoming("Fact: a.", pooled=unit(1.0)), None) == Outcome(
-        keyed.note_id, "NONE"
-    )
-    assert work.resolve_similar(an_incoming("Fact: b.", pooled=unit(1.0)), None).op == "ADD"
+    assert resolve(work, an_incoming("Fact: a.", pooled=unit(1.0))) == Outcome(keyed.note_id, "NONE")
+    assert resolve(work, an_incoming("Fact: b.", pooled=unit(1.0))).op == "ADD"
 
 
 def test_an_update_of_the_text_forgets_the_vector_of_the_former_text() -> None:
     work = workspace()
-    first = work.resolve_similar(an_incoming("Fact: a.", pooled=unit(1.0)), None)
+    first = resolve(work, an_incoming("Fact: a.", pooled=unit(1.0)))
     (added,) = work.changes
     work.by_key[("project_shared", "fact", "k")] = added.after
     assert work.resolve_keyed(an_incoming("Fact: quite different.", key="k")).note_id == first.note_id
-    assert work.resolve_similar(an_incoming("Fact: c.", pooled=unit(1.0)), None).op == "ADD"
+    assert resolve(work, an_incoming("Fact: c.", pooled=unit(1.0))).op == "ADD"
 
 
 def test_without_a_vector_every_new_note_says_that_it_was_not_compared() -> None:
     work = workspace()
     texts = ["Fact: a.", "Fact: b.", "Fact: a."]
-    outcomes = [work.resolve_similar(an_incoming(text), None) for text in texts]
+    outcomes = [resolve(work, an_incoming(text)) for text in texts]
     assert [(outcome.op, outcome.reason_code) for outcome in outcomes] == [
         ("ADD", SIMILARITY_UNCHECKED),
         ("ADD", SIMILARITY_UNCHECKED),
@@ -246,7 +243,7 @@ def take(work: Workspace, step: Step) -> Outcome:
         ttl_days=step.ttl_days,
         pooled=None if step.key is not None else AXES[step.text],
     )
-    return work.resolve_similar(incoming, None) if step.key is None else work.resolve_keyed(incoming)
+    return resolve(work, incoming) if step.key is None else work.resolve_keyed(incoming)
 
 
 def assert_gapless(changes: Sequence[Change]) -> None:

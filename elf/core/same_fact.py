@@ -1,0 +1,70 @@
+"""Whether two short texts state the same fact, so that one may stand for both.
+
+No embedding tells "the API limit is 100" from "the API limit is 500", or the staging server from the production one:
+likeness finds a neighbour, and only this comparison may merge it. It errs on one side: what it does not surely know to
+be the same is different, and then both texts stand.
+
+Both texts are written in one way (`elf.core.wording`): case where it tells nothing, contractions, number words and
+digits, units, dates and times, spellings, true synonyms, articles and opening phrases such as "note that". What is left
+must agree word for word and in order, so every number, name, identifier, negation, opposite, tense and preposition
+does. The order may differ only in the few ways of `elf.core.wording.rearrangements`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final, Literal
+
+from elf.core.wording.rearrangements import says_the_same
+from elf.core.wording.statement import read_statement
+from elf.core.wording.tokens import LOWER, Token
+
+Difference = Literal["numbers", "negation", "names", "order", "words"]
+
+_NEGATIONS: Final = frozenset(
+    {
+        "no",
+        "not",
+        "never",
+        "nobody",
+        "none",
+        "nothing",
+        "neither",
+        "nor",
+        "without",
+        "hardly",
+        "unless",
+        "except",
+    }
+)
+
+
+def same_fact(first: str, second: str) -> bool:
+    """Tell whether two texts surely state the same fact. The order of the two does not matter."""
+    return first == second or says_the_same(read_statement(first), read_statement(second))
+
+
+def difference(first: str, second: str) -> Difference | None:
+    """Return in what two texts differ, or None when they state the same fact. It quotes neither text.
+
+    Of several differences it is the first of: `numbers` (with units, dates, times and versions), `negation`, `names`
+    (whatever is capitalised, and identifiers), `words`; `order` when the same words stand in another order.
+    """
+    if same_fact(first, second):
+        return None
+    ours, theirs = (Counter(_keys(read_statement(text).tokens)) for text in (first, second))
+    only = set((ours - theirs) + (theirs - ours))
+    if not only:
+        return "order"
+    if any(any(character.isdigit() for character in key) for key, _ in only):
+        return "numbers"
+    if any(key in _NEGATIONS for key, _ in only):
+        return "negation"
+    return "names" if any(is_name for _, is_name in only) else "words"
+
+
+def _keys(tokens: Iterable[Token]) -> Iterable[tuple[str, bool]]:
+    for token in tokens:
+        is_plain = token.key.isalpha() and bool(token.case & LOWER)
+        yield token.key, not is_plain
