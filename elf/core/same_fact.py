@@ -13,12 +13,12 @@ does. The order may differ only in the few ways of `elf.core.wording.rearrangeme
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Final, Literal
 
 from elf.core.wording.rearrangements import says_the_same
 from elf.core.wording.statement import read_statement
-from elf.core.wording.tokens import LOWER, Token
+from elf.core.wording.tokens import Token
 
 Difference = Literal["numbers", "negation", "names", "order", "words"]
 
@@ -53,18 +53,19 @@ def difference(first: str, second: str) -> Difference | None:
     """
     if same_fact(first, second):
         return None
-    ours, theirs = (Counter(_keys(read_statement(text).tokens)) for text in (first, second))
-    only = set((ours - theirs) + (theirs - ours))
+    ours, theirs = (read_statement(text).tokens for text in (first, second))
+    only = _on_one_side(ours, theirs) | _on_one_side(theirs, ours)
     if not only:
         return "order"
-    if any(any(character.isdigit() for character in key) for key, _ in only):
+    if any(any(character.isdigit() for character in key) for key in only):
         return "numbers"
-    if any(key in _NEGATIONS for key, _ in only):
+    if only & _NEGATIONS:
         return "negation"
-    return "names" if any(is_name for _, is_name in only) else "words"
+    names = {token.key for token in (*ours, *theirs) if not (token.is_common and token.key.islower())}
+    return "names" if only & names else "words"
 
 
-def _keys(tokens: Iterable[Token]) -> Iterable[tuple[str, bool]]:
-    for token in tokens:
-        is_plain = token.key.isalpha() and bool(token.case & LOWER)
-        yield token.key, not is_plain
+def _on_one_side(tokens: Sequence[Token], others: Sequence[Token]) -> set[str]:
+    left = Counter(token.key for token in tokens)
+    left.subtract(token.key for token in others)
+    return {key for key, count in left.items() if count > 0}

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from elf.core.wording.number_words import is_number_word
-from elf.core.wording.tokens import FIRST, LOWER, NOT, POSSESSIVE, Token, word
+from elf.core.wording.tokens import CAPITAL, CAPITALS, FIRST, LOWER, NOT, POSSESSIVE, Token, word
 
 _IRREGULAR: Final = {
     "can't": ("can", "not"), "cannot": ("can", "not"), "won't": ("will", "not"), "shan't": ("shall", "not"),
@@ -38,7 +38,8 @@ def _expanded(token: Token) -> Iterator[Token]:
         yield from (token._replace(key=key[:-2]), word("is") if key[:-2] in _BEFORE_IS else POSSESSIVE)
     else:
         base, ending = key[: key.rfind("'")], key[key.rfind("'") :]
-        yield from (token._replace(key=base), word(_ENDINGS[ending])) if ending in _ENDINGS else (token,)
+        case = CAPITALS if base == "i" and token.case in (CAPITAL, FIRST) else token.case
+        yield from (Token(base, case), word(_ENDINGS[ending])) if ending in _ENDINGS else (token,)
 
 
 def _unhyphenated(token: Token) -> Iterator[Token]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from elf.core.wording.number_words import is_number_word
 from elf.core.wording.spelling import american
 from elf.core.wording.tokens import CAPITAL, CAPITALS, FIRST, Token, word
 
@@ -243,4 +244,6 @@ def _phrase_at(tokens: Sequence[Token], place: int) -> tuple[tuple[str, ...], tu
 def _means_something_else(tokens: Sequence[Token], place: int, keys: tuple[str, ...]) -> bool:
     if keys == ("is", "called"):  # an endpoint is called by a client
         return place + 2 < len(tokens) and tokens[place + 2].key == "by"
+    if keys == ("min",):  # after a number they are minutes
+        return place > 0 and (tokens[place - 1].key[0].isdigit() or is_number_word(tokens[place - 1].key))
     return keys[0] in _NAMES_TOO and tokens[place].case == FIRST

@@ -130,8 +130,6 @@ def _unit_after(tokens: Sequence[Token], place: int) -> tuple[Unit | None, int]:
         and following.key in ("celsius", "fahrenheit")
     ):
         return Unit(following.key, Decimal(1)), 2
-    if following is not None and (token.key, following.key) == ("per", "cent"):
-        return unit_spelled("%"), 2
     unit = unit_of(token)
     return unit, int(unit is not None)
 

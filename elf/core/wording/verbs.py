@@ -7,7 +7,7 @@ from typing import Final
 _REGULAR: Final = """
 manage own review approve maintain use reject store handle host monitor deploy test organize cook design develop
 generate process support trigger update clean publish check create sign cache call validate provide control operate
-sponsor fund load render schedule audit produce compile upload supervise coordinate
+sponsor fund load render schedule audit produce compile upload supervise coordinate modify verify supply
 """.split()
 _IRREGULAR: Final = """
 run runs ran run
