@@ -54,7 +54,6 @@ class IndexParts:
 
     async def _bring_up_to_date(self, *, clean: bool) -> None:
         reconciler = self.reconciler()
-        await reconciler.enqueue_unindexed()
         if clean and await reconciler.is_whole():
             return
         drift = await reconciler.reconcile()

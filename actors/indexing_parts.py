@@ -7,18 +7,26 @@ from collections.abc import Callable
 from actors.index_parts import IndexParts
 from actors.indexer import Indexer
 from actors.kernel import Channel
+from actors.note_renewer import NoteRenewer
 from actors.outbox_lessor import OutboxLessor
 from actors.outbox_wake import OutboxListener
 from actors.shared_parts import SharedParts
 from elf.families.notes.embedding import TextEmbedder
+from elf.families.notes.fleet import Fleet
 from elf.families.notes.indexing import NoteIndexing
+from elf.families.notes.renewal import NoteRenewal
 from elf.outbox.leased import Job, LeasedOutbox
 
 
 def add_indexing(
-    shared: SharedParts, reach: IndexParts, texts: TextEmbedder, *, is_crowded: Callable[[], bool]
+    shared: SharedParts,
+    reach: IndexParts,
+    texts: TextEmbedder,
+    fleet: Fleet,
+    *,
+    is_crowded: Callable[[], bool],
 ) -> None:
-    """Add the indexers, the lessor that hands them work, and the listener that hears of work done elsewhere.
+    """Add the indexers, the lessor that hands them work, the listener that hears of work elsewhere, and the renewer.
 
     `is_crowded` tells whether requests of this process wait for their turn.
     """
@@ -29,12 +37,15 @@ def add_indexing(
         store=shared.store,
         embedder=texts,
         index=reach.index,
+        fleet=fleet,
         fresh=shared.fresh,
         clock=shared.clock,
     )
     work: Channel[list[Job]] = Channel("indexing_work", 1, "block")
     shared.metrics.watch_channels(work)
-    outbox = LeasedOutbox(shared.database, shared.queries, lease_seconds=indexing.lease_seconds)
+    outbox = LeasedOutbox(
+        shared.database, shared.queries, lease_seconds=indexing.lease_seconds, serves=texts.version
+    )
     for number in range(1, indexing.indexers + 1):
         indexer = Indexer(number, work=work, outbox=outbox, handle=handler.handle, is_crowded=is_crowded)
         shared.supervisor.add(indexer, needs=needs)
@@ -48,3 +59,12 @@ def add_indexing(
     shared.supervisor.add(lessor, needs=needs)
     listener = OutboxListener(shared.dsn, shared.wake, but_not_from=shared.process_id)
     shared.supervisor.add(listener, needs=["database"])
+    renewal = NoteRenewal(
+        database=shared.database,
+        queries=shared.queries,
+        texts=texts,
+        fleet=fleet,
+        clock=shared.clock,
+        ring=shared.bell.ring,
+    )
+    shared.supervisor.add(NoteRenewer(renewal, fleet), needs=["database"])

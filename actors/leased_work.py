@@ -8,13 +8,16 @@ import structlog
 
 from actors.outbox_lessor import give_back
 from elf.core.errors import ServiceError, Unavailable
-from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
 
 log = structlog.get_logger()
 
 
 class LeasedWork:
-    """Gives leased jobs to a handler; what fails goes back to the outbox, and is logged as `failure_event`."""
+    """Gives leased jobs to a handler; what fails goes back to the outbox, and is logged as `failure_event`.
+
+    A handler may tell by JobsFailed that it has done the other jobs.
+    """
 
     def __init__(
         self,
@@ -42,12 +45,21 @@ class LeasedWork:
     async def _do(self, jobs: list[Job]) -> None:
         try:
             await self._handle(jobs)
+        except JobsFailed as some:
+            await self._fail_apart(some)
         except Exception as error:  # noqa: BLE001 - a fault in one job must not stop the others
             if len(jobs) == 1 or (isinstance(error, Unavailable) and error.concerns_all):
                 await self._fail(jobs, error)
                 return
             for job in jobs:
                 await self._do([job])
+
+    async def _fail_apart(self, some: JobsFailed) -> None:
+        by_reason: dict[str, list[tuple[Job, ServiceError]]] = {}
+        for job, error in some.failed:
+            by_reason.setdefault(str(error), []).append((job, error))
+        for failed in by_reason.values():
+            await self._fail([job for job, _ in failed], failed[0][1])
 
     async def _fail(self, jobs: list[Job], error: Exception) -> None:
         known = isinstance(error, ServiceError)

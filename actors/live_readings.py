@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Protocol
@@ -11,6 +12,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 
 from actors.kernel import Channel, SupervisorSnapshot
 from elf.db.database import Database
+from elf.families.notes.fleet import Fleet, Member
 from elf.search.breaker import BreakerState, CircuitBreaker
 from elf.search.cache import AnswerCache
 
@@ -139,3 +141,34 @@ def cache_metrics(caches: Iterable[AnswerCache]) -> list[Metric]:
             reads.add_metric((kind, "miss"), counts.misses)
             errors.add_metric((kind,), counts.errors)
     return [reads, errors]
+
+
+def fleet_metrics(fleet: Fleet, own: Member | None) -> list[Metric]:
+    """Return how many processes of each model share the notes, as this one sees it, and what waits for nobody."""
+    processes = GaugeMetricFamily(
+        "elf_note_processes",
+        "Processes that write or index notes, by the embedding model and the chunking they have.",
+        labels=("embedding_version", "chunking", "indexes"),
+    )
+    members = [*(fleet.others or ()), *([] if own is None else [own])]
+    forms = Counter((one.embedding_version, one.chunking, str(one.indexes).lower()) for one in members)
+    for form, number in forms.items():
+        processes.add_metric(form, number)
+    waiting = GaugeMetricFamily(
+        "elf_unserved_jobs",
+        "Indexing jobs that wait for an embedding model which no running indexer has.",
+        labels=("embedding_version",),
+    )
+    for model, number in fleet.waiting.items():
+        waiting.add_metric((model,), number)
+    return [processes, waiting]
+
+
+def garbage_metrics(failures: Mapping[str, int]) -> list[Metric]:
+    """Return how often each step of the collections of garbage failed."""
+    failed = CounterMetricFamily(
+        "elf_gc_step_failures", "Collections of garbage in which the step failed.", labels=("step",)
+    )
+    for step, number in failures.items():
+        failed.add_metric((step,), number)
+    return [failed]

@@ -18,9 +18,12 @@ from actors.live_readings import (
     build_metrics,
     cache_metrics,
     channel_metrics,
+    fleet_metrics,
+    garbage_metrics,
     pool_metrics,
 )
 from elf.db.database import Database
+from elf.families.notes.fleet import Fleet, Member
 from elf.search.breaker import CircuitBreaker
 from elf.search.cache import AnswerCache
 from elf.search.trace import SearchTrace, TraceSink
@@ -45,6 +48,8 @@ class Metrics:
         self._pools: dict[str, Database] = {}
         self._breakers: dict[str, CircuitBreaker] = {}
         self._caches: list[AnswerCache] = []
+        self._fleet: tuple[Fleet, Member | None] | None = None
+        self._garbage_failures: Mapping[str, int] = {}
         self._turns: Callable[[], Mapping[str, Turns]] | None = None
         self._collect_stored: CollectStored | None = None
 
@@ -67,6 +72,14 @@ class Metrics:
     def watch_cache(self, cache: AnswerCache) -> None:
         """Show how often a cache could answer."""
         self._caches.append(cache)
+
+    def watch_fleet(self, fleet: Fleet, own: Member | None) -> None:
+        """Show which models the processes have that share the notes; `own` is this one, if it is among them."""
+        self._fleet = fleet, own
+
+    def watch_garbage(self, failures: Mapping[str, int]) -> None:
+        """Show how often the steps of collections failed, as `failures` counts it."""
+        self._garbage_failures = failures
 
     def watch_admission(self, turns: Callable[[], Mapping[str, Turns]]) -> None:
         """Show how many requests are let in, by the kind of place they need."""
@@ -103,6 +116,8 @@ class Metrics:
             *pool_metrics(self._pools),
             *breaker_metrics(self._breakers),
             *cache_metrics(self._caches),
+            *(fleet_metrics(*self._fleet) if self._fleet else ()),
+            *garbage_metrics(self._garbage_failures),
             *(admission_metrics(self._turns()) if self._turns else ()),
             *self.measures.collect(),
             *stored,

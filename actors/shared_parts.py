@@ -91,7 +91,9 @@ class SharedParts:
         """Return what cuts texts into chunks as the config says, and embeds them."""
         chunking = self.config.chunking
         tokens = HfTokens.open(chunking.tokenizer_repo, self.config.providers.embedding)
-        return TextEmbedder(embedder, tokens, chunking.max_tokens, chunking.overlap_tokens)
+        return TextEmbedder(
+            embedder, tokens, chunking.max_tokens, chunking.overlap_tokens, tokenizer=tokens.name
+        )
 
     @cached_property
     def collector(self) -> GarbageCollector:
@@ -109,9 +111,11 @@ class SharedParts:
             ring=self.bell.ring,
         )
         search = retention_steps(self.database, self.search_queries)
-        return GarbageCollector(
+        collector = GarbageCollector(
             self.database, [*notes.steps(), *search], clock=self.clock, batch_size=config.gc.batch_size
         )
+        self.metrics.watch_garbage(collector.failures)
+        return collector
 
 
 def _scope_rules(config: Config) -> ScopeRules:

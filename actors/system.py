@@ -14,6 +14,7 @@ import httpx
 from quart import Quart
 
 from actors.admin_parts import add_stored_readings, admin_endpoints
+from actors.fleet_parts import add_fleet
 from actors.gc_ticker import GcTicker
 from actors.http_front import HttpFront, bound_address
 from actors.index_parts import IndexParts
@@ -33,6 +34,7 @@ from elf.config.process import ACTOR_NAMES, ActorName
 from elf.core.endpoint import Endpoint
 from elf.core.logs import configure_logging
 from elf.families.notes.embedding import TextEmbedder
+from elf.families.notes.fleet import Fleet
 from elf.families.notes.spans import MEMORY_SPANS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import Providers, open_embedder, open_providers
@@ -180,13 +182,17 @@ class _Builder:
         self._metrics = metrics
         metrics.watch_actors(self.supervisor.snapshot)
         self._reach: IndexParts | None = None
+        self._fleet: Fleet | None = None
 
     def build(self) -> None:
         traces = self._add_traces() if self._actors & {"http_front", "trace_writer"} else None
         if self._actors & {"http_front", "indexer"}:
             self._shared.add_news(hears="http_front" in self._actors)
+        if self._actors & {"http_front", "indexer", "admin_front"}:
+            self._fleet = self._add_fleet()
         if "indexer" in self._actors:
-            add_indexing(self._shared, self._index(), self._texts, is_crowded=self._is_crowded)
+            assert self._fleet is not None
+            add_indexing(self._shared, self._index(), self._texts, self._fleet, is_crowded=self._is_crowded)
         if "gc_ticker" in self._actors:
             interval_s = self._config.gc.interval_hours * 3600.0
             self.supervisor.add(GcTicker(self._shared.collector, interval_s=interval_s), needs=["database"])
@@ -234,6 +240,10 @@ class _Builder:
         if self._reach is None:
             self._reach = IndexParts(self._shared)
         return self._reach
+
+    def _add_fleet(self) -> Fleet:
+        texts = None if self._models.embedder is None else self._texts
+        return add_fleet(self._shared, texts, indexes="indexer" in self._actors, process=self._process)
 
     def _add_traces(self) -> Traces:
         return add_traces(
@@ -286,7 +296,8 @@ class _Builder:
             Part(name=actor.name, state=actor.state, restarts=actor.restarts, last_error=actor.last_error)
             for actor in snapshot.actors
         ]
-        return Readiness(ready=snapshot.ready, process=self._process, parts=parts)
+        warnings = [] if self._fleet is None else self._fleet.warnings()
+        return Readiness(ready=snapshot.ready, process=self._process, parts=parts, warnings=warnings)
 
 
 def _address(sock: socket.socket | None) -> Address | None:

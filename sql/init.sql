@@ -14,6 +14,7 @@ CREATE EXTENSION IF NOT EXISTS vector;
 \ir notes/tables/memory_note_versions.sql
 \ir notes/tables/memory_hits.sql
 \ir notes/tables/indexing_outbox.sql
+\ir notes/tables/note_processes.sql
 \ir notes/tables/memory_ingest_decisions.sql
 
 \ir search/tables/search_traces.sql

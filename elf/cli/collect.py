@@ -8,6 +8,7 @@ from typing import Any
 
 from elf.cli.client import Reply, Service, admin_post
 from elf.cli.notes import run_request
+from elf.cli.outcome import Refused
 from elf.cli.text import print_columns
 from elf.config import Config
 
@@ -26,3 +27,5 @@ def _show_counts(body: dict[str, Any]) -> None:
         print("elf: another process is collecting already", file=sys.stderr)
         return
     print_columns(body["counts"].items())
+    if body["failed"]:
+        raise Refused("; ".join(f"{step} failed: {reason}" for step, reason in body["failed"].items()))

@@ -1,4 +1,4 @@
-"""`elf status`: whether the service is ready, and the state of each of its parts."""
+"""`elf status`: whether the service is ready, the state of each of its parts, and what an operator should know."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import anyio
 
 from elf.cli.client import Reply, Service
 from elf.cli.outcome import ExitCode, Refused
-from elf.cli.text import print_columns, print_json
+from elf.cli.text import plain, print_columns, print_json
 from elf.client.calls import Calls
 from elf.config import load
 
@@ -34,4 +34,6 @@ def run(options: argparse.Namespace) -> int:
             (f"  {part['name']}", part["state"], f"restarts {part['restarts']}", part["last_error"] or "")
             for part in reply.body["parts"]
         )
+        for warning in reply.body.get("warnings", ()):
+            print(f"  warning: {plain(warning)}")
     return ExitCode.DONE if reply.body["ready"] else ExitCode.UNAVAILABLE

@@ -279,8 +279,9 @@ class Part(Struct, frozen=True):
 
 
 class Readiness(Struct, frozen=True):
-    """Whether every part of the process that answers is ready, and the state of each."""
+    """Whether every part of the process that answers is ready, the state of each, and what is wrong beside that."""
 
     ready: bool
     parts: list[Part]
     process: str | None = None
+    warnings: list[str] = []

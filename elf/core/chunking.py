@@ -14,6 +14,8 @@ from typing import Protocol
 
 from elf.core.sentences import sentence_ends
 
+CHUNKING_RULE = 1  # another number for each change of what `split` returns, so that stored texts are cut anew
+
 
 class TokenCounter(Protocol):
     """The tokenizer of the embedding model, as far as chunking needs it."""

@@ -1,19 +1,22 @@
 """Collecting what has outlived its time: steps in small batches, by one process at a time, while others work on.
 
 Each family brings its steps. A batch is a transaction of its own, so a collection may end anywhere and the next one
-goes on from there.
+goes on from there. The steps take turns, a batch each, so none waits for the end of another; one that fails is left out
+until the next collection.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import structlog
 
 from elf.core.clock import Clock
+from elf.core.errors import ServiceError
 from elf.db.database import Connection, Database
 from elf.db.errors import retrying
 
@@ -35,14 +38,21 @@ class GarbageStep:
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """How many pieces each step did away with; nothing ran when another process was at it (`ran` is false)."""
+    """How many pieces each step did away with; nothing ran when another process was at it (`ran` is false).
+
+    failed: why a step did not come to its end, by its name; what it did until then counts and stays done.
+    """
 
     ran: bool
-    counts: dict[str, int]
+    counts: dict[str, int] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
 
 
 class GarbageCollector:
-    """Runs the steps in order, each until nothing is left to do for it."""
+    """Runs the steps in rounds, a batch of each in their order, until none has a whole batch left to do.
+
+    `failures` counts by step how often one failed since the start.
+    """
 
     def __init__(
         self, database: Database, steps: Sequence[GarbageStep], *, clock: Clock, batch_size: int
@@ -51,6 +61,7 @@ class GarbageCollector:
         self._steps = tuple(steps)
         self._clock = clock
         self._batch_size = batch_size
+        self.failures: Counter[str] = Counter({step.name: 0 for step in self._steps})
 
     async def collect(self) -> Collected:
         """Collect everything there is now. Raises DatabaseUnavailable; batches that were done stay done."""
@@ -58,16 +69,38 @@ class GarbageCollector:
         # A transaction-scoped lock: it goes with the connection, whatever happens to this process.
         async with self._database.transaction() as guard:
             if not await guard.fetchval("SELECT pg_try_advisory_xact_lock($1)", COLLECTOR_LOCK):
-                return Collected(ran=False, counts={})
-            counts = {step.name: await self._run(step, guard) for step in self._steps}
-        log.info("garbage_collected", ms=round((time.perf_counter() - began) * 1000), **counts)
-        return Collected(ran=True, counts=counts)
+                return Collected(ran=False)
+            collected = Collected(ran=True, counts={step.name: 0 for step in self._steps})
+            while await self._round(collected, guard):
+                pass
+        ms = round((time.perf_counter() - began) * 1000)
+        log.info("garbage_collected", ms=ms, failed=sorted(collected.failed), **collected.counts)
+        return collected
 
-    async def _run(self, step: GarbageStep, guard: Connection) -> int:
-        now, limit = self._clock.now(), self._batch_size
-        total, done = 0, limit
-        while done >= limit:
-            await guard.execute("SELECT 1")  # the server ends a transaction that idles, and the lock with it
-            done = await retrying(lambda: step.collect(now, limit))
-            total += done
-        return total
+    async def _round(self, collected: Collected, guard: Connection) -> bool:
+        """Do a batch of each step that has not failed; tells whether one of them has more to do."""
+        more = False
+        for step in self._steps:
+            if step.name not in collected.failed:
+                await guard.execute(
+                    "SELECT 1"
+                )  # the server ends a transaction that idles, and the lock with it
+                more = await self._batch(step, collected) >= self._batch_size or more
+        return more
+
+    async def _batch(self, step: GarbageStep, collected: Collected) -> int:
+        now = self._clock.now()
+        try:
+            done = await retrying(lambda: step.collect(now, self._batch_size))
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with one step, the others have their turn
+            self._note_failure(step, error, collected)
+            return 0
+        collected.counts[step.name] += done
+        return done
+
+    def _note_failure(self, step: GarbageStep, error: Exception, collected: Collected) -> None:
+        known = isinstance(error, ServiceError)
+        reason = str(error) if known else type(error).__name__
+        self.failures[step.name] += 1
+        collected.failed[step.name] = reason
+        log.warning("garbage_step_failed", step=step.name, error=reason, exc_info=None if known else error)

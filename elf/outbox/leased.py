@@ -19,6 +19,7 @@ from uuid import UUID
 
 import anyio
 
+from elf.core.errors import ServiceError
 from elf.core.secrets import redact
 from elf.db.database import Database
 from elf.db.queries import Queries
@@ -43,6 +44,14 @@ class Job:
     created_at: datetime
 
 
+class JobsFailed(Exception):
+    """Raised by a handler that has done all of its jobs but some; `failed` says of each of those why not."""
+
+    def __init__(self, failed: Sequence[tuple[Job, ServiceError]]) -> None:
+        super().__init__(f"{len(failed)} jobs failed")
+        self.failed = failed
+
+
 class OutboxStatistics(NamedTuple):
     """How many jobs wait, how many of them failed before, and when the oldest was made."""
 
@@ -55,13 +64,17 @@ class LeasedOutbox:
     """Leases and ends the jobs of one table, by the queries lease_jobs, fail_jobs, release_jobs, release_abandoned,
     outbox_statistics.
 
-    What it takes to finish a job differs between tables; the handler of the jobs does that.
+    What it takes to finish a job differs between tables; the handler of the jobs does that. `serves` is the last
+    argument of a lease_jobs that leases only jobs of one kind.
     """
 
-    def __init__(self, database: Database, queries: Queries, *, lease_seconds: float) -> None:
+    def __init__(
+        self, database: Database, queries: Queries, *, lease_seconds: float, serves: str | None = None
+    ) -> None:
         self._database = database
         self._sql = queries
         self._lease = timedelta(seconds=lease_seconds)
+        self._serves = () if serves is None else (serves,)
         self._owed: set[UUID] = set()  # leased here, and neither ended nor given back: Postgres was away
 
     async def lease(self, limit: int) -> list[Job]:
@@ -76,7 +89,7 @@ class LeasedOutbox:
             # A lease that was cut off may have been taken, and nobody would know of it.
             with anyio.CancelScope(shield=True):
                 rows = await connection.fetch(
-                    self._sql["lease_jobs"], limit, self._lease, timeout=LEASE_TIMEOUT_S
+                    self._sql["lease_jobs"], limit, self._lease, *self._serves, timeout=LEASE_TIMEOUT_S
                 )
         return [Job(**dict(row)) for row in rows]
 

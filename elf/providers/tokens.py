@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
+import blake3
 from tokenizers import Tokenizer
 
 from elf.config.model import EmbeddingProvider
@@ -19,6 +21,11 @@ class HfTokens:
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer = tokenizer
+
+    @cached_property
+    def name(self) -> str:
+        """A short name for what the tokenizer does: that of its contents, wherever they came from."""
+        return blake3.blake3(self._tokenizer.to_str().encode()).hexdigest(length=6)
 
     @classmethod
     def open(cls, tokenizer_repo: str, embedding: EmbeddingProvider) -> HfTokens:

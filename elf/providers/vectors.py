@@ -42,8 +42,10 @@ def has_direction(vector: Matrix) -> bool:
 def mean(matrix: Matrix) -> Matrix | None:
     """Return the mean of the rows, or None when they cancel out: what rounding leaves then points anywhere.
 
-    The mean of a single row is that row.
+    The mean of a single row is that row; no rows have none.
     """
+    if not len(matrix):
+        return None
     pooled: Matrix = matrix.mean(axis=0, dtype=np.float32)
     least = LEAST_LENGTH * max(1.0, float(lengths(matrix).max()))
     return pooled if float(lengths(pooled[np.newaxis])[0]) >= least else None

@@ -21,6 +21,9 @@ class CollectResponse(BaseModel):
 
     ran: bool = Field(description="False when another process was collecting already.")
     counts: dict[str, int] = Field(description="How many pieces each step did away with.")
+    failed: dict[str, str] = Field(
+        default={}, description="Why a step failed, by its name; it is tried again at the next collection."
+    )
 
 
 def collect_endpoint(collector: GarbageCollector) -> Endpoint:
@@ -28,7 +31,7 @@ def collect_endpoint(collector: GarbageCollector) -> Endpoint:
 
     async def collect(_: CollectRequest) -> CollectResponse:
         collected = await collector.collect()
-        return CollectResponse(ran=collected.ran, counts=collected.counts)
+        return CollectResponse(ran=collected.ran, counts=collected.counts, failed=collected.failed)
 
     return Endpoint(
         "collect_garbage", "POST", "/v1/admin/gc", "Expire, purge and clean up now",

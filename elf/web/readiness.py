@@ -36,3 +36,7 @@ class Readiness(BaseModel):
         default=None, description="Which of several processes answers; null when there is only one."
     )
     parts: list[Part] = Field(description="Every part of this process.")
+    warnings: list[str] = Field(
+        default=[],
+        description="What is wrong beside that: processes whose models differ, and work that waits for nobody.",
+    )

@@ -1,11 +1,12 @@
 -- Working off the indexing outbox, and comparing the index with the truth.
 
 -- name: lease_jobs
--- Leases due jobs: their available_at is pushed forward, so a job whose worker dies comes back by itself.
+-- Leases due jobs of one embedding version: their available_at is pushed forward, so a job whose worker dies comes back
+-- by itself.
 WITH due AS (
   SELECT outbox_id
   FROM indexing_outbox
-  WHERE status IN ('PENDING', 'FAILED') AND available_at <= now()
+  WHERE embedding_version = $3 AND status IN ('PENDING', 'FAILED') AND available_at <= now()
   ORDER BY available_at
   LIMIT $1
   FOR UPDATE SKIP LOCKED
@@ -19,22 +20,33 @@ RETURNING o.outbox_id, o.note_id AS subject_id, o.op, o.attempts, o.created_at;
 -- name: finish_jobs
 -- Ends jobs whose note is still as it was indexed, together with the older jobs they supersede. A job whose note
 -- changed meanwhile becomes due again, even one that somebody else ended: what was written to the index just now may
--- be older than what that one wrote.
+-- be older than what that one wrote. It is then for the workers of the version that the note has by now.
 WITH seen AS (
   SELECT DISTINCT ON (t.note_id)
-    t.note_id, o.created_at AS newest, n.updated_at IS NOT DISTINCT FROM t.updated_at AS is_current
-  FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS t (outbox_id, note_id, updated_at)
+    t.note_id, o.created_at AS newest, n.embedding_version,
+    (n.updated_at, n.embedding_version) IS NOT DISTINCT FROM (t.updated_at, t.embedding_version) AS is_current
+  FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[]) AS t (
+    outbox_id, note_id, updated_at, embedding_version)
   JOIN indexing_outbox AS o ON o.outbox_id = t.outbox_id
   LEFT JOIN memory_notes AS n ON n.note_id = t.note_id
   ORDER BY t.note_id, o.created_at DESC
 )
 UPDATE indexing_outbox AS o
 SET status = CASE WHEN seen.is_current THEN 'DONE' ELSE 'PENDING' END,
+    embedding_version =
+      CASE WHEN seen.is_current THEN o.embedding_version ELSE coalesce(seen.embedding_version, o.embedding_version) END,
     available_at = now(), updated_at = now(), last_error = NULL
 FROM seen
 WHERE o.note_id = seen.note_id
   AND ((seen.is_current AND o.created_at <= seen.newest AND o.status <> 'DONE')
     OR (NOT seen.is_current AND o.outbox_id = ANY ($1::uuid[])));
+
+-- name: readdress_jobs
+-- Gives leased jobs to the workers of the version that their notes have by now.
+UPDATE indexing_outbox AS o
+SET embedding_version = n.embedding_version, available_at = now(), updated_at = now()
+FROM memory_notes AS n
+WHERE o.outbox_id = ANY ($1::uuid[]) AND n.note_id = o.note_id AND o.status <> 'DONE';
 
 -- name: fail_jobs
 -- Puts jobs off after a failure.
@@ -68,7 +80,7 @@ WHERE status IN ('PENDING', 'FAILED');
 
 -- name: read_for_indexing
 -- The notes of a batch of jobs as they are now, each with its chunks and vectors of one embedding version, if any.
-SELECT n.*, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset, c.text AS chunk_text, e.vec
+SELECT n.*, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset, c.text AS chunk_text, c.chunking, e.vec
 FROM memory_notes AS n
 LEFT JOIN (
   memory_note_chunks AS c
@@ -78,61 +90,72 @@ WHERE n.note_id = ANY ($1::uuid[])
 ORDER BY n.note_id, c.chunk_index;
 
 -- name: keep_vectors
--- Stores the chunks, vectors and pooled vectors (may be null) of those notes that are still as they were read, removes the chunks they
--- had beyond these and the vectors of other models, and returns their ids.
+-- Stores the chunks, vectors and pooled vectors (may be null) of those notes that are still as they were read, removes
+-- the chunks they had beyond these and the vectors of other models, and returns their ids with whether there were such
+-- chunks.
 WITH unchanged AS MATERIALIZED (
-  SELECT n.note_id, t.chunk_count
+  SELECT n.note_id, n.embedding_version, t.chunk_count
   FROM memory_notes AS n
-  JOIN unnest($1::uuid[], $2::timestamptz[], $3::int[]) AS t (note_id, updated_at, chunk_count)
-    ON n.note_id = t.note_id AND n.updated_at = t.updated_at
+  JOIN unnest($1::uuid[], $2::timestamptz[], $3::text[], $4::int[]) AS t (
+    note_id, updated_at, embedding_version, chunk_count)
+    ON n.note_id = t.note_id AND n.updated_at = t.updated_at AND n.embedding_version = t.embedding_version
   ORDER BY n.note_id
   FOR UPDATE OF n
+), taken_over AS (
+  UPDATE memory_notes AS n SET embedding_version = $13
+  FROM unchanged AS u
+  WHERE n.note_id = u.note_id AND u.embedding_version <> $13
 ), surplus AS (
   DELETE FROM memory_note_chunks AS c
   USING unchanged AS u
   WHERE c.note_id = u.note_id AND c.chunk_index >= u.chunk_count
+  RETURNING c.note_id
 ), other_vectors AS (
   DELETE FROM note_chunk_embeddings AS e
   USING unchanged AS u, memory_note_chunks AS c
-  WHERE c.note_id = u.note_id AND e.chunk_id = c.chunk_id AND e.embedding_version <> $12
+  WHERE c.note_id = u.note_id AND e.chunk_id = c.chunk_id AND e.embedding_version <> $13
 ), other_pooled AS (
   DELETE FROM note_embeddings AS p USING unchanged AS u
-  WHERE p.note_id = u.note_id AND p.embedding_version <> $12
+  WHERE p.note_id = u.note_id AND p.embedding_version <> $13
 ), chunks AS (
   INSERT INTO memory_note_chunks AS c (
-    chunk_id, note_id, chunk_index, start_offset, end_offset, text, embedding_version)
-  SELECT t.chunk_id, t.note_id, t.chunk_index, t.start_offset, t.end_offset, t.text, $12
-  FROM unnest($4::uuid[], $5::uuid[], $6::int[], $7::int[], $8::int[], $9::text[]) AS t (
+    chunk_id, note_id, chunk_index, start_offset, end_offset, text, embedding_version, chunking)
+  SELECT t.chunk_id, t.note_id, t.chunk_index, t.start_offset, t.end_offset, t.text, $13, $15
+  FROM unnest($5::uuid[], $6::uuid[], $7::int[], $8::int[], $9::int[], $10::text[]) AS t (
     chunk_id, note_id, chunk_index, start_offset, end_offset, text)
   JOIN unchanged USING (note_id)
   ON CONFLICT (chunk_id) DO UPDATE SET
     start_offset = excluded.start_offset, end_offset = excluded.end_offset, text = excluded.text,
-    embedding_version = excluded.embedding_version
+    embedding_version = excluded.embedding_version, chunking = excluded.chunking
 ), vectors AS (
   INSERT INTO note_chunk_embeddings AS e (chunk_id, embedding_version, embedding_dim, vec)
-  SELECT t.chunk_id, $12, $13, t.vec
-  FROM unnest($4::uuid[], $5::uuid[], $10::vector[]) AS t (chunk_id, note_id, vec)
+  SELECT t.chunk_id, $13, $14, t.vec
+  FROM unnest($5::uuid[], $6::uuid[], $11::vector[]) AS t (chunk_id, note_id, vec)
   JOIN unchanged USING (note_id)
   ON CONFLICT (chunk_id, embedding_version) DO UPDATE SET
     vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now()
 ), pooled AS (
   INSERT INTO note_embeddings AS p (note_id, embedding_version, embedding_dim, vec)
-  SELECT t.note_id, $12, $13, t.vec
-  FROM unnest($1::uuid[], $11::vector[]) AS t (note_id, vec)
+  SELECT t.note_id, $13, $14, t.vec
+  FROM unnest($1::uuid[], $12::vector[]) AS t (note_id, vec)
   JOIN unchanged USING (note_id)
   WHERE t.vec IS NOT NULL
   ON CONFLICT (note_id, embedding_version) DO UPDATE SET
     vec = excluded.vec, embedding_dim = excluded.embedding_dim, created_at = now()
 )
-SELECT note_id FROM unchanged;
+SELECT u.note_id, EXISTS (SELECT 1 FROM surplus AS s WHERE s.note_id = u.note_id) AS had_more
+FROM unchanged AS u;
 
 -- name: live_chunks
--- A page of what the index should hold, in chunk id order behind $1 (never null, for the same reason as in list_notes).
-SELECT c.chunk_id, c.note_id, n.updated_at
+-- A page of what the index should hold, in chunk id order behind $1 (never null, for the same reason as in list_notes),
+-- each with whether it has its vector.
+SELECT c.chunk_id, c.note_id, n.updated_at, e.chunk_id IS NOT NULL AS has_vector
 FROM memory_note_chunks AS c
 JOIN memory_notes AS n ON n.note_id = c.note_id
-WHERE c.chunk_id > $1 AND c.embedding_version = $4
-  AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
+LEFT JOIN LATERAL (
+  SELECT v.chunk_id FROM note_chunk_embeddings AS v
+  WHERE v.chunk_id = c.chunk_id AND v.embedding_version = c.embedding_version OFFSET 0) AS e ON true
+WHERE c.chunk_id > $1 AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
 ORDER BY c.chunk_id
 LIMIT $3;
 
@@ -141,23 +164,12 @@ LIMIT $3;
 SELECT count(*)
 FROM memory_note_chunks AS c
 JOIN memory_notes AS n ON n.note_id = c.note_id
-WHERE c.embedding_version = $1
-  AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2);
+WHERE n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $1);
 
 -- name: enqueue_indexing
--- Asks for notes to be indexed again; returns the jobs.
+-- Asks the workers of the notes' versions, or else of version $3, to index notes again; returns the jobs.
 INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
-SELECT gen_random_uuid(), t.note_id, t.op, $3, 'PENDING'
+SELECT gen_random_uuid(), t.note_id, t.op, coalesce(n.embedding_version, $3), 'PENDING'
 FROM unnest($1::uuid[], $2::text[]) AS t (note_id, op)
+LEFT JOIN memory_notes AS n ON n.note_id = t.note_id
 RETURNING outbox_id;
-
--- name: enqueue_unindexed
--- Asks for live notes that have no chunks of the active embedding version and no job to be indexed.
-INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
-SELECT gen_random_uuid(), n.note_id, 'UPSERT', $1, 'PENDING'
-FROM memory_notes AS n
-WHERE n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
-  AND NOT EXISTS (
-    SELECT 1 FROM memory_note_chunks AS c WHERE c.note_id = n.note_id AND c.embedding_version = $1)
-  AND NOT EXISTS (
-    SELECT 1 FROM indexing_outbox AS o WHERE o.note_id = n.note_id AND o.status IN ('PENDING', 'FAILED'));

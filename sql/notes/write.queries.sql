@@ -85,13 +85,13 @@ FROM unnest($26::uuid[], $27::text[], $29::text[]) AS job (note_id, op, embeddin
 -- Stores chunks, their vectors and the pooled vectors (may be null) of their notes, replacing what is there.
 WITH chunks AS (
   INSERT INTO memory_note_chunks AS c (
-    chunk_id, note_id, chunk_index, start_offset, end_offset, text, embedding_version)
-  SELECT t.chunk_id, t.note_id, t.chunk_index, t.start_offset, t.end_offset, t.text, $8
+    chunk_id, note_id, chunk_index, start_offset, end_offset, text, embedding_version, chunking)
+  SELECT t.chunk_id, t.note_id, t.chunk_index, t.start_offset, t.end_offset, t.text, $8, $12
   FROM unnest($1::uuid[], $2::uuid[], $3::int[], $4::int[], $5::int[], $6::text[]) AS t (
     chunk_id, note_id, chunk_index, start_offset, end_offset, text)
   ON CONFLICT (chunk_id) DO UPDATE SET
     start_offset = excluded.start_offset, end_offset = excluded.end_offset, text = excluded.text,
-    embedding_version = excluded.embedding_version
+    embedding_version = excluded.embedding_version, chunking = excluded.chunking
 ), vectors AS (
   INSERT INTO note_chunk_embeddings AS e (chunk_id, embedding_version, embedding_dim, vec)
   SELECT t.chunk_id, $8, $9, t.vec FROM unnest($1::uuid[], $7::vector[]) AS t (chunk_id, vec)

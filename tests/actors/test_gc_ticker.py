@@ -57,6 +57,17 @@ async def test_it_comes_again_after_a_minute_while_postgres_is_away() -> None:
 
 
 @on_virtual_time
+async def test_after_a_step_failed_it_comes_again_sooner_and_then_less_and_less_often() -> None:
+    class Lame(Collector):
+        async def collect(self) -> Collected:
+            await super().collect()
+            return Collected(ran=True, failed={"step": "fails"} if len(self.at) < 5 else {})
+
+    at = await run(Lame(), within_s=DAY_S / 2)
+    assert at == [0, RETRY_S, 3 * RETRY_S, 7 * RETRY_S, 15 * RETRY_S]
+
+
+@on_virtual_time
 async def test_a_fault_of_its_own_is_not_hidden() -> None:
     class Broken(Collector):
         async def collect(self) -> Collected:

@@ -20,7 +20,7 @@ from elf.core.errors import (
     ProviderUnavailable,
 )
 from elf.db.errors import Retryable
-from elf.outbox.leased import Job
+from elf.outbox.leased import Job, JobsFailed
 from tests.actors.outbox_kit import FakeOutbox, a_job, on_virtual_time, running
 
 pytestmark = pytest.mark.anyio
@@ -97,6 +97,25 @@ async def test_one_bad_job_does_not_fail_the_others(fault: Exception) -> None:
     assert bench.done == [jobs[0], *jobs[2:]]
     assert bench.outbox.failed == [(jobs[1], f"{type(fault).__name__}: {fault}")]
     assert bench.outbox.released == []
+
+
+async def test_what_a_handler_says_has_failed_fails_for_its_own_reason_and_the_rest_is_done() -> None:
+    bench = Bench()
+    jobs = [a_job() for _ in range(5)]
+    long, silent = InternalError("too long"), ProviderUnavailable("no answer")
+    bench.bad[jobs[0]] = JobsFailed([(jobs[1], long), (jobs[2], silent), (jobs[4], long)])
+    with capture_logs() as logs:
+        await bench.works_off(jobs)
+    assert bench.batches == [jobs]
+    assert bench.outbox.failed == [
+        (jobs[1], "InternalError: too long"),
+        (jobs[4], "InternalError: too long"),
+        (jobs[2], "ProviderUnavailable: no answer"),
+    ]
+    assert [(line["event"], line["jobs"]) for line in logs] == [
+        ("indexing_failed", 2),
+        ("indexing_failed", 1),
+    ]
 
 
 @pytest.mark.parametrize(

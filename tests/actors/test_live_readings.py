@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
 import anyio
@@ -12,6 +13,7 @@ from actors.kernel import Channel, RestartPolicy, Supervisor
 from actors.metrics_parts import Metrics
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Database
+from elf.families.notes.fleet import Fleet, Member
 from elf.search.breaker import CircuitBreaker
 from elf.search.cache import AnswerCache, CacheCounts
 from elf.web.metrics import metrics_page
@@ -69,6 +71,31 @@ async def test_channels_show_how_full_they_are_and_what_they_dropped() -> None:
     assert page.value("elf_channel_capacity_items", channel="traces") == 2
     assert page.value("elf_channel_sent_total", channel="traces") == 2
     assert page.value("elf_channel_dropped_total", channel="traces") == 3
+
+
+async def test_failures_of_the_steps_of_a_collection_are_counted() -> None:
+    failures = {"done_jobs": 0}
+    metrics = Metrics()
+    metrics.watch_garbage(failures)
+    failures["done_jobs"] += 2
+    assert (await page_of(metrics)).value("elf_gc_step_failures_total", step="done_jobs") == 2
+
+
+async def test_processes_are_counted_by_their_models_and_so_is_what_waits_for_nobody() -> None:
+    own = Member("here:1", "acme:small:384", "1:240:40:aa", True)
+    fleet = Fleet(own.embedding_version, own.chunking)
+    metrics = Metrics()
+    metrics.watch_fleet(fleet, own)
+    mine = {"embedding_version": "acme:small:384", "chunking": "1:240:40:aa", "indexes": "true"}
+    assert (await page_of(metrics)).value("elf_note_processes", **mine) == 1
+    mate = replace(own, name="there:2")
+    fleet.see(frozenset([mate, replace(mate, embedding_version="acme:large:384", indexes=False)]))
+    fleet.waiting = {"acme:large:384": 3}
+    page = await page_of(metrics)
+    assert page.value("elf_note_processes", **mine) == 2
+    theirs = mine | {"embedding_version": "acme:large:384", "indexes": "false"}
+    assert page.value("elf_note_processes", **theirs) == 1
+    assert page.value("elf_unserved_jobs", embedding_version="acme:large:384") == 3
 
 
 async def test_circuits_are_called_by_what_they_guard() -> None:

@@ -86,7 +86,7 @@ async def test_running_the_script_itself_twice_changes_nothing(empty_dsn: str) -
 async def test_a_lost_index_is_made_again(empty_dsn: str) -> None:
     await schema.apply(empty_dsn, vector_dim=8)
     before = await _fingerprint_of_catalog(empty_dsn)
-    await run_sql(empty_dsn, "DROP INDEX idx_outbox_due")
+    await run_sql(empty_dsn, "DROP INDEX idx_outbox_version_due")
     await schema.apply(empty_dsn, vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == before
 

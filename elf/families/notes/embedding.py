@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from elf.core.chunking import Chunk, TokenCounter, split
+from elf.core.chunking import CHUNKING_RULE, Chunk, TokenCounter, split
 from elf.providers.port import Embedder
-from elf.providers.vectors import have_direction, mean
+from elf.providers.vectors import has_direction, have_direction, mean
 
 Vector = npt.NDArray[np.float32]
 
@@ -39,12 +39,21 @@ class EmbeddedText:
 
 @dataclass(frozen=True, slots=True)
 class TextEmbedder:
-    """Splits texts as configured and embeds all their chunks in one provider call."""
+    """Splits texts as configured and embeds all their chunks in one provider call.
+
+    `tokenizer` names what `tokens` counts by: the same name, the same tokens.
+    """
 
     embedder: Embedder
     tokens: TokenCounter
     max_tokens: int
     overlap_tokens: int
+    tokenizer: str
+
+    @property
+    def chunking(self) -> str:
+        """By which rule and numbers texts are cut; the chunks of two that agree in it are the same."""
+        return f"{CHUNKING_RULE}:{self.max_tokens}:{self.overlap_tokens}:{self.tokenizer}"
 
     @property
     def version(self) -> str:
@@ -58,21 +67,25 @@ class TextEmbedder:
         """Cut a text into the chunks that are embedded and indexed."""
         return split(text, max_tokens=self.max_tokens, overlap_tokens=self.overlap_tokens, tokens=self.tokens)
 
-    async def embed(self, texts: Sequence[str]) -> list[EmbeddedText | None]:
-        """Embed texts, in order; None for a text of which some chunk got no vector that counts.
+    async def embed(
+        self, texts: Sequence[str], *, known: Mapping[str, Vector] | None = None
+    ) -> list[EmbeddedText | None]:
+        """Embed texts, in order; None for one of which a chunk got no vector that counts.
 
-        Raises ProviderUnavailable as the provider does.
+        Chunks whose text is `known`, with a vector that counts, are not sent. Raises as the provider does.
         """
         splits = [self.split(text) for text in texts]
-        flat = [chunk.text for chunks in splits for chunk in chunks]
-        vectors = (
-            await self.embedder.embed(flat) if flat else np.empty((0, self.dimensions), dtype=np.float32)
-        )
-        count = have_direction(vectors)
-        embedded: list[EmbeddedText | None] = []
-        position = 0
-        for chunks in splits:
-            rows = slice(position, position + len(chunks))
-            embedded.append(EmbeddedText(chunks, vectors[rows]) if chunks and count[rows].all() else None)
-            position += len(chunks)
-        return embedded
+        vectors = {text: vector for text, vector in (known or {}).items() if has_direction(vector)}
+        unknown = [chunk.text for chunks in splits for chunk in chunks if chunk.text not in vectors]
+        if unknown:
+            found = await self.embedder.embed(unknown)
+            counting = zip(unknown, found, have_direction(found), strict=True)
+            vectors.update((text, row) for text, row, counts in counting if counts)
+        return [self._embedded(chunks, vectors) for chunks in splits]
+
+    def _embedded(self, chunks: list[Chunk], vectors: Mapping[str, Vector]) -> EmbeddedText | None:
+        if not chunks:
+            return EmbeddedText(chunks, np.empty((0, self.dimensions), dtype=np.float32))
+        if any(chunk.text not in vectors for chunk in chunks):
+            return None
+        return EmbeddedText(chunks, np.stack([vectors[chunk.text] for chunk in chunks]))

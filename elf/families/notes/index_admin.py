@@ -28,7 +28,7 @@ class RebuildResponse(Response):
 
     rebuilt_count: int = Field(description="Points written.")
     missing_vector_count: int = Field(
-        description="Live notes that wait for the model with some of their text."
+        description="Live notes that wait for the configured model with some of their text; the indexers mend them."
     )
     error_count: int = Field(description="Points that the index refused.")
     removed_count: int = Field(description="Points deleted, being no text of live notes.")
@@ -68,7 +68,7 @@ class DriftExample(Response):
 class DriftExamples(Response):
     """Some differences of each kind."""
 
-    missing: list[DriftExample] = Field(description="Live chunks without a point.")
+    missing: list[DriftExample] = Field(description="Live chunks without a point or without their vector.")
     stale: list[DriftExample] = Field(description="Points older than their note.")
     orphaned: list[DriftExample] = Field(description="Points that are no chunks of live notes.")
 
@@ -76,7 +76,7 @@ class DriftExamples(Response):
 class DriftCounts(Response):
     """Differences between Postgres and the index, in points."""
 
-    missing_count: int = Field(description="Live chunks without a point.")
+    missing_count: int = Field(description="Live chunks without a point or without their vector.")
     stale_count: int = Field(description="Points older than their note.")
     orphaned_count: int = Field(description="Points that are no chunks of live notes.")
     moving_count: int = Field(

@@ -3,36 +3,44 @@
 A job only names a note. The handler looks at the note as it is now: a live note gets its chunks, vectors and points,
 any other loses its points. So jobs may be repeated, reordered or merged without harm. The op matters in one case only:
 DELETE for a live note says that the index may hold points of it that are no chunks (any more).
+
+What needs no model is done first. A note that belongs to processes with another embedding model is left to them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
+import structlog
 
 from elf.core.clock import Clock
-from elf.core.errors import ProviderBroken
+from elf.core.errors import ServiceError
 from elf.core.ids import ChunkId, NoteId, chunk_id_for
 from elf.db.database import Database
 from elf.db.errors import retrying
 from elf.db.queries import Queries
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder, Vector
+from elf.families.notes.fleet import Fleet
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Note
+from elf.families.notes.patient_embedding import Done, Waiting, embed_patiently
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexPoint, VectorIndex
-from elf.outbox.leased import Job
+from elf.outbox.leased import Job, JobsFailed
 from elf.providers.vectors import has_direction
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class IndexedChunk:
-    """One chunk with its stored vector."""
+    """One chunk with its stored vector; `chunking` is None where it is not known how it was cut."""
 
     chunk_id: ChunkId
     index: int
@@ -40,6 +48,24 @@ class IndexedChunk:
     end: int
     text: str
     vector: Vector
+    chunking: str | None
+
+
+class _Batch(NamedTuple):
+    """Leased jobs, the notes they name as they are now, and what is stored for them: chunks that have their vectors."""
+
+    jobs: Sequence[Job]
+    notes: Mapping[UUID, Note]
+    stored: Mapping[UUID, Sequence[IndexedChunk]]
+
+    def of(self, note_ids: Iterable[UUID]) -> _Batch:
+        """Return the part of the batch that is about these notes."""
+        wanted = set(note_ids)
+        return self._replace(jobs=[job for job in self.jobs if job.subject_id in wanted])
+
+    @property
+    def subjects(self) -> set[UUID]:
+        return {job.subject_id for job in self.jobs}
 
 
 class NoteIndexing:
@@ -53,6 +79,7 @@ class NoteIndexing:
         store: NoteStore,
         embedder: TextEmbedder,
         index: VectorIndex,
+        fleet: Fleet,
         fresh: FreshWrites,
         clock: Clock,
     ) -> None:
@@ -62,109 +89,172 @@ class NoteIndexing:
         self._store = store
         self._embedder = embedder
         self._index = index
+        self._fleet = fleet
         self._clock = clock
 
     async def handle(self, jobs: Sequence[Job]) -> None:
-        """Do a batch of leased jobs and mark them done; on an error none of them is."""
+        """Do a batch of leased jobs and mark them done. Raises JobsFailed for those whose notes cannot be embedded.
+
+        On any other error some may be done.
+        """
         try:
-            await self._do(jobs)
+            failed = await self._do(jobs)
         finally:
             self._fresh.indexed([job.subject_id for job in jobs])
+        if failed:
+            raise JobsFailed([(job, failed[job.subject_id]) for job in jobs if job.subject_id in failed])
 
-    async def _do(self, jobs: Sequence[Job]) -> None:
-        notes, stored = await self._read({job.subject_id for job in jobs})
+    async def _do(self, jobs: Sequence[Job]) -> Mapping[UUID, ServiceError]:
+        batch = await self._read(jobs)
         now = self._clock.now()
-        live = {note_id: note for note_id, note in notes.items() if note.is_live(now)}
-        chunks = {note_id: found for note_id, found in stored.items() if _covers(found, live.get(note_id))}
-        chunks |= await self._embedded([note for note_id, note in live.items() if note_id not in chunks])
-        gone = {job.subject_id for job in jobs} - set(chunks)
-        strays = {job.subject_id for job in jobs if job.op == "DELETE"}
-        await self._bring_index_up_to_date(live, chunks, gone=gone, strays=strays)
-        await self._finish(jobs, notes)
+        live = {note_id: note for note_id, note in batch.notes.items() if note.is_live(now)}
+        foreign = {
+            note_id for note_id, note in live.items() if not self._fleet.may_take(note.embedding_version)
+        }
+        ready = {
+            note_id for note_id, note in live.items() if self._is_ready(note, batch.stored.get(note_id, ()))
+        }
+        lacking = live.keys() - foreign - ready
+        await self._readdress(batch.of(foreign))
+        await self._write(
+            batch.of(batch.subjects - foreign - lacking),
+            {note_id: batch.stored[note_id] for note_id in ready},
+        )
+        return await self._embed(batch.of(lacking))
 
-    async def _read(self, note_ids: set[UUID]) -> tuple[dict[UUID, Note], dict[UUID, list[IndexedChunk]]]:
+    async def _read(self, jobs: Sequence[Job]) -> _Batch:
+        note_ids = list({job.subject_id for job in jobs})
         async with self._database.connection() as connection:
-            rows = await connection.fetch(
-                self._sql["read_for_indexing"], list(note_ids), self._embedder.version
-            )
+            rows = await connection.fetch(self._sql["read_for_indexing"], note_ids, self._embedder.version)
         notes: dict[UUID, Note] = {}
         chunks: dict[UUID, list[IndexedChunk]] = {}
         for row in rows:
             notes.setdefault(row["note_id"], Note.from_row(row))
             if row["chunk_id"] is not None:
                 chunks.setdefault(row["note_id"], []).append(stored_chunk(row))
-        return notes, chunks
+        return _Batch(jobs, notes, chunks)
 
-    async def _embedded(self, notes: Sequence[Note]) -> dict[UUID, list[IndexedChunk]]:
-        """Embed notes and keep their vectors. A note that changed meanwhile is left out: it has a newer job."""
-        if not notes:
-            return {}
-        texts = await self._embedder.embed([note.text for note in notes])
-        embedded = [(note, text) for note, text in zip(notes, texts, strict=True) if text is not None]
-        unchanged = await retrying(lambda: self._keep(embedded)) if embedded else set()
-        if len(embedded) < len(notes):
-            raise ProviderBroken(
-                f"the embedder gave {len(notes) - len(embedded)} of {len(notes)} notes no vector that counts"
-            )
-        return {
-            note.note_id: _indexed_chunks(note, text) for note, text in embedded if note.note_id in unchanged
+    def _is_ready(self, note: Note, chunks: Sequence[IndexedChunk]) -> bool:
+        return (
+            note.embedding_version == self._embedder.version
+            and is_whole(chunks, note.text)
+            and all(self._fleet.keeps(chunk.chunking) and has_direction(chunk.vector) for chunk in chunks)
+        )
+
+    async def _readdress(self, batch: _Batch) -> None:
+        """Give jobs to those whose notes they are about."""
+        if not batch.jobs:
+            return
+        log.info("jobs_of_another_model", jobs=len(batch.jobs))
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["readdress_jobs"], [job.outbox_id for job in batch.jobs])
+
+    # Embedding
+
+    async def _embed(self, batch: _Batch) -> Mapping[UUID, ServiceError]:
+        """Embed notes, keep their vectors and do their jobs; returns why others could not be embedded."""
+        failures: dict[UUID, int] = {}
+        for job in batch.jobs:
+            failures[job.subject_id] = max(failures.get(job.subject_id, 0), job.attempts)
+        known = {chunk.text: chunk.vector for note_id in failures for chunk in batch.stored.get(note_id, ())}
+
+        async def embed(notes: Sequence[Note]) -> Sequence[EmbeddedText | None]:
+            return await self._embedder.embed([note.text for note in notes], known=known)
+
+        async def keep(done: Done) -> None:
+            await self._keep_and_write(batch.of(note.note_id for note, _ in done), done)
+
+        waiting = [Waiting(batch.notes[note_id], count) for note_id, count in failures.items()]
+        return await embed_patiently(waiting, embed, keep)
+
+    async def _keep_and_write(self, batch: _Batch, done: Done) -> None:
+        """Keep vectors and write the points. A note that changed meanwhile has a newer job."""
+        kept = await retrying(lambda: self._keep(done)) if done else {}
+        chunks: dict[UUID, Sequence[IndexedChunk]] = {
+            note.note_id: _indexed_chunks(note, text, self._embedder.chunking)
+            for note, text in done
+            if note.note_id in kept
         }
+        had_more = {note_id for note_id, more in kept.items() if more}
+        await self._write(batch, chunks, strays=had_more, untouched=batch.subjects - chunks.keys())
 
-    async def _keep(self, embedded: Sequence[tuple[Note, EmbeddedText]]) -> set[NoteId]:
+    async def _keep(self, done: Done) -> dict[NoteId, bool]:
         async with self._database.connection() as connection:
             return await self._store.keep_vectors(
-                connection, embedded, embedding_version=self._embedder.version
+                connection,
+                done,
+                embedding_version=self._embedder.version,
+                chunking=self._embedder.chunking,
             )
 
-    async def _bring_index_up_to_date(
+    # Writing
+
+    async def _write(
         self,
-        live: Mapping[UUID, Note],
+        batch: _Batch,
         chunks: Mapping[UUID, Sequence[IndexedChunk]],
         *,
-        gone: set[UUID],
-        strays: set[UUID],
+        strays: Iterable[UUID] = (),
+        untouched: Iterable[UUID] = (),
     ) -> None:
+        """Bring the index to these chunks, take all other points of the batch's notes away, and end the jobs.
+
+        strays: notes that may have points which are no chunks. untouched: notes whose points stay as they are.
+        """
+        if not batch.jobs:
+            return
         points = [
-            point_of(live[note_id], chunk, self._embedder.version)
+            point_of(batch.notes[note_id], chunk, self._embedder.version)
             for note_id, found in chunks.items()
             for chunk in found
         ]
         if points:
             await self._index.upsert(points)
-        if gone:
+        if gone := batch.subjects - chunks.keys() - set(untouched):
             await self._index.delete_owners(list(gone))
-        changed = [
-            note_id
-            for note_id in chunks
-            if note_id in strays or live[note_id].updated_at != live[note_id].created_at
-        ]
-        if changed:
+        doubtful = {*strays, *(job.subject_id for job in batch.jobs if job.op == "DELETE")}
+        if changed := [
+            note_id for note_id in chunks if note_id in doubtful or _was_changed(batch.notes[note_id])
+        ]:
             # A shorter text has fewer chunks: the points of the former ones go.
             keep = [chunk.chunk_id for note_id in changed for chunk in chunks[note_id]]
             await self._index.delete_owners(changed, keep=keep)
+        await self._finish(batch, indexed=chunks.keys())
 
-    async def _finish(self, jobs: Sequence[Job], notes: Mapping[UUID, Note]) -> None:
-        seen: list[datetime | None] = [
-            notes[job.subject_id].updated_at if job.subject_id in notes else None for job in jobs
-        ]
-        outbox_ids = [job.outbox_id for job in jobs]
-        subject_ids = [job.subject_id for job in jobs]
+    async def _finish(self, batch: _Batch, *, indexed: Iterable[UUID]) -> None:
+        own = dict.fromkeys(indexed, self._embedder.version)
+        seen: list[tuple[datetime | None, str | None]] = []
+        for job in batch.jobs:
+            note = batch.notes.get(job.subject_id)
+            version = None if note is None else own.get(job.subject_id, note.embedding_version)
+            seen.append((None if note is None else note.updated_at, version))
+        outbox_ids = [job.outbox_id for job in batch.jobs]
+        subject_ids = [job.subject_id for job in batch.jobs]
 
         async def finish() -> None:
             async with self._database.connection() as connection:
-                await connection.execute(self._sql["finish_jobs"], outbox_ids, subject_ids, seen)
+                await connection.execute(
+                    self._sql["finish_jobs"],
+                    outbox_ids, subject_ids, [moment for moment, _ in seen], [version for _, version in seen],
+                )  # fmt: skip
 
         await retrying(finish)  # workers with jobs of the same notes meet in these rows
 
 
-def _covers(chunks: Sequence[IndexedChunk], note: Note | None) -> bool:
+def is_whole(chunks: Sequence[IndexedChunk], text: str) -> bool:
+    """Tell whether chunks, in order, cover a text without a gap."""
     # Chunks are removed together with the text they were cut from, so their texts need no second look.
     return (
-        note is not None
+        bool(chunks)
         and chunks[0].start == 0
-        and chunks[-1].end == len(note.text)
-        and all(has_direction(chunk.vector) for chunk in chunks)
+        and chunks[-1].end == len(text)
+        and [chunk.index for chunk in chunks] == list(range(len(chunks)))
+        and all(one.end >= other.start for one, other in pairwise(chunks))
     )
+
+
+def _was_changed(note: Note) -> bool:
+    return note.updated_at != note.created_at
 
 
 def stored_chunk(row: Mapping[str, Any]) -> IndexedChunk:
@@ -176,13 +266,20 @@ def stored_chunk(row: Mapping[str, Any]) -> IndexedChunk:
         row["end_offset"],
         row["chunk_text"],
         np.asarray(row["vec"].to_numpy(), dtype=np.float32),
+        row["chunking"],
     )
 
 
-def _indexed_chunks(note: Note, text: EmbeddedText) -> list[IndexedChunk]:
+def _indexed_chunks(note: Note, text: EmbeddedText, chunking: str) -> list[IndexedChunk]:
     return [
         IndexedChunk(
-            chunk_id_for(note.note_id, chunk.index), chunk.index, chunk.start, chunk.end, chunk.text, vector
+            chunk_id_for(note.note_id, chunk.index),
+            chunk.index,
+            chunk.start,
+            chunk.end,
+            chunk.text,
+            vector,
+            chunking,
         )
         for chunk, vector in zip(text.chunks, text.vectors, strict=True)
     ]

@@ -50,12 +50,17 @@ BEFORE_THE_FIRST: Final = Place(UUID(int=0), -1)  # no note has this id: ids hav
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A note under its leased job as it was read; None is a note that is gone. `stray` is a point that is no chunk."""
+    """A note under its leased job as it was read; None is a note that is gone. `stray` is a point that is no chunk.
+
+    version and chunking: of the note's chunks, where points are made of them.
+    """
 
     outbox_id: UUID
     note_id: UUID
     updated_at: datetime | None
     stray: UUID | None = None
+    version: str | None = None
+    chunking: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +68,13 @@ class ChunkPage:
     """The points of a page of chunks, in the order of their notes; `last` is the place of the last chunk.
 
     without_vector: live notes of the page of which some chunk has no vector; those chunks are no points.
+    outdated: live notes of the page whose vectors are of another embedding version.
     """
 
     seen: Sequence[Seen]
     points: Sequence[IndexPoint]
     without_vector: frozenset[UUID]
+    outdated: frozenset[UUID]
     last: Place
 
 
@@ -94,22 +101,18 @@ class LeasedPoints:
 
     async def chunks(self, after: Place, limit: int) -> ChunkPage | None:
         """Lease the page of up to `limit` chunks behind a place; None is the end."""
-        rows = await self._lease_rows(
-            "lease_rebuild_page", *after, self._version, self._clock.now(), limit, self._lease
-        )
+        rows = await self._lease_rows("lease_rebuild_page", *after, self._clock.now(), limit, self._lease)
         if not rows:
             return None
-        seen = {row["note_id"]: Seen(row["outbox_id"], row["note_id"], row["updated_at"]) for row in rows}
+        seen = {row["note_id"]: _seen(row) for row in rows}
         live = [row for row in rows if row["status"] == "active" and row["in_time"]]
         return ChunkPage(
             seen=list(seen.values()),
-            points=[self._point(row) for row in live if row["vec"] is not None],
+            points=[_point(row) for row in live if row["vec"] is not None],
             without_vector=frozenset(row["note_id"] for row in live if row["vec"] is None),
+            outdated=frozenset(row["note_id"] for row in live if row["chunk_version"] != self._version),
             last=Place(rows[-1]["note_id"], rows[-1]["chunk_index"]),
         )
-
-    def _point(self, row: Mapping[str, Any]) -> IndexPoint:
-        return point_of(Note.from_row(row), stored_chunk(row), self._version)
 
     async def strays(self, points: Sequence[StoredPoint]) -> list[Seen]:
         """Lease the notes of those points that are no live chunks; each comes with such a point."""
@@ -140,7 +143,8 @@ class LeasedPoints:
             rows = await connection.fetch(
                 self._sql["end_leased"],
                 [one.outbox_id for one in seen], [one.note_id for one in seen], [one.updated_at for one in seen],
-                [one.stray for one in seen], self._version, self._clock.now(),
+                [one.stray for one in seen], self._clock.now(), [one.version for one in seen],
+                [one.chunking for one in seen],
             )  # fmt: skip
         return len(rows)
 
@@ -159,3 +163,17 @@ class LeasedPoints:
                 log.info("jobs_not_released", jobs=len(held), error=error.message)
         if held:
             self._ring()
+
+
+def _seen(row: Mapping[str, Any]) -> Seen:
+    return Seen(
+        row["outbox_id"],
+        row["note_id"],
+        row["updated_at"],
+        version=row["chunk_version"],
+        chunking=row["chunking"],
+    )
+
+
+def _point(row: Mapping[str, Any]) -> IndexPoint:
+    return point_of(Note.from_row(row), stored_chunk(row), row["chunk_version"])

@@ -50,9 +50,9 @@ log = structlog.get_logger()
 class RebuildReport:
     """What a rebuild did.
 
-    rebuilt_count: points written. missing_vector_count: live notes without a vector for some of their text, which wait
-    for the model. error_count: points that the index refused. removed_count: points deleted, being no chunks of live
-    notes.
+    rebuilt_count: points written. missing_vector_count: live notes without a vector of the configured model for some of
+    their text, which are left to the indexers. error_count: points that the index refused. removed_count: points
+    deleted, being no chunks of live notes.
     """
 
     rebuilt_count: int
@@ -146,7 +146,7 @@ class IndexRebuild:
     async def _count(self, tally: Tally) -> None:
         now = self._clock.now()
         async with self._database.connection() as connection:
-            tally.total = await connection.fetchval(self._sql["count_live_chunks"], self._version, now)
+            tally.total = await connection.fetchval(self._sql["count_live_chunks"], now)
             tally.missing = await connection.fetchval(
                 self._sql["count_live_notes_without_chunks"], self._version, now
             )
@@ -165,8 +165,9 @@ class IndexRebuild:
         logged = time.monotonic()
         with sender:
             while (page := await self._points.chunks(after, PAGE)) is not None:
-                tally.missing += len(page.without_vector - counted)
-                counted = page.without_vector  # the next page may begin with the note that this one ends with
+                missing = page.without_vector - page.outdated  # those have been counted before the first page
+                tally.missing += len(missing - counted)
+                counted = missing  # the next page may begin with the note that this one ends with
                 after = page.last
                 await sender.send(page)
                 if time.monotonic() - logged > LOG_EVERY_S:

@@ -33,7 +33,7 @@ class Drift(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """One chunk or point that is not the same on both sides."""
+    """One chunk or point that is not the same on both sides; missing is also a chunk without its vector."""
 
     kind: Kind
     chunk_id: UUID
@@ -56,6 +56,7 @@ class _Entry:
     chunk_id: UUID
     note_id: UUID
     updated_at: str
+    is_sound: bool = True
 
 
 class IndexReconciler:
@@ -81,16 +82,8 @@ class IndexReconciler:
     async def is_whole(self) -> bool:
         """Tell cheaply whether the index holds as many points as Postgres has live chunks."""
         async with self._database.connection() as connection:
-            expected = await connection.fetchval(
-                self._sql["count_live_chunks"], self._version, self._clock.now()
-            )
+            expected = await connection.fetchval(self._sql["count_live_chunks"], self._clock.now())
         return int(expected) == await self._index.count()
-
-    async def enqueue_unindexed(self) -> None:
-        """Ask for live notes without vectors of the active embedding version to be indexed."""
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["enqueue_unindexed"], self._version, self._clock.now())
-        self._ring()
 
     async def differences(self) -> AsyncIterator[Difference]:
         """Compare everything, one page of each side after the other, and yield what differs by chunk id."""
@@ -106,7 +99,9 @@ class IndexReconciler:
                 yield Difference("orphaned", point.chunk_id, point.note_id)
                 point = await stored.next()
             else:
-                if truth.updated_at != point.updated_at:
+                if not truth.is_sound:
+                    yield Difference("missing", truth.chunk_id, truth.note_id)
+                elif truth.updated_at != point.updated_at:
                     yield Difference("stale", truth.chunk_id, truth.note_id)
                 truth, point = await wanted.next(), await stored.next()
 
@@ -144,9 +139,11 @@ class IndexReconciler:
         after = UUID(int=0)  # before every chunk id: those have a version
         while True:
             async with self._database.connection() as connection:
-                rows = await connection.fetch(self._sql["live_chunks"], after, now, PAGE, self._version)
+                rows = await connection.fetch(self._sql["live_chunks"], after, now, PAGE)
             for row in rows:
-                yield _Entry(row["chunk_id"], row["note_id"], row["updated_at"].isoformat())
+                yield _Entry(
+                    row["chunk_id"], row["note_id"], row["updated_at"].isoformat(), is_sound=row["has_vector"]
+                )
             if len(rows) < PAGE:
                 return
             after = rows[-1]["chunk_id"]

@@ -248,7 +248,12 @@ class NoteService:
             )
             await self._store.write(connection, workspace.changes, actor=actor, log=log)
             vectors = self._vectors_to_keep(workspace, incoming, embedded, outcomes)
-            await self._store.write_chunks(connection, vectors, embedding_version=self._embedder.version)
+            await self._store.write_chunks(
+                connection,
+                vectors,
+                embedding_version=self._embedder.version,
+                chunking=self._embedder.chunking,
+            )
         return outcomes
 
     async def _resolve(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Outcome:

@@ -186,7 +186,12 @@ class NoteStore:
         )
 
     async def write_chunks(
-        self, connection: Connection, embedded: Mapping[NoteId, EmbeddedText], *, embedding_version: str
+        self,
+        connection: Connection,
+        embedded: Mapping[NoteId, EmbeddedText],
+        *,
+        embedding_version: str,
+        chunking: str,
     ) -> None:
         """Store the chunks, chunk vectors and pooled vectors of notes; where there is no pooled one, none."""
         if not embedded:
@@ -198,6 +203,7 @@ class NoteStore:
             _dimensions(embedded.values()),
             list(embedded),
             _pooled_column(embedded.values()),
+            chunking,
         )
 
     async def keep_vectors(
@@ -206,19 +212,25 @@ class NoteStore:
         embedded: Sequence[tuple[Note, EmbeddedText]],
         *,
         embedding_version: str,
-    ) -> set[NoteId]:
-        """Store the chunks and vectors of those notes that are still as given, and return their ids."""
+        chunking: str,
+    ) -> dict[NoteId, bool]:
+        """Store the chunks and vectors of those notes that are still as given, which are of that version from then on.
+
+        Returns their ids, each with whether it had more chunks before.
+        """
         rows = await connection.fetch(
             self._sql["keep_vectors"],
             [note.note_id for note, _ in embedded],
             [note.updated_at for note, _ in embedded],
+            [note.embedding_version for note, _ in embedded],
             [len(text.chunks) for _, text in embedded],
             *_chunk_columns((note.note_id, text) for note, text in embedded),
             _pooled_column(text for _, text in embedded),
             embedding_version,
             _dimensions(text for _, text in embedded),
+            chunking,
         )
-        return {NoteId(row["note_id"]) for row in rows}
+        return {NoteId(row["note_id"]): row["had_more"] for row in rows}
 
     async def candidates(
         self,

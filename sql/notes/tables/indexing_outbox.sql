@@ -1,4 +1,5 @@
--- Indexing jobs, written in the transaction that changed the note. A lease is available_at pushed forward.
+-- Indexing jobs, written in the transaction that changed the note. A lease is available_at pushed forward. A job is for
+-- workers of its embedding_version.
 -- Every job is updated a few times within seconds, so dead rows are collected early.
 CREATE TABLE IF NOT EXISTS indexing_outbox (
   outbox_id uuid PRIMARY KEY,
@@ -17,5 +18,9 @@ CREATE INDEX IF NOT EXISTS idx_outbox_status_available ON indexing_outbox (statu
 
 CREATE INDEX IF NOT EXISTS idx_outbox_note_op_status ON indexing_outbox (note_id, op, status);
 
--- What a lease scans: open jobs of both states in the order of their time, however many DONE rows there are.
-CREATE INDEX IF NOT EXISTS idx_outbox_due ON indexing_outbox (available_at) WHERE status IN ('PENDING', 'FAILED');
+-- What a lease scans: open jobs of both states and one version in the order of their time, however many DONE rows there
+-- are.
+CREATE INDEX IF NOT EXISTS idx_outbox_version_due ON indexing_outbox (embedding_version, available_at)
+  WHERE status IN ('PENDING', 'FAILED');
+
+DROP INDEX IF EXISTS idx_outbox_due;

@@ -19,6 +19,9 @@ CREATE TABLE IF NOT EXISTS memory_note_chunks (
   CONSTRAINT memory_note_chunks_offsets_ordered CHECK (0 <= start_offset AND start_offset < end_offset)
 );
 
+-- By which rule and numbers the note was cut; null is unknown.
+ALTER TABLE memory_note_chunks ADD COLUMN IF NOT EXISTS chunking text NULL;
+
 CREATE INDEX IF NOT EXISTS idx_note_chunks_note ON memory_note_chunks (note_id);
 
 -- Unique: a note has one chunk at each place.

@@ -15,6 +15,7 @@ from elf.core.ids import NoteId
 from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
 from elf.families.notes.embedding import TextEmbedder
+from elf.families.notes.fleet import Fleet
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.indexing import NoteIndexing
@@ -24,7 +25,7 @@ from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, 
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
-from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.notes_kit import CONTEXT, RULES, FakeEmbedder, MemoryIndex, TurnedClock, WordTokens, scope_rules
 
@@ -75,8 +76,9 @@ class House:
     def __post_init__(self) -> None:
         self.fresh = FreshWrites()
         self.store = NoteStore(self.queries, self.fresh)
-        self.texts = TextEmbedder(self.model, WordTokens(), 8, 0)
-        self.outbox = LeasedOutbox(self.database, self.queries, lease_seconds=60)
+        self.texts = TextEmbedder(self.model, WordTokens(), 8, 0, "words")
+        self.fleet = Fleet(self.texts.version, self.texts.chunking, others=frozenset())
+        self.outbox = self.outbox_of(self.model.version)
         scopes = scope_rules(org_shared=False)
         self.policy = NotePolicy(gate=WriteGate(scopes, 240), scopes=scopes, rules=self.rules, redact=True)
         self.service = NoteService(
@@ -87,15 +89,7 @@ class House:
             clock=self.clock,
             ring=self.ring,
         )
-        self.indexing = NoteIndexing(
-            database=self.database,
-            queries=self.queries,
-            store=self.store,
-            embedder=self.texts,
-            index=self.index,
-            fresh=self.fresh,
-            clock=self.clock,
-        )
+        self.indexing = self.indexing_of(self.texts, self.fleet)
         self.reconciler = IndexReconciler(
             database=self.database,
             queries=self.queries,
@@ -104,6 +98,21 @@ class House:
             clock=self.clock,
             ring=self.ring,
         )
+
+    def indexing_of(self, texts: TextEmbedder, fleet: Fleet) -> NoteIndexing:
+        return NoteIndexing(
+            database=self.database,
+            queries=self.queries,
+            store=self.store,
+            embedder=texts,
+            index=self.index,
+            fleet=fleet,
+            fresh=self.fresh,
+            clock=self.clock,
+        )
+
+    def outbox_of(self, version: str, *, lease_seconds: float = 60) -> LeasedOutbox:
+        return LeasedOutbox(self.database, self.queries, lease_seconds=lease_seconds, serves=version)
 
     def ring(self) -> None:
         self.rings += 1
@@ -138,8 +147,16 @@ class House:
         """Lease everything that is due and handle it."""
         jobs = await self.outbox.lease(1000)
         if jobs:
-            await self.indexing.handle(jobs)
+            await self.handle(jobs)
         return jobs
+
+    async def handle(self, jobs: Sequence[Job]) -> None:
+        """Handle jobs and put off those that fail, as an indexer does."""
+        try:
+            await self.indexing.handle(jobs)
+        except JobsFailed as some:
+            for job, error in some.failed:
+                await self.outbox.fail([job], str(error))
 
     async def drift(self) -> Drift:
         """Reconcile, let the handler mend what was found, and return what was found."""

@@ -172,13 +172,54 @@ async def test_points_that_postgres_does_not_know_are_removed(house: House) -> N
     assert await open_jobs(house) == []
 
 
-async def test_chunks_of_another_model_are_not_written(house: House) -> None:
+async def test_notes_of_another_model_keep_points_that_say_so_and_count_as_waiting_for_this_one(
+    house: House,
+) -> None:
     notes = await indexed(house, 2)
-    await house.execute(
-        "UPDATE memory_note_chunks SET embedding_version = 'fake:older:384' WHERE note_id = $1", notes[0]
-    )
-    assert await rebuilt(house) == RebuildReport(1, 1, 0, 1)
-    assert house.index.owners() == {notes[1]}
+    for table, column in (
+        ("memory_notes", "note_id"), ("memory_note_chunks", "note_id"), ("note_chunk_embeddings", "chunk_id"),
+    ):  # fmt: skip
+        await house.execute(
+            f"UPDATE {table} SET embedding_version = 'fake:older:384' WHERE {column} = $1",
+            notes[0] if column == "note_id" else chunk_id_for(notes[0], 0),
+        )
+    assert await rebuilt(house) == RebuildReport(2, 1, 0, 0)
+    versions = {point.owner_id: point.payload["embedding_version"] for point in house.index.points.values()}
+    assert versions == {notes[0]: "fake:older:384", notes[1]: "fake:hash:384"}
+    assert await open_jobs(house) == []
+
+
+async def test_a_chunk_without_a_vector_is_counted_and_left_to_the_indexers(house: House) -> None:
+    note_id = await house.add_one(LONG, key="k")
+    await house.index_all()
+    house.index.points.clear()
+    house.model.texts.clear()
+    lost = chunk_id_for(note_id, 1)
+    await house.execute("DELETE FROM note_chunk_embeddings WHERE chunk_id = $1", lost)
+    assert await rebuilt(house) == RebuildReport(2, 1, 0, 0)
+    assert lost not in house.index.points
+    assert await open_jobs(house) == [note_id]
+    await house.index_all()
+    assert house.model.texts == [house.index.points[lost].text]
+    assert await rebuilt(house) == RebuildReport(3, 0, 0, 0)
+
+
+async def test_a_note_that_is_cut_anew_while_it_is_written_ends_in_its_new_cut(house: House) -> None:
+    note_id = await house.add_one(LONG, key="k")
+    await house.index_all()
+    coarser = replace(house.texts, max_tokens=100)
+    house.fleet.chunking = coarser.chunking
+    indexing = house.indexing_of(coarser, house.fleet)
+
+    async def cut_anew() -> None:
+        await house.execute(house.queries["enqueue_renewal"], [note_id], house.model.version)
+        await indexing.handle(await house.outbox.lease(10))
+
+    at_the_first_write(house, cut_anew)
+    await rebuilt(house)
+    await indexing.handle(await house.outbox.lease(10))
+    (point,) = house.index.points.values()
+    assert (point.text, point.payload["end_offset"]) == (LONG, len(LONG))
 
 
 # Beside writers

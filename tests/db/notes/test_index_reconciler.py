@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
@@ -134,34 +133,32 @@ async def test_everything_wrong_at_once_is_mended_in_one_go(house: House) -> Non
     assert house.model.texts == []
 
 
-# Notes that were never indexed
+async def test_a_chunk_without_its_vector_is_found_and_gets_one_although_its_point_is_there(
+    house: House,
+) -> None:
+    note_id = await house.add_one(
+        "Fact: one two three four five. Then six seven eight nine ten. And so on for ever.", key="k"
+    )
+    await house.index_all()
+    house.model.texts.clear()
+    middle = chunk_id_for(note_id, 1)
+    await house.execute("DELETE FROM note_chunk_embeddings WHERE chunk_id = $1", middle)
+    assert await house.drift() == Drift(missing=1, stale=0, orphaned=0)
+    assert house.model.texts == [house.index.points[middle].text], "and no other text is embedded again"
+    assert await house.value("SELECT count(*) FROM note_chunk_embeddings") == 3
+    assert await house.drift() == Drift(0, 0, 0)
 
 
-async def open_jobs(house: House) -> list[Any]:
-    return [note_id for note_id, _, status in await house.jobs() if status != "DONE"]
-
-
-async def test_live_notes_without_vectors_and_without_a_job_are_asked_for(house: House) -> None:
-    waiting = await house.add_one("Fact: waits.", key="waits")
-    forgotten = await house.add_one("Fact: forgotten.", key="forgotten")
-    gone = await house.add_one("Fact: gone.", key="gone")
-    await house.add_one("Fact: expired.", key="expired", ttl_days=1)
-    await house.add_one("Fact: has its vector.")
-    await house.delete(gone)
-    await house.execute("DELETE FROM indexing_outbox WHERE note_id <> $1", waiting)
-    house.clock.turn(days=2)
-    for _ in range(2):  # asking twice does not double the jobs
-        await house.reconciler.enqueue_unindexed()
-        assert set(await open_jobs(house)) == {waiting, forgotten}
-        assert len(await open_jobs(house)) == 2
-    assert house.rings > 0
-
-
-async def test_after_a_change_of_model_every_live_note_is_asked_for(house: House) -> None:
-    notes = await indexed(house, 3)
-    newer = reconcile.IndexReconciler(
+async def test_points_of_another_model_are_no_drift(house: House) -> None:
+    notes = await indexed(house)
+    other = reconcile.IndexReconciler(
         database=house.database, queries=house.queries, index=house.index, embedding_version="fake:newer:384",
         clock=house.clock, ring=house.ring,
     )  # fmt: skip
-    await newer.enqueue_unindexed()
-    assert set(await open_jobs(house)) == set(notes)
+    assert await other.reconcile() == Drift(0, 0, 0)
+    house.index.points.clear()
+    assert await other.reconcile() == Drift(5, 0, 0)
+    assert {job.subject_id for job in await house.index_all()} == set(notes), (
+        "the jobs are for their own model"
+    )
+    assert len(house.index.points) == 5

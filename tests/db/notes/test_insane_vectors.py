@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pytest
 from pgvector import Vector as PgVector
 
-from elf.core.errors import ProviderBroken
 from elf.families.notes.rebuild import RebuildReport, Tally
 from elf.index.port import QueryResult
+from elf.outbox.leased import JobsFailed
 from elf.providers.vectors import have_direction
 from tests.db.notes.conftest import House
 from tests.db.notes.test_exact_search import Desk as ExactDesk
@@ -114,12 +114,13 @@ async def test_a_note_without_a_sane_vector_waits_and_the_others_keep_theirs(
     house.model.known = {TEXTS[1]: bad}
     ids = [await house.add_one(text, key=text) for text in TEXTS]
     jobs = await house.outbox.lease(10)
-    with pytest.raises(ProviderBroken, match="1 of 3 notes"):
+    with pytest.raises(JobsFailed) as caught:
         await house.indexing.handle(jobs)
-    assert await house.value("SELECT count(*) FROM note_embeddings") == 2
+    assert [job.subject_id for job, _ in caught.value.failed] == [ids[1]]
+    assert house.index.owners() == {ids[0], ids[2]}
     house.model.texts.clear()
     house.model.known = {}
-    await house.indexing.handle(jobs)
+    await house.indexing.handle([job for job, _ in caught.value.failed])
     assert house.model.texts == [TEXTS[1]]
     assert house.index.owners() == set(ids)
     assert {status for _, _, status in await house.jobs()} == {"DONE"}

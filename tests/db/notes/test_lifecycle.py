@@ -7,8 +7,9 @@ from uuid import uuid4
 
 import anyio
 import pytest
+from structlog.testing import capture_logs
 
-from elf.core.errors import DatabaseUnavailable
+from elf.core.errors import DatabaseUnavailable, InternalError
 from elf.db.database import Database
 from elf.db.garbage import GarbageCollector, GarbageStep
 from elf.db.queries import Queries, sql_folder
@@ -292,10 +293,76 @@ async def test_what_was_done_before_an_outage_stays_done_and_the_rest_is_done_ne
     broken = GarbageCollector(
         house.database, [GarbageStep("expired_notes", cut_off)], clock=house.clock, batch_size=4
     )
-    with pytest.raises(DatabaseUnavailable):
-        await broken.collect()
+    collected = await broken.collect()
+    assert (collected.counts, collected.failed) == (
+        {"expired_notes": 4},
+        {"expired_notes": "Postgres is away"},
+    )
     assert await house.value("SELECT count(*) FROM memory_notes WHERE status = 'deleted'") == 4
     assert await collect(house) == {"expired_notes": 2}
+
+
+async def test_postgres_away_ends_a_collection(house: House) -> None:
+    async def restart(now: datetime, limit: int) -> int:
+        await house.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        return limit
+
+    gc = GarbageCollector(house.database, [GarbageStep("restart", restart)], clock=house.clock, batch_size=4)
+    with pytest.raises(DatabaseUnavailable):
+        await gc.collect()
+
+
+@pytest.mark.parametrize("fault", [InternalError("no such column"), ZeroDivisionError()], ids=repr)
+async def test_a_step_that_fails_is_told_and_counted_and_the_later_ones_run(
+    house: House, fault: Exception
+) -> None:
+    fails = True
+
+    async def failing(now: datetime, limit: int) -> int:
+        if fails:
+            raise fault
+        return 0
+
+    await house.add_one("Plan: paint the gate.", ttl_days=1)
+    house.clock.turn(days=2)
+    steps = [GarbageStep("failing", failing), *steps_of(house)]
+    gc = GarbageCollector(house.database, steps, clock=house.clock, batch_size=500)
+    with capture_logs() as logs:
+        collected = await gc.collect()
+    assert collected.counts["expired_notes"] == 1
+    assert collected.failed == {"failing": str(fault) or "ZeroDivisionError"}
+    assert [line["step"] for line in logs if line["event"] == "garbage_step_failed"] == ["failing"]
+    fails = False
+    assert (await gc.collect()).failed == {}
+    assert gc.failures["failing"] == 1
+
+
+async def test_a_step_without_an_end_takes_turns_with_the_others(house: House) -> None:
+    rounds = 0
+
+    async def endless(now: datetime, limit: int) -> int:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 3:  # what becomes garbage meanwhile is collected, too
+            await house.add_one("Plan: mend the fence.", ttl_days=1)
+            house.clock.turn(days=2)
+        await anyio.lowlevel.checkpoint()
+        return limit
+
+    await house.add(*({"text": f"Plan: {n}.", "key": f"k{n}", "ttl_days": 1} for n in range(3)))
+    house.clock.turn(days=2)
+    steps = [GarbageStep("endless", endless), *steps_of(house)]
+    gc = GarbageCollector(house.database, steps, clock=house.clock, batch_size=2)
+    left = "SELECT count(*) FROM memory_notes WHERE status = 'active'"
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as group:
+            group.start_soon(gc.collect)
+            while rounds < 3 or await house.value(left):  # noqa: ASYNC110 - Postgres sets no event
+                await anyio.sleep(0.01)
+            group.cancel_scope.cancel()
 
 
 async def test_collectors_at_once_do_the_work_once(house: House) -> None:

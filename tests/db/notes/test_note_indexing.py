@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 
-from elf.core.errors import IndexUnavailable, ProviderUnavailable
+from elf.core.errors import IndexUnavailable, InternalError, ProviderUnavailable
 from elf.core.ids import chunk_id_for
+from elf.families.notes.embedding import EmbeddedText, TextEmbedder
 from elf.index.port import IndexPoint
 from tests.db.notes.conftest import House
-from tests.notes_kit import vector_of
+from tests.notes_kit import FakeEmbedder, vector_of
 
 pytestmark = pytest.mark.anyio
 
@@ -198,9 +201,8 @@ async def test_a_slow_worker_cannot_bring_an_old_text_back(house: House) -> None
 async def test_while_the_model_sleeps_no_job_ends_and_nothing_is_half_done(house: House) -> None:
     await house.add_one("Fact: a.", key="k")
     house.model.away = True
-    with pytest.raises(ProviderUnavailable):
-        await house.index_all()
-    assert await statuses(house) == ["PENDING"]
+    await house.index_all()
+    assert await statuses(house) == ["FAILED"]
     assert house.index.points == {}
 
 
@@ -221,18 +223,121 @@ async def test_while_the_index_is_away_vectors_are_kept_for_the_next_try(house: 
     assert await statuses(house) == ["DONE"]
 
 
-async def test_a_note_with_vectors_of_another_model_is_embedded_again(house: House) -> None:
-    note_id = await house.add_one("Fact: a.", key="k")
+# Beside notes that cannot be embedded
+
+
+POISON = "Fact: poison."
+
+
+class Choosy(FakeEmbedder):
+    """Refuses, or does not answer, as long as a text that it does not like is among those it is given."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+        self.calls = 0
+
+    async def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.calls += 1
+        if POISON in texts:
+            raise self.error
+        return await super().embed(texts)
+
+
+@pytest.fixture(
+    params=[InternalError("too long"), ProviderUnavailable("no answer")], ids=["refused", "unanswered"]
+)
+def choosy(request: pytest.FixtureRequest, house: House) -> House:
+    """The house with a model that does not serve a batch in which the text POISON is."""
+    house.model = Choosy(request.param)
+    house.texts = replace(house.texts, embedder=house.model)
+    house.indexing = house.indexing_of(house.texts, house.fleet)
+    return house
+
+
+async def due_again(house: House) -> None:
+    await house.execute("UPDATE indexing_outbox SET available_at = now() WHERE status = 'FAILED'")
+
+
+async def test_one_note_that_cannot_be_embedded_holds_up_no_other(choosy: House) -> None:
+    gone = await choosy.add_one("Fact: gone.", key="gone")
+    shorter = await choosy.add_one(LONG, key="shorter")
+    weighed = await choosy.add_one("Fact: weighed.", key="weighed")
+    await choosy.index_all()
+    await choosy.delete(gone)
+    await choosy.update(weighed, importance=0.1)
+    await choosy.add_one(POISON, key="poison")
+    fresh = [await choosy.add_one(f"Fact: fresh {number}.", key=f"f{number}") for number in range(3)]
+    await choosy.index_all()
+    assert gone not in choosy.index.owners(), "what needs no model is done"
+    assert choosy.index.points[chunk_id_for(weighed, 0)].payload["importance"] == 0.1
+    for _ in range(50):  # who is tried without it is drawn by lot
+        await due_again(choosy)
+        await choosy.index_all()
+        if choosy.index.owners() == {shorter, weighed, *fresh}:
+            break
+    assert choosy.index.owners() == {shorter, weighed, *fresh}
+    failed = await choosy.rows(
+        "SELECT n.text, o.attempts FROM indexing_outbox o JOIN memory_notes n USING (note_id)"
+        " WHERE o.status <> 'DONE'"
+    )
+    assert [row["text"] for row in failed] == [POISON]
+
+
+async def test_a_note_without_a_vector_is_done_once_there_is_one(choosy: House) -> None:
+    note_id = await choosy.add_one(POISON, key="poison")
+    await choosy.index_all()
+    assert isinstance(choosy.model, Choosy)
+    choosy.model.error = AssertionError("asked for the poison")
+    choosy.model.embed = FakeEmbedder().embed  # type: ignore[method-assign]
+    await due_again(choosy)
+    await choosy.index_all()
+    assert choosy.index.owners() == {note_id}
+    assert await statuses(choosy) == ["DONE"]
+
+
+async def test_a_text_that_got_no_vector_fails_its_note_alone(house: House) -> None:
+    @dataclass(frozen=True)
+    class Gappy(TextEmbedder):
+        async def embed(self, texts: Sequence[str], **options: Any) -> list[EmbeddedText | None]:
+            embedded = await super().embed(texts, **options)
+            return [None if text == POISON else one for text, one in zip(texts, embedded, strict=True)]
+
+    gappy = Gappy(house.model, house.texts.tokens, 8, 0, "words")
+    house.indexing = house.indexing_of(gappy, house.fleet)
+    await house.add_one(POISON, key="poison")
+    other = await house.add_one("Fact: other.", key="other")
     await house.index_all()
-    house.model.version = "fake:newer:384"
+    assert house.index.owners() == {other}
+    assert sorted(await statuses(house)) == ["DONE", "FAILED"]
+
+
+async def test_while_the_model_is_away_what_needs_none_is_done(house: House) -> None:
+    stays = await house.add_one("Fact: stays.", key="stays")
+    goes = await house.add_one("Fact: goes.", key="goes")
+    await house.index_all()
+    house.model.away = True
+    await house.add_one("Fact: waits.", key="waits")
+    await house.delete(goes)
+    house.index.points.clear()
+    await house.execute(house.queries["enqueue_indexing"], [stays], ["UPSERT"], house.model.version)
+    await house.index_all()
+    assert house.index.owners() == {stays}
+    assert sorted(await statuses(house)) == ["DONE"] * 4 + ["FAILED"]
+
+
+async def test_a_lost_vector_in_the_middle_is_made_again_and_no_other(house: House) -> None:
+    note_id = await house.add_one(LONG, key="k")
+    await house.index_all()
+    before = dict(house.index.points)
+    house.index.points.clear()
+    house.model.texts.clear()
+    middle = chunk_id_for(note_id, 1)
+    await house.execute("DELETE FROM note_chunk_embeddings WHERE chunk_id = $1", middle)
     await house.execute(house.queries["enqueue_indexing"], [note_id], ["UPSERT"], house.model.version)
     await house.index_all()
-    rows = await house.rows("SELECT embedding_version FROM note_chunk_embeddings")
-    assert "fake:newer:384" in [row["embedding_version"] for row in rows]
-    assert await house.value("SELECT embedding_version FROM memory_note_chunks") == "fake:newer:384"
-    assert house.model.texts == ["Fact: a."] * 2
-    (point,) = house.index.points.values()
-    assert (point.owner_id, point.payload["embedding_version"]) == (note_id, "fake:newer:384")
+    assert house.model.texts == [before[middle].text]
+    assert house.index.points.keys() == before.keys()
 
 
 async def test_points_are_written_before_others_are_taken_away(house: House) -> None:

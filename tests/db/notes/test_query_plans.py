@@ -158,26 +158,28 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
          ["text", "words"], [60, 60]),
         {"note_chunk_embeddings_pkey"},
     ),
-    "lease_jobs": ((32, timedelta(seconds=60)), {"idx_outbox_due", "indexing_outbox_pkey"}),
+    "lease_jobs": ((32, timedelta(seconds=60), VERSION), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
     "finish_jobs": (
-        (SOME_NOTES, SOME_NOTES, [NOW] * len(SOME_NOTES)),
+        (SOME_NOTES, SOME_NOTES, [NOW] * 32, [VERSION] * 32),
         {"indexing_outbox_pkey", "idx_outbox_note_op_status", "memory_notes_pkey"},
     ),
+    "readdress_jobs": ((SOME_NOTES,), {"indexing_outbox_pkey", "memory_notes_pkey"}),
     "fail_jobs": ((SOME_NOTES, [timedelta(seconds=1)] * 32, "error"), {"indexing_outbox_pkey"}),
     "release_jobs": ((SOME_NOTES,), {"indexing_outbox_pkey"}),
     "read_for_indexing": (
         (SOME_NOTES, VERSION), {"memory_notes_pkey", "note_chunk_embeddings_pkey"},
     ),
     "keep_vectors": (
-        (SOME_NOTES, [NOW] * 32, [1] * 32, SOME_NOTES, SOME_NOTES, [0] * 32, [0] * 32, [4] * 32, ["text"] * 32,
-         [Vector(unit(1.0))] * 32, [Vector(unit(1.0))] * 32, VERSION, 384),
+        (SOME_NOTES, [NOW] * 32, [VERSION] * 32, [1] * 32, SOME_NOTES, SOME_NOTES, [0] * 32, [0] * 32, [4] * 32,
+         ["text"] * 32, [Vector(unit(1.0))] * 32, [Vector(unit(1.0))] * 32, VERSION, 384, "1:8:0:words"),
         {"memory_notes_pkey", "idx_note_chunks_note_index"},
     ),
     "live_chunks": (
-        (UUID(int=2**127), NOW, 500, VERSION), {"memory_note_chunks_pkey", "memory_notes_pkey"},
+        (UUID(int=2**127), NOW, 500),
+        {"memory_note_chunks_pkey", "memory_notes_pkey", "note_chunk_embeddings_pkey"},
     ),
     "lease_rebuild_page": (
-        (UUID(int=2**127), 0, VERSION, NOW, 500, timedelta(seconds=60)),
+        (UUID(int=2**127), 0, NOW, 500, timedelta(seconds=60)),
         {"idx_note_chunks_note_index", "memory_notes_pkey", "note_chunk_embeddings_pkey"},
     ),
     "lease_strays": (
@@ -185,8 +187,20 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         {"memory_note_chunks_pkey", "memory_notes_pkey"},
     ),
     "end_leased": (
-        (SOME_NOTES, SOME_NOTES, [NOW] * 32, [None] * 32, VERSION, NOW),
+        (SOME_NOTES, SOME_NOTES, [NOW] * 32, [None] * 32, NOW, [VERSION] * 32, ["1:8:0:words"] * 32),
         {"indexing_outbox_pkey", "memory_note_chunks_pkey", "memory_notes_pkey"},
+    ),
+    "versions_of_open_jobs": ((), {"idx_outbox_version_due"}),
+    "count_waiting_jobs": ((VERSION, timedelta(seconds=10), 100), {"idx_outbox_version_due"}),
+    "adopt_jobs": ((VERSION, "other", 1000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
+    "notes_page": (
+        (UUID(int=2**127), 200, VERSION, ["other"], NOW),
+        {"memory_notes_pkey", "idx_note_chunks_note", "note_chunk_embeddings_pkey"},
+    ),
+    "enqueue_renewal": ((SOME_NOTES, VERSION), {"idx_outbox_note_op_status"}),
+    "cuts_of_notes": ((SOME_NOTES, VERSION), {"memory_notes_pkey", "idx_note_chunks_note_index"}),
+    "mark_chunking": (
+        (SOME_NOTES, [NOW] * 32, "1:8:0:words"), {"memory_notes_pkey", "idx_note_chunks_note"},
     ),
     "moving_notes": ((SOME_NOTES, NOW), {"idx_outbox_note_op_status"}),
     "open_jobs": ((SOME_NOTES,), {"indexing_outbox_pkey"}),
@@ -224,6 +238,8 @@ async def test_a_hot_query_uses_its_index_and_scans_no_big_table(
         ("list_notes", "updated_at"),
         ("live_chunks", "chunk_id >"),
         ("lease_rebuild_page", "note_id, c"),
+        ("notes_page", "note_id >"),
+        ("lease_jobs", "embedding_version = "),
         ("same_text_in_group", "md5("),
     ],
 )

@@ -91,16 +91,31 @@ def admin(elf: CommandLine, service: FakeService) -> CommandLine:
 
 def test_a_collection_is_asked_for_at_the_admin_address(admin: CommandLine, service: FakeService) -> None:
     service.respond = lambda asked: Answer(
-        body={"ran": True, "counts": {"expired_notes": 2, "done_jobs": 31}}
+        body={"ran": True, "counts": {"expired_notes": 2, "done_jobs": 31}, "failed": {}}
     )
     assert admin("gc") == (0, "expired_notes  2\ndone_jobs      31\n", "")
     assert service.asked == [Asked("POST", "/v1/admin/gc", {}, {})]
 
 
 def test_a_collection_that_others_do_already_is_said(admin: CommandLine, service: FakeService) -> None:
-    service.respond = lambda asked: Answer(body={"ran": False, "counts": {}})
+    service.respond = lambda asked: Answer(body={"ran": False, "counts": {}, "failed": {}})
     assert admin("gc") == (0, "", "elf: another process is collecting already\n")
-    assert admin("gc", "--json").data == {"ran": False, "counts": {}}
+    assert admin("gc", "--json").data == {"ran": False, "counts": {}, "failed": {}}
+
+
+def test_a_step_that_failed_is_said_after_what_the_others_did(
+    admin: CommandLine, service: FakeService
+) -> None:
+    service.respond = lambda asked: Answer(
+        body={
+            "ran": True,
+            "counts": {"expired_notes": 2},
+            "failed": {"done_jobs": "a statement took too long"},
+        }
+    )
+    code, out, err = admin("gc")
+    assert (code, out) == (1, "expired_notes  2\n")
+    assert err == "elf: done_jobs failed: a statement took too long\n"
 
 
 def test_an_admin_port_of_0_is_known_to_nobody(elf: CommandLine, tmp_path: Path) -> None:

@@ -204,6 +204,17 @@ def test_status_shows_each_part(elf: CommandLine, service: FakeService) -> None:
     assert (outcome.code, outcome.data) == (0, {"ready": True, "parts": parts[:1]})
 
 
+def test_status_shows_what_is_wrong_beside_the_parts(elf: CommandLine, service: FakeService) -> None:
+    warnings = ["there:2 has the embedding\x07model acme:large:384", "17 indexing jobs wait"]
+    answers(service, {"ready": True, "parts": [], "warnings": warnings})
+    code, out, _ = elf("status")
+    assert code == 0
+    assert out.splitlines()[1:] == [
+        "  warning: there:2 has the embedding model acme:large:384",
+        "  warning: 17 indexing jobs wait",
+    ]
+
+
 def test_status_says_which_of_several_processes_answers(elf: CommandLine, service: FakeService) -> None:
     answers(service, {"ready": True, "process": "api-2", "parts": []})
     assert elf("status").out.splitlines()[0].endswith(" (process api-2, one of several)")

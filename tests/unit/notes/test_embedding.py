@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -59,7 +62,7 @@ async def test_a_text_with_a_chunk_without_a_direction_is_not_embedded_and_the_o
 ) -> None:
     fake = FakeEmbedder({"Five six.": bad.astype(np.float32)})
     texts = ["One two. Three four.", "Three four. Five six.", "Seven."]
-    first, second, third = await TextEmbedder(fake, WordTokens(), 2, 0).embed(texts)
+    first, second, third = await TextEmbedder(fake, WordTokens(), 2, 0, "words").embed(texts)
     assert second is None
     assert first is not None
     assert third is not None
@@ -75,7 +78,9 @@ async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
 
     fake.before_answer = count
     texts = ["One two. Three four. Five six.", "Seven."]
-    first, second = await TextEmbedder(fake, WordTokens(), 2, 0).embed(texts)
+    first, second = await TextEmbedder(fake, WordTokens(), 2, 0, "words").embed(texts)
+    assert first is not None
+    assert second is not None
     assert calls == [4]
     assert first is not None
     assert second is not None
@@ -87,7 +92,41 @@ async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
             assert np.array_equal(vector, vector_of(chunk.text))
 
 
+async def test_chunks_with_a_known_vector_are_not_sent() -> None:
+    fake = FakeEmbedder()
+    embedder = TextEmbedder(fake, WordTokens(), 2, 0, "words")
+    (text,) = await embedder.embed(["One two. Three four."], known={"One two. ": unit(2.0)})
+    assert text is not None
+    assert fake.texts == ["Three four."]
+    assert np.array_equal(text.vectors, np.stack([unit(2.0), vector_of("Three four.")]))
+    (known,) = await embedder.embed(["One two. "], known={"One two. ": unit(2.0)})
+    assert known is not None
+    assert len(fake.texts) == 1
+
+
+async def test_a_known_vector_without_a_direction_is_asked_for_again() -> None:
+    fake = FakeEmbedder()
+    (text,) = await TextEmbedder(fake, WordTokens(), 2, 0, "words").embed(
+        ["Seven."], known={"Seven.": np.zeros(DIM, np.float32)}
+    )
+    assert text is not None
+    assert np.array_equal(text.vectors[0], vector_of("Seven."))
+
+
+async def test_a_text_without_chunks_has_no_mean() -> None:
+    (text,) = await TextEmbedder(FakeEmbedder(), WordTokens(), 2, 0, "words").embed([""])
+    assert text is not None
+    assert (list(text.chunks), text.pooled) == ([], None)
+
+
+@pytest.mark.parametrize("change", [{"max_tokens": 3}, {"overlap_tokens": 1}, {"tokenizer": "others"}])
+def test_the_chunking_is_named_by_all_that_decides_it(change: dict[str, Any]) -> None:
+    embedder = TextEmbedder(FakeEmbedder(), WordTokens(), 2, 0, "words")
+    assert replace(embedder, **change).chunking != embedder.chunking
+    assert replace(embedder, embedder=FakeEmbedder()).chunking == embedder.chunking
+
+
 async def test_no_texts_make_no_call() -> None:
     fake = FakeEmbedder()
     fake.away = True
-    assert await TextEmbedder(fake, WordTokens(), 2, 0).embed([]) == []
+    assert await TextEmbedder(fake, WordTokens(), 2, 0, "words").embed([]) == []

@@ -284,6 +284,7 @@ async def test_health_says_alive_and_ready_tells_the_parts(client: httpx.AsyncCl
         "ready": False,
         "process": None,
         "parts": [{"name": "database", "state": "backoff", "restarts": 0, "last_error": None}],
+        "warnings": [],
     }
 
 
