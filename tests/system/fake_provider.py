@@ -1,4 +1,4 @@
-"""A provider behind a real socket that a test steers while a service uses it: well, failing, hung, absurd or gone."""
+"""A provider behind a real socket that a test steers while a service uses it: well, failing, refusing, hung, absurd or gone."""
 
 from __future__ import annotations
 
@@ -47,6 +47,10 @@ class FakeProvider:
     def fail(self) -> None:
         """Answer 500 at once, and ask to be left alone for a while."""
         self._turn(lambda body: {"error": "overloaded"}, status=500, headers={"Retry-After": "30"})
+
+    def refuse(self) -> None:
+        """Answer 401 at once."""
+        self._turn(lambda body: {"error": "who are you?"}, status=401)
 
     def hang(self) -> None:
         """Take requests and answer none of them."""
