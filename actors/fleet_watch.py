@@ -25,7 +25,7 @@ class FleetWatch:
     def __init__(self, fleet: Fleet, register: FleetRegister) -> None:
         self._fleet = fleet
         self._register = register
-        self._warned: list[str] = []
+        self._told: object = None  # what was warned of last; not the words, which count how much waits
         self._remind_at = 0.0
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -33,7 +33,7 @@ class FleetWatch:
         try:
             while True:
                 await self._look()
-                await anyio.sleep(LOOK_EVERY_S_IN_DISCORD if self._warned else LOOK_EVERY_S)
+                await anyio.sleep(LOOK_EVERY_S_IN_DISCORD if self._told else LOOK_EVERY_S)
         finally:
             await self._leave()
 
@@ -47,13 +47,14 @@ class FleetWatch:
 
     def _warn(self, warnings: list[str]) -> None:
         now = anyio.current_time()
-        if warnings == self._warned and (not warnings or now < self._remind_at):
+        telling = (self._fleet.others, frozenset(self._fleet.waiting)) if warnings else None
+        if telling == self._told and (not warnings or now < self._remind_at):
             return
         for warning in warnings:
             log.warning("fleet_differs", warning=warning)
         if not warnings:
             log.info("fleet_agrees")
-        self._warned = warnings
+        self._told = telling
         self._remind_at = now + REMIND_EVERY_S
 
     async def _leave(self) -> None:

@@ -159,7 +159,7 @@ def fleet_metrics(fleet: Fleet, own: Member | None) -> list[Metric]:
         "Indexing jobs that wait for an embedding model which no running indexer has.",
         labels=("embedding_version",),
     )
-    for model, number in fleet.waiting.items():
+    for model, number in ({fleet.embedding_version: 0} | dict(fleet.waiting)).items():
         waiting.add_metric((model,), number)
     return [processes, waiting]
 

@@ -44,7 +44,7 @@ class NoteRenewer:
 
     async def _walk_for_ever(self) -> None:
         while True:
-            forms = self._fleet.forms
+            forms = self._fleet.other_forms
             try:
                 await self._renewal.walk()
             except Unavailable as error:
@@ -52,5 +52,5 @@ class NoteRenewer:
                 await anyio.sleep(RETRY_S)
                 continue
             with anyio.move_on_after(WALK_EVERY_S):
-                while self._fleet.forms == forms:
+                while self._fleet.other_forms == forms:
                     await self._fleet.wait_changed()

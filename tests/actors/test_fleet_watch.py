@@ -24,6 +24,7 @@ class Register:
     def __init__(self, fleet: Fleet) -> None:
         self.fleet = fleet
         self.others: frozenset[Member] = frozenset()
+        self.waiting = 0
         self.away = False
         self.looks: list[float] = []
         self.left = False
@@ -33,6 +34,9 @@ class Register:
         if self.away:
             raise DatabaseUnavailable("away")
         self.fleet.see(self.others)
+        if self.waiting:
+            self.waiting += 1
+            self.fleet.waiting = {"acme:large:384": self.waiting}
 
     async def leave(self) -> None:
         await anyio.lowlevel.checkpoint()
@@ -59,8 +63,19 @@ async def test_it_warns_at_once_reminds_and_says_when_it_is_over() -> None:
             await anyio.sleep(LOOK_EVERY_S_IN_DISCORD + 1)
             assert [line["event"] for line in logs] == ["fleet_differs"] * 2
             register.others = frozenset()
-            await anyio.sleep(LOOK_EVERY_S_IN_DISCORD)
+            await anyio.sleep(LOOK_EVERY_S_IN_DISCORD + 1)
     assert [line["event"] for line in logs] == ["fleet_differs"] * 2 + ["fleet_agrees"]
+
+
+@on_virtual_time
+async def test_a_growing_number_of_jobs_that_wait_is_told_once() -> None:
+    actor, register = watch()
+    register.waiting = 1
+    with capture_logs() as logs:
+        async with running(actor):
+            await anyio.sleep(REMIND_EVERY_S - 1)
+    assert [line["event"] for line in logs] == ["fleet_differs"]
+    assert len(register.looks) > 100
 
 
 @on_virtual_time

@@ -102,6 +102,39 @@ async def test_a_database_from_before_dropped_words_were_kept_gets_their_column(
     assert await _fingerprint_of_catalog(empty_dsn) == whole
 
 
+async def test_a_database_from_before_chunkings_and_versioned_leases_gets_them_and_keeps_its_rows(
+    empty_dsn: str,
+) -> None:
+    await schema.apply(empty_dsn, vector_dim=8)
+    before = await _fingerprint_of_catalog(empty_dsn)
+    await run_sql(
+        empty_dsn,
+        """
+        ALTER TABLE memory_note_chunks DROP COLUMN chunking;
+        DROP TABLE note_processes;
+        DROP INDEX idx_outbox_version_due;
+        CREATE INDEX idx_outbox_due ON indexing_outbox (available_at) WHERE status IN ('PENDING', 'FAILED');
+        UPDATE schema_state SET fingerprint = 'that of before';
+        INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
+        VALUES (gen_random_uuid(), gen_random_uuid(), 'UPSERT', 'fake:hash:8', 'PENDING');
+        """,
+    )
+    await schema.apply(empty_dsn, vector_dim=8)
+    assert await _fingerprint_of_catalog(empty_dsn) == before
+    connection = await asyncpg.connect(empty_dsn)
+    assert await connection.fetchval("SELECT count(*) FROM indexing_outbox") == 1
+    await connection.close()
+
+
+async def test_a_database_from_before_vectors_were_judged_gets_the_judge(empty_dsn: str) -> None:
+    await schema.apply(empty_dsn, vector_dim=3)
+    await run_sql(empty_dsn, "DROP FUNCTION has_direction; UPDATE schema_state SET fingerprint = 'old'")
+    await schema.apply(empty_dsn, vector_dim=3)
+    connection = await asyncpg.connect(empty_dsn)
+    assert await connection.fetchval("SELECT has_direction('[1,0,0]') AND NOT has_direction('[0,0,0]')")
+    await connection.close()
+
+
 async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -> None:
     await schema.apply(empty_dsn, vector_dim=8)
     writer = await asyncpg.connect(empty_dsn)

@@ -215,12 +215,13 @@ def chunk_counts(folder: Path) -> dict[str, int]:
     return {row["note_id"]: row["chunks"] for row in counted}
 
 
-def test_one_text_that_the_model_refuses_holds_up_no_other_note(
-    folder: Path, model: FakeChat, model_folder: Path, tenant: str
+@pytest.mark.parametrize("status", [400, 503], ids=["refused", "unanswered"])
+def test_one_text_that_the_model_does_not_embed_holds_up_no_other_note(
+    folder: Path, model: FakeChat, model_folder: Path, tenant: str, status: int
 ) -> None:
     def choosy(body: dict[str, Any]) -> tuple[int, Any]:
         if any("poison" in text for text in body["input"]):
-            return 400, {"error": {"message": "the input is too long"}}
+            return status, {"error": {"message": "the input is too much"}}
         return embed(body)
 
     with RunningService(config_of(folder, model, model_folder)) as service:

@@ -68,9 +68,10 @@ class Fleet:
         await self._changed.wait()
 
     @property
-    def forms(self) -> frozenset[tuple[str, str]]:
-        """The versions and chunkings of the others."""
-        return frozenset((one.embedding_version, one.chunking) for one in self.others or ())
+    def other_forms(self) -> frozenset[tuple[str, str | None]]:
+        """The versions and chunkings of others that are not this process's."""
+        forms = frozenset((one.embedding_version, one.chunking) for one in self.others or ())
+        return forms - {(self.embedding_version, self.chunking)}
 
     @property
     def foreign_versions(self) -> frozenset[str]:

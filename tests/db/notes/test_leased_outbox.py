@@ -91,6 +91,14 @@ async def test_a_job_whose_lease_ended_is_leased_again(house: House) -> None:
     assert await ended_at_once.lease(10) == first
 
 
+async def test_a_job_is_leased_only_by_those_who_serve_its_version(house: House) -> None:
+    other = house.outbox_of("fake:newer:384")
+    note_id = uuid4()
+    await enqueue(house, note_id)
+    assert await other.lease(10) == []
+    assert [job.subject_id for job in await house.outbox.lease(10)] == [note_id]
+
+
 async def test_two_lessors_never_lease_the_same_job(house: House, database_dsn: str) -> None:
     await house.execute(
         house.queries["enqueue_indexing"],

@@ -34,6 +34,16 @@ def test_spans_cut_out_words_and_word_pieces(tokens: HfTokens) -> None:
     assert pieces(tokens, "tokenizers") == ["token", "izer", "s"]
 
 
+def test_a_tokenizer_is_named_by_what_it_does(tokens: HfTokens, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.json"
+    copy.write_bytes(PACKAGED.read_bytes())
+    assert HfTokens.open(str(copy), embedding_config()).name == tokens.name
+    changed = copy.read_text(encoding="utf-8").replace('"lowercase":true', '"lowercase":false')
+    assert changed != copy.read_text(encoding="utf-8")
+    copy.write_text(changed, encoding="utf-8")
+    assert HfTokens.open(str(copy), embedding_config()).name != tokens.name
+
+
 def test_offsets_count_code_points_not_bytes(tokens: HfTokens) -> None:
     assert pieces(tokens, "Caf\u00e9 \U0001f600 na\u00efve end") == [
         "Caf\u00e9",
