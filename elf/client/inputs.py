@@ -17,8 +17,9 @@ DEFAULT_CONFIDENCE = 0.8
 class NewNote(Struct, frozen=True, kw_only=True):
     """One note to write: one short English sentence.
 
-    With a `key`, a later note of the same key replaces it; without one, similar text decides. `importance` and
-    `confidence` are 0 to 1. `ttl_days` of 0, less or None: as the service's config says for the type.
+    With a `key`, a later note of the same key replaces it; without one, a note that says the same is found by its text.
+    `importance` and `confidence` are 0 to 1. `ttl_days` of 0, less or None: as the service's config says for the type.
+    An empty `source_ref` says nothing: it leaves that of a stored note which says the same.
     """
 
     text: str

@@ -166,7 +166,9 @@ async def bare(
         return DecisionLog(
             context=Context(tenant, "bench", "writer"),
             now=now,
-            policy={"max_note_chars": 240, "dup_sim_threshold": 0.92, "update_sim_threshold": 0.85},
+            policy={
+                "max_note_chars": 240, "dup_sim_threshold": 0.92, "update_sim_threshold": 0.85, "same_fact_only": True,
+            },
             decisions=[
                 Decision(
                     type="fact", scope="project_shared", keyed=True, text_chars=len(change.after.text), op="ADD",

@@ -17,6 +17,8 @@ _ENDINGS: Final = {"'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
 # After these, 's is "is" (where it is "has", the two spellings are not taken for the same); after a name it is whose.
 _BEFORE_IS: Final = frozenset("it he she that there here what who where how".split())
 
+_COMPARING: Final = frozenset({"more", "most", "less", "least"})
+
 
 def taken_apart(tokens: Sequence[Token]) -> list[Token]:
     """Return the tokens with contractions, possessives and hyphenated words as several."""
@@ -44,12 +46,19 @@ def _expanded(token: Token) -> Iterator[Token]:
 
 def _unhyphenated(token: Token) -> Iterator[Token]:
     parts = token.key.split("-")
-    # Where a number is among them, the hyphens say what it counts: three hundred-year-old trees.
     is_compound = len(parts) > 1 and all(part.isalpha() for part in parts)
-    if not is_compound or any(is_number_word(part) for part in parts):
+    if not is_compound or any(map(_holds_together, parts)):
         yield token
         return
     yield token._replace(key=parts[0])
     later = LOWER if token.case == FIRST else token.case
     for part in parts[1:]:
         yield Token(part, later)
+
+
+def _holds_together(part: str) -> bool:
+    """Tell whether hyphens beside a word say what belongs to it.
+
+    Three hundred-year-old trees are not three-hundred-year-old trees, a man-eating shark is no man eating shark.
+    """
+    return is_number_word(part) or part.endswith("ing") or part in _COMPARING

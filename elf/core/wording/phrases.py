@@ -93,12 +93,10 @@ at least / a minimum of / no fewer than / no less than / not less than
 at most / a maximum of / no more than / not more than / up to
 more than / upwards of
 all / all of
-because of / due to
 e g / for example / for instance / eg
 i e / that is to say / ie
 instead of / in place of
 even though / although
-also / as well
 help / assist
 helps / assists
 ok / okay
@@ -159,7 +157,6 @@ photos / photographs
 versus / vs
 et cetera / etc
 kubernetes / k8s
-telephone / phone
 """
 
 # Names and what they are short for, as they are capitalised.

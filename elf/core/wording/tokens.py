@@ -73,6 +73,7 @@ _TWO_WORDS_IN_ONE: Final = frozenset(
 _ACRONYM: Final = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*'?")
 _RATE: Final = re.compile(r"([^\W\d_]+)/(s|sec|second|min|minute|h|hour|day|week|month|year)")
+_SPANS: Final = {"s": "second", "sec": "second", "min": "minute", "h": "hour"}
 _INVISIBLE: Final = frozenset({"Cf", "Cc"})
 
 
@@ -154,7 +155,7 @@ def _of_core(core: str) -> Iterator[Token]:
     elif _ACRONYM.fullmatch(core):
         yield _worded(core.replace(".", ""))
     elif rate := _RATE.fullmatch(core):
-        yield from (_worded(rate[1]), word("per"), word(rate[2]))
+        yield from (_worded(rate[1]), word("per"), word(_SPANS.get(rate[2], rate[2])))
     elif _WORD.fullmatch(core):
         yield _worded(core)
     else:

@@ -87,7 +87,8 @@ Key = Annotated[
     Identifier,
     Field(
         description="A stable name for what the note is about. A later note of the same type, scope and agent with "
-        "the same key replaces this one. Without a key, similar text decides.",
+        "the same key replaces this one. Without a key, a note that says the same, by the config's rule of merging, is "
+        "found by its text.",
         examples=["preferred_language"],
     ),
 ]

@@ -61,6 +61,14 @@ def test_messages_are_sent_as_the_file_has_them(
     assert service.asked == [Asked("POST", "/v1/memory/add_event", {}, body)]
 
 
+def test_a_note_that_looks_like_another_says_which(
+    elf: CommandLine, service: FakeService, tmp_path: Path
+) -> None:
+    answers(service, ADDED | {"similar_to": NOTE_ID}, REJECTED)
+    out = elf("add-event", write(tmp_path, json.dumps(MESSAGES))).out
+    assert f"{NOTE_ID}  similar to {NOTE_ID}  Preference: I prefer" in out.splitlines()[0]
+
+
 def test_one_message_alone_is_a_conversation(elf: CommandLine, service: FakeService, tmp_path: Path) -> None:
     answers(service, ADDED)
     assert elf("add-event", write(tmp_path, json.dumps(MESSAGES[0]))).code == 0

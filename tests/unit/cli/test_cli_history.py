@@ -38,6 +38,26 @@ def test_a_history_is_asked_for_by_the_id_alone(elf: CommandLine, service: FakeS
     assert service.asked == [Asked("GET", f"/v1/memory/notes/{NOTE_ID}/history", {"limit": "2"}, None)]
 
 
+def test_what_was_said_again_is_shown_at_its_time(elf: CommandLine, service: FakeService) -> None:
+    items = [
+        version("UPDATE", "Tea.", "Tea is green.") | {"ts": "2026-03-01T12:00:02Z"},
+        version("ADD", None, "Tea."),
+    ]
+    repetition = {
+        "text": "Green tea.",
+        "similarity": 0.93,
+        "actor": "add_note",
+        "ts": "2026-03-01T12:00:01.5Z",
+    }
+    service.respond = lambda asked: Answer(
+        body={"items": items, "repetitions": [repetition], "next_cursor": None}
+    )
+    assert [line.split()[2] for line in elf("history", NOTE_ID).out.splitlines()] == ["UPDATE", "NONE", "ADD"]
+    line = elf("history", NOTE_ID).out.splitlines()[1]
+    assert line.split("  ")[-1] == "Green tea."
+    assert "similarity 0.9300" in line
+
+
 def test_a_history_within_a_context_says_which(elf: CommandLine, service: FakeService) -> None:
     service.respond = lambda asked: Answer(
         body={"items": [version("ADD", None, "Tea.")], "next_cursor": None}

@@ -90,6 +90,13 @@ def test_a_rejected_note_ends_with_1_and_says_why(elf: CommandLine, service: Fak
     assert (outcome.code, outcome.data) == (1, {"results": [result]})
 
 
+def test_a_note_that_looks_like_another_says_which(elf: CommandLine, service: FakeService) -> None:
+    body = results("ADD")
+    body["results"][0]["similar_to"] = HANDLE
+    answers(service, body)
+    assert elf("add", "Tea is green.") == (0, f"ADD  {NOTE_ID}  similar to {HANDLE}\n", "")
+
+
 @pytest.mark.parametrize(
     "flags",
     [

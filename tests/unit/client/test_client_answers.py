@@ -28,6 +28,7 @@ from elf.client import (
     UnexpectedAnswer,
     Unreachable,
 )
+from elf.client.results import HistoryPage
 from elf.core import errors as core
 
 pytestmark = pytest.mark.anyio
@@ -213,7 +214,31 @@ def test_an_id_too_long_for_a_url_is_an_invalid_request() -> None:
         client.get("x" * 100_000)
 
 
+def test_a_new_note_names_the_one_it_looks_like() -> None:
+    body = {
+        "results": [
+            {"note_id": NOTE_ID, "op": "ADD", "reason_code": None, "reason": None, "similar_to": NOTE_ID}
+        ]
+    }
+    with client_of(Script(httpx.Response(200, json=body), written("ADD"))) as client:
+        assert str(client.add_note("x").similar_to) == NOTE_ID
+        assert client.add_note("x").similar_to is None
+
+
 # Pages
+
+
+def test_the_first_page_of_a_history_holds_what_was_said_again() -> None:
+    said = {"text": "Green tea.", "similarity": 0.93, "actor": "add_note", "ts": "2026-11-21T10:00:00Z"}
+    script = Script(
+        httpx.Response(200, json={"items": [], "repetitions": [said], "next_cursor": "c"}),
+        httpx.Response(200, json={"items": [], "next_cursor": None}),
+    )
+    with client_of(script) as client:
+        first, second = client.history(NOTE_ID).pages()
+    assert isinstance(first, HistoryPage)
+    assert isinstance(second, HistoryPage)
+    assert ([one.text for one in first.repetitions], second.repetitions) == (["Green tea."], [])
 
 
 def pages(*sizes: int) -> Script:

@@ -197,6 +197,26 @@ retrieval_weight = 0
     }
 
 
+@pytest.mark.parametrize(
+    ("table", "key", "problem"),
+    [
+        ('rule = "same_fact"', "memory.merging.neighbours", "is missing"),
+        ('rule = "same"\nneighbours = 8', "memory.merging.rule", "must be one of same_fact, similarity"),
+        (
+            'rule = "same_fact"\nneighbours = 0',
+            "memory.merging.neighbours",
+            "must be a whole number from 1 to 100",
+        ),
+    ],
+)
+def test_a_faulty_table_of_merging_says_what_is_allowed(
+    faults_of: FaultsOf, table: str, key: str, problem: str
+) -> None:
+    faults = faults_of(("[chunking]", f"[memory.merging]\n{table}\n\n[chunking]"))
+    assert list(faults) == [key]
+    assert problem in faults[key]
+
+
 def test_an_optional_table_is_complete_when_present(faults_of: FaultsOf) -> None:
     faults = faults_of(("[ranking]", "[indexing]\nindexers = 2\n\n[ranking]"))
     assert set(faults) == {"indexing.batch_size", "indexing.lease_seconds", "indexing.poll_interval_ms"}

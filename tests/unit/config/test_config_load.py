@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from spec_template import SPEC_TEMPLATE
 
 from elf.config import load, loads
-from elf.config.model import DEFAULT_INDEXING, DEFAULT_LOCAL_MODEL, SPEC_FUSION, Config
+from elf.config.model import DEFAULT_INDEXING, DEFAULT_LOCAL_MODEL, SPEC_FUSION, SPEC_MERGING, Config
 from elf.config.process import Processes
 from elf.config.table import Table
 from elf.config.tracing import Tracing
@@ -34,6 +34,8 @@ def test_a_filled_in_template_of_the_spec_loads_and_behaves_as_the_spec_says() -
     assert config.providers.embedding.dimensions == 1536
     assert config.embedding_version == "acme:embed-large:1536"
     assert config.search.fusion == SPEC_FUSION
+    assert config.memory.merging == SPEC_MERGING
+    assert (SPEC_MERGING.rule, SPEC_MERGING.neighbours) == ("similarity", 1)
     assert config.indexing == DEFAULT_INDEXING
     assert config.local_model == DEFAULT_LOCAL_MODEL
 
@@ -42,6 +44,14 @@ def test_the_example_loads_and_has_every_key_there_is() -> None:
     config = load(EXAMPLE)
     # These stand there as comments: the one excludes [process], the other needs packages that are not always there.
     assert _keys_left_out(config) == ["tracing", "processes"]
+
+
+@pytest.mark.parametrize(
+    "path", [EXAMPLE, EXAMPLE.parent / "ops" / "elf.scaled.toml"], ids=lambda path: path.name
+)
+def test_the_shown_configs_merge_only_what_states_the_same_fact(path: Path) -> None:
+    merging = loads(path.read_text(), source=path.name).memory.merging
+    assert (merging.rule, merging.neighbours) == ("same_fact", 8)
 
 
 def test_the_tracing_that_the_example_shows_in_comments_loads() -> None:

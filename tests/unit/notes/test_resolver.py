@@ -23,7 +23,7 @@ from elf.families.notes.resolver import (
     is_unchanged,
     next_moment,
 )
-from tests.notes_kit import CONTEXT, NOW, RULES, a_note, an_incoming, at_cosine, resolve, unit
+from tests.notes_kit import CONTEXT, NOW, RULES, STRICT_RULES, a_note, an_incoming, at_cosine, resolve, unit
 
 VERSION = "fake:hash:384"
 
@@ -213,6 +213,116 @@ def test_without_a_vector_every_new_note_says_that_it_was_not_compared() -> None
         ("ADD", SIMILARITY_UNCHECKED),
         ("NONE", None),
     ]
+
+
+# Only what states the same fact
+
+LIMIT, AGAIN, OTHER = "The limit is 100.", "Fact: the limit is one hundred", "The limit is 500."
+
+
+def strict(*stored: Note) -> Workspace:
+    made = Workspace(CONTEXT, NOW, VERSION, STRICT_RULES)
+    made.know_keyed(stored)
+    return made
+
+
+@pytest.mark.parametrize("similarity", [0.85, 0.999])
+def test_another_fact_is_added_beside_the_one_it_looks_like(similarity: float) -> None:
+    stored = a_note(LIMIT)
+    outcome = resolve(strict(), an_incoming(OTHER, pooled=unit(1.0)), stored, similarity)
+    assert (outcome.op, outcome.similar_to) == ("ADD", stored.note_id)
+    assert outcome.note_id != stored.note_id
+    assert outcome.basis.reason == "new note: it looks like another, but differs in numbers"
+    assert (outcome.basis.matched_note_id, outcome.basis.similarity) == (stored.note_id, similarity)
+
+
+def test_what_does_not_even_look_alike_has_no_neighbour() -> None:
+    outcome = resolve(strict(), an_incoming(AGAIN, pooled=unit(1.0)), a_note(LIMIT), 0.84)
+    assert (outcome.op, outcome.similar_to, outcome.basis.reason) == ("ADD", None, "new note")
+
+
+@pytest.mark.parametrize(("similarity", "op"), [(0.92, "NONE"), (0.85, "UPDATE")])
+def test_the_same_fact_is_merged_by_the_thresholds(similarity: float, op: str) -> None:
+    stored = a_note(LIMIT)
+    outcome = resolve(strict(), an_incoming(AGAIN, pooled=unit(1.0)), stored, similarity)
+    assert (outcome.op, outcome.note_id, outcome.similar_to) == (op, stored.note_id, None)
+    assert outcome.basis.dropped_text == (AGAIN if op == "NONE" else None)
+
+
+def test_the_very_same_text_drops_no_words() -> None:
+    outcome = resolve(strict(), an_incoming(LIMIT, pooled=unit(1.0)), a_note(LIMIT), 1.0)
+    assert (outcome.op, outcome.basis.dropped_text) == ("NONE", None)
+
+
+def test_notes_of_one_request_are_compared_with_each_other_by_the_same_rule() -> None:
+    work = strict()
+    first, other, again = (
+        resolve(work, an_incoming(text, pooled=pooled))
+        for text, pooled in ((LIMIT, unit(1.0)), (OTHER, at_cosine(0.99)), (AGAIN, at_cosine(0.98)))
+    )
+    assert (other.op, other.similar_to) == ("ADD", first.note_id)
+    assert (again.op, again.note_id) == ("NONE", first.note_id), "the nearer one is another fact"
+
+
+def test_of_a_stored_and_a_new_note_that_say_the_same_the_nearer_one_is_it() -> None:
+    for similarity in (0.93, 0.97):
+        work, stored = strict(), a_note(LIMIT)
+        new = resolve(
+            work, an_incoming("The limit is one hundred.", merge_similar=False, pooled=at_cosine(0.95))
+        )
+        outcome = resolve(work, an_incoming(AGAIN, pooled=unit(1.0)), stored, similarity)
+        assert outcome.note_id == (stored.note_id if similarity > 0.95 else new.note_id)
+
+
+@pytest.mark.parametrize("work", [workspace(), strict()], ids=["by likeness", "by the fact"])
+def test_a_note_that_is_not_to_be_merged_is_only_the_one_with_its_very_text(work: Workspace) -> None:
+    stored = a_note(LIMIT)
+    incoming = an_incoming(AGAIN, merge_similar=False, pooled=unit(1.0))
+    outcome = resolve(work, incoming, stored, 0.99)
+    assert (outcome.op, outcome.similar_to) == ("ADD", stored.note_id)
+    assert outcome.basis.reason == "new note: it looks like another, and was not to be merged by likeness"
+    assert resolve(work, replace(incoming, text=LIMIT), stored, 1.0) == Outcome(stored.note_id, "NONE")
+
+
+# Evidence
+
+EVIDENCE = {"ticket": "OPS-7"}
+
+
+@pytest.mark.parametrize("key", ["k", None])
+@pytest.mark.parametrize(
+    ("incoming", "op"), [({}, "NONE"), ({"importance": 0.7}, "UPDATE"), ({"text": AGAIN}, "UPDATE")]
+)
+def test_the_same_fact_without_evidence_leaves_the_evidence(
+    key: str | None, incoming: dict[str, Any], op: str
+) -> None:
+    stored = a_note(LIMIT, key="k", source_ref=EVIDENCE)
+    work = workspace(stored)
+    sent = an_incoming(**({"text": LIMIT, "key": key, "pooled": unit(1.0)} | incoming))
+    outcome = resolve(work, sent, stored, 0.9) if key is None else work.resolve_keyed(sent)
+    assert outcome.op == op
+    assert [change.after.source_ref for change in work.changes] == [EVIDENCE] * (op == "UPDATE")
+
+
+def test_another_fact_under_the_key_does_not_inherit_the_evidence() -> None:
+    stored = a_note(LIMIT, key="k", source_ref=EVIDENCE)
+    work = workspace(stored)
+    work.resolve_keyed(an_incoming(OTHER, key="k"))
+    (change,) = work.changes
+    assert change.before is not None
+    assert (change.before.source_ref, change.after.source_ref) == (EVIDENCE, {})
+
+
+def test_evidence_that_is_given_replaces_the_former() -> None:
+    work = workspace(a_note(LIMIT, key="k", source_ref=EVIDENCE))
+    work.resolve_keyed(an_incoming(LIMIT, key="k", source_ref={"ticket": "OPS-8"}))
+    assert work.changes[0].after.source_ref == {"ticket": "OPS-8"}
+
+
+@pytest.mark.parametrize(("stored", "sent"), [(10**23, 1e23), (0.0, -0.0), (1, 1.0)])
+def test_a_number_that_postgres_reads_back_otherwise_is_no_change(stored: float, sent: float) -> None:
+    work = workspace(a_note(key="k", source_ref={"n": [stored]}))
+    assert work.resolve_keyed(an_incoming(key="k", source_ref={"n": [sent]})).op == "NONE"
 
 
 # Whole histories against a model
