@@ -1,4 +1,4 @@
-"""A provider behind a real socket that a test steers while a service uses it: well, failing, refusing, hung, absurd or gone."""
+"""A provider behind a real socket that a test steers while a service uses it: well, failing, hung, absurd or gone."""
 
 from __future__ import annotations
 
