@@ -128,6 +128,15 @@ async def test_a_database_from_before_chunkings_and_versioned_leases_gets_them_a
     await connection.close()
 
 
+async def test_a_database_from_before_vectors_were_judged_gets_the_judge(empty_dsn: str) -> None:
+    await schema.apply(empty_dsn, vector_dim=3)
+    await run_sql(empty_dsn, "DROP FUNCTION has_direction; UPDATE schema_state SET fingerprint = 'old'")
+    await schema.apply(empty_dsn, vector_dim=3)
+    connection = await asyncpg.connect(empty_dsn)
+    assert await connection.fetchval("SELECT has_direction('[1,0,0]') AND NOT has_direction('[0,0,0]')")
+    await connection.close()
+
+
 async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -> None:
     await schema.apply(empty_dsn, vector_dim=8)
     writer = await asyncpg.connect(empty_dsn)

@@ -48,6 +48,10 @@ class FakeProvider:
         """Answer 500 at once, and ask to be left alone for a while."""
         self._turn(lambda body: {"error": "overloaded"}, status=500, headers={"Retry-After": "30"})
 
+    def refuse(self) -> None:
+        """Answer 401 at once."""
+        self._turn(lambda body: {"error": "who are you?"}, status=401)
+
     def hang(self) -> None:
         """Take requests and answer none of them."""
         self._turn(None)

@@ -154,6 +154,8 @@ class House:
                     provider.leave()
                 case "failing":
                     provider.fail()
+                case "refused":
+                    provider.refuse()
                 case "slow":
                     provider.hang()
                 case "junk":
@@ -206,6 +208,7 @@ def house(model_folder: Path) -> Iterator[House]:
 
 ALONE = [
     {"embedding": "dead"}, {"embedding": "slow"}, {"embedding": "failing"}, {"embedding": "junk"},
+    {"embedding": "refused"}, {"rerank": "refused"}, {"expansion": "refused"},
     {"rerank": "dead"}, {"rerank": "slow"}, {"rerank": "failing"}, {"rerank": "junk"},
     {"expansion": "dead"}, {"expansion": "slow"}, {"expansion": "failing"}, {"expansion": "junk"},
     {"index": "dead"}, {"index": "slow"},
@@ -271,7 +274,13 @@ def assert_right_notes(keys: list[str], *, missing: Collection[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "faults", [{"rerank": "slow"}, {"expansion": "failing", "embedding": "failing"}], ids=in_words
+    "faults",
+    [
+        {"rerank": "slow"},
+        {"expansion": "failing", "embedding": "failing"},
+        {"expansion": "refused", "embedding": "refused", "rerank": "junk"},
+    ],
+    ids=in_words,
 )
 def test_what_failed_or_was_too_slow_a_few_times_is_not_asked_for_a_while(
     house: House, faults: Mapping[str, str]
