@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 
 class Pace:
@@ -15,9 +15,9 @@ class Pace:
     def __init__(self, *, rate: float, clock: Callable[[], float]) -> None:
         self._step_s = 1.0 / rate
         self._clock = clock
-        self._even: dict[str, float] = {}
+        self._even: dict[Hashable, float] = {}
 
-    def ahead_s(self, name: str) -> float:
+    def ahead_s(self, name: Hashable) -> float:
         """Count one more under this name, and return by how many seconds it came too early for the next one."""
         now = self._clock()
         if name not in self._even:

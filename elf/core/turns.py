@@ -2,7 +2,8 @@
 
 While one tenant asks alone, it may have all places. While others ask, too, each has at most `per_tenant` of them, so
 that a newcomer finds a place free although a flood came first. Places that come free go to the waiting tenants in
-turn, however many each has waiting; when too many wait, the tenant that has most of them loses its last one.
+turn, however many each has waiting; when too many wait, the tenant that has most of them loses its last one. Names that
+are new and many count as one tenant.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import NamedTuple
+
+from elf.core.newcomers import Party
 
 MEMORY_S = 2.0
 """How long after its last request, begun or ended, a tenant counts as one that asks."""
@@ -30,7 +33,7 @@ class Turn:
 
     __slots__ = ("state", "tell", "tenant")
 
-    def __init__(self, tenant: str) -> None:
+    def __init__(self, tenant: Party) -> None:
         self.tenant = tenant
         self.state = TurnState.WAITING
         self.tell: Callable[[], None] | None = None
@@ -51,14 +54,14 @@ class AskingTenants:
     def __init__(self, *, clock: Callable[[], float], memory_s: float = MEMORY_S) -> None:
         self._clock = clock
         self._memory_s = memory_s
-        self._seen: dict[str, float] = {}  # the one seen last stands last
+        self._seen: dict[Party, float] = {}  # the one seen last stands last
 
-    def see(self, tenant: str) -> None:
+    def see(self, tenant: Party) -> None:
         """Remember that the tenant asks now."""
         self._seen.pop(tenant, None)
         self._seen[tenant] = self._clock()
 
-    def any_but(self, tenant: str) -> bool:
+    def any_but(self, tenant: Party) -> bool:
         """Tell whether any other tenant asks, too."""
         self._forget()
         return len(self._seen) > (tenant in self._seen)
@@ -82,13 +85,13 @@ class FairTurns:
         self._most_at_work = at_work
         self._most_of_one = min(per_tenant, at_work)
         self._most_waiting = waiting
-        self._at_work: dict[str, int] = {}
-        self._queues: dict[str, deque[Turn]] = {}  # in the order in which the tenants have their turns
+        self._at_work: dict[Party, int] = {}
+        self._queues: dict[Party, deque[Turn]] = {}  # in the order in which the tenants have their turns
         self._working = 0
         self._waiting = 0
         self._refused = 0
 
-    def ask(self, tenant: str) -> Turn:
+    def ask(self, tenant: Party) -> Turn:
         """Return a turn that is at work, waiting, or refused. Whatever it is, give it back with `end`."""
         self._tenants.see(tenant)
         turn = Turn(tenant)
@@ -127,13 +130,13 @@ class FairTurns:
     def statistics(self) -> TurnStatistics:
         return TurnStatistics(self._working, self._waiting, self._tenants.count(), self._refused)
 
-    def _may_work(self, tenant: str) -> bool:
+    def _may_work(self, tenant: Party) -> bool:
         if self._working >= self._most_at_work:
             return False
         at_work = self._at_work.get(tenant, 0)
         return at_work < self._most_of_one or not self._others_ask(tenant)
 
-    def _others_ask(self, tenant: str) -> bool:
+    def _others_ask(self, tenant: Party) -> bool:
         others_work = self._working > self._at_work.get(tenant, 0)
         others_wait = self._waiting > len(self._queues.get(tenant, ()))
         return others_work or others_wait or self._tenants.any_but(tenant)
@@ -163,7 +166,7 @@ class FairTurns:
         self._refused += 1
         self._tell(turn)
 
-    def _leave_queue(self, tenant: str) -> None:
+    def _leave_queue(self, tenant: Party) -> None:
         self._waiting -= 1
         if not self._queues[tenant]:
             del self._queues[tenant]

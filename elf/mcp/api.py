@@ -8,14 +8,20 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import httpx
+import msgspec
 
 from elf.config.places import Address
 from elf.core.endpoint import Operation
-from elf.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
+from elf.core.errors import InternalError, InvalidRequest, PayloadTooLarge, ServiceError, Unavailable
 from elf.core.ids import id_in_path
+from elf.core.json_size import holding_more_values
+from elf.core.slices import Slices, in_slices
 
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 120.0  # a language model may have to read a long conversation
+# An answer is read, checked and written several times on its way through the SDK, each time in a single call.
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
+MAX_ANSWER_VALUES = 30_000
 
 
 def client_of_app(app: Any) -> httpx.AsyncClient:
@@ -74,13 +80,24 @@ class Api:
             raise Unavailable(
                 f"the ELF service at {where} does not answer ({why}); it may not be running"
             ) from error
+        if await in_slices(_is_large(response.content)):
+            raise PayloadTooLarge(
+                f"the answer has more than the {MAX_ANSWER_BYTES} bytes or {MAX_ANSWER_VALUES:,} values that a tool "
+                "gives: ask for fewer items, or over HTTP"
+            )
         return Answer(response.status_code < 400, response.text, _body(response, where))
+
+
+def _is_large(content: bytes) -> Slices[bool]:
+    if len(content) > MAX_ANSWER_BYTES:
+        return True
+    return (yield from holding_more_values(content, MAX_ANSWER_VALUES))
 
 
 def _body(response: httpx.Response, where: str) -> dict[str, Any]:
     try:
-        body = response.json()
-    except ValueError:
+        body = msgspec.json.decode(response.content)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         body = None
     if not isinstance(body, dict):
         raise InternalError(f"what answers at {where} is not ELF (HTTP {response.status_code})")

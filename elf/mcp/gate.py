@@ -9,9 +9,14 @@ from typing import Any
 import anyio
 
 from elf.config.access import Visitors
+from elf.core.json_size import holding_more_values
+from elf.core.slices import in_slices
 
 PATH = "/mcp"
 BODY_TIMEOUT_S = 15.0
+# The SDK reads and writes a message in single calls, node by node, which hold up everything else.
+MAX_BODY_BYTES = 2 * 1024 * 1024
+MAX_VALUES = 30_000
 INVALID_REQUEST = -32600  # of JSON-RPC
 _REFUSED = {"host": 421, "origin": 403}
 
@@ -77,30 +82,43 @@ class McpGate:
         if self._handler is None:
             await _answer(send, 503, _fault("the MCP server is not ready"))
             return
-        arriving = _Arriving(receive)
         try:
-            await self._handler(scope, arriving.receive, send)
+            with anyio.fail_after(BODY_TIMEOUT_S):
+                body = await _body(receive)
         except TimeoutError:
-            if arriving.is_complete:
-                raise
             await _answer(send, 408, _fault(f"the body did not arrive within {BODY_TIMEOUT_S:g} seconds"))
+            return
+        if body is None:
+            return  # the client went away
+        if len(body) > MAX_BODY_BYTES:
+            await _answer(send, 413, _fault(f"the body is larger than {MAX_BODY_BYTES} bytes"))
+        elif await in_slices(holding_more_values(body, MAX_VALUES)):
+            await _answer(send, 413, _fault(f"the body holds more than {MAX_VALUES:,} values"))
+        else:
+            await self._handler(scope, _again(body, receive), send)
 
 
-class _Arriving:
-    """The messages of a request, whose body has to be whole in time."""
+async def _body(receive: Receive) -> bytes | None:
+    """Return the body of a request, or a little more than may be of one that is too large; None when it never comes."""
+    body = bytearray()
+    while len(body) <= MAX_BODY_BYTES:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    return bytes(body)
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive = receive
-        self._deadline = anyio.current_time() + BODY_TIMEOUT_S
-        self.is_complete = False
 
-    async def receive(self) -> Any:
-        if self.is_complete:
-            return await self._receive()
-        with anyio.fail_after(self._deadline - anyio.current_time()):
-            message = await self._receive()
-        self.is_complete = not message.get("more_body", False)
-        return message
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return what receives a body that has come already, and then what else comes."""
+    messages = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Any:
+        return messages.pop() if messages else await receive()
+
+    return received
 
 
 def _fault(message: str) -> dict[str, Any]:

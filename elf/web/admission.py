@@ -12,6 +12,7 @@ import msgspec
 from elf.config.limits import Limits
 from elf.core.endpoint import Operation
 from elf.core.errors import Unavailable
+from elf.core.newcomers import Newcomers, Party
 from elf.core.pace import Pace
 from elf.core.turns import AskingTenants, FairTurns, Turn, TurnState, TurnStatistics
 
@@ -19,6 +20,10 @@ from elf.core.turns import AskingTenants, FairTurns, Turn, TurnState, TurnStatis
 REFUSALS_A_SECOND = 20.0
 # Who comes back so early that this is not enough does not keep to Retry-After, and is refused at that pace, too.
 LONGEST_RETRY_AFTER_S = 10
+# One of so many places to wait may go to names that are new and each count for themselves; more of them count as one.
+NEWCOMERS_SHARE = 8
+LEAST_FEW = 4
+MAX_NAME_CHARS = 128  # names are kept, and longer ones are refused later
 
 
 class Admission:
@@ -27,6 +32,8 @@ class Admission:
     def __init__(self, limits: Limits) -> None:
         tenants = AskingTenants(clock=anyio.current_time)
         self._max_wait_s = limits.max_wait_ms / 1000
+        few = max(LEAST_FEW, limits.max_waiting // NEWCOMERS_SHARE)
+        self._newcomers = Newcomers(few=few, clock=anyio.current_time)
         self._pace = Pace(rate=REFUSALS_A_SECOND, clock=anyio.current_time)
         self._quick, self._slow = (
             FairTurns(tenants, at_work=at_work, per_tenant=limits.max_per_tenant, waiting=limits.max_waiting)
@@ -37,7 +44,7 @@ class Admission:
     async def turn(self, operation: Operation, tenant: str) -> AsyncIterator[None]:
         """Wait for a turn and have it. Raises Unavailable at once when too many wait, later when it takes too long."""
         turns = self._slow if operation.is_slow else self._quick
-        turn = turns.ask(tenant)
+        turn = turns.ask(self._newcomers.party(tenant[:MAX_NAME_CHARS]))
         try:
             if turn.state is TurnState.WAITING:
                 await self._told(turn)
@@ -47,9 +54,9 @@ class Admission:
         finally:
             turns.end(turn)
         if not is_served:
-            raise await self._refusal(tenant)
+            raise await self._refusal(turn.tenant)
 
-    async def _refusal(self, tenant: str) -> Unavailable:
+    async def _refusal(self, tenant: Party) -> Unavailable:
         ahead_s = self._pace.ahead_s(tenant)
         if ahead_s > LONGEST_RETRY_AFTER_S:
             await anyio.sleep(min(ahead_s - LONGEST_RETRY_AFTER_S, self._max_wait_s))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -10,6 +9,7 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from elf.core.errors import InvalidRequest, NonEnglishInput
+from elf.core.json_size import holding_more_values
 from elf.core.json_strings import MAX_DEPTH, MAX_STRING_CHARS, shortened
 from elf.core.slices import Slices, at_once
 from elf.web.outline import filled, outlined
@@ -20,9 +20,6 @@ MAX_FAULTS_SHOWN = 5
 MAX_VALUES = 100_000
 # So many paths help nobody, and each may be long.
 MAX_PATHS_CHARS = 65_536
-
-_STRING_OR_MARK = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,|[\[{](?!\s*[\]}])', re.DOTALL)
-_PIECE = 1000
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -38,7 +35,8 @@ def reading_body(
     """
     if not body and not any(field.is_required() for field in model.model_fields.values()):
         body = b"{}"
-    yield from _check_values(body)
+    if (yield from holding_more_values(body, MAX_VALUES)):
+        raise InvalidRequest(f"the body holds more than {MAX_VALUES:,} values")
     value = _decode(body)
     yield
     if path_values and isinstance(value, dict):
@@ -62,22 +60,6 @@ def parse_values(model: type[Model], values: Mapping[str, str]) -> Model:
     """Read the values of a query string and a path into `model`, with the same errors as `reading_body`."""
     at_once(_check_text(model, dict(values), is_ascii=False))
     return _validated(lambda: model.model_validate_strings(dict(values)))
-
-
-def _check_values(body: bytes) -> Slices[None]:
-    """Raise InvalidRequest for a body of too many values: arrays, objects, and what is in them.
-
-    Reading a body takes one call for all of it, and so long as its values are many, not as it has many bytes.
-    """
-    if sum(map(body.count, (b"[", b"{", b","))) < MAX_VALUES:
-        return
-    values = 1
-    for number, token in enumerate(_STRING_OR_MARK.finditer(body)):
-        values += len(token[0]) == 1 and token[0] != b'"'
-        if values > MAX_VALUES:
-            raise InvalidRequest(f"the body holds more than {MAX_VALUES:,} values")
-        if number % _PIECE == 0:
-            yield
 
 
 def _decode(body: bytes) -> Any:

@@ -16,7 +16,14 @@ from elf.core.slices import Slices, in_slices
 JSON: Final = "application/json"
 _PART_BYTES: Final = 256 * 1024
 
-_encode = msgspec.json.Encoder().encode
+
+def _written(value: object) -> msgspec.Raw:
+    if isinstance(value, BaseModel):
+        return msgspec.Raw(value.model_dump_json())
+    raise TypeError(f"{type(value).__name__} has no JSON")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_written).encode
 
 
 async def json_response(answer: Answer, *, status: int = 200) -> Response:

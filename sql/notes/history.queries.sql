@@ -2,34 +2,34 @@
 
 -- name: list_versions
 -- A page of a note's versions, newest first, behind the cursor ($2, $3), which is never null. The snapshots are JSON
--- text; the page ends early, with the version that makes them $5 bytes or more in all. `has_next` tells whether any
--- version comes after a row.
+-- text; the page ends early, before the version that makes them more than $5 bytes in all, but for the first. `has_next`
+-- tells whether any version comes after a row.
 SELECT p.*
 FROM (
   SELECT
-    v.*, coalesce(sum(v.bytes) OVER (place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before,
-    lead(true, 1, false) OVER place AS has_next
+    v.*,
+    sum(coalesce(octet_length(v.prev_snapshot), 0) + coalesce(octet_length(v.new_snapshot), 0))
+      OVER (place ROWS UNBOUNDED PRECEDING) AS bytes,
+    row_number() OVER place AS number, lead(true, 1, false) OVER place AS has_next
   FROM (
-    SELECT s.*, coalesce(octet_length(s.prev_snapshot), 0) + coalesce(octet_length(s.new_snapshot), 0) AS bytes
-    FROM (
-      SELECT
-        v.version_id, v.op, v.reason, v.actor, v.ts, v.prev_snapshot::text AS prev_snapshot,
-        v.new_snapshot::text AS new_snapshot
-      FROM memory_note_versions AS v
-      WHERE v.note_id = $1 AND (v.ts, v.version_id) < ($2::timestamptz, $3::uuid)
-      ORDER BY v.ts DESC, v.version_id DESC
-      LIMIT $4 + 1
-    ) AS s
+    SELECT
+      v.version_id, v.op, v.reason, v.actor, v.ts, v.prev_snapshot::text AS prev_snapshot,
+      v.new_snapshot::text AS new_snapshot
+    FROM memory_note_versions AS v
+    WHERE v.note_id = $1 AND (v.ts, v.version_id) < ($2::timestamptz, $3::uuid)
+    ORDER BY v.ts DESC, v.version_id DESC
+    LIMIT $4 + 1
   ) AS v
   WINDOW place AS (ORDER BY v.ts DESC, v.version_id DESC)
 ) AS p
-WHERE p.bytes_before < $5
+WHERE p.bytes <= $5 OR p.number = 1
 ORDER BY p.ts DESC, p.version_id DESC
 LIMIT $4;
 
 -- name: get_version
 -- Reads one version of a note.
-SELECT v.* FROM memory_note_versions AS v WHERE v.version_id = $2 AND v.note_id = $1;
+SELECT v.note_id, v.version_id, v.new_snapshot
+FROM memory_note_versions AS v WHERE v.version_id = $2 AND v.note_id = $1;
 
 -- name: oldest_version
 -- The oldest version of a note that is left.
@@ -41,7 +41,7 @@ LIMIT 1;
 
 -- name: last_active_version
 -- The newest version after which the note was active.
-SELECT v.*
+SELECT v.note_id, v.version_id, v.new_snapshot
 FROM memory_note_versions AS v
 WHERE v.note_id = $1 AND v.new_snapshot ->> 'status' = 'active'
 ORDER BY v.ts DESC

@@ -12,7 +12,10 @@ FOR UPDATE OF n SKIP LOCKED;
 
 -- name: lock_long_deleted_notes
 -- Locks notes that were deleted before $1; nothing changes a deleted note, so updated_at is the moment of its deletion.
-SELECT n.*
+-- Nothing of their references will be left.
+SELECT
+  n.note_id, n.tenant_id, n.project_id, n.agent_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.status,
+  n.created_at, n.updated_at, n.expires_at, n.requested_ttl_days, n.embedding_version, '{}'::jsonb AS source_ref
 FROM memory_notes AS n
 WHERE n.status = 'deleted' AND n.updated_at < $1
 ORDER BY n.updated_at
@@ -20,8 +23,11 @@ LIMIT $2
 FOR UPDATE OF n SKIP LOCKED;
 
 -- name: lock_long_deprecated_notes
--- Locks deprecated notes that were last hit before $1, or never and were last changed before.
-SELECT n.*
+-- Locks deprecated notes that were last hit before $1, or never and were last changed before. Nothing of their references
+-- will be left.
+SELECT
+  n.note_id, n.tenant_id, n.project_id, n.agent_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.status,
+  n.created_at, n.updated_at, n.expires_at, n.requested_ttl_days, n.embedding_version, '{}'::jsonb AS source_ref
 FROM memory_notes AS n
 WHERE n.status = 'deprecated' AND coalesce(n.last_hit_at, n.updated_at) < $1
 LIMIT $2

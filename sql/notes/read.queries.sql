@@ -18,15 +18,13 @@ SELECT n.status, count(*) AS notes FROM memory_notes AS n GROUP BY n.status;
 -- name: list_notes
 -- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its
 -- row but past its time; a null type does not filter. The cursor is never null: `$7 IS NULL OR ...` would keep a
--- generic plan from starting at it. The page ends early, with the note whose reference makes all of them as JSON text
--- $11 bytes or more; `has_next` tells whether any note comes after a row.
+-- generic plan from starting at it. The page ends early, before the note whose reference makes all of them as JSON text
+-- more than $11 bytes, but for the first; `has_next` tells whether any note comes after a row.
 SELECT p.*
 FROM (
   SELECT
-    n.*,
-    coalesce(sum(octet_length(n.source_ref)) OVER (place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)
-      AS bytes_before,
-    lead(true, 1, false) OVER place AS has_next
+    n.*, sum(octet_length(n.source_ref)) OVER (place ROWS UNBOUNDED PRECEDING) AS bytes,
+    row_number() OVER place AS number, lead(true, 1, false) OVER place AS has_next
   FROM (
     SELECT
       n.note_id, n.tenant_id, n.project_id, n.agent_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence,
@@ -44,7 +42,7 @@ FROM (
   ) AS n
   WINDOW place AS (ORDER BY n.updated_at DESC, n.note_id DESC)
 ) AS p
-WHERE p.bytes_before < $11
+WHERE p.bytes <= $11 OR p.number = 1
 ORDER BY p.updated_at DESC, p.note_id DESC
 LIMIT $10;
 

@@ -53,10 +53,10 @@ def test_what_identifiers_are_made_of_is_no_credential(identifier: str) -> None:
     [
         "acme", "helper", "4111111111111111", "5117042701491632", "ana@example.com", "+14155552671", "078-05-1120",
         "DE89370400440532013000", "user:12345", "team/42/project/7", "did:web:example.com:user:alice",
-        "org_9f8a7b6c5d4e", "cus_Nffrf0gPWcHE9k",
-        "arn:aws:iam::123456789012:user/bob", "password-manager", "secret-santa-2024",
-        "token-service", "api-key-rotation-job", "key:customer-42", "12 Main Street", "agent smith", "caf\u00e9",
-        "tests/system/test_secrets.py::test_a_password_is_refused", "S-1-5-21-141374240-29588661-23483782-58921540",
+        "org_9f8a7b6c5d4e", "cus_Nffrf0gPWcHE9k", "arn:aws:iam::123456789012:user/bob", "password-manager",
+        "secret-santa-2024", "token-service", "api-key-rotation-job", "key:customer-42", "12 Main Street",
+        "agent smith", "caf\u00e9", "tests/system/test_secrets.py::test_a_password_is_refused",
+        "S-1-5-21-141374240-29588661-23483782-58921540",
         "https://example.com/users/1", "A" * 128,
     ],
 )  # fmt: skip

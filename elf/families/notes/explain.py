@@ -10,19 +10,17 @@ import msgspec
 
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, NotFound
+from elf.core.slices import Slices, in_slices
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.cursor import decode_cursor, encode_place
 from elf.families.notes.store import BEFORE_THE_NEWEST
 from elf.families.notes.trace_requests import (
-    DroppedItem,
     ExplainRequest,
-    ExplainResponse,
     StageTime,
     Trace,
     TracedItem,
     TraceRequest,
-    TraceResponse,
     TracesRequest,
     TracesResponse,
     TraceSummary,
@@ -37,6 +35,39 @@ _EXPLAINED = ("retrieval_score", "retrieval_rank", "rerank_score", "tie_breaker_
 _OWNER = ("tenant_id", "project_id", "agent_id")
 
 
+class ShownDrop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A candidate that is not among the results. Its JSON is that of a DroppedItem; there may be thousands."""
+
+    note_id: UUID
+    chunk_id: UUID
+    stage: str
+    reason_code: str
+    reason: str
+    retrieval_score: float | None
+    retrieval_rank: int | None
+    dense_score: float | None
+    bm25_score: float | None
+    rerank_score: float | None
+    final_score: float | None
+
+
+class Explained(msgspec.Struct, frozen=True, kw_only=True):
+    """One result among the others. Its JSON is that of an ExplainResponse."""
+
+    trace: Trace
+    item: TracedItem
+    other_items: Sequence[TracedItem]
+    dropped: Sequence[ShownDrop]
+
+
+class ShownTrace(msgspec.Struct, frozen=True, kw_only=True):
+    """A whole trace. Its JSON is that of a TraceResponse."""
+
+    trace: Trace
+    items: Sequence[TracedItem]
+    dropped: Sequence[ShownDrop]
+
+
 class SearchExplainer:
     """Reads traces. They hold a query and ids, and no text of a note."""
 
@@ -47,7 +78,7 @@ class SearchExplainer:
         self._sql = queries
         self._clock = clock
 
-    async def explain(self, request: ExplainRequest) -> ExplainResponse:
+    async def explain(self, request: ExplainRequest) -> Explained:
         """Explain one result. Raises InvalidRequest for a handle that is unknown, or not of the context given.
 
         Unless the whole context is given, no private note is named, and the handle of one is unknown.
@@ -55,7 +86,7 @@ class SearchExplainer:
         found = await self._traces.trace_of_item(request.result_handle, now=self._clock.now())
         trace, rows = ({}, []) if found is None or not _is_of(found[0], request) else found
         items = [_item(row) for row in rows]
-        dropped = _dropped(trace, items) if trace else []
+        dropped = await in_slices(_dropping(trace, items)) if trace else []
         if any(getattr(request, name) is None for name in _OWNER):
             shared = await self._shared({item.note_id for item in items} | {one.note_id for one in dropped})
             items = [item for item in items if item.note_id in shared]
@@ -67,7 +98,7 @@ class SearchExplainer:
                 "result_handle, its trace has expired, or it has not been stored yet, which takes a moment",
                 fields=["$.result_handle"],
             )
-        return ExplainResponse(
+        return Explained(
             trace=_trace(trace),
             item=explained,
             other_items=[item for item in items if item is not explained],
@@ -80,7 +111,7 @@ class SearchExplainer:
             rows = await connection.fetch(self._sql["shared_notes"], list(note_ids))
         return {row["note_id"] for row in rows}
 
-    async def trace(self, request: TraceRequest) -> TraceResponse:
+    async def trace(self, request: TraceRequest) -> ShownTrace:
         """Read a whole trace. Raises NotFound when there is none of this id in the context given."""
         found = await self._traces.trace(request.trace_id, now=self._clock.now())
         if found is None or not _is_of(found[0], request):
@@ -90,7 +121,8 @@ class SearchExplainer:
             )
         trace, rows = found
         items = [_item(row) for row in rows]
-        return TraceResponse(trace=_trace(trace), items=items, dropped=_dropped(trace, items))
+        dropped = await in_slices(_dropping(trace, items))
+        return ShownTrace(trace=_trace(trace), items=items, dropped=dropped)
 
     async def page(self, request: TracesRequest) -> TracesResponse:
         """Read a page of an agent's searches, newest first. Raises InvalidRequest for a cursor that is none."""
@@ -133,17 +165,21 @@ def _item(row: Row) -> TracedItem:
     )
 
 
-def _dropped(trace: Row, items: Sequence[TracedItem]) -> list[DroppedItem]:
+def _dropping(trace: Row, items: Sequence[TracedItem]) -> Slices[list[ShownDrop]]:
     ranks = {item.note_id: item.rank for item in items}
     last_score = items[-1].explain.final_score if items else None
     candidates = msgspec.json.decode(trace["dropped"], type=list[DroppedCandidate])
-    return [_dropped_item(candidate, trace["top_k"], last_score, ranks) for candidate in candidates]
+    shown = []
+    for candidate in candidates:
+        yield
+        shown.append(_shown_drop(candidate, trace["top_k"], last_score, ranks))
+    return shown
 
 
-def _dropped_item(
+def _shown_drop(
     candidate: DroppedCandidate, top_k: int, last_score: float | None, ranks: Mapping[UUID, int]
-) -> DroppedItem:
+) -> ShownDrop:
     fields = msgspec.structs.asdict(candidate)
     reason_code = fields.pop("reason")
     words = reason_in_words(candidate, top_k=top_k, last_score=last_score, ranks=ranks)
-    return DroppedItem(**fields, reason_code=reason_code, reason=words)
+    return ShownDrop(**fields, reason_code=reason_code, reason=words)

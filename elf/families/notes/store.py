@@ -11,9 +11,11 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import blake3
+import msgspec
 from pgvector import Vector  # asyncpg would take a numpy array within an array for one more dimension
 
 from elf.core.ids import NoteId, chunk_id_for
+from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection
 from elf.db.errors import Retryable, UniqueViolation
 from elf.db.queries import Queries
@@ -26,7 +28,7 @@ from elf.families.notes.resolver import Change, Incoming, Near
 from elf.families.notes.shown import ShownNote
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
-# A page of notes or versions ends with the one whose free JSON reaches this.
+# A page of notes or versions ends before the one whose free JSON makes it more than this, but for the first.
 MAX_PAGE_BYTES = 1024 * 1024
 
 
@@ -154,7 +156,7 @@ class NoteStore:
     ) -> tuple[list[ShownNote], bool]:
         """Return up to `limit` notes behind the cursor, newest first, and whether there are more behind them.
 
-        They are fewer, too, when their references reach MAX_PAGE_BYTES.
+        They are fewer, too, when their references are MAX_PAGE_BYTES in all.
         """
         start = BEFORE_THE_NEWEST if after is None else after
         rows = await connection.fetch(
@@ -180,10 +182,11 @@ class NoteStore:
         jobs = [(note.note_id, "UPSERT" if note.status == "active" else "DELETE") for note in notes]
         for project, group in groupby(notes, lambda note: Project(note.tenant_id, note.project_id)):
             self._fresh.wrote(project, [note.note_id for note in group])
+        references = _References()
         await connection.execute(
             self._sql["write_notes"],
-            *_note_columns(notes),
-            *_version_columns(changes, actor),
+            *await in_slices(_note_columns(notes, references)),
+            *await in_slices(_version_columns(changes, actor, references)),
             [job[0] for job in jobs],
             [job[1] for job in jobs],
             list(_lost_their_text(changes)),
@@ -321,25 +324,53 @@ def _dimensions(texts: Iterable[EmbeddedText]) -> int:
     return int(next(iter(texts)).vectors.shape[1])
 
 
-def _note_columns(notes: Sequence[Note]) -> list[list[Any]]:
+class _References:
+    """References as JSON, each written once: a change has the same one up to three times."""
+
+    def __init__(self) -> None:
+        self._written: dict[int, tuple[dict[str, Any], msgspec.Raw]] = {}
+
+    def written(self, reference: dict[str, Any]) -> msgspec.Raw:
+        if id(reference) not in self._written:
+            self._written[id(reference)] = (reference, msgspec.Raw(msgspec.json.encode(reference)))
+        return self._written[id(reference)][1]
+
+
+def _note_columns(notes: Sequence[Note], references: _References) -> Slices[list[list[Any]]]:
     names = (
         "note_id", "tenant_id", "project_id", "agent_id", "scope", "type", "key", "text", "importance", "confidence",
-        "status", "created_at", "updated_at", "expires_at", "requested_ttl_days", "embedding_version", "source_ref",
+        "status", "created_at", "updated_at", "expires_at", "requested_ttl_days", "embedding_version",
     )  # fmt: skip
-    return [[getattr(note, name) for note in notes] for name in names]
+    written = []
+    for note in notes:
+        written.append(references.written(note.source_ref))
+        yield
+    return [*([getattr(note, name) for note in notes] for name in names), written]
 
 
-def _version_columns(changes: Sequence[Change], actor: str) -> list[list[Any]]:
+def _version_columns(
+    changes: Sequence[Change], actor: str, references: _References
+) -> Slices[list[list[Any]]]:
+    before, after = [], []
+    for change in changes:
+        before.append(None if change.before is None else _snapshot(change.before, references))
+        yield
+        after.append(_snapshot(change.after, references))
+        yield
     return [
         [uuid4() for _ in changes],
         [change.after.note_id for change in changes],
         [change.op for change in changes],
-        [None if change.before is None else change.before.snapshot() for change in changes],
-        [change.after.snapshot() for change in changes],
+        before,
+        after,
         [change.reason for change in changes],
         [actor for _ in changes],
         [change.after.updated_at for change in changes],
     ]
+
+
+def _snapshot(note: Note, references: _References) -> dict[str, Any]:
+    return note.snapshot() | {"source_ref": references.written(note.source_ref)}
 
 
 def _decision_columns(log: DecisionLog | None, actor: str) -> list[Any]:

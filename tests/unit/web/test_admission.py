@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -176,6 +177,87 @@ async def test_who_does_not_keep_to_retry_after_is_refused_at_a_pace() -> None:
         with pytest.raises(Unavailable):
             await pass_through(admission, "calm")
         assert anyio.current_time() == began
+
+
+FAIR = {"max_concurrent": 4, "max_per_tenant": 1, "max_waiting": 64, "max_wait_ms": 5000}
+WORK_S = 0.02
+
+
+async def waits_beside_a_flood(names: Callable[[int], str]) -> list[float]:
+    """How long a tenant that asks 25 times a second waits while a flood asks a thousand times; -1.0 when refused.
+
+    Half a second before the flood it asked for the first time.
+    """
+    admission = Admission(limits(**FAIR))
+    waits: list[float] = []
+
+    async def ask(tenant: str) -> None:
+        with suppress(Unavailable):
+            async with admission.turn(QUICK, tenant):
+                await anyio.sleep(WORK_S)
+
+    async def ask_and_measure() -> None:
+        began = anyio.current_time()
+        try:
+            async with admission.turn(QUICK, "calm"):
+                waits.append(anyio.current_time() - began)
+                await anyio.sleep(WORK_S)
+        except Unavailable:
+            waits.append(-1.0)
+
+    async with anyio.create_task_group() as group:
+        await ask("calm")
+        await anyio.sleep(0.5)
+        for number in range(3000):
+            group.start_soon(ask, names(number))
+            if number > 1000 and number % 40 == 0:
+                group.start_soon(ask_and_measure)
+            await anyio.sleep(0.001)
+        group.cancel_scope.cancel()
+    assert len(waits) > 40
+    return waits
+
+
+@in_virtual_time
+async def test_a_new_name_for_each_request_of_a_flood_brings_it_no_more_than_one_name_for_all() -> None:
+    one = await waits_beside_a_flood(lambda number: "flood")
+    many = await waits_beside_a_flood(lambda number: f"flood {number}")
+    assert min(*one, *many) >= 0.0, "the calm tenant is never refused"
+    assert sorted(many)[round(0.95 * len(many))] <= sorted(one)[round(0.95 * len(one))] + WORK_S
+
+
+@in_virtual_time
+async def test_a_newcomer_amid_a_flood_of_new_names_is_served_when_it_comes_back() -> None:
+    admission = Admission(limits(**FAIR))
+    served: list[float] = []
+
+    async def ask(tenant: str) -> None:
+        async with admission.turn(QUICK, tenant):
+            await anyio.sleep(WORK_S)
+
+    async def flood(tenant: str) -> None:
+        with suppress(Unavailable):
+            await ask(tenant)
+
+    async def newcomer() -> None:
+        while len(served) < 20:
+            began = anyio.current_time()
+            try:
+                await ask("newcomer")
+            except Unavailable as refusal:
+                await anyio.sleep(refusal.retry_after_s)
+            else:
+                served.append(anyio.current_time() - began)
+        group.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for number in range(60_000):
+            group.start_soon(flood, f"flood {number}")
+            await anyio.sleep(0.001)
+            if number == 2000:
+                group.start_soon(newcomer)
+    assert len(served) == 20
+    assert max(served[-10:]) < 0.1
 
 
 @given(st.dictionaries(st.text(), st.none() | st.integers() | st.text()), st.text())
