@@ -111,7 +111,8 @@ def test_cjk_in_any_string_of_a_message_is_refused(service: RunningService, fiel
 
 @pytest.mark.parametrize(
     "identifier",
-    ["50fa1f13-6bf7-40a4-b460-283885a569d1", "4111111111111111", "ana@example.com", "user:12345", "9f86d081884c7d659a2feaa0c55ad015" * 4,
+    ["50fa1f13-6bf7-40a4-b460-283885a569d1", "4111111111111111", "ana@example.com", "user:12345",
+     "9f86d081884c7d659a2feaa0c55ad015" * 4,
      "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "01ARZ3NDEKTSV4RRFFQ69G5FAV"],
 )  # fmt: skip
 def test_an_identifier_that_only_looks_like_one_is_taken(service: RunningService, identifier: str) -> None:

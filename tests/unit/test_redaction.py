@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from elf.core.secrets import find_secret, redact, redact_json
 
 PLANTED = [one.text for one in planted_secrets(7)]
+HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 TOKEN = "gh" + "p_" + "a1B2c3D4e5" * 4
 
 
@@ -23,6 +24,12 @@ TOKEN = "gh" + "p_" + "a1B2c3D4e5" * 4
         ("password: [REDACTED:password]", "password: [REDACTED:password]"),
         ("pin: 4821 [REDACTED:pin] pin: 9377", "pin: [REDACTED:pin] [REDACTED:pin] pin: [REDACTED:pin]"),
         ("4111\u200b111111111111 ok", "[REDACTED:card_number] ok"),
+        ("password: [REDACTED:password]\nuser: bob1", "password: [REDACTED:password]\nuser: bob1"),
+        ("password: [REDACTED:password] works", "password: [REDACTED:password] works"),
+        ("password: [REDACTED:x] hunter2", "password: [REDACTED:x] [REDACTED:password]"),
+        ("[REDACTED:" + TOKEN + "]", "[REDACTED:[REDACTED:github_token]]"),
+        ("4111 1111 [REDACTED:pin] 1111 1111", "[REDACTED:card_number]"),
+        ("DB_PASSWORD=hunter2\nDB_USER=bob1\n", "DB_PASSWORD=[REDACTED:password]\nDB_USER=bob1\n"),
     ],
 )
 def test_secrets_are_replaced_by_their_kind(text: str, redacted: str) -> None:
@@ -37,6 +44,28 @@ def test_redaction_leaves_nothing_to_find(parts: list[str], glue: str) -> None:
     redacted = redact(glue.join(parts))
     assert find_secret(redacted) is None
     assert redact(redacted) == redacted
+
+
+def test_a_line_in_which_each_cut_brings_the_next_secret_to_light_goes_as_a_whole() -> None:
+    line = "password: " + "a1b2c3 " * 50
+    redacted = redact(f"{line}\nsee you on Monday")
+    assert redacted.endswith("[REDACTED:password]\nsee you on Monday")
+    assert "a1b2c3" not in redacted
+    assert redact(redacted) == redacted
+
+
+def test_a_line_with_several_such_chains_goes_from_the_first_on() -> None:
+    chain = "password: " + "a1b2c3 " * 50
+    assert redact(chain + "and " + chain).count("a1b2c3") == 0
+
+
+def test_a_text_that_is_never_clean_goes_as_a_whole() -> None:
+    assert redact("password=x;a---" * 50) == "[REDACTED:password]"
+
+
+def test_many_keys_with_one_secret_are_told_apart_quickly() -> None:
+    keys = [f"SSN 123-45-{number:04}" for number in range(1, 6000)]
+    assert len(redact_json(dict.fromkeys(keys, 1))) == len(keys)
 
 
 def test_values_of_all_places_are_redacted() -> None:
@@ -64,6 +93,15 @@ def test_values_of_all_places_are_redacted() -> None:
         ),
         ("my password is hunter2", "my password is [REDACTED:password]"),
         (4111111111111111, "[REDACTED:card_number]"),
+        ({"passwd_prod": "swordfish"}, {"passwd_prod": "[REDACTED:password]"}),
+        (
+            {"pwd_": "hunter2", "psw": "hunter2"},
+            {"pwd_": "[REDACTED:password]", "psw": "[REDACTED:password]"},
+        ),
+        ({"value": HEX}, {"value": "[REDACTED:hex_key]"}),
+        ({"commit": HEX, "imageDigest": HEX}, {"commit": HEX, "imageDigest": HEX}),
+        ({HEX: [HEX]}, {"[REDACTED:hex_key]": ["[REDACTED:hex_key]"]}),
+        ({"password": "[REDACTED:password]"}, {"password": "[REDACTED:password]"}),
         ({}, {}),
         ([], []),
     ],

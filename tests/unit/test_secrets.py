@@ -6,8 +6,8 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from data.ordinary import PICKED as PICKED_FILE
 from data.ordinary import ordinary_sentences
+from data.ordinary_texts import HALVES, Half, ordinary_texts
 from data.planted_secrets import CARRIERS, Planted, planted_secrets, run
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,15 +15,19 @@ from stdnum import luhn
 from stdnum.iso7064 import mod_97_10
 
 from elf.core.secrets import SecretFinding, find_secret, find_secrets, is_clean
-from elf.core.secrets.id_numbers import iban_length, is_card, is_iban
+from elf.core.secrets.cards import is_card
+from elf.core.secrets.id_numbers import iban_length, is_iban
 from elf.core.secrets.token_rules import RULES
 
-PICKED = PICKED_FILE.read_text(encoding="utf-8").splitlines()
+HEX_KEY = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+
+# One of the open half speaks of a kitchen's password, garlic, which nothing tells from a real one.
+MOST_FALSE_ALARMS: dict[Half, int] = {"open": 1, "sealed": 0}
 
 # The kinds that are known by more than the shape of a token.
 KINDS_BY_CONTEXT = {
     "token", "credential", "password", "pin", "connection_string", "seed_phrase", "iban", "card_number", "card_code",
-    "us_ssn", "bank_account", "street_address",
+    "us_ssn", "bank_account", "street_address", "hex_key",
 }  # fmt: skip
 
 
@@ -42,7 +46,7 @@ def test_nearly_every_planted_secret_is_found() -> None:
     families = dict(Counter(one.family for one in missed))
     print(f"secrets: {len(planted)} planted, recall {recall:.4f}, missed {families}")  # noqa: T201 - a measurement
     assert len(planted) >= 300
-    assert recall >= 0.97, [one.text for one in missed]
+    assert recall == 1, [one.text for one in missed]
 
 
 def test_every_kind_is_planted() -> None:
@@ -55,8 +59,15 @@ def test_ordinary_sentences_pass() -> None:
     flagged = [sentence for sentence in sentences if find_secret(sentence) is not None]
     rate = len(flagged) / len(sentences)
     print(f"secrets: {len(sentences)} ordinary sentences, false positives {rate:.4f}")  # noqa: T201 - a measurement
-    assert rate <= 0.003, flagged
-    assert set(flagged).isdisjoint(PICKED)
+    assert flagged == []
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_texts_that_only_look_like_secrets_pass(half: Half) -> None:
+    texts = ordinary_texts(half)
+    flagged = [one.text for one in texts if find_secret(one.text) is not None]
+    print(f"secrets: {len(texts)} ordinary texts ({half}), {len(flagged)} false alarms")  # noqa: T201 - a measurement
+    assert len(flagged) <= MOST_FALSE_ALARMS[half], flagged
 
 
 @pytest.mark.parametrize("family", sorted({one.family for one in planted_secrets(1)}))
@@ -110,6 +121,34 @@ def test_each_family_is_found(family: str) -> None:
         ("60975 Jessica Burgs, East Sallybury, FL 71671", "street_address", None),
         ("500 Oracle, Redwood Shores, CA 94065", "street_address", None),
         ("PSC 1234, Box 5678", "street_address", None),
+        ("psw=hunter2", "password", "hunter2"),
+        ("log in as root with hunter2.", "password", "hunter2"),
+        ("log in as root with 'sword_fish9'", "password", "sword_fish9"),
+        ("the credentials are root / hunter2", "password", "hunter2"),
+        ("mysql -u root -p'Tr0ub4dor&3' shop", "password", "Tr0ub4dor&3"),
+        ("db_password_prod: swordfish", "password", "swordfish"),
+        ("passwd prod: hunter2", "password", "hunter2"),
+        ("password: [REDACTED:x] hunter2", "password", "hunter2"),
+        ("password: [REDACTED:hunter2]", "password", "hunter2"),
+        ("4111 1111 [REDACTED:pin] 1111 1111", "card_number", None),
+        ("the password is hunter2 (see login)", "password", "hunter2"),
+        ("(my password): hunter2", "password", "hunter2"),
+        ("Password:\nswordfish\nUser: bob", "password", "swordfish"),
+        ("\"password\": \"open sesame\"", "password", "open sesame"),
+        ("password: \"Tr0ub4dor 3\"", "password", "Tr0ub4dor 3"),
+        ("hunter2 as my pw", "password", "hunter2"),
+        ("the passphrase is correct-horse-battery-staple.", "password", "correct-horse-battery-staple"),
+        ("card 4111-1111 1111.1111", "card_number", "4111-1111 1111.1111"),
+        ("4 5 3 9 5 7 8 7 6 3 6 2 1 4 8 6", "card_number", None),
+        (HEX_KEY, "hex_key", HEX_KEY),
+        (f"0x{HEX_KEY}", "hex_key", f"0x{HEX_KEY}"),
+        (f"key: {HEX_KEY}", "hex_key", HEX_KEY),
+        (f"{HEX_KEY} unlocks the wallet", "hex_key", HEX_KEY),
+        ("api_key = 'abcd1234efgh'", "credential", "abcd1234efgh"),
+        ("secret=token=abcd1234efgh", "credential", "abcd1234efgh"),
+        ("the user is root and the pass is hunter2", "password", "hunter2"),
+        ("my old pass is hunter2", "password", "hunter2"),
+        ("12 Oak Lane", "street_address", None),
         ("-----BEGIN RSA " + "PRIVATE KEY-----\nMIIE\n-----END RSA " + "PRIVATE KEY-----", "private_key", None),
     ],
 )  # fmt: skip
@@ -148,6 +187,68 @@ def test_a_finding_names_its_kind_and_its_place(text: str, kind: str, secret: st
         "pass force_zip64 to the writer",
         "2 4 4 3 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
         "password:",
+        "readings 36.5 37.1 36.8 36.6 37.0 36.9 36.4 36.7",
+        "votes 4 5 3 4 5 5 4 3 4 5 4 4 3 5 4 5",
+        "order 4111 1111 1111 1111",
+        "1234 4111 1111 1111 1111",
+        "4111 1111 1111 1111 2222 3333",
+        "x4111111111111111",
+        "3.4111111111111111",
+        "$4111111111111111",
+        "card +4111111111111111",
+        "4111111111111111\n4111111111111112\n4111111111111113\n4111111111111114\n4111111111111115\n",
+        "part 123-45-6789",
+        "12 34 123 45 6789 12",
+        '<input type="password" id="pw1">',
+        "user.set_password(validated_data['password'])",
+        "def login(user, password):\n    return user2",
+        "password = request.form2",
+        "login(user=user1, password=pw2)",
+        "const password = value9;",
+        "user, password = value9",
+        "var password=a1b2c3d;",
+        "if x then password = a1b2c3d or y",
+        "{name: bob, password: swordfish}",
+        "const password = (value9);",
+        "var a = {}; password = value9",
+        "the password: yes",
+        "pass along a1b2c3",
+        "this.password = secret1;",
+        "    password: hashedPw,\n",
+        "{ user: name, password: pass1 }",
+        "password = x1a or y2",
+        "private_key: Ed25519PrivateKey | None",
+        "password: 'testpassword1'",
+        "password: testpassword",
+        "DB_PASSWORD=changeme1",
+        "checksum/secret: " + HEX_KEY,
+        "SLACK_TOKEN=" + "xo" + "xb-your-slack-token",
+        "postgres://root:root" + "@" + "db/x",
+        "https://user:pass" + "@" + "example.com",
+        "-----BEGIN PRIVATE" + " KEY-----\n...\n-----END PRIVATE" + " KEY-----",
+        "-----BEGIN PRIVATE" + " KEY-----",
+        "-----BEGIN CERTIFICATE-----\n" + "aB3+" * 16 + "\n-----END CERTIFICATE-----",
+        "table chair window door kitchen garden river mountain cloud winter summer bread",
+        "buffalo " * 12,
+        "abandon ability able about above absent absorb abstract absurd abuse access accident",
+        "seed words you can also have fun when about they this that will into",
+        "log in as root with sudo",
+        "sign in as admin using OAuth2",
+        "ssh as deploy with ed25519",
+        "12 times as bob with hunter2",
+        "docker run -p 8080:80",
+        f"sha256 {HEX_KEY}",
+        f"the public key {HEX_KEY}",
+        f"commit {HEX_KEY}",
+        f"{HEX_KEY}  file.tar.gz",
+        f"{HEX_KEY} of the image",
+        f"see https://example.com/x/{HEX_KEY}",
+        f"a much longer line of prose that stands before the run and says nothing of it whatsoever, {HEX_KEY}",
+        f"{HEX_KEY}\n" * 3,
+        f'"alg": "SHA-256",\n"content": "{HEX_KEY}"',
+        "0" * 64,
+        "Free Software Foundation, Inc., 51 Franklin Street",
+        "Copyright (C) 2008-2019, 2021, 2022 Anthony Green, Boston",
     ],
 )
 def test_what_only_looks_like_a_secret_passes(text: str) -> None:
@@ -170,8 +271,18 @@ def test_nothing_is_found_in_an_empty_text() -> None:
 
 def test_a_private_key_that_was_cut_off_is_found_to_where_it_stops() -> None:
     header = "-----BEGIN " + "PRIVATE KEY-----"
-    text = f"{header} MIIE+a/b= \u00e9 and {header}!"
-    assert found(text) == [f"{header} MIIE+a/b= ", header]
+    text = f"{header} MIIE+a/b= \u00e9 and {header}\\nMIIE"
+    assert found(text) == [f"{header} MIIE+a/b= ", f"{header}\\nMIIE"]
+
+
+def test_two_cards_in_a_row_are_two_findings() -> None:
+    assert found("4111 1111 1111 1111 5500 0000 0000 0004") == ["4111 1111 1111 1111", "5500 0000 0000 0004"]
+
+
+def test_a_putty_key_is_found_with_its_secret_lines() -> None:
+    key = "PuTTY-User-Key-File-3: ssh-ed25519\nComment: x\nPrivate-Lines: 1\nAAAAIEf"
+    assert found(f"{key}") == [key]
+    assert found("PuTTY-User-Key-File-3: ssh-ed25519" + "x" * 9000 + "Private-Lines: 1") == []
 
 
 def test_two_private_keys_are_two_findings() -> None:
@@ -258,7 +369,8 @@ def test_a_secret_is_found_whatever_sentence_carries_it(carrier: str, family: st
 NAME_WORDS = """
     job note log ssn social card visa bank account routing checking basic bearer token key api secret pin password
     address home year march since 12 1984 4111 code checksum sha256 url www integrity login user cred iban de box
-    calle rue street = - . , ( is was for my
+    calle rue street = - . , ( is was for my part order number tracking seed wallet copyright inc. commit image
+    password_ pwd prod root admin as log in with using value reading data row [REDACTED:pin] [REDACTED:
     """.split()  # noqa: SIM905 - a list of 50 quoted words is harder to read
 NAMES = st.lists(st.sampled_from(NAME_WORDS), min_size=1, max_size=5).map(
     lambda words: " ".join(words) + ": "
@@ -267,8 +379,17 @@ NAMES = st.lists(st.sampled_from(NAME_WORDS), min_size=1, max_size=5).map(
 
 @given(NAMES, st.sampled_from(planted_secrets(1)))
 def test_no_name_makes_a_secret_clean(name: str, planted: Planted) -> None:
-    if find_secret(planted.text) is not None or find_secret(name + planted.text) is not None:
+    findings = [*find_secrets(planted.text), *find_secrets(name + planted.text)]
+    if any(finding.kind != "hex_key" for finding in findings):
         assert not is_clean(name, planted.text)
+
+
+def test_only_the_name_of_a_digest_excuses_64_hexadecimal_digits() -> None:
+    for name in ("sha256: ", "commit: ", "image digest: ", "transaction hash: ", "trace id: "):
+        assert is_clean(name, HEX_KEY)
+        assert not is_clean(name, f"{HEX_KEY} and my password is hunter2")
+    for name in ("", "value: ", "ref: ", "note: ", "key: ", "wallet: ", f"{HEX_KEY}: ", "x" * 99 + ": "):
+        assert not is_clean(name, HEX_KEY)
 
 
 def test_eleven_words_of_the_list_are_no_seed_phrase() -> None:

@@ -1,8 +1,8 @@
 """Secrets and personal numbers in texts: found, and redacted.
 
-Each module knows one way in which a secret shows: its own shape (`tokens`, `id_numbers`, `phrases`,
-`addresses`) or what stands around it (`assignments`, `connections`). E-mail addresses and phone numbers are
-not secrets here.
+Each module knows one way in which a secret shows: its own shape (`tokens`, `private_keys`, `cards`, `id_numbers`,
+`phrases`, `addresses`) or what stands around it (`assignments`, `logins`, `connections`, `hex_keys`). E-mail
+addresses and phone numbers are not secrets here.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.identifiers import find_credential
 from elf.core.secrets.json_redaction import redact_json, redacting_json
-from elf.core.secrets.redaction import redact
+from elf.core.secrets.redaction import redact, redacting
 from elf.core.secrets.scan import find_secret, find_secrets, is_clean, is_plain_name
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "is_plain_name",
     "redact",
     "redact_json",
+    "redacting",
     "redacting_json",
 ]

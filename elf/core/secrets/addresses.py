@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.folding import lower
 
 
 def _either(words: str) -> str:
@@ -35,13 +34,18 @@ _RARE: Final = _either(
     Vista Wall Wells?"""
 )
 
-_DIGIT: Final = re.compile(r"\d")
-_FREE: Final = r"(?<![\w$\u20ac\xa3#.,:/+-])"  # not part of a price, a time, a path or another number
-_HOUSE: Final = re.compile(_FREE + r"\d{1,6}(?![\d.:%])")
+_DIGIT: Final = re.compile(r"[0-9]")
+# A number that a word follows. It is no part of a price, a time, a path or another number.
+_HOUSE: Final = re.compile(
+    r"[0-9](?<![\w$\u20ac\xa3#.,:/+-][0-9])[0-9]{0,5}(?![\d.:%])"
+    r"(?=(?:-\d{1,5})?(?: ?\xbd| 1/2)?[A-Za-z]?,?[ ]{1,4}(?:[^\W\d_]|\d{1,3}(?:st|nd|rd|th)))"
+)
 _COMPASS: Final = (
     r"(?:(?:North|South|East|West|Northeast|Northwest|Southeast|Southwest|[NS]\.?[EW]?\.?|[EW])\.?)"
 )
-_HEAD: Final = rf"(?P<number>\d{{1,6}}(?:-\d{{1,5}})?(?: ?\xbd| 1/2)?[A-Za-z]?),?[ ]+(?:{_COMPASS}[ ]+)?"
+_HEAD: Final = (
+    rf"(?P<number>\d{{1,6}}(?:-\d{{1,5}})?(?: ?\xbd| 1/2)?[A-Za-z]?),?[ ]{{1,4}}(?:{_COMPASS}[ ]{{1,4}})?"
+)
 _NAME: Final = r"(?:[A-Z][\w'.-]{0,30}|\d{1,3}(?:st|nd|rd|th)|of|the|de|la|del)"
 _UNIT: Final = r"(?:apartment|apt|unit|suite|ste|floor|fl|room|rm|building|bldg|\#)\.?[ ]?\#?[\w-]{1,8}"
 _NO_NAME: Final = _either(
@@ -51,31 +55,34 @@ _NO_NAME: Final = _either(
 )
 
 _PROPER: Final = re.compile(
-    rf"{_HEAD}(?:{_NAME}[ ]+){{1,4}}?(?:{_CLEAR}|{_COMMON})\b\.?(?:[ ]+{_COMPASS}(?!\w))?"
+    rf"{_HEAD}(?:{_NAME}[ ]{{1,4}}){{1,4}}?(?:{_CLEAR}|{_COMMON})\b\.?(?:[ ]{{1,4}}{_COMPASS}(?!\w))?"
 )
 _NUMBERED: Final = re.compile(
-    rf"{_HEAD}(?:Broadway\b|(?:Avenue|Ave\.?)[ ]+(?:of[ ]+the[ ]+[A-Z]\w+|[A-Z]\b|\d+)"
-    r"|(?:US[ ]|State[ ]|County[ ])?(?:Highway|Hwy|Route|Rte|Road)[ ]+\d+\b)"
+    rf"{_HEAD}(?:Broadway\b|(?:Avenue|Ave\.?)[ ]{{1,4}}(?:of[ ]{{1,4}}the[ ]{{1,4}}[A-Z]\w+|[A-Z]\b|\d+)"
+    r"|(?:US[ ]|State[ ]|County[ ])?(?:Highway|Hwy|Route|Rte|Road)[ ]{1,4}\d+\b)"
 )
 _LOWER: Final = re.compile(
-    rf"{_HEAD}(?:(?!(?:{_NO_NAME}|\d+)\b)[\w'.-]{{1,30}}[ ]+){{1,3}}?(?:{_CLEAR}|way|square)\b\.?",
+    rf"{_HEAD}(?:(?!(?:{_NO_NAME}|\d+)\b)[\w'.-]{{1,30}}[ ]{{1,4}}){{1,3}}?(?:{_CLEAR}|way|square)\b\.?",
     re.IGNORECASE,
 )
-_UNCOMMON: Final = re.compile(rf"{_HEAD}(?:{_NAME}[ ]+){{1,4}}?{_RARE}\b")
-_ANY_NAME: Final = re.compile(rf"{_HEAD}{_NAME}(?:[ ]+{_NAME}){{0,3}}?(?=,|[ ]+(?:Apt|Suite|Unit)\b)")
+_UNCOMMON: Final = re.compile(rf"{_HEAD}(?:{_NAME}[ ]{{1,4}}){{1,4}}?{_RARE}\b")
+_ANY_NAME: Final = re.compile(
+    rf"{_HEAD}{_NAME}(?:[ ]{{1,4}}{_NAME}){{0,3}}?(?=,|[ ]{{1,4}}(?:Apt|Suite|Unit)\b)"
+)
 
 _STATE: Final = _either(
     """AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA
     RI SC SD TN TX UT VT VA WA WV WI WY DC PR GU VI AS MP AA AE AP"""
 )
-_TOWN: Final = r"(?:,?[ ]?[A-Z][\w .'-]{1,30}?,?[ ]+)?"
+_TOWN: Final = r"(?:,?[ ]?[A-Z][\w .'-]{1,30}?,?[ ]{1,4})?"
 _PLACE_AFTER: Final = re.compile(
-    rf"[ ]?,?[ ]?(?:\n[ ]*)?(?:{_UNIT}[ ]?,?[ ]?)?(?:\n[ ]*)?{_TOWN}"
-    rf"(?:{_STATE}\b(?:[ ]+\d{{5}}(?:-\d{{4}})?)?|\d{{5}}(?:-\d{{4}})?\b|[A-Z]{{1,2}}\d[A-Z\d]?[ ]?\d[A-Z]{{2}}\b)"
+    rf"[ ]?,?[ ]?(?:\n[ ]{{0,4}})?(?:{_UNIT}[ ]?,?[ ]?)?(?:\n[ ]{{0,4}})?{_TOWN}"
+    rf"(?:{_STATE}\b(?:[ ]{{1,4}}\d{{5}}(?:-\d{{4}})?)?|\d{{5}}(?:-\d{{4}})?\b"
+    r"|[A-Z]{1,2}\d[A-Z\d]?[ ]?\d[A-Z]{2}\b)"
 )
 _UNIT_AFTER: Final = re.compile(rf"[ ]?,?[ ]?{_UNIT}", re.IGNORECASE)
-_TOWN_AFTER: Final = re.compile(r",[ ]?(?:\n[ ]*)?[A-Z][a-z]+")
-_LOWER_TOWN_AFTER: Final = re.compile(r",[ ]?[a-z]{3,20}[ ]*(?:$|[.,\n])")
+_TOWN_AFTER: Final = re.compile(r",[ ]?(?:\n[ ]{0,4})?[A-Z][a-z]+")
+_LOWER_TOWN_AFTER: Final = re.compile(r",[ ]?[a-z]{3,20}[ ]{0,4}(?:$|[.,\n])")
 _HOME_BEFORE: Final = re.compile(
     r"(?:\b(?:liv(?:e|es|ed|ing)|resid(?:e|es|ed|ing|ence)|address|home|house|located|based|mov(?:e|ed|ing)|ship|send"
     r"|mail|deliver(?:ed|y)?|stay(?:s|ed|ing)?|sent|apartment|flat|office|headquarter\w*)\b[^.!?\n]{0,24}|\bat\s+|:\s*)$",
@@ -91,17 +98,18 @@ _MONTH: Final = (
 _MONTH_BEFORE: Final = re.compile(rf"\b{_MONTH}\.?\s+$", re.IGNORECASE)
 _TIME_BEFORE: Final = re.compile(
     r"\b(?:in|since|by|during|until|till|from|of|year|circa|the|before|after|early|late|mid|summer|fall|spring|winter"
-    rf"|and|to|{_MONTH}),?\s+(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s+)?$",
+    rf"|and|to|{_MONTH}),?\s{{1,4}}(?:\d{{1,2}}(?:st|nd|rd|th)?,?\s+)?$",
     re.IGNORECASE,
 )
+_COPYRIGHT_BEFORE: Final = re.compile(r"copyright|\(c\)|&copy;|\xa9", re.IGNORECASE)
 _COUNTED: Final = re.compile(
-    r"[ ]+(?:minutes?|mins?|hours?|days?|weeks?|months?|years?|miles?|km|stars?|best|top|new|people|more|other|times?"
-    rf"|different|great|big|small|of|the|{_MONTH})\b",
+    r"[ ]{1,4}(?:minutes?|mins?|hours?|days?|weeks?|months?|years?|miles?|km|stars?|best|top|new|people|more|other"
+    rf"|times?|different|great|big|small|of|the|{_MONTH})\b",
     re.IGNORECASE,
 )
 
 _POST_BOX: Final = re.compile(
-    r"\b(?:p\.? ?o\.? ?box|post office box|postbox|(?:psc|unit|cmr) \d+,? box)\s*\#?\s*\d{1,8}\b",
+    r"\b(?:p\.? ?o\.? ?box|post office box|postbox|(?:psc|unit|cmr) \d+,? box)\s{0,3}\#?\s{0,3}\d{1,8}\b",
     re.IGNORECASE,
 )
 _MILITARY: Final = re.compile(r"\b(?:[A-Z][\w ]{0,30} )?[AFD]PO A[AEP] \d{5}\b")
@@ -111,7 +119,7 @@ _GERMAN: Final = re.compile(
     r"[ ]\d{1,4}[ ]?[a-zA-Z]?\b"
 )
 _FRENCH: Final = re.compile(
-    r"\b\d{1,4}(?:[ ]?(?:bis|ter))?,?[ ](?:rue|avenue|boulevard|place|quai|all\xe9e|chemin|impasse)[ ]"
+    r"[0-9](?<!\w[0-9])\d{0,3}(?:[ ]?(?:bis|ter))?,?[ ](?:rue|avenue|boulevard|place|quai|all\xe9e|chemin|impasse)[ ]"
     r"(?:de[ ]|du[ ]|des[ ]|d'|l'|la[ ]|le[ ]|les[ ]){0,3}[A-Z\xc0-\xdd][\w\xc0-\xff'-]+"
 )
 _SOUTHERN: Final = re.compile(
@@ -119,46 +127,97 @@ _SOUTHERN: Final = re.compile(
     r"(?:[ ](?:de|la|del|las|los|da|do|dos|di|della|dei)){0,3}"
     r"(?:[ ][A-Z\xc0-\xdd][\w\xc0-\xff'-]+){1,3},?[ ](?:n[\xba\xb0o.]+[ ]?)?\d{1,4}\b"
 )
+# Each with what stands in every match.
 _HINTED: Final = (
-    (("box",), _POST_BOX),
-    (("po a",), _MILITARY),
-    (("str", "allee", "gasse", "platz", "damm"), _GERMAN),
-    (("rue", "avenue", "boulevard", "place", "quai", "all\xe9e", "chemin", "impasse"), _FRENCH),
-    (("calle", "aven", "av.", "paseo", "plaza", "carrera", "rua ", "via", "piazza", "corso"), _SOUTHERN),
+    (_POST_BOX, ("box", "Box", "BOX")),
+    (_MILITARY, ("PO A",)),
+    (
+        _GERMAN,
+        tuple(
+            f"{name} "
+            for name in [
+                "traße",
+                "trasse",
+                "str.",
+                "allee",
+                "gasse",
+                "platz",
+                "damm",
+                "Str.",
+                "Allee",
+                "Platz",
+            ]
+        ),
+    ),
+    (
+        _FRENCH,
+        tuple(
+            f" {name} "
+            for name in ["rue", "avenue", "boulevard", "place", "quai", "allée", "chemin", "impasse"]
+        ),
+    ),
+    (
+        _SOUTHERN,
+        tuple(
+            f"{name} "
+            for name in [
+                "Calle",
+                "Avenida",
+                "Av.",
+                "Paseo",
+                "Plaza",
+                "Carrera",
+                "Rua",
+                "Via",
+                "Viale",
+                "Piazza",
+                "Corso",
+            ]
+        ),
+    ),
 )
-_ALL_HINTS: Final = tuple(hint for hints, _ in _HINTED for hint in hints)
 _REACH: Final = 60  # how far before a house number its surroundings are read
+# The address of a company or of who wrote a program, in its licence or its imprint.
+_COMPANY_BEFORE: Final = re.compile(
+    r"\b(?:inc|llc|ltd|gmbh|corp|corporation|foundation)\b[.,]{0,2}[\s*#/;]{1,12}(?:\d[^.;]{0,40})?$",
+    re.IGNORECASE,
+)
 
 
-def find_addresses(text: str) -> Iterator[SecretFinding]:
+def find_addresses(text: str, _lowered: str) -> Iterator[SecretFinding]:
     """Yield every street address with a house number, and every post box."""
     if _DIGIT.search(text) is None:
         return
     for number in _HOUSE.finditer(text):
-        if not _is_date_or_count(number, text):
-            yield from _address_at(number.start(), text)
-    lowered = lower(text)
-    if not any(map(lowered.__contains__, _ALL_HINTS)):
-        return
-    for hints, pattern in _HINTED:
-        if any(map(lowered.__contains__, hints)):
+        yield from _address_at(number, text)
+    for pattern, hints in _HINTED:
+        if any(map(text.__contains__, hints)):
             yield from (_whole(match, text) for match in pattern.finditer(text))
 
 
-def _address_at(position: int, text: str) -> Iterator[SecretFinding]:
+def _address_at(number: re.Match[str], text: str) -> Iterator[SecretFinding]:
     """Yield the address that starts at a house number, if one does: the surer forms are tried first."""
-    before = text[max(0, position - _REACH) : position]
-    is_home = _HOME_BEFORE.search(before) is not None
-    is_year = _YEAR.match(text, position) is not None and _TIME_BEFORE.search(before) is not None
-    for pattern, needs_more in ((_PROPER, is_year), (_NUMBERED, is_year), (_LOWER, True), (_UNCOMMON, True)):
-        match = pattern.match(text, position)
-        if match is not None and (
-            not needs_more or _is_placed(match.end(), text, is_home=is_home and not is_year)
-        ):
-            yield _whole(match, text)
-            return
+    position = number.start()
+    found = [
+        (match, is_sure)
+        for pattern, is_sure in ((_PROPER, True), (_NUMBERED, True), (_LOWER, False), (_UNCOMMON, False))
+        if (match := pattern.match(text, position)) is not None
+    ]
     match = _ANY_NAME.match(text, position)
-    if match is not None and _PLACE_AFTER.match(text, match.end()):
+    is_placed = match is not None and _PLACE_AFTER.match(text, match.end()) is not None
+    if not (found or is_placed) or _is_date_or_count(number, text):
+        return
+    before = text[max(0, position - _REACH) : position]
+    is_year = _YEAR.match(text, position) is not None
+    if _COMPANY_BEFORE.search(before) or (is_year and _COPYRIGHT_BEFORE.search(before)):
+        return
+    is_home = _HOME_BEFORE.search(before) is not None
+    is_year = is_year and _TIME_BEFORE.search(before) is not None
+    for street, is_sure in found:
+        if (is_sure and not is_year) or _is_placed(street.end(), text, is_home=is_home and not is_year):
+            yield _whole(street, text)
+            return
+    if match is not None and is_placed and not is_year:
         yield _whole(match, text)
 
 

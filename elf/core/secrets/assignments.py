@@ -1,9 +1,10 @@
-"""Secrets that betray themselves by the words around them: `password: ...`, `api_key=...`, "... is my password".
+"""Secrets that betray themselves by the words before them: `password: ...`, `api_key=...`, "the PIN is ...".
 
 A keyword is found first; what follows decides. The more a connector looks like an assignment, the less the
 value has to look like a secret: after `=` an ordinary word counts, after "is" it must not be an adjective,
 with nothing but a space between it must mix letters and digits. "the token limit is 4096" has no value right
-after its keyword, and "password policy: 12 characters" neither.
+after its keyword, and "password policy: 12 characters" neither. In a program only a literal is a value: a name, a
+call and a type say nothing.
 """
 
 from __future__ import annotations
@@ -14,152 +15,192 @@ from types import MappingProxyType
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.folding import lower
+from elf.core.secrets.keywords import Keyword, find_keywords
+from elf.core.secrets.places import matches_at
+from elf.core.secrets.programs import is_in_program
 from elf.core.secrets.values import (
     Link,
+    is_expression,
+    is_identifier,
     is_mixed,
     is_password,
     is_pin,
     is_placeholder,
     is_random,
+    is_stand_in,
+    is_variable,
     passphrase_at,
 )
 
 # All but `_VALUE` are matched against the text in lower case, which keeps every character in its place.
-_KEYWORD: Final = re.compile(
-    r"(?P<password>pass[ -]?(?:w[o0]rd|code|phrase)s?|passwd|passwort|psswd|(?<![a-z])(?:pass|pwd?)(?![a-z]))"
-    r"|(?P<pin>(?<![a-z])pin(?![a-z])(?: number)?)"
-    r"|(?P<key>key|token|secret|credential|(?<![a-z])(?:pat|sig)(?![a-z]))(?![a-rt-z])"
-)
-_CORES: Final = ("pass", "pw", "psswd", "pin", "key", "token", "secret", "credential", "pat", "sig")
-# A bare "key" opens doors, data bases and musical pieces; with one of these before it, it is a secret.
-_KEY_OF: Final = re.compile(
-    r"(?:api|app|application|access|auth|authentication|secret|private|encryption|decryption|signing|signature|master"
-    r"|service|account|client|consumer|webhook|deploy|storage|subscription|admin|root|shared|session|personal|project"
-    r"|license|function|bot|host|recovery|backup|wallet|ssh|wi-?fi|network|security|rest|live|test|prod|production)"
-    r"(?:[ _.-]?(?:api|access|secret))?[ _.-]?$"
-)
 _REACH: Final = 96
-_AFTER_KEYWORD: Final = re.compile(r"['\"`\]*_)]{0,3}(?: ?\([^()\n]{1,24}\))?")
+_CLOSING: Final = re.compile(r"['\"`\]*_]{0,4}(?: ?\([^()\n]{1,24}\))?")
+_PARENTHESIS: Final = re.compile(r"\)[*_]{0,2}(?=:[ \t])")
+_OPENED: Final = re.compile(r"(?:^|\s)\([^(),\n]*$")
 # What a password is for, within one sentence: "to the bank", "of Dr. Smith".
 _ABOUT: Final = re.compile(
-    r"\s+(?:for|to|of|on|at|in|i use for)(?:[ \t]+(?:[a-z]{1,4}\.|[\w'@/-]+(?:\.[\w'@/-]+)*)){1,5}?"
-    r"(?=\s+(?:is|was)\b|\s*[:=])"
+    r"\s{1,4}(?:for|to|of|on|at|in|i use for)"
+    r"(?:[ \t]{1,4}(?:[a-z]{1,4}\.|[\w'@/-]{1,40}+(?:\.[\w'@/-]{1,40}+){0,4}+)){1,5}?"
+    r"(?=\s{1,4}(?:is|was)\b|\s{0,4}[:=])"
 )
 # After one of these "to" brings the value: "changed her password to ...".
 _CHANGING: Final = re.compile(r"\b(?:chang|reset|set|updat|switch|rotat)\w*\s+(?:[\w']+\s+){0,3}$")
-_ASSIGNED: Final = re.compile(r"\s*(?:=>|:=|={1,3}|:|->|\u2192)\s*(?:(?:is|was)\s+)?")
-_STATED: Final = re.compile(
-    r"\s*,?\s+(?:(?:is |was |has been |got )?(?:re)?(?:set|changed|updated)(?: it)? to|is|was|are|will be|would be"
-    r"|remains|equals|became|to|as|-{1,2})(?:\s+(?:now|still|just|currently|simply|always|actually))?\s*:?\s+"
+_ASSIGNED: Final = re.compile(
+    r"[ \t]{0,16}(?P<sign>=>|:=|={1,3}|:|->|\u2192)(?:\*\*|__)?[ \t]{0,40}(?P<line>\r?\n[ \t]{0,40})?"
+    r"(?:(?:is|was)\s{1,4})?"
 )
-_BESIDE: Final = re.compile(r"[ \t]+")
+_STATED: Final = re.compile(
+    r"\s{0,4},?\s{1,4}(?:(?:is |was |has been |got )?(?:re)?(?:set|changed|updated)(?: it)? to|is|was|are|will be"
+    r"|would be|remains|equals|became|to|as|-{1,2})"
+    r"(?:\s{1,4}(?:now|still|just|currently|simply|always|actually))?\s{0,4}:?\s{1,4}"
+)
+_BESIDE: Final = re.compile(r"[ \t]{1,8}")
+_MIXED_BESIDE: Final = re.compile(r"[^\s\d!@#$%^&*?~]{0,64}+[\d!@#$%^&*?~]")
 _LINKS: Final = ((Link.ASSIGNED, _ASSIGNED), (Link.STATED, _STATED), (Link.BESIDE, _BESIDE))
 _FOLLOWING: Final = 256
 _SHORTEST_KEY: Final = MappingProxyType({Link.ASSIGNED: 8, Link.STATED: 10, Link.BESIDE: 16})
+_SHORTEST_OF_SHORT: Final = 20  # of a "pat" or "sig", which stand for patterns and signals, too
 
 _VALUE: Final = re.compile(
-    r"""(?P<quote>["'`])(?P<quoted>(?:(?!(?P=quote)|\n).){1,200})(?P=quote)(?![A-Za-z0-9])"""
-    r"""|["'`]?(?P<plain>(?:(?!&\w+=|;\s|;$|;\w[\w ]*=)\S){1,400})"""
+    r"""(?:(?P<quote>["'`])(?P<quoted>(?:(?!(?P=quote)|\n).){1,200})(?P=quote)(?![A-Za-z0-9])"""
+    r"""|["'`]?(?P<plain>[^\s;&<]{1,512}+"""
+    r"""(?:(?:[;&](?!\w{1,40}+=|\s|$|\w[\w ]{0,40}=)"""
+    r"""|<(?!/?\w))[^\s;&<]{0,64}+){0,4}))"""
 )
-_VALUE_BEFORE: Final = re.compile(
-    r"(?<!\S)['\"`]?(?P<value>[^\s'\"`,;:]{5,64})['\"`]?,?\s+(?:is|was|as|for|=)\s+(?:my|our|the|his|her|their|your|a|its)"
-    r"\s+(?:[\w'.-]+\s+){0,3}$"
+_CHAINED: Final = re.compile(
+    r"(?:pass(?:word)?|pwd?|psw|token|secret|sig|pat|\w{1,12}_key)(?:=|:(?!//))[\w-]"
 )
 _TRAILING: Final = ".,:;!?)]}\"'`*"
+_ALONE: Final = re.compile(r"[\"'`,;]{0,2}[ \t]{0,4}\r?(?:\n|$)")
 
-_HEADER_HINTS: Final = ("bearer", "basic", "ssws")
-_HEADER: Final = re.compile(r"\b(?:bearer|basic|ssws)\s+(?P<value>[a-z0-9._~+/-]{12,}={0,2})")
-_PAIR_HINTS: Final = ("cred", "login", "log in", "user", "-u ")
-_PAIR: Final = re.compile(
-    r"(?:\b(?:creds?|credentials?|logins?|log in|user(?:name)?\s?[/:&]\s?pass(?:word)?)|(?<!\S)(?:-u|--user))\b"
-    r"(?:\s*(?:is|are|was|with|as|details|:|=))*\s*['\"]?"
-    r"[\w.@+-]{2,64}\s?[:/]\s?(?P<value>[^\s'\"/]{4,64})"
+_VALUE_BEFORE: Final = re.compile(
+    r"(?<!\S)['\"`]?(?P<value>[^\s'\"`,;:]{5,64})['\"`]?,?\s{1,4}(?:is|was|as|for|=)\s{1,4}"
+    r"(?:my|our|the|his|her|their|your|a|its)\s{1,4}(?:[\w'.-]{1,24}\s{1,4}){0,3}$"
 )
 
+_OF: Final = re.compile(r"\b(?:my|our|the|his|her|their|your|a|its)\s")
+_QUOTE: Final = re.compile(r"[\"'`]")
 
-def find_assignments(text: str) -> Iterator[SecretFinding]:
+_SCHEMES: Final = ("bearer", "basic", "ssws")
+_HEADER: Final = re.compile(r"(?:bearer|basic|ssws)\s{1,4}(?P<value>[a-z0-9._~+/-]{12,512}+={0,2})")
+
+
+def find_assignments(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield the values given to passwords, PINs, keys and tokens, and those of authorization headers."""
-    lowered = lower(text)
-    keywords = _KEYWORD.finditer(lowered) if any(map(lowered.__contains__, _CORES)) else ()
-    for keyword in keywords:
-        before = lowered[max(0, keyword.start() - _REACH) : keyword.start()]
-        if keyword["key"] != "key" or _KEY_OF.search(before):
-            for position in _value_positions(keyword, before, lowered):
-                yield from _value_at(position, keyword, text, lowered)
-        if keyword["password"] is not None:
-            yield from _value_before(before, keyword.start() - len(before), text)
-    if any(map(lowered.__contains__, _HEADER_HINTS)):
-        yield from _find_headers(text, lowered)
-    if may_begin_pair(lowered):
-        yield from _find_pairs(text, lowered)
+    for keyword in find_keywords(text, lowered):
+        before = lowered[max(0, keyword.start - _REACH) : keyword.start]
+        after = lowered[keyword.end : keyword.end + _REACH]
+        is_changing = "to" in after and _CHANGING.search(before) is not None
+        for position in _value_positions(keyword, before, lowered, is_changing=is_changing):
+            yield from _value_at(position, keyword, text, lowered, is_changing=is_changing)
+        if keyword.kind == "password":
+            yield from _value_before(before, keyword.start - len(before), text)
+    yield from _find_headers(text, lowered)
 
 
-def may_begin_pair(lowered: str) -> bool:
-    """Tell whether a text in lower case may hold the first word of a pair of a name and a password."""
-    return any(map(lowered.__contains__, _PAIR_HINTS))
-
-
-def _find_headers(text: str, lowered: str) -> Iterator[SecretFinding]:
-    for match in _HEADER.finditer(lowered):
-        start, end = match.span("value")
-        if is_random(text[start:end], shortest=12):
-            yield SecretFinding("credential", start, end)
-
-
-def _find_pairs(text: str, lowered: str) -> Iterator[SecretFinding]:
-    for match in _PAIR.finditer(lowered):
-        start, end = match.span("value")
-        value = text[start:end].rstrip(_TRAILING)
-        if is_mixed(value) and not is_placeholder(value):
-            yield SecretFinding("password", start, start + len(value))
-
-
-def _value_positions(keyword: re.Match[str], before: str, lowered: str) -> set[int]:
+def _value_positions(keyword: Keyword, before: str, lowered: str, *, is_changing: bool) -> set[int]:
     """Return where a connector and a value may follow the keyword."""
-    direct = _skip(_AFTER_KEYWORD, lowered, keyword.end())
+    direct = _skip(_CLOSING, lowered, keyword.end)
+    if lowered.startswith(")", direct) and _OPENED.search(before):
+        direct = _skip(_PARENTHESIS, lowered, direct)
     behind_purpose = _skip(_ABOUT, lowered, direct)
-    return {direct, behind_purpose} if _CHANGING.search(before) else {behind_purpose}
+    return {direct, behind_purpose} if is_changing else {behind_purpose}
 
 
-def _value_at(position: int, keyword: re.Match[str], text: str, lowered: str) -> Iterator[SecretFinding]:
+def _value_at(
+    position: int, keyword: Keyword, text: str, lowered: str, *, is_changing: bool
+) -> Iterator[SecretFinding]:
     for link, pattern in _LINKS:
         connector = pattern.match(lowered, position)
-        if connector is not None:
-            value = _VALUE.match(text, connector.end())
-            if value is not None:
-                yield from _judged(keyword, link, value, text)
+        if connector is None:
+            continue
+        if link is Link.BESIDE and _MIXED_BESIDE.match(lowered, connector.end()) is None:
             return
+        if _CHAINED.match(lowered, connector.end()):
+            return  # what follows is judged as the value of the later keyword
+        match = _VALUE.match(text, connector.end())
+        if link is Link.STATED and connector.group().strip() in ("to", "as") and not is_changing:
+            link = Link.BESIDE
+        if match is not None and (link is Link.ASSIGNED or not keyword.is_vague):
+            yield from _judged(keyword, link, connector, match, text)
+        return
+
+
+def _judged(
+    keyword: Keyword, link: Link, connector: re.Match[str], match: re.Match[str], text: str
+) -> Iterator[SecretFinding]:
+    quoted = match["quoted"] is not None
+    start = match.start("quoted" if quoted else "plain")
+    value = match["quoted"] if quoted else _unquoted(match["plain"])
+    phrase = (
+        passphrase_at(text, start)
+        if link is Link.ASSIGNED and keyword.kind == "password" and not quoted
+        else None
+    )
+    if phrase is not None and not keyword.is_vague:
+        yield SecretFinding("password", start, start + len(phrase))
+        return
+    if not value or is_placeholder(value) or is_placeholder(match.group()):
+        return
+    if not quoted and (is_expression(match["plain"]) or is_expression(value)):
+        return
+    sign = connector["sign"] if link is Link.ASSIGNED else ""
+    if link is Link.ASSIGNED and connector["line"] and not _is_line(value, start, match.end(), text):
+        return
+    if keyword.kind == "password":
+        following = None if quoted else text[start + len(value) : start + len(value) + _FOLLOWING]
+        is_sample = (quoted or "=" in sign) and is_stand_in(value, numbered=True)
+        is_secret = not is_sample and _is_password(value, keyword, link, following)
+    elif keyword.kind == "pin":
+        is_secret = link is not Link.BESIDE and is_pin(value)
+    else:
+        shortest = _SHORTEST_OF_SHORT if keyword.is_short else _SHORTEST_KEY[link]
+        is_secret = is_random(value, shortest=shortest) and not is_stand_in(value, numbered=True)
+    is_name = not quoted and sign != "" and is_variable(value)
+    if is_name and "=" not in sign:  # behind a colon hunter2 is no name, though value2 is one
+        is_type = keyword.kind == "credential" and not value.islower() and is_identifier(value)
+        is_name = value.isalpha() or is_type or is_stand_in(value, numbered=True)
+    if is_secret and not (is_name and is_in_program(text, keyword.start, sign, start, start + len(value))):
+        yield SecretFinding(keyword.kind, start, start + len(value))
+
+
+def _is_password(value: str, keyword: Keyword, link: Link, following: str | None) -> bool:
+    if not is_password(value, link, following=following):
+        return False
+    if keyword.is_vague:
+        return is_mixed(value) or (value.isdecimal() and len(value) >= 6)
+    if keyword.is_short and link is not Link.ASSIGNED:  # "pass" and "pw" are other words, too
+        return link is Link.STATED and len(value) >= 6 and is_mixed(value)
+    return True
+
+
+def _unquoted(plain: str) -> str:
+    """Return a value without what ends a sentence or a quotation behind it."""
+    return _QUOTE.split(plain, maxsplit=1)[0].rstrip(_TRAILING)
+
+
+def _is_line(value: str, start: int, end: int, text: str) -> bool:
+    """Tell whether a value on the next line is all of that line, as below the label of a form."""
+    is_value = is_mixed(value) or value.isdecimal() or value.islower()
+    return is_value and "=" not in value and ":" not in value and _ALONE.match(text, end) is not None
 
 
 def _value_before(before: str, offset: int, text: str) -> Iterator[SecretFinding]:
-    match = _VALUE_BEFORE.search(before)
+    """Yield the password before its keyword: "hunter2 is my password"."""
+    match = _VALUE_BEFORE.search(before) if _OF.search(before) else None
     if match is not None:
         start, end = (offset + place for place in match.span("value"))
         value = text[start:end]
-        if is_mixed(value) and is_password(value, Link.STATED, following=None) and not is_placeholder(value):
+        if is_password(value, Link.STATED, following=None) and is_mixed(value) and not is_placeholder(value):
             yield SecretFinding("password", start, end)
 
 
-def _judged(keyword: re.Match[str], link: Link, match: re.Match[str], text: str) -> Iterator[SecretFinding]:
-    quoted = match["quoted"] is not None
-    start = match.start("quoted" if quoted else "plain")
-    value = match["quoted"] if quoted else match["plain"].rstrip(_TRAILING)
-    if not value or is_placeholder(value) or is_placeholder(match.group()):
-        return
-    if keyword["pin"] is not None:
-        kind, is_secret = "pin", link is not Link.BESIDE and is_pin(value)
-    elif keyword["password"] is not None:
-        phrase = passphrase_at(text, start) if link is Link.ASSIGNED and not quoted else None
-        following = None if quoted else text[start + len(value) : start + len(value) + _FOLLOWING]
-        kind, is_secret = "password", phrase is not None or is_password(value, link, following=following)
-        value = phrase or value
-        if len(keyword.group()) <= 4 and link is not Link.ASSIGNED:  # "pass" and "pw" are other words, too
-            is_secret = is_secret and link is Link.STATED and len(value) >= 6 and is_mixed(value)
-    else:
-        kind, is_secret = "credential", is_random(value, shortest=_SHORTEST_KEY[link])
-    if is_secret:
-        yield SecretFinding(kind, start, start + len(value))
+def _find_headers(text: str, lowered: str) -> Iterator[SecretFinding]:
+    for match in matches_at(_SCHEMES, _HEADER, lowered):
+        start, end = match.span("value")
+        value = text[start:end]
+        if is_random(value, shortest=12) and not is_placeholder(value):
+            yield SecretFinding("credential", start, end)
 
 
 def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:

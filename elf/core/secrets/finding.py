@@ -15,5 +15,7 @@ class SecretFinding:
     end: int
 
 
-Detector = Callable[[str], Iterator[SecretFinding]]
-"""Yields what it finds in a folded text (see `folding`), in any order."""
+Detector = Callable[[str, str], Iterator[SecretFinding]]
+"""Yields what it finds in a folded text (see `folding`), in any order, in time linear in the text. The same text in
+lower case is its second argument.
+"""

@@ -13,11 +13,18 @@ from typing import Final
 from elf.core.secrets.assignments import find_assignments
 from elf.core.secrets.connections import find_connections
 from elf.core.secrets.finding import Detector
-from elf.core.secrets.folding import fold
+from elf.core.secrets.folding import fold, lower
 from elf.core.secrets.phrases import find_seed_phrases
+from elf.core.secrets.private_keys import find_private_keys
 from elf.core.secrets.tokens import find_tokens
 
-_DETECTORS: Final[tuple[Detector, ...]] = (find_tokens, find_connections, find_seed_phrases, find_assignments)
+_DETECTORS: Final[tuple[Detector, ...]] = (
+    find_private_keys,
+    find_tokens,
+    find_connections,
+    find_seed_phrases,
+    find_assignments,
+)
 _MERELY_RANDOM: Final = "token"
 
 
@@ -25,5 +32,6 @@ _MERELY_RANDOM: Final = "token"
 def find_credential(identifier: str) -> str | None:
     """Return the kind of a credential that an identifier holds, or None."""
     text = fold(identifier).text
-    kinds = (found.kind for detect in _DETECTORS for found in detect(text))
+    lowered = lower(text)
+    kinds = (found.kind for detect in _DETECTORS for found in detect(text, lowered))
     return next((kind for kind in kinds if kind != _MERELY_RANDOM), None)

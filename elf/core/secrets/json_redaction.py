@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
-from elf.core.secrets.redaction import redact, redacting_after
-from elf.core.secrets.scan import is_clean, is_plain_name
+from elf.core.secrets.redaction import redacting, redacting_after
+from elf.core.secrets.scan import is_plain_name, judging_clean
 from elf.core.slices import Slices, at_once
 
 _SMALLEST_NUMBER: Final = 1000  # below it an integer is no PIN, card or account
@@ -68,8 +68,7 @@ class _Names:
         if is_plain_name(key):
             plain = key
         else:
-            plain = redact(key)
-            yield
+            plain = yield from redacting(key)
         name = plain
         while name in self._times:
             self._times[plain] += 1
@@ -86,9 +85,8 @@ def _redacting_field(name: str, value: Any) -> Slices[Any]:
     text = str(value)
     context = f"{name.replace('_', ' ')}: " if name else ""
     yield
-    if is_clean(context, text):
+    if (yield from judging_clean(context, text)):
         return value
-    yield
-    redacted = yield from redacting_after("", text)
+    redacted = yield from redacting(text)
     redacted = yield from redacting_after(context, redacted)
     return value if redacted == text else redacted

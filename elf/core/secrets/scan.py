@@ -3,33 +3,49 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
 from elf.core.secrets.addresses import find_addresses
-from elf.core.secrets.assignments import find_assignments, may_begin_pair
+from elf.core.secrets.assignments import find_assignments
+from elf.core.secrets.cards import find_cards
 from elf.core.secrets.connections import find_connections
 from elf.core.secrets.finding import Detector, SecretFinding
-from elf.core.secrets.folding import fold, lower
+from elf.core.secrets.folding import Folded, fold, lower
+from elf.core.secrets.hex_keys import find_hex_keys, may_hold_hex_key, names_digest
 from elf.core.secrets.id_numbers import find_id_numbers
+from elf.core.secrets.logins import find_logins, may_begin_pair
 from elf.core.secrets.phrases import find_seed_phrases
+from elf.core.secrets.placeholders import MARK, apart, joined
+from elf.core.secrets.private_keys import find_private_keys
 from elf.core.secrets.tokens import find_tokens, is_public_after
+from elf.core.secrets.values import is_mixed
+from elf.core.slices import Slices, at_once
 
 # Where findings overlap the earlier detector names the kind: the shape of a token says more than its
 # surroundings.
-_DETECTORS: Final[tuple[Detector, ...]] = (
+DETECTORS: Final[tuple[Detector, ...]] = (
+    find_private_keys,
     find_tokens,
     find_connections,
     find_seed_phrases,
+    find_cards,
     find_id_numbers,
     find_assignments,
+    find_logins,
+    find_hex_keys,
     find_addresses,
 )
 
-PLACEHOLDER: Final = re.compile(r"\[REDACTED:[a-z_]+\]")
-"""What `redact` writes. Nothing within one is searched, and no finding reaches across one."""
-
+# Words that, before a number or a run of letters, tell that it is something else. No more than a few characters of
+# these stand in most names, so that most names cannot hide anything.
+_HIDING: Final = re.compile(
+    r"[$+#@\u20ac\xa3(\[{<=]|://|part|model|sku|order|item|catalog|ref|serial|invoice|ticket|form|lot|batch|product|case"
+    r"|docket|track|version|build|fax|phone|tel|cas|isbn|code|section|article|\bpn\b|p/n|mpn|upc|rma|\bpo\b|parcel|shipment"
+    r"|ean|gtin|imei|iccid|barcode|time|epoch|reading|measure|sample|value|data|score|count|sequence|series|vector|array"
+    r"|lottery|temperature|pressure|speed|step|population|offset|seed|snowflake|hash|uid|guid|id\b|numbers"
+    r"|inc\b|llc|ltd|gmbh|corp|foundation|copyright|begin|year|circa|summer|fall|spring|winter"
+)
 _PLAIN_NAME: Final = re.compile(r"(?=.{1,20}$)[a-z]{1,9}(?:_[a-z]{1,9})*(?:_\d{1,4})?")
 
 
@@ -39,27 +55,51 @@ def find_secret(text: str) -> SecretFinding | None:
 
 
 def find_secrets(text: str) -> list[SecretFinding]:
-    """Return all secrets and personal numbers in a text, in order, without overlap."""
-    if "[REDACTED:" not in text:
-        return _scan(text, 0)
-    return [
-        finding for start, end in _between_placeholders(text) for finding in _scan(text[start:end], start)
-    ]
+    """Return all secrets and personal numbers in a text, in order, without overlap, in time linear in the text.
+
+    What `redact` writes is no secret. But anyone can write the same, so what stands around it is read twice: as if
+    a new text began behind it, and as if it was not there.
+    """
+    return at_once(finding_secrets(text))
+
+
+def finding_secrets(text: str) -> Slices[list[SecretFinding]]:
+    """Do what `find_secrets` does, with a pause after each detector and each of its findings."""
+    folded = fold(text)
+    if MARK in folded.text.lower():
+        ranked = (yield from _detecting_in(apart(folded.text))) + (
+            yield from _detecting_across(joined(folded.text))
+        )
+    else:
+        ranked = yield from _detecting(folded.text)
+    return [SecretFinding(kind, *folded.original(start, end)) for kind, start, end in _merged(ranked)]
 
 
 def is_clean(context: str, text: str) -> bool:
     """Tell whether a text holds no secret, neither read alone nor after `context`. May be wrong by saying no.
 
-    What stands before a text adds to what is found in it, so one look at both will do; unless the context can excuse a
-    secret (a digest's name) or use up the words that betray it (a login's), which is not looked into here.
+    What stands before a text adds to what is found in it, so one look at both will do; unless the context can
+    excuse a secret or use up the words that betray it (a login's): then the text is looked at alone, too. Only a
+    digest may be excused, by its name.
     """
-    return not _may_hide(context) and not find_secrets(context + text)
+    return at_once(judging_clean(context, text))
+
+
+def judging_clean(context: str, text: str) -> Slices[bool]:
+    """Do what `is_clean` does, with the pauses of `finding_secrets`."""
+    if (yield from finding_secrets(context + text)):
+        return False
+    if not _may_hide(context) and not may_hold_hex_key(text):
+        return True
+    is_digest = names_digest(context)
+    found = yield from finding_secrets(text)
+    return all(is_digest and finding.kind == "hex_key" for finding in found)
 
 
 @lru_cache(maxsize=1024)
 def _may_hide(context: str) -> bool:
-    plain = fold(context).text
-    return is_public_after(plain) or may_begin_pair(lower(plain))
+    plain = lower(fold(context).text)
+    return _HIDING.search(plain) is not None or is_public_after(plain) or may_begin_pair(plain)
 
 
 def is_plain_name(name: str) -> bool:
@@ -67,29 +107,43 @@ def is_plain_name(name: str) -> bool:
     return not name or _PLAIN_NAME.fullmatch(name) is not None
 
 
-def _between_placeholders(text: str) -> Iterator[tuple[int, int]]:
-    start = 0
-    for placeholder in PLACEHOLDER.finditer(text):
-        yield start, placeholder.start()
-        start = placeholder.end()
-    yield start, len(text)
+_Ranked = tuple[SecretFinding, int]
 
 
-def _scan(text: str, offset: int) -> list[SecretFinding]:
-    folded = fold(text)
-    ranked = [(found, rank) for rank, detect in enumerate(_DETECTORS) for found in detect(folded.text)]
-    if not ranked:
-        return []
+def _detecting(text: str) -> Slices[list[_Ranked]]:
+    lowered = lower(text)
+    ranked: list[_Ranked] = []
+    for rank, detect in enumerate(DETECTORS):
+        for finding in detect(text, lowered):
+            ranked.append((finding, rank))
+            yield
+        yield
+    return ranked
+
+
+def _detecting_in(read: Folded) -> Slices[list[_Ranked]]:
+    ranked = yield from _detecting(read.text)
     return [
-        SecretFinding(kind, start + offset, end + offset)
-        for kind, span in _merged(ranked)
-        for start, end in (folded.original(*span),)
+        (SecretFinding(finding.kind, *read.original(finding.start, finding.end)), rank)
+        for finding, rank in ranked
     ]
 
 
-def _merged(ranked: list[tuple[SecretFinding, int]]) -> list[tuple[str, tuple[int, int]]]:
-    """Return kind and span of the findings in order, each cluster of overlapping ones as one: the best rank names
-    the kind, among equals the first, as a detector's rules stand from the special to the general.
+def _detecting_across(read: Folded) -> Slices[list[_Ranked]]:
+    """Return what is found when a placeholder is not there; plain words behind one are no password."""
+    ranked = yield from _detecting(read.text)
+    return [
+        (SecretFinding(finding.kind, *read.original(finding.start, finding.end)), rank)
+        for finding, rank in ranked
+        if finding.kind != "password"
+        or is_mixed(value := read.text[finding.start : finding.end])
+        or value.isdecimal()
+    ]
+
+
+def _merged(ranked: list[_Ranked]) -> list[tuple[str, int, int]]:
+    """Return kind, start and end of the findings in order, each cluster of overlapping ones as one: the best rank
+    names the kind, among equals the first, as a detector's rules stand from the special to the general.
     """
     clusters: list[tuple[int, str, int, int]] = []
     for found, rank in sorted(ranked, key=lambda pair: (pair[0].start, pair[1])):
@@ -100,4 +154,4 @@ def _merged(ranked: list[tuple[SecretFinding, int]]) -> list[tuple[str, tuple[in
             clusters[-1] = (best, kind, start, max(end, found.end))
         else:
             clusters.append((rank, found.kind, found.start, found.end))
-    return [(kind, (start, end)) for _, kind, start, end in clusters]
+    return [(kind, start, end) for _, kind, start, end in clusters]

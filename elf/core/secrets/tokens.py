@@ -1,77 +1,125 @@
-"""Secrets that betray themselves by their shape: provider keys and tokens, private keys, long random runs."""
+"""Secrets that betray themselves by their shape: provider keys and tokens, long random runs."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.token_rules import RULES
-from elf.core.secrets.values import changes_kind_often
+from elf.core.secrets.token_rules import RULES, TokenRule
+from elf.core.secrets.values import changes_kind_often, is_identifier
 
 _SHORTEST_TOKEN: Final = 16
 _SHORTEST_OPAQUE: Final = 40
 _FEWEST_DIFFERENT_CHARS: Final = 6  # fewer is a mask such as ghp_xxxxxxxx
+_LONGEST_FRONT: Final = 80  # of what stands before the mark of a rule
+_JUDGED: Final = 256  # so much of a long run tells what it is
 
-_PEM_BEGIN: Final = re.compile(r"-{2,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{2,5}")
-_PEM_END: Final = re.compile(r"-{2,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{2,5}")
-_PEM_BODY: Final = re.compile(r"[A-Za-z0-9+/=\s\\:,-]*")
+# Words in the place of a token: sk-your-api-key, ghp_xxxxYOURTOKENxxxx.
+_SAMPLE: Final = re.compile(r"your|place_?holder|replace|insert|dummy|x{4}|<|\.\.\.", re.IGNORECASE)
 
 # A long run of letters and digits that no provider's rule knows. Web addresses and digests hold such runs, too.
 _OPAQUE: Final = re.compile(
-    rf"(?<![\w+/=.-])(?!sha\d{{1,3}}-|md5-)[A-Za-z0-9+/_-]{{{_SHORTEST_OPAQUE},}}={{0,2}}(?![\w+/=-])"
+    rf"(?<![\w+/=.-])(?!sha\d{{1,3}}-|md5-|(?:0x)?[0-9A-Fa-f]+(?![\w+/=-]))[A-Za-z0-9+/_-]{{{_SHORTEST_OPAQUE},}}={{0,2}}(?![\w+/=-])"
 )
 _PUBLIC_BEFORE: Final = re.compile(
-    r"(?:://|www\.)\S*$|(?:sha\d{1,3}|md5|blake\w*|ssh-\w+|ecdsa-\S+|integrity|checksum)[-:= ]*$",
+    r"(?:(?:sha\d{1,3}|md5|blake\w{0,8}|ssh-\w{1,16}|ecdsa-[\w-]{1,40}|integrity|checksum)[-:= ]{0,4}|\bz?h1:"
+    r"|;base64,|\b25[67] 3 \d{1,2} )$",
     re.IGNORECASE,
 )
 _REACH: Final = 256
+_ADDRESS_MARKS: Final = ("://", "www.")
 
-_HINTS: Final = dict.fromkeys(hint for rule in RULES for hint in rule.hints)
-_RULES_BY_HINT: Final = [
-    (hint, [place for place, rule in enumerate(RULES) if hint in rule.hints]) for hint in _HINTS
-]
-
-
-def find_tokens(text: str) -> Iterator[SecretFinding]:
-    """Yield every token whose shape is known, private keys in PEM, and long runs that look random."""
-    if "PRIVATE" in text:
-        yield from _find_pem(text)
-    longest_word = max(map(len, text.split()), default=0)
-    if longest_word >= _SHORTEST_TOKEN:
-        yield from _find_known(text)
-    if longest_word >= _SHORTEST_OPAQUE:
-        yield from _find_opaque(text)
+# The armour of what anyone may see: certificates, public keys, signatures.
+_ARMOUR: Final = re.compile(r"-{5}(BEGIN|END) (?!(?:[A-Z0-9]{1,16} ){0,3}PRIVATE)[A-Z0-9 ]{1,40}-{5}")
 
 
-def _find_known(text: str) -> Iterator[SecretFinding]:
-    hinted = {place for hint, places in _RULES_BY_HINT if hint in text for place in places}
-    for rule in map(RULES.__getitem__, sorted(hinted)):
-        for match in rule.pattern.finditer(text):
-            if len(set(match.group()[4:])) >= _FEWEST_DIFFERENT_CHARS:
-                yield SecretFinding(rule.kind, *match.span())
+def find_tokens(text: str, _lowered: str) -> Iterator[SecretFinding]:
+    """Yield every token whose shape is known, and long runs that look random."""
+    long_words = [word for word in text.split() if len(word) >= _SHORTEST_TOKEN]
+    if not long_words:
+        return
+    haystack = " ".join(long_words)
+    for rule in RULES:
+        for mark in rule.marks:
+            if mark in haystack:
+                yield from _find_marked(rule, mark, text)
+    yield from _find_opaque([word for word in long_words if len(word) >= _SHORTEST_OPAQUE], text)
 
 
 def is_public_after(text: str) -> bool:
     """Tell whether a long run right behind a text is taken for a digest or a part of a web address."""
-    return _PUBLIC_BEFORE.search(text[-_REACH:]) is not None
+    before = text[-_REACH:]
+    words = before.split()
+    in_word = bool(words) and before.endswith(words[-1]) and any(map(words[-1].__contains__, _ADDRESS_MARKS))
+    return in_word or _PUBLIC_BEFORE.search(before[-64:]) is not None
 
 
-def _find_pem(text: str) -> Iterator[SecretFinding]:
-    """Yield each private key up to its last line; up to where its letters stop when it was cut off."""
-    position = 0
-    has_end = True
-    while (begin := _PEM_BEGIN.search(text, position)) is not None:
-        end = _PEM_END.search(text, begin.end()) if has_end else None
-        has_end = end is not None
-        stop = end or _PEM_BODY.match(text, begin.end())
-        position = begin.end() if stop is None else stop.end()
-        yield SecretFinding("private_key", begin.start(), position)
+def _find_marked(rule: TokenRule, mark: str, text: str) -> Iterator[SecretFinding]:
+    position = text.find(mark)
+    while position >= 0:
+        after = position + len(mark)
+        start = _start(rule, position, text)
+        match = None if start is None else rule.behind.match(text, after)
+        if start is not None and match is not None:
+            if rule.before is not None:
+                start = _front(rule.before, position, text)
+            secret = match.group() if start == position else text[start or 0 : match.end()]
+            if start is not None and _is_genuine(text[start : match.end()], secret):
+                yield SecretFinding(rule.kind, start, match.end())
+            after = match.end()
+        position = text.find(mark, after if match is not None else position + 1)
 
 
-def _find_opaque(text: str) -> Iterator[SecretFinding]:
-    for match in _OPAQUE.finditer(text):
-        start, end = match.span()
-        if changes_kind_often(match.group()) and not is_public_after(text[max(0, start - _REACH) : start]):
-            yield SecretFinding("token", start, end)
+def _start(rule: TokenRule, position: int, text: str) -> int | None:
+    """Return where a token may start whose mark stands at `position`: not within a word, unless it has a front."""
+    before = text[position - 1] if position else " "
+    is_inside = before.isascii() and before.isalnum()
+    return (
+        position if is_inside is (rule.before is not None) or (rule.before and before in "-_+/~.") else None
+    )
+
+
+def _front(before: re.Pattern[str], position: int, text: str) -> int | None:
+    match = before.search(text, max(0, position - _LONGEST_FRONT), position)
+    return None if match is None else match.start()
+
+
+def _is_genuine(token: str, secret: str) -> bool:
+    """Tell whether a token is none of those in manuals: masked, of one character, or of plain words."""
+    head = secret[:_JUDGED]
+    if len(set(head)) < _FEWEST_DIFFERENT_CHARS or _SAMPLE.search(token[:_JUDGED]):
+        return False
+    return any(map(str.isdigit, head)) or not (head.islower() or head.isupper())
+
+
+def _find_opaque(words: list[str], text: str) -> Iterator[SecretFinding]:
+    """Yield the long runs within the words of a text, which are given in order."""
+    armour = _armour(text)
+    end = 0
+    for word in words:
+        start = text.find(word, end)
+        end = start + len(word)
+        for match in _OPAQUE.finditer(text, start, end):
+            if _is_opaque(match, text) and bisect_right(armour, match.start()) % 2 == 0:
+                yield SecretFinding("token", *match.span())
+
+
+def _is_opaque(match: re.Match[str], text: str) -> bool:
+    start = match.start()
+    run = match.group()[:_JUDGED]
+    if not changes_kind_often(run) or is_identifier(run):
+        return False
+    return not is_public_after(text[max(0, start - _REACH) : start])
+
+
+def _armour(text: str) -> list[int]:
+    """Return where blocks of public armour begin and end, in turns."""
+    places: list[int] = []
+    if "-----BEGIN " in text:
+        for line in _ARMOUR.finditer(text):
+            if (line[1] == "BEGIN") is (len(places) % 2 == 0):
+                places.append(line.end())
+    return places

@@ -1,10 +1,9 @@
-"""What the value given to a password or key looks like: a secret, a placeholder, or prose."""
+"""What the value given to a password or key looks like: a secret, a sample, a part of a program, or prose."""
 
 from __future__ import annotations
 
 import re
 from enum import Enum
-from itertools import pairwise
 from typing import Final
 
 
@@ -16,33 +15,75 @@ class Link(Enum):
     BESIDE = "beside"  # nothing but a space
 
 
+_JUDGED: Final = 128  # so many characters of a value tell what it is
+
 _PLACEHOLDER: Final = re.compile(
     r"""
-    [<\[({].* | \$\{?\w.* | \$\(.* | %\w+% | ([x*.\-_?\#])\1+ | x{3,}.* | \*+.*
+    [<\[({].* | \$\{?\w.* | \$\(.* | %\(?\w+[%)].* | ([x*.\-_?\#\u2022])\1+ | x{3,}.* | \*+.* | [@:]\w+ | \#\{.*
     | (?:your|my|the|some)[_-].* | (?:change|replace|fill|set|insert)[_-]?(?:me|this|in)? | to-?do | tbd | n/?a
     | none | null | nil | undefined | true | false | yes | no | str(?:ing)? | int | bytes | any
     | optional.* | redacted.* | example.* | placeholder.*
     | (?:env|process\.env|os|sys|config|settings|secrets|self|this|vars?|args|request|req|user|form|data|params?
         |inputs?|github)[.\[(].*
-    | [\w.]+\(.* | (?:vault|op|arn|https?|file|ref|env|ssm|aws-sm|gcp-sm|s3|doc|see)[:/].* | /[\w./-]* | \.{0,2}/.*
+    | [\w.$]+(?:\(|\[['"\w]).* | (?:vault|op|arn|https?|file|ref|env|ssm|aws-sm|gcp-sm|s3|doc|see)[:/].*
+    | /[\w./-]* | \.{0,2}/.* | ~/.* | [\w-]+\.(?:pem|key|pub|ppk|crt|cer|json|ya?ml|txt|env|conf|ini|py|js|ts|md)
     | pass(?:word|wd|code|phrase)? | secret | token | key | api[_-]?key | [A-Z]+(?:_[A-Z]+)+
     | \d{4}-\d\d-\d\d.* | \d{1,2}[:/]\d\d.*
     """,
     re.IGNORECASE | re.VERBOSE,
 )
+# Words that stand in for a secret in samples: testpassword, my-secret-token. Each is taken whole, the longest first,
+# so that nothing is tried twice.
+_STAND_IN_WORDS: Final = """
+    authentication authorization placeholder credentials credential passphrase production postgresql encryption
+    username userpass password passcode database encrypted plaintext something generated temporary whatever
+    testing examples example changeme replace correct invalid private default postgres repeated current confirm
+    account someone service signing session website openai stripe github google insert secret sample passwd string
+    sender client server public tester access change verify slack admin token mysql login value dummy guest hello
+    world valid wrong plain local redis super strong email field input hashed enter short first other agent
+    test fake mock demo your user pass here text hash data name form this that with goes real temp root type some
+    repo code again test auth jwt aws bot api key app pwd foo bar baz qux old new the our put set raw db id pw my me
+    in is it an a
+    """
+_STAND_IN: Final = re.compile(
+    r"[\W_]*(?:(?>" + "|".join(sorted(set(_STAND_IN_WORDS.split()), key=len, reverse=True)) + r")s?[\W_]*)++",
+    re.IGNORECASE,
+)
+_LONGEST_STAND_IN: Final = 64
+_SAMPLE_NUMBER: Final = re.compile(r"[\W_]*\d{0,4}[\W_]*")
+_KEYWORD_WITHIN: Final = re.compile(
+    r"pass[_-]?(?:word|code|phrase)|passwd|token|secret|credential", re.IGNORECASE
+)
+
+_EXPRESSION: Final = re.compile(
+    r"""
+    [A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[;,)]*  # user.password
+    | !?[A-Za-z_$][\w$.]*(?:\(|\[|<\w|=>|->|::|\?\?|\|\||&&).*  # a call, an index, a type, a function
+    | [&*!@]+[A-Za-z_][\w.]*  # &str, *args, !valid
+    | [brfu]{1,2}["'].*  # r"[a-z]+": a pattern or a template
+    """,
+    re.VERBOSE,
+)
+_IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
 _UNIT: Final = re.compile(
     r"(?:-|\s+)?(?:or more |to \d+ |- ?\d+ )?(?:\+ )?(?:char|letter|digit|symbol|word|day|week|month|year|hour|minute"
     r"|second|attempt|tr(?:y|ies)|time|user|account|bit|byte|%|people|reset)",
     re.IGNORECASE,
 )
-_STOP: Final = r"[\s\"'`*)\]}]*(?:$|\n|[.,;!?|&](?!\w)|\(|(?:and|but|user|username|login|email)\b|-\s"
+_STOP: Final = r"[\s\"'`*)\]}]{0,8}(?:$|\n|[.,;!?|&](?!\w)|\(|(?:and|but|user|username|login|email)\b|-\s"
 _END_OF_STATEMENT: Final = re.compile(_STOP + ")", re.IGNORECASE)
 _END_OF_ASSIGNMENT: Final = re.compile(_STOP + r"|(?:for|on|so)\b)", re.IGNORECASE)
 _TECHNICAL: Final = re.compile(
-    r"(?:oauth|sha|md|pbkdf|argon|base|utf|bcrypt|scrypt|hs|rs|es|aes|ipv|web|windows|python|v|s|h|k|p|ec|gpt|http|tls|ssl"
-    r"|pkcs|fido|rfc|iso)-?\d[\w.]{0,3}",
+    r"(?:oauth|sha|md|pbkdf|argon|base|utf|bcrypt|scrypt|scram-sha|hs|rs|es|ps|aes|ipv|web|windows|win|office|python|py|java|node"
+    r"|v|s|h|k|p|ec|ed|x|id_ed|gpt|http|tls|ssl|pkcs|fido|rfc|iso|auth|es|mp|ntlmv|ldapv|yubikey|mysql|postgres|log4j"
+    r"|b|i|u|f|int|uint|float|char|varchar|nvarchar|string|bcryptjs|sql|ssh|ssh-ed|ftp|smtp|imap|pop|ext|level|lvl|step"
+    r"|chapter|section|version|page|part|option|test|case|item|line|column|row|field)[-_ ]?\d[\w.]{0,5}"
+    r"|\d+[-+]?(?:chars?|characters?|digits?|letters?|bits?|bytes?|days?|weeks?|months?|years?|hours?|hrs?|mins?|minutes?"
+    r"|secs?|seconds?|ms|[smhdxkgt]|[kmg]b|th|st|nd|rd|fa|px|r?em|pt|vh|vw|password)\+?"
+    r"|v?\d+(?:\.\d+)+[\w.-]*|[A-Z]{1,5}-\d{1,5}|[23]fa|u2f|totp|0x[0-9a-f]{1,16}",
     re.IGNORECASE,
 )
+_EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 _DESCRIBING: Final = frozenset(
     """
     required optional mandatory necessary needed missing empty blank wrong right correct incorrect valid invalid
@@ -59,23 +100,74 @@ _DESCRIBING: Final = frozenset(
     taken sent held found chosen seen made worn limited due
     """.split()  # noqa: SIM905 - a list of so many quoted words is harder to read
 )
+# What a program gives to a password: types, variables, words of the language. And what a form says.
+_OF_PROGRAMS: Final = frozenset(
+    """
+    string str bool boolean int integer bytes byte buffer char varchar text number object array list dict tuple map void
+    any unknown never optional union literal self this null nil undefined false true none return continue break pass
+    raise throw throws print import export const let var val def function func async await new delete typeof lambda
+    class static final public private protected if else elif then for while switch case try catch except finally with
+    value values input inputs data user users request response form args kwargs params body raw hash hashes hashed
+    digest encoded decoded plain cipher salt result split strip trim prompt getpass entry entered typed given element
+    event target option options config settings payload fields field column model schema validate validator submit
+    button label placeholder show hide toggle visibility off on autocomplete checkbox forgot remember confirm match
+    matches mismatch repeat retype enter type types error errors message success failed failure sign signin signup
+    continue next cancel password passwords username email name id
+    """.split()  # noqa: SIM905 - a list of so many quoted words is harder to read
+)
 _DESCRIBING_ENDING: Final = re.compile(
     r"(?:ed|ing|able|ible|ly|ory|ary|ent|ant|ful|ive|ous|less|ness|tion|ment|ity)$"
 )
 _GRAMMAR: Final = re.compile(
     r"\b(?:an?|the|is|are|was|be|been|must|should|may|can|will|not|no|of|to|in|on|at|for|with|by|from|and|or|but|if|than"
     r"|that|this|its?|we|you|i|they|he|she|my|your|our|their|least|every|each|all|any|only|one|has|have|had|do|does"
-    r"|minimum|maximum|characters?|required|rotate)\b"
+    r"|minimum|maximum|characters?|required|rotate|then|when|please|does|did|so|as|up|out|via|per|too|also|just)\b"
 )
-_ACCOUNT_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}")
+_ACCOUNT_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}|0x[0-9a-fA-F]{1,16}")
 _KEY_CHARS: Final = re.compile(r"[A-Za-z0-9+/=_~.-]+")
+_BESIDE_CHARS: Final = re.compile(r"[^\s\"'`=(){}\[\]<>;,:/\\|]+")
 _CLAUSE_END: Final = re.compile(r"[.,;!?\n|(]|\s-")
 _LONGEST_CLAUSE: Final = 200
+_LETTER: Final = re.compile(r"[^\W\d_]")
+_DIGIT: Final = re.compile(r"\d")
+_SIGN_BETWEEN: Final = re.compile(r"[^\W\d_][!@#$%^&*?~]+[^\W\d_]")
+_ONE_KIND: Final = re.compile(r"[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]+")
+_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_LONGEST_RANDOM_WORD: Final = (
+    2.9  # on average; of 1000 runs at random 3 have longer ones, nearly all names do
+)
+_PART: Final = r"(?:[a-z]+\d{0,6}|[A-Z]+\d{0,6}|[A-Z][a-z]+\d{0,6}|\d{1,4})"
+_JOINED: Final = re.compile(rf"{_PART}(?:[_/.+-]+{_PART})+[_/.+-]*")
 
 
 def is_placeholder(value: str) -> bool:
     """Tell whether a value only stands for a secret: `<password>`, `${TOKEN}`, `****`, `os.environ[...]`, a path."""
-    return _PLACEHOLDER.fullmatch(value) is not None
+    return _PLACEHOLDER.fullmatch(value[:_JUDGED]) is not None or is_stand_in(value)
+
+
+def is_stand_in(value: str, *, numbered: bool = False) -> bool:
+    """Tell whether a value is made of words that samples are made of: testpassword; `numbered` also secret123."""
+    words = _STAND_IN.match(value) if len(value) <= _LONGEST_STAND_IN else None
+    if words is None:
+        return False
+    rest = value[words.end() :]
+    return rest == "" or (numbered and _SAMPLE_NUMBER.fullmatch(rest) is not None)
+
+
+def is_expression(value: str) -> bool:
+    """Tell whether an unquoted value is a part of a program that is worked out: a call, an attribute, a type."""
+    return _EXPRESSION.fullmatch(value[:_JUDGED]) is not None
+
+
+def is_variable(value: str) -> bool:
+    """Tell whether an unquoted value may be the name of a variable."""
+    return _IDENTIFIER.fullmatch(value) is not None
+
+
+def is_identifier(run: str) -> bool:
+    """Tell whether a run of letters and digits is made of words, as a long name or a path is."""
+    words = _WORD.findall(run)
+    return sum(map(len, words)) > _LONGEST_RANDOM_WORD * len(words) or _JOINED.fullmatch(run) is not None
 
 
 def is_pin(value: str) -> bool:
@@ -90,46 +182,58 @@ def is_random(value: str, *, shortest: int) -> bool:
         or " " in value
         or _TECHNICAL.fullmatch(value)
         or _ACCOUNT_ADDRESS.fullmatch(value)
+        or _EMAIL.fullmatch(value)
     ):
         return False
-    digits = sum(char.isdigit() for char in value)
-    letters = sum(char.isalpha() for char in value)
-    if digits >= 2 and letters >= 2:
+    head = value[:_JUDGED]
+    if _JOINED.fullmatch(head):
+        return False
+    if len(_DIGIT.findall(head)) >= 2 and len(_LETTER.findall(head)) >= 2:
         return True
-    return len(value) >= 16 and _KEY_CHARS.fullmatch(value) is not None and changes_kind_often(value)
+    return len(value) >= 16 and _KEY_CHARS.fullmatch(head) is not None and changes_kind_often(head)
 
 
 def is_password(value: str, link: Link, *, following: str | None) -> bool:
     """Tell whether a value is a password. `following` is the text after it, None when the value was quoted."""
-    if len(value) < 4 or _TECHNICAL.fullmatch(value):
+    if len(value) < 4 or _TECHNICAL.fullmatch(value) or _EMAIL.fullmatch(value):
         return False
     if value.isdecimal():
         return (link is not Link.BESIDE or len(value) >= 6) and not (following and _UNIT.match(following))
     if is_mixed(value):
-        return link is not Link.BESIDE or len(value) >= 6
+        return link is not Link.BESIDE or is_strong(value)
     if link is Link.BESIDE:
         return False
     if following is None:
-        return value.count(" ") < 6 and value.lower() not in _DESCRIBING
+        return _is_quoted_password(value)
     return _is_word_password(value, link, following)
 
 
 def passphrase_at(text: str, start: int) -> str | None:
     """Return the passphrase at `start`: a clause of a few plain words without grammar, correct horse battery staple."""
     clause = _CLAUSE_END.split(text[start : start + _LONGEST_CLAUSE], maxsplit=1)[0].rstrip()
-    words = clause.split(" ")
-    plain = all(word.isalpha() and word.islower() for word in words)
-    return clause if 4 <= len(words) <= 8 and plain and _GRAMMAR.search(clause) is None else None
+    return clause if 4 <= clause.count(" ") + 1 <= 8 and _is_phrase(clause.split(" ")) else None
 
 
 def is_mixed(value: str) -> bool:
     """Tell whether a value without spaces holds letters with digits, or with a sign that words do not hold."""
-    if " " in value:
+    head = value[:_JUDGED]
+    if " " in head or _LETTER.search(head) is None:
         return False
-    letters = any(char.isalpha() for char in value)
-    digits = any(char.isdigit() for char in value)
-    signs = any(char in "!@#$%^&*+=~?|<>{}[]" for char in value)
-    return letters and (digits or signs)
+    return _DIGIT.search(head) is not None or _SIGN_BETWEEN.search(head) is not None
+
+
+def is_strong(value: str) -> bool:
+    """Tell whether a value that no sign ties to its keyword is like a password and like nothing else."""
+    return (
+        len(value) >= 6
+        and _BESIDE_CHARS.fullmatch(value) is not None
+        and is_mixed(value)
+        and _TECHNICAL.fullmatch(value) is None
+        and _EMAIL.fullmatch(value) is None
+        and "_" not in value
+        and not is_expression(value)
+        and not is_stand_in(value, numbered=True)
+    )
 
 
 def changes_kind_often(run: str) -> bool:
@@ -137,21 +241,43 @@ def changes_kind_often(run: str) -> bool:
 
     Random base64 changes at two places of three, CamelCase at one of three.
     """
-    kinds = [
-        "a" if char.islower() else "A" if char.isupper() else "0" if char.isdigit() else "-" for char in run
-    ]
-    changes = sum(one != other for one, other in pairwise(kinds))
-    return {"a", "A"} <= set(kinds) and changes >= 0.4 * len(run)
+    changes = len(_ONE_KIND.findall(run)) - 1
+    return changes >= 0.4 * len(run) and not (run.islower() or run.isupper())
+
+
+def _is_quoted_password(value: str) -> bool:
+    """Tell whether a quoted text of plain words is a password: one word, or a few without grammar."""
+    words = value.split(" ")
+    if len(words) > 1:
+        return len(words) < 9 and (_is_phrase(words) or (len(words) < 5 and any(map(is_strong, words))))
+    plain = value.replace("-", "")
+    is_word = plain.isalpha() and (plain.islower() or plain.istitle())
+    return is_word and _is_no_other_word(value.lower()) and _KEYWORD_WITHIN.search(value) is None
+
+
+def _is_phrase(words: list[str]) -> bool:
+    plain = all(word.isalpha() and word.islower() for word in words)
+    others = sum(not _is_no_other_word(word) for word in words)
+    return plain and others < 2 and _GRAMMAR.search(" ".join(words)) is None
+
+
+def _is_no_other_word(word: str) -> bool:
+    return word not in _DESCRIBING and word not in _OF_PROGRAMS
 
 
 def _is_word_password(value: str, link: Link, following: str) -> bool:
     """Tell whether a plain word, or words, is a password: only where the clause has nothing else to say."""
     word = value.lower()
+    if not _is_no_other_word(word) or "_" in word or "/" in word:
+        return False
     if word.count("-") >= 2 and link is Link.STATED:
-        return _END_OF_STATEMENT.match(following) is not None and word not in _DESCRIBING
+        return _END_OF_STATEMENT.match(following) is not None
     if link is Link.STATED:
         tells = word.isalpha() and len(word) >= 6 and _DESCRIBING_ENDING.search(word) is None
-        return tells and word not in _DESCRIBING and _END_OF_STATEMENT.match(following) is not None
-    if _END_OF_ASSIGNMENT.match(following):
-        return word not in _DESCRIBING and "/" not in word and word.count("-") != 1
-    return False
+        return tells and _END_OF_STATEMENT.match(following) is not None
+    return _END_OF_ASSIGNMENT.match(following) is not None and word.count("-") != 1 and _is_word(value)
+
+
+def _is_word(value: str) -> bool:
+    plain = value.replace("-", "")
+    return plain.islower() or plain.istitle() or plain.isupper()

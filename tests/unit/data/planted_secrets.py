@@ -371,6 +371,192 @@ def addresses(_rng: Random) -> Iterator[str]:
     )
 
 
+STRONG: Final = (
+    "hunter2",
+    "Tr0ub4dor&3",
+    "s3cr3t-abc",
+    "P@ssw0rd!",
+    "Summer2024",
+    "xK9#mQ2$vL",
+    "hunter2!x",
+    "blue42horse",
+)
+
+
+def logins(rng: Random) -> Iterator[str]:
+    for form in (
+        "log in as root with {}",
+        "You can log in to the server as root with {}.",
+        "sign in as admin using {}",
+        "Sign in as admin with the password {}",
+        "ssh as deploy with {}",
+        "ssh to web-1 as deploy using {}",
+        "we connect as app_user via {}",
+        "logged in as bob with '{}'",
+        "login as root, password {}",
+        "the credentials are root / {}",
+        "Credentials: admin:{}",
+        "creds are admin and {}",
+        "login is root:{}",
+        "mysql -u root -p'{}' shop",
+        "sshpass -p {} ssh deploy@web-1",
+        "docker login -u bob -p {} registry.example.com",
+        "curl -u 'admin:{}' https://api.example.com/v1/users",
+    ):
+        for secret in rng.sample([one for one in STRONG if "/" not in one], 3):
+            yield form.format(secret)
+    yield "mysql -uroot -phunter2 shop < dump.sql"
+    yield "redis-cli -h cache-1 -a s3cr3t-abc ping"
+
+
+def names_of_passwords(rng: Random) -> Iterator[str]:
+    for form in (
+        "psw={}",
+        "psw: {}",
+        "pwd_={}",
+        "pwd_prod={}",
+        "passwd_prod: {}",
+        "passwd_prod={}",
+        "db_passwd2={}",
+        "db_password_staging = {}",
+        "rootpw: {}",
+        "ftppass={}",
+        "dbPass: {}",
+        "passwordProd={}",
+        "password2: {}",
+        "the passwd prod: {}",
+        "pass_word={}",
+        "pass-phrase: {}",
+        "CREATE USER app IDENTIFIED BY '{}';",
+    ):
+        for secret in rng.sample(STRONG, 3):
+            yield form.format(secret)
+
+
+def in_programs(rng: Random) -> Iterator[str]:
+    for form in (
+        'password="{}"',
+        'conn = connect(host="db", user="app", password="{}")',
+        "conn = connect(host='db', user='app', password='{}')",
+        'const password = "{}";',
+        'let dbPassword = "{}";',
+        'self.password = "{}"',
+        'String password = "{}";',
+        "$password = '{}';",
+        "'password' => '{}',",
+        "password: '{}',",
+        '  "password": "{}",',
+        '{{"login": {{"user": "bob", "password": "{}"}}}}',
+        'config["password"] = "{}"',
+        "config['db']['password'] = '{}'",
+        'if password == "{}":',
+        'cfg.Set("db.password", 1); // password: {}',
+        "DB_PASSWORD={}",
+        "export DB_PASSWORD='{}'",
+        "DB_HOST=db\nDB_PASSWORD={}\nDB_USER=app",
+        "POSTGRES_PASSWORD: {}",
+        "db:\n  user: app\n  password: {}\n  port: 5432",
+        "environment:\n  - MYSQL_ROOT_PASSWORD={}",
+        "spring.datasource.password={}",
+        "[client]\nuser = root\npassword = {}\nhost = db",
+        "tool --user bob --password {} --verbose",
+        "tool --password={} run",
+        "PGPASSWORD={} psql -h db app",
+        "INFO login ok user=bob password={} ip=10.0.0.1",
+        "2026-02-03 10:00:00 DEBUG auth: trying password={}",
+        "https://example.com/login?user=bob&password={}",
+        "Password: {}",
+        "Password:\n{}",
+        "Password:\r\n{}\r\nUser: bob",
+        'password:\n  "{}"',
+        "**Password:** {}",
+        "- password: `{}`",
+        "Server=db;User Id=sa;Password={};Encrypt=true",
+        "host=db user=app password={} dbname=main",
+    ):
+        for secret in rng.sample(STRONG, 2):
+            if "&" in secret and "?" in form:
+                secret = STRONG[0]
+            yield form.format(secret)
+    for secret in ("swordfish", "letmein", "dragonfly"):
+        yield f"DB_PASSWORD={secret}"
+        yield f'password="{secret}"'
+        yield f"password: {secret}"
+        yield f"Password:\n{secret}\n"
+    key = run(rng, ALNUM, 30) + "7x4"
+    yield f'api_key = "{key}"'
+    yield f'"apiKey": "{key}",'
+    yield f"headers = {{'Authorization': 'Bearer {key}'}}"
+    yield f"client_secret: {key}"
+    yield f"app.secret_key = '{key}'"
+
+
+def hex_keys(rng: Random) -> Iterator[str]:
+    for form in (
+        "{}",
+        "0x{}",
+        "Fact: {}",
+        "value: {}",
+        '"{}"',
+        "the wallet is {}",
+        "my wallet key is {}",
+        "hex key {}",
+        "private: {}",
+        "the signing secret {}",
+        "encrypt with {}",
+        "seed {}",
+        "use {} for signing",
+        "use {} for the staging account",
+        "he leaked {} yesterday",
+        "AES key: {}",
+        "ENCRYPTION_KEY={}",
+    ):
+        yield form.format(run(rng, HEX, 64))
+        yield form.format(run(rng, HEX, 64).upper())
+    yield run(rng, HEX, 128)
+
+
+INVISIBLE: Final = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180e\u180f\u200b\u200d\u202e\u2060\u2065\u206f\u3164\ufe0f\ufeff"
+    "\uffa0\ufff0\ufff8\U0001bca0\U0001d173\U000e0001\U000e0041\U000e0100\U000e01ef\U000e0fff"
+)
+ZEROS_OF_SCRIPTS: Final = (
+    "\u0660\u06f0\u07c0\u0966\u09e6\u0ae6\u0be6\u0e50\u0ed0\u0f20\u1040\u17e0\u1810\ua620\uaa50\uff10"
+    "\U000104a0\U0001d7ce\U0001e950"
+)
+
+
+def disguised(rng: Random) -> Iterator[str]:
+    def spread(text: str, char: str) -> str:
+        place = rng.randint(1, len(text) - 1)
+        return text[:place] + char + text[place:]
+
+    for char in INVISIBLE:
+        yield f"my {spread('password', char)} is {spread('hunter2', char)}"
+        yield "card " + spread("4111 1111 1111 1111", char)
+    for zero in ZEROS_OF_SCRIPTS:
+        digits = str.maketrans("0123456789", "".join(chr(ord(zero) + digit) for digit in range(10)))
+        yield "card " + "4111 1111 1111 1111".translate(digits)
+        yield "SSN " + "123-45-6789".translate(digits)
+        yield "my ATM PIN is " + "4821".translate(digits)
+
+
+def around_placeholders(rng: Random) -> Iterator[str]:
+    token = "gh" + "p_" + run(rng, ALNUM, 36)
+    for secret in STRONG:
+        yield f"password: [REDACTED:x] {secret}"
+        yield f"password: [REDACTED:password] {secret}"
+        yield f"password=[REDACTED:password]{secret}"
+        yield f"my password is [REDACTED:password] {secret}"
+        yield f"password: [REDACTED:{secret}]"
+        yield f"password: [redacted:{secret}]"
+    yield f"[REDACTED:{token}]"
+    yield f"[REDACTED:password] {token} [REDACTED:password]"
+    yield token[:20] + "[REDACTED:pin]" + token[20:]
+    yield "4111 1111 [REDACTED:pin] 1111 1111"
+    yield "[REDACTED:4111 1111 1111 1111]"
+
+
 FAMILIES: Final[tuple[Callable[[Random], Iterator[str]], ...]] = (
     provider_tokens,
     composed_tokens,
@@ -384,6 +570,12 @@ FAMILIES: Final[tuple[Callable[[Random], Iterator[str]], ...]] = (
     ssns,
     addresses,
     short_numbers,
+    logins,
+    names_of_passwords,
+    in_programs,
+    hex_keys,
+    disguised,
+    around_placeholders,
 )
 
 

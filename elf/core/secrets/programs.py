@@ -1,0 +1,41 @@
+"""Where a text is a program: there a name behind `password =` is a variable, not a password."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_OPEN_CALL: Final = re.compile(r"[\w\])>]\([^()\n]*$")
+_OPEN_OBJECT: Final = re.compile(r"[{][^{}()\n\"']*$")
+_STATEMENT: Final = re.compile(
+    r"\s*(?:export\s+)?(?:const|let|var|val|def|return|if|elif|else|while|for|function|public|private|protected|static"
+    r"|final|async|await|import|class|func|fn|assert|print|case|with|try|except|final|@|string|char|auto|my)\b"
+)
+_OF_OBJECT: Final = re.compile(
+    r"(?:\b(?:self|this|cls|ctx|req|res|user|form|model)\.|->|\$)\w*$", re.IGNORECASE
+)
+_PUNCTUATION: Final = re.compile(r"[()\[\]{};]|==|=>")
+_GOES_ON: Final = re.compile(r"[\"']?\s{0,4}(?:[(\[]|\.[A-Za-z_]|->|\?\.|\s[|?+]\s)")
+_GOES_ON_IN_WORDS: Final = re.compile(r"\s(?:or|and|if)\b")
+_END_OF_STATEMENT: Final = re.compile(r"[ \t]{0,4};[ \t]{0,4}(?:$|\n)")
+_END_OF_FIELD: Final = re.compile(r",[ \t]{0,4}(?:$|\n)")
+_REACH: Final = 160  # of a line, to both sides
+
+
+def is_in_program(text: str, start: int, sign: str, value: int, end: int) -> bool:
+    """Tell whether the name at `start`, the sign of an assignment and a value from `value` to `end` are code."""
+    line = text.rfind("\n", max(0, start - _REACH), start) + 1 or max(0, start - _REACH)
+    head, rest = text[line:start], text[end : end + _REACH].partition("\n")[0]
+    is_indented = head[:1].isspace()
+    has_spaces = "=" in sign and text[value - 1].isspace()
+    if _OF_OBJECT.search(head) or (_OPEN_CALL.search(head) and "=" in sign) or _GOES_ON.match(rest):
+        return True
+    if _STATEMENT.match(head) and _PUNCTUATION.search(head + rest):
+        return True
+    if has_spaces and (
+        is_indented or _GOES_ON_IN_WORDS.match(rest) or head.endswith(", ") or _END_OF_STATEMENT.match(rest)
+    ):
+        return True
+    if sign == ":" and _OPEN_OBJECT.search(head):
+        return True
+    return is_indented and not head.strip(" \t\"'") and _END_OF_FIELD.match(rest) is not None
