@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator
+from contextlib import closing
 from typing import Final, TypeAlias, TypeVar
 
 import anyio.lowlevel
@@ -22,16 +23,17 @@ Slices: TypeAlias = Generator[None, None, T]
 
 async def in_slices(work: Slices[T]) -> T:
     """Run work to its end and return its result; other tasks go on whenever a slice of it is over."""
-    end = time.perf_counter() + SLICE_S
-    while True:
-        try:
-            next(work)
-        except StopIteration as done:
-            result: T = done.value
-            return result
-        if time.perf_counter() > end:
-            await anyio.lowlevel.checkpoint()
-            end = time.perf_counter() + SLICE_S
+    with closing(work):
+        end = time.perf_counter() + SLICE_S
+        while True:
+            try:
+                next(work)
+            except StopIteration as done:
+                result: T = done.value
+                return result
+            if time.perf_counter() > end:
+                await anyio.lowlevel.checkpoint()
+                end = time.perf_counter() + SLICE_S
 
 
 def at_once(work: Slices[T]) -> T:

@@ -23,7 +23,7 @@ from elf.core.errors import (
     ServiceError,
 )
 from elf.families.notes import operations as o
-from elf.mcp.api import client_of_address, client_of_app
+from elf.mcp.api import MAX_ANSWER_BYTES, MAX_ANSWER_VALUES, client_of_address, client_of_app
 from elf.mcp.tools import TOOLS
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
@@ -91,6 +91,20 @@ async def test_what_answers_but_is_not_elf_is_named(content: bytes) -> None:
         body = failure(await client.call_tool(*CALL))
     assert body["error_code"] == "INTERNAL_ERROR"
     assert "http://proxy is not ELF (HTTP 502)" in body["message"]
+
+
+@pytest.mark.parametrize(
+    "body", [{"k": [0] * (MAX_ANSWER_VALUES + 1)}, {"k": "x" * MAX_ANSWER_BYTES}], ids=["values", "bytes"]
+)
+async def test_an_answer_that_is_too_large_for_a_tool_says_what_to_do(body: dict[str, Any]) -> None:
+    async def answer(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=body)
+
+    http = httpx.AsyncClient(transport=httpx.MockTransport(answer), base_url="http://elf")
+    async with in_process(http) as client:
+        refused = failure(await client.call_tool(*CALL))
+    assert refused["error_code"] == "PAYLOAD_TOO_LARGE"
+    assert "ask for fewer items" in refused["message"]
 
 
 async def test_arguments_travel_as_they_are() -> None:

@@ -7,7 +7,7 @@ from data.planted_secrets import planted_secrets
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.core.secrets import find_secret, redact, redact_json
+from elf.core.secrets import find_secret, redact, redact_json, redacting_json
 
 PLANTED = [one.text for one in planted_secrets(7)]
 HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -151,3 +151,20 @@ def test_no_string_of_redacted_json_holds_a_secret(value: Any) -> None:
             pending += [*item, *item.values()]
         elif isinstance(item, list):
             pending += item
+
+
+def test_redaction_of_json_gives_way_after_each_text() -> None:
+    value = {"k": [f"plain text {number}" for number in range(500)], "n": list(range(100_000))}
+    assert len(list(redacting_json(value))) > 1500
+    assert redact_json(value) == value
+
+
+@given(
+    st.lists(
+        st.sampled_from(["key", "k 2", "AKIA" + "IOSFODNN7QWERTYU", "AKIA" + "IOSFODNN7QWERTYV"]), unique=True
+    )
+)
+def test_keys_stay_in_their_order_and_apart(keys: list[str]) -> None:
+    redacted = redact_json(dict.fromkeys(keys, 1))
+    assert len(redacted) == len(keys)
+    assert [name for name in redacted if name in keys] == [name for name in keys if name in redacted]

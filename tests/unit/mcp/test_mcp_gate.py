@@ -11,7 +11,7 @@ import pytest
 from trio.testing import MockClock
 
 from elf.config.access import Visitors
-from elf.mcp.gate import BODY_TIMEOUT_S, McpGate
+from elf.mcp.gate import BODY_TIMEOUT_S, MAX_BODY_BYTES, MAX_VALUES, McpGate
 
 pytestmark = pytest.mark.anyio
 
@@ -24,7 +24,9 @@ def anyio_backend() -> tuple[str, dict[str, Any]]:
 class Exchange:
     """One request to the gate: the pieces of its body arrive after their delays, in seconds."""
 
-    def __init__(self, *, headers: dict[str, str] | None = None, pieces: Sequence[float] = (0,)) -> None:
+    def __init__(
+        self, *, headers: dict[str, str] | None = None, pieces: Sequence[float] = (0,), body: bytes = b"x"
+    ) -> None:
         given = {"host": "localhost:8766"} | (headers or {})
         self.scope = {
             "type": "http",
@@ -33,11 +35,12 @@ class Exchange:
             "headers": [(name.encode(), value.encode()) for name, value in given.items()],
         }
         self._pieces = list(pieces)
+        self._body = body
         self.sent: list[Any] = []
 
     async def receive(self) -> Any:
         await anyio.sleep(self._pieces.pop(0))
-        return {"type": "http.request", "body": b"x", "more_body": bool(self._pieces)}
+        return {"type": "http.request", "body": self._body, "more_body": bool(self._pieces)}
 
     async def send(self, message: Any) -> None:
         self.sent.append(message)
@@ -75,6 +78,42 @@ async def test_a_call_may_take_longer_than_its_body() -> None:
 
     with pytest.raises(TimeoutError, match="own"):
         await Exchange().go(open_gate(slow))
+
+
+async def test_a_body_comes_whole_and_then_what_comes_after_it() -> None:
+    heard: list[Any] = []
+
+    async def listen(_scope: Any, receive: Any, send: Any) -> None:
+        heard.extend([await receive(), await receive()])
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+
+    assert await Exchange(pieces=[0, 0, 0, 0], body=b"ab").go(open_gate(listen)) == 200
+    assert heard[0] == {"type": "http.request", "body": b"abababab", "more_body": False}
+
+
+async def test_a_body_that_is_too_large_or_holds_too_many_values_is_refused() -> None:
+    for body, pieces, status in (
+        (b"x" * MAX_BODY_BYTES, [0], 200),
+        (b"x" * MAX_BODY_BYTES, [0, 0], 413),
+        (b"x" * 1024, [0] * (MAX_BODY_BYTES // 1024 + 5), 413),
+        (b"[" + b"1," * (MAX_VALUES + 1) + b"1]", [0], 413),
+        (b"[" + b"1," * (MAX_VALUES - 10) + b"1]", [0], 200),
+        (b'["' + b"1," * (MAX_VALUES * 2) + b'"]', [0], 200),
+    ):
+        exchange = Exchange(pieces=pieces, body=body)
+        assert await exchange.go(open_gate()) == status
+        if status == 413:
+            assert json.loads(exchange.sent[1]["body"])["error"]["message"].startswith("the body ")
+
+
+async def test_a_client_that_goes_away_within_its_body_gets_no_answer() -> None:
+    exchange = Exchange()
+
+    async def gone() -> Any:
+        return {"type": "http.disconnect"}
+
+    await open_gate()(exchange.scope, gone, exchange.send)
+    assert exchange.sent == []
 
 
 @pytest.mark.parametrize(

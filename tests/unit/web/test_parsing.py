@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
+from elf.core.cjk import contains_cjk
 from elf.core.errors import InvalidRequest, NonEnglishInput, ServiceError
 from elf.families.notes.requests import AddNoteRequest, GetNoteRequest, ListRequest, SearchRequest
-from elf.web.parsing import CJK_MESSAGE, parse_body, parse_values
+from elf.web.parsing import CJK_MESSAGE, parse_body, parse_values, reading_body
 
 CJK = "\u4e2d"
 NOTE: dict[str, Any] = {"type": "fact", "text": "x", "importance": 0.5, "confidence": 0.5}
@@ -265,3 +266,111 @@ def test_a_body_may_be_left_out_only_where_nothing_is_asked_for() -> None:
     assert parse_body(Nothing, b"") == Nothing()
     refused(lambda: parse_body(Wish, b""))
     refused(lambda: parse_body(Nothing, b" "))
+
+
+# Large requests
+
+ENCODABLE = st.characters(exclude_categories=["Cs"])
+
+
+def test_free_json_comes_back_as_it_was_sent() -> None:
+    reference = {"n": [10**30, -0.0, 1e-7, True, None], "": {"deep": [{}]}, "text": "caf\u00e9 \U0001f600"}
+    notes = [NOTE | {"source_ref": reference}, NOTE, NOTE | {"source_ref": {}}]
+    request = parse_body(AddNoteRequest, json.dumps(BODY | {"notes": notes}).encode())
+    assert [note.source_ref for note in request.notes] == [reference, {}, {}]
+    assert "source_ref" not in request.notes[1].model_fields_set
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=5),
+        st.recursive(
+            st.none()
+            | st.booleans()
+            | st.integers()
+            | st.floats(allow_nan=False, allow_infinity=False)
+            | st.text(),
+            lambda inner: (
+                st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+            ),
+            max_leaves=10,
+        ),
+        max_size=4,
+    )
+)
+def test_any_json_object_is_a_reference(reference: dict[str, Any]) -> None:
+    raw = body(source_ref=reference)
+    if "\\u0000" in json.dumps(reference):
+        assert refused(lambda: parse_body(AddNoteRequest, raw)).fields
+    elif contains_cjk(json.dumps(reference, ensure_ascii=False)):
+        assert refused(lambda: parse_body(AddNoteRequest, raw), NonEnglishInput).fields
+    else:
+        assert parse_body(AddNoteRequest, raw).notes[0].source_ref == reference
+
+
+@pytest.mark.parametrize("reference", ["x", 5, None, True, ["a"], []])
+def test_a_reference_that_is_no_object_is_refused(reference: Any) -> None:
+    assert refused(lambda: parse_body(AddNoteRequest, body(source_ref=reference))).fields == (
+        "$.notes[0].source_ref",
+    )
+
+
+@pytest.mark.parametrize("value", [[{}], {"a": 1}, [], [[[]]]])
+def test_a_container_where_none_belongs_is_refused_by_its_path(value: Any) -> None:
+    for field in ("text", "key", "importance", "type"):
+        assert refused(lambda field=field: parse_body(AddNoteRequest, body(**{field: value}))).fields == (
+            f"$.notes[0].{field}",
+        )
+
+
+def test_a_list_that_is_too_long_is_not_judged_item_by_item() -> None:
+    raw = json.dumps(BODY | {"notes": [{"x": 1}] * 10_000}).encode()
+    error = refused(lambda: parse_body(AddNoteRequest, raw))
+    assert (error.fields, error.message) == (
+        ("$.notes",), "$.notes: list should have at most 256 items, not 10000"
+    )  # fmt: skip
+
+
+def test_a_flood_of_unknown_fields_is_refused_with_the_first_of_them() -> None:
+    raw = json.dumps(BODY | {f"extra{number}": 1 for number in range(5000)}).encode()
+    error = refused(lambda: parse_body(AddNoteRequest, raw))
+    assert len(error.fields) == 101
+    assert error.fields[0] == "$.extra0"
+    assert "is not a known field" in error.message
+
+
+def test_a_flood_of_cjk_is_refused_with_the_first_paths() -> None:
+    raw = body(source_ref={"k" * 100: [CJK] * 50_000})
+    error = refused(lambda: parse_body(AddNoteRequest, raw), NonEnglishInput)
+    assert error.fields[0] == f'$.notes[0].source_ref["{"k" * 100}"][0]'
+    assert sum(map(len, error.fields)) < 70_000
+
+
+def test_the_paths_of_very_long_keys_are_cut() -> None:
+    raw = body(**{"q" * 100_000: 1})
+    assert refused(lambda: parse_body(AddNoteRequest, raw)).fields == (f"$.notes[0].{'q' * 128}...",)
+
+
+def test_a_body_of_very_many_values_is_refused() -> None:
+    error = refused(lambda: parse_body(AddNoteRequest, body(source_ref={"k": [7] * 100_000})))
+    assert error.message == "the body holds more than 100,000 values"
+    parse_body(AddNoteRequest, body(source_ref={"k": [7] * 99_000}))
+    parse_body(AddNoteRequest, body(source_ref={"k": ["[,{" * 5000] * 10}))
+
+
+@pytest.mark.parametrize(
+    ("reference", "path"),
+    [
+        ({"k": "x" * 16_385}, '$.notes[0].source_ref["k"]'),
+        ({"k": [1, {"\u00e9" * 16_385: 2}]}, '$.notes[0].source_ref["k"][1]["' + "\u00e9" * 128 + '..."]'),
+    ],
+)
+def test_a_string_of_a_reference_has_the_length_of_a_message_at_most(reference: Any, path: str) -> None:
+    error = refused(lambda: parse_body(AddNoteRequest, body(source_ref=reference)))
+    assert error.fields == (path,)
+    assert "at most 16384 characters" in error.message
+
+
+def test_reading_gives_way_now_and_then() -> None:
+    raw = body(source_ref={"k": ["\u00e9"] * 20_000})
+    assert len(list(reading_body(AddNoteRequest, raw))) > 300
