@@ -25,6 +25,8 @@ from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Change, Incoming
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
+# Without one of these tables no note is found, read or listed.
+NEEDED_TO_READ = ("memory_notes", "memory_note_chunks", "note_chunk_embeddings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
