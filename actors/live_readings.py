@@ -13,6 +13,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from actors.connections import Connections
 from actors.kernel import Channel, SupervisorSnapshot
 from elf.db.database import Database
+from elf.db.health import DatabaseState
 from elf.families.notes.fleet import Fleet, Member
 from elf.search.breaker import BreakerState, CircuitBreaker
 from elf.search.cache import AnswerCache
@@ -27,10 +28,13 @@ def build_metrics() -> list[Metric]:
     return [build]
 
 
-def actor_metrics(snapshot: SupervisorSnapshot) -> list[Metric]:
-    """Return the state of every actor."""
+def actor_metrics(snapshot: SupervisorSnapshot, database: DatabaseState | None) -> list[Metric]:
+    """Return the state of every actor, and whether all of them and the database are ready."""
+    is_ready = snapshot.ready and not any(database or ())
     ready = GaugeMetricFamily(
-        "elf_ready", "Whether every actor of the process is ready.", value=float(snapshot.ready)
+        "elf_ready",
+        "Whether every actor of the process is ready and the database can be read and written.",
+        value=float(is_ready),
     )
     up = GaugeMetricFamily("elf_actor_up", "Whether the actor is ready.", labels=("actor",))
     restarts = CounterMetricFamily(
@@ -40,6 +44,16 @@ def actor_metrics(snapshot: SupervisorSnapshot) -> list[Metric]:
         up.add_metric((actor.name,), actor.ready)
         restarts.add_metric((actor.name,), actor.restarts)
     return [ready, up, restarts]
+
+
+def database_metrics(state: DatabaseState) -> list[Metric]:
+    """Return whether the database can be read, and whether it can be written."""
+    works = GaugeMetricFamily(
+        "elf_database_works", "Whether this worked when it was last tried: reads or writes.", labels=("what",)
+    )
+    works.add_metric(("reads",), state.reads is None)
+    works.add_metric(("writes",), state.writes is None)
+    return [works]
 
 
 def channel_metrics(channels: Sequence[Channel[Any]]) -> list[Metric]:

@@ -20,11 +20,13 @@ from actors.live_readings import (
     cache_metrics,
     channel_metrics,
     connection_metrics,
+    database_metrics,
     fleet_metrics,
     garbage_metrics,
     pool_metrics,
 )
 from elf.db.database import Database
+from elf.db.health import DatabaseState
 from elf.families.notes.fleet import Fleet, Member
 from elf.search.breaker import CircuitBreaker
 from elf.search.cache import AnswerCache
@@ -46,6 +48,7 @@ class Metrics:
         self.measures = PrometheusMeasures()
         self._process = ProcessCollector(registry=None)
         self._snapshot: Callable[[], SupervisorSnapshot] | None = None
+        self._database: Callable[[], DatabaseState] | None = None
         self._channels: list[Channel[Any]] = []
         self._pools: dict[str, Database] = {}
         self._breakers: dict[str, CircuitBreaker] = {}
@@ -59,6 +62,10 @@ class Metrics:
     def watch_actors(self, snapshot: Callable[[], SupervisorSnapshot]) -> None:
         """Show the state of the actors."""
         self._snapshot = snapshot
+
+    def watch_database(self, state: Callable[[], DatabaseState]) -> None:
+        """Show whether the database can be read and written."""
+        self._database = state
 
     def watch_channels(self, *channels: Channel[Any]) -> None:
         """Show how full these are."""
@@ -115,10 +122,12 @@ class Metrics:
 
     async def collect(self) -> list[Metric]:
         """Return all metrics as they are now."""
+        database = self._database() if self._database else None
         stored = [] if self._collect_stored is None else await self._collect_stored()
         return [
             *build_metrics(),
-            *(actor_metrics(self._snapshot()) if self._snapshot else ()),
+            *(actor_metrics(self._snapshot(), database) if self._snapshot else ()),
+            *(database_metrics(database) if database else ()),
             *channel_metrics(self._channels),
             *pool_metrics(self._pools),
             *breaker_metrics(self._breakers),

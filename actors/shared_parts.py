@@ -9,6 +9,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from actors.database import DatabasePool, ReplicaPool
+from actors.database_probe import DatabaseProbe
 from actors.fresh_news import NEWS_WAITING, FreshHerald, FreshListener
 from actors.kernel import Channel, Supervisor
 from actors.metrics_parts import Metrics
@@ -19,13 +20,15 @@ from elf.core.clock import Clock, SystemClock
 from elf.core.scopes import ScopeRules
 from elf.db.database import Database
 from elf.db.garbage import GarbageCollector, GarbageStep
+from elf.db.health import DatabaseHealth
 from elf.db.queries import Queries, sql_folder
 from elf.db.replica import ReadDatabase
+from elf.db.schema import created_names, render
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.freshness import FreshNews, FreshWrites
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
 from elf.families.notes.retention import NoteRetention, RetentionRules
-from elf.families.notes.store import NoteStore
+from elf.families.notes.store import NEEDED_TO_READ, NoteStore
 from elf.providers.port import Embedder
 from elf.providers.tokens import HfTokens
 from elf.search.retention import retention_steps
@@ -69,8 +72,20 @@ class SharedParts:
             dsn = lambda: str(place.dsn)  # noqa: E731
         vector_dim = self.config.storage.qdrant.vector_dim
         self.supervisor.add(DatabasePool(self.database, dsn=dsn, vector_dim=vector_dim), needs=needs)
+        self.health = self._add_health()
         self.metrics.watch_pools({"primary": self.database})
         return dsn
+
+    def _add_health(self) -> DatabaseHealth:
+        health = DatabaseHealth(
+            self.database,
+            Queries.load(sql_folder() / "schema"),
+            read_from=NEEDED_TO_READ,
+            all_of=created_names(render(sql_folder() / "init.sql", vector_dim=1)),
+        )
+        self.supervisor.add(DatabaseProbe(health), needs=["database"])
+        self.metrics.watch_database(lambda: health.state)
+        return health
 
     def _add_replica(self) -> Database:
         postgres = self.config.storage.postgres

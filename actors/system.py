@@ -45,7 +45,7 @@ from elf.providers.port import Embedder
 from elf.web.admission import Admission
 from elf.web.app import create_app
 from elf.web.openapi import ADMIN, PUBLIC, About
-from elf.web.readiness import Part, Readiness
+from elf.web.readiness import Part, Readiness, database_part
 from elf.web.spans import traced
 
 CLOSE_TIMEOUT_S = 2.0
@@ -320,8 +320,15 @@ class _Builder:
             Part(name=actor.name, state=actor.state, restarts=actor.restarts, last_error=actor.last_error)
             for actor in snapshot.actors
         ]
+        database = self._shared.health.state
+        works = [database_part(name, why) for name, why in database._asdict().items()]
         warnings = [] if self._fleet is None else self._fleet.warnings()
-        return Readiness(ready=snapshot.ready, process=self._process, parts=parts, warnings=warnings)
+        return Readiness(
+            ready=snapshot.ready and not any(database),
+            process=self._process,
+            parts=[*parts, *works],
+            warnings=warnings,
+        )
 
 
 def _address(sock: socket.socket | None) -> Address | None:

@@ -6,6 +6,7 @@
 CREATE EXTENSION IF NOT EXISTS vector;
 
 \ir schema/tables/schema_state.sql
+\ir schema/tables/write_probes.sql
 
 \ir notes/tables/memory_notes.sql
 \ir notes/tables/memory_note_chunks.sql

@@ -20,10 +20,19 @@ class Part(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    name: str = Field(description="Which part.")
-    state: str = Field(description="ready, starting, backoff (it failed and is tried again), and so on.")
+    name: str = Field(
+        description="Which part; reads and writes are what can be done with the database, as tried every few seconds."
+    )
+    state: str = Field(
+        description="ready, starting, backoff (it failed and is tried again), failing, and so on."
+    )
     restarts: int = Field(description="How often it was started again.")
     last_error: str | None = Field(description="Why it failed last; null when it never did.")
+
+
+def database_part(name: str, why: str | None) -> Part:
+    """Return what can be done with the database, reads or writes, as a part; `why` says why it cannot."""
+    return Part(name=name, state="ready" if why is None else "failing", restarts=0, last_error=why)
 
 
 class Readiness(BaseModel):

@@ -30,6 +30,8 @@ from elf.families.notes.shown import ShownNote
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
 # A page of notes or versions ends before the one whose free JSON makes it more than this, but for the first.
 MAX_PAGE_BYTES = 1024 * 1024
+# Without one of these tables no note is found, read or listed.
+NEEDED_TO_READ = ("memory_notes", "memory_note_chunks", "note_chunk_embeddings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
