@@ -21,7 +21,7 @@ from elf.db import schema
 from elf.db.connect import connect
 from elf.db.database import Database
 from tests.folders import fresh_folder
-from tests.hostile import hostile_variables
+from tests.hostile_environment import hostile_variables
 
 pytestmark = pytest.mark.anyio
 

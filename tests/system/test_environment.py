@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.folders import fresh_folder
-from tests.hostile import hostile_variables
+from tests.hostile_environment import hostile_variables
 from tests.system.service import REPO, RunningService, note, write_config
 
 

@@ -39,6 +39,8 @@ class Exchange:
         self.sent: list[Any] = []
 
     async def receive(self) -> Any:
+        if not self._pieces:
+            return {"type": "http.disconnect"}
         await anyio.sleep(self._pieces.pop(0))
         return {"type": "http.request", "body": self._body, "more_body": bool(self._pieces)}
 
@@ -84,11 +86,14 @@ async def test_a_body_comes_whole_and_then_what_comes_after_it() -> None:
     heard: list[Any] = []
 
     async def listen(_scope: Any, receive: Any, send: Any) -> None:
-        heard.extend([await receive(), await receive()])
+        heard.append(await receive())
+        heard.append(await receive())
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
     assert await Exchange(pieces=[0, 0, 0, 0], body=b"ab").go(open_gate(listen)) == 200
-    assert heard[0] == {"type": "http.request", "body": b"abababab", "more_body": False}
+    assert heard == [
+        {"type": "http.request", "body": b"abababab", "more_body": False}, {"type": "http.disconnect"}
+    ]  # fmt: skip
 
 
 async def test_a_body_that_is_too_large_or_holds_too_many_values_is_refused() -> None:
