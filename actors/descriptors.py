@@ -33,9 +33,9 @@ def connection_limit(limits: Limits | None, *, fronts: int, pooled: int) -> int:
 
     That is what `limits` say, or MOST without them, as far as the process's limit of descriptors allows.
     """
-    wanted = limits.max_connections if limits else None
+    wanted = limits.max_connections if limits else MOST
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    each = MOST if soft == resource.RLIM_INFINITY else (soft - RESERVED - pooled) // fronts
-    if each < (wanted or FEWEST):
-        log.info("few_descriptors", limit=soft, connections_per_front=max(each, FEWEST), wanted=wanted)
-    return max(min(each, wanted or MOST), FEWEST)
+    allowed = wanted if soft == resource.RLIM_INFINITY else (soft - RESERVED - pooled) // fronts
+    if allowed < wanted:
+        log.info("few_descriptors", limit=soft, connections_per_front=max(allowed, FEWEST))
+    return max(min(allowed, wanted), FEWEST)
