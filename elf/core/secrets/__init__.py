@@ -10,7 +10,7 @@ from __future__ import annotations
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.identifiers import find_credential
 from elf.core.secrets.json_redaction import redact_json, redacting_json
-from elf.core.secrets.redaction import redact
+from elf.core.secrets.redaction import redact, redacting
 from elf.core.secrets.scan import find_secret, find_secrets, is_clean, is_plain_name
 
 __all__ = [
@@ -22,5 +22,6 @@ __all__ = [
     "is_plain_name",
     "redact",
     "redact_json",
+    "redacting",
     "redacting_json",
 ]
