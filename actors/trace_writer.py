@@ -13,8 +13,9 @@ from anyio.lowlevel import checkpoint
 from actors.kernel import Channel
 from actors.leased_work import LeasedWork
 from elf.core.errors import ServiceError, Unavailable
+from elf.core.slices import in_slices
 from elf.outbox.leased import Job, LeasedOutbox
-from elf.search.trace import SearchTrace, redacted
+from elf.search.trace import SearchTrace, redacting_trace
 from elf.search.trace_store import Payload, TraceStore
 
 BATCH_SIZE = 64
@@ -103,7 +104,7 @@ class TraceWriter:
     async def _payload(self, trace: SearchTrace) -> Payload | None:
         await checkpoint()  # a batch must not keep searches waiting
         try:
-            return Payload.of(redacted(trace) if self._redact else trace)
+            return Payload.of(await in_slices(redacting_trace(trace)) if self._redact else trace)
         except (TypeError, ValueError) as error:
             log.warning("trace_not_stored", trace_id=str(trace.trace_id), error=type(error).__name__)
             return None

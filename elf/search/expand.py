@@ -10,7 +10,8 @@ from typing import Any, Final, Literal
 import structlog
 
 from elf.core.cjk import contains_cjk, contains_nul
-from elf.core.secrets import find_secret, redact
+from elf.core.secrets import redact, redacting
+from elf.core.slices import Slices, in_slices
 from elf.providers.port import Chat, JsonAnswer, Prompt
 from elf.search.cache import AnswerCache, cache_key
 from elf.search.single_flight import SingleFlight
@@ -124,7 +125,8 @@ class QueryExpander:
         return queries
 
     async def _asked(self, original: str) -> list[str]:
-        proposed = await self._chat.ask(expansion_prompt(original, self._rules), self._answer)
+        shown = await in_slices(redacting(original))
+        proposed = await self._chat.ask(_prompt_of(shown, self._rules), self._answer)
         return usable_queries(proposed)
 
     def _chosen(self, original: str, usable: Iterable[str]) -> tuple[str, ...]:
@@ -139,8 +141,15 @@ class QueryExpander:
 
     async def _keep(self, key: str, queries: Sequence[str]) -> None:
         # What holds a secret is not stored, not even for a while.
-        if self._cache is not None and not any(find_secret(query) for query in queries):
+        if self._cache is not None and not await in_slices(_hold_secret(queries)):
             await self._cache.put(KIND, key, list(queries), ttl_days=self._ttl_days)
+
+
+def _hold_secret(queries: Iterable[str]) -> Slices[bool]:
+    for query in queries:
+        if (yield from redacting(query)) != query:
+            return True
+    return False
 
 
 def folded(query: str) -> str:
@@ -172,11 +181,15 @@ def expansion_prompt(query: str, rules: ExpansionRules) -> Prompt:
 
     As in extraction, no secret leaves for the model: it sees `[REDACTED:kind]`.
     """
+    return _prompt_of(redact(query), rules)
+
+
+def _prompt_of(shown: str, rules: ExpansionRules) -> Prompt:
     slots = {
         "<SCHEMA_JSON>": SCHEMA_SHOWN,
         "<MAX_QUERIES>": str(rules.max_queries),
         "<INCLUDE_ORIGINAL>": "true" if rules.include_original else "false",
-        "<QUERY>": redact(query),
+        "<QUERY>": shown,
     }
     user = USER_PROMPT
     for slot, value in slots.items():

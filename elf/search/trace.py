@@ -12,7 +12,8 @@ from uuid import UUID
 
 import msgspec
 
-from elf.core.secrets import redact
+from elf.core.secrets import redacting
+from elf.core.slices import Slices, at_once
 from elf.search.fuse import Candidate
 
 TRACE_VERSION: Final = 1
@@ -127,12 +128,20 @@ TraceSink = Callable[[SearchTrace], object]
 
 def redacted(trace: SearchTrace) -> SearchTrace:
     """Return the trace with secrets redacted in the queries, and without matched terms that were part of one."""
-    query = redact(trace.query)
+    return at_once(redacting_trace(trace))
+
+
+def redacting_trace(trace: SearchTrace) -> Slices[SearchTrace]:
+    """Do what `redacted` does, in slices."""
+    query = yield from redacting(trace.query)
     items = (
         trace.items if query == trace.query else [_without_lost_terms(item, query) for item in trace.items]
     )
     # The original is mostly the only query, and need not be read twice.
-    queries = [query if text == trace.query else redact(text) for text in trace.expanded_queries]
+    queries = []
+    for text in trace.expanded_queries:
+        shown = query if text == trace.query else (yield from redacting(text))
+        queries.append(shown)
     return msgspec.structs.replace(trace, query=query, expanded_queries=queries, items=items)
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import string
+import unicodedata
 from collections import Counter
 from itertools import pairwise
 from random import Random
@@ -16,9 +17,19 @@ from stdnum.iso7064 import mod_97_10
 
 from elf.core.secrets import SecretFinding, find_secret, find_secrets, is_clean
 from elf.core.secrets.cards import is_card
+from elf.core.secrets.folding import Folded, fold
 from elf.core.secrets.id_numbers import iban_length, is_iban
+from elf.core.secrets.placeholders import KINDS
 from elf.core.secrets.token_rules import RULES
 
+# Default_Ignorable_Code_Point of DerivedCoreProperties.txt, Unicode 16.
+DEFAULT_IGNORABLE = (
+    *(range(code, code + 1) for code in (0xAD, 0x34F, 0x61C, 0x3164, 0xFEFF, 0xFFA0)),
+    *(range(first, last + 1) for first, last in (
+        (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F),
+        (0xFE00, 0xFE0F), (0xFFF0, 0xFFF8), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF),
+    )),
+)  # fmt: skip
 HEX_KEY = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
 # One of the open half speaks of a kitchen's password, garlic, which nothing tells from a real one.
@@ -50,6 +61,7 @@ def test_nearly_every_planted_secret_is_found() -> None:
 
 
 def test_every_kind_is_planted() -> None:
+    assert {rule.kind for rule in RULES} | KINDS_BY_CONTEXT == KINDS
     planted = {finding.kind for one in planted_secrets(1) if (finding := find_secret(one.text)) is not None}
     assert {rule.kind for rule in RULES} | KINDS_BY_CONTEXT == planted
 
@@ -121,6 +133,7 @@ def test_each_family_is_found(family: str) -> None:
         ("60975 Jessica Burgs, East Sallybury, FL 71671", "street_address", None),
         ("500 Oracle, Redwood Shores, CA 94065", "street_address", None),
         ("PSC 1234, Box 5678", "street_address", None),
+        ("password=postgres://app:s3cr3t99" + "@db/x", "connection_string", "postgres://app:s3cr3t99" + "@db/x"),
         ("psw=hunter2", "password", "hunter2"),
         ("log in as root with hunter2.", "password", "hunter2"),
         ("log in as root with 'sword_fish9'", "password", "sword_fish9"),
@@ -243,7 +256,7 @@ def test_a_finding_names_its_kind_and_its_place(text: str, kind: str, secret: st
         f"{HEX_KEY}  file.tar.gz",
         f"{HEX_KEY} of the image",
         f"see https://example.com/x/{HEX_KEY}",
-        f"a much longer line of prose that stands before the run and says nothing of it whatsoever, {HEX_KEY}",
+        f"a line of prose{' that goes on' * 9} {HEX_KEY}",
         f"{HEX_KEY}\n" * 3,
         f'"alg": "SHA-256",\n"content": "{HEX_KEY}"',
         "0" * 64,
@@ -363,6 +376,34 @@ def test_findings_stay_within_any_text(text: str) -> None:
 def test_a_secret_is_found_whatever_sentence_carries_it(carrier: str, family: str, seed: int) -> None:
     texts = [one.text for one in planted_secrets(seed % 3) if one.family == family]
     assert find_secret(carrier.format(texts[seed % len(texts)])) is not None
+
+
+@given(
+    st.sampled_from(planted_secrets(1)),
+    st.sampled_from(["", *ordinary_sentences(600)]),
+    st.sampled_from([". ", "\n", "; ", " - ", ", ", " | ", "! ", "? "]),
+    st.sampled_from([". ", "\n", "; ", ", ", " | ", "! "]),
+    st.sampled_from(["", *ordinary_sentences(600)]),
+)
+def test_no_sentence_beside_it_hides_a_secret(
+    planted: Planted, before: str, gap_before: str, gap_after: str, after: str
+) -> None:
+    text = f"{before}{gap_before}{planted.text}" if before else planted.text
+    assert find_secret(f"{text}{gap_after}{after}" if after else text) is not None
+
+
+@pytest.mark.parametrize("kind", ["default ignorable", "format"])
+def test_every_invisible_character_is_folded_away(kind: str) -> None:
+    ignorable = [chr(code) for block in DEFAULT_IGNORABLE for code in block]
+    formats = [chr(code) for code in range(0x20000) if unicodedata.category(chr(code)) == "Cf"]
+    for char in ignorable if kind == "default ignorable" else formats:
+        assert fold(f"a{char}b") == Folded("ab", [0, 2]), hex(ord(char))
+
+
+def test_every_decimal_digit_is_folded() -> None:
+    for char in map(chr, range(0x110000)):
+        if char.isdecimal():
+            assert fold(char).text == str(unicodedata.decimal(char))
 
 
 # Field names and keys, among them those that mean something to a detector.

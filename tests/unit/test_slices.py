@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+
 import anyio
 import pytest
 
-from elf.core.slices import Slices, at_once, in_slices
+from elf.core.slices import Slices, at_once, elsewhere, in_slices
 
 pytestmark = pytest.mark.anyio
 
@@ -72,3 +74,25 @@ async def test_a_failure_of_the_work_comes_out() -> None:
         await in_slices(failing())
     with pytest.raises(KeyError):
         at_once(failing())
+
+
+async def test_a_long_call_is_made_in_another_thread_and_its_result_comes_back() -> None:
+    def work() -> Slices[tuple[int, int]]:
+        thread = yield from elsewhere(threading.get_ident)
+        yield
+        return thread, (yield from elsewhere(lambda: 7))
+
+    thread, seven = await in_slices(work())
+    assert (thread == threading.get_ident(), seven) == (False, 7)
+    thread, seven = at_once(work())
+    assert (thread == threading.get_ident(), seven) == (True, 7)
+
+
+async def test_a_long_call_that_fails_ends_the_work() -> None:
+    def work() -> Slices[None]:
+        yield from elsewhere(lambda: {}["no"])
+
+    with pytest.raises(KeyError):
+        await in_slices(work())
+    with pytest.raises(KeyError):
+        at_once(work())

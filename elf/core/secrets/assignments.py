@@ -71,13 +71,13 @@ _CHAINED: Final = re.compile(
     r"(?:pass(?:word)?|pwd?|psw|token|secret|sig|pat|\w{1,12}_key)(?:=|:(?!//))[\w-]"
 )
 _TRAILING: Final = ".,:;!?)]}\"'`*"
+_END_OF_CLAUSE: Final = re.compile(r"[\"'`]?(?:[.,;!?]{1,3}(?:\s|$)|\s[|-]\s)")
 _ALONE: Final = re.compile(r"[\"'`,;]{0,2}[ \t]{0,4}\r?(?:\n|$)")
 
 _VALUE_BEFORE: Final = re.compile(
-    r"(?<!\S)['\"`]?(?P<value>[^\s'\"`,;:]{5,64})['\"`]?,?\s{1,4}(?:is|was|as|for|=)\s{1,4}"
-    r"(?:my|our|the|his|her|their|your|a|its)\s{1,4}(?:[\w'.-]{1,24}\s{1,4}){0,3}$"
+    r"(?<!\S)['\"`]?(?P<value>[^\s'\"`,;:]{5,64})['\"`]?,?[ \t]{1,4}(?:is|was|as|for|=)[ \t]{1,4}"
+    r"(?:my|our|the|his|her|their|your|a|its)[ \t]{1,4}(?:[\w'-]{1,24}[ \t]{1,4}){0,3}$"
 )
-
 _OF: Final = re.compile(r"\b(?:my|our|the|his|her|their|your|a|its)\s")
 _QUOTE: Final = re.compile(r"[\"'`]")
 
@@ -182,7 +182,8 @@ def _unquoted(plain: str) -> str:
 def _is_line(value: str, start: int, end: int, text: str) -> bool:
     """Tell whether a value on the next line is all of that line, as below the label of a form."""
     is_value = is_mixed(value) or value.isdecimal() or value.islower()
-    return is_value and "=" not in value and ":" not in value and _ALONE.match(text, end) is not None
+    is_last = _ALONE.match(text, end) or (is_mixed(value) and _END_OF_CLAUSE.match(text, start + len(value)))
+    return is_value and "=" not in value and ":" not in value and is_last is not None
 
 
 def _value_before(before: str, offset: int, text: str) -> Iterator[SecretFinding]:

@@ -63,7 +63,7 @@ _OTHER_NUMBER: Final = re.compile(
     r"|(?:message|user|tweet|channel|guild|device|session|transaction|request|account|customer|object|record|row)"
     r"[ _-]?id"
     r"|numbers are)\b"
-    r"(?:[\s:#=.*\"'_|-]|\b(?:number|num|no|nr|id|code|ref|is|was|are|were|of|the)\b){0,8}$"
+    r"(?:[\s:#=*\"'-]|\b(?:number|num|no|nr|id|code|ref|is|was|are|were|of|the)\b){0,8}$"
 )
 _REACH_OF_NAME: Final = 64
 _FEWEST_RANDOM_DIGITS: Final = (

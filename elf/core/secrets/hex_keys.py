@@ -69,10 +69,11 @@ _PUBLIC_KEY_OF: Final = frozenset(
 _WORDS: Final = re.compile(r"[a-z]+")
 _REACH_BEFORE: Final = 80
 _REACH_AFTER: Final = 40
-_CLAUSE: Final = re.compile(r"[\n;]|[.!?]\s")
-# Alone: nothing on the line but a label, a list's mark and quotes.
+_CLAUSE: Final = re.compile(r"[\n;]|[.!?,](?=\s)|(?<=\s)[|-](?=\s)")
+# Alone: nothing in the clause but a label, a list's mark and quotes.
 _ALONE_BEFORE: Final = re.compile(r"[\s>*+#-]*(?:[\"'`]?[\w .-]{1,40}[\"'`]?\s{0,4}[:=])?[\s\"'`({\[<]*")
-_ALONE_AFTER: Final = re.compile(r"[\"'`)}\]>.,!]{0,4}[ \t\r]{0,4}(?:\n|$)")
+_ALONE_AFTER: Final = re.compile(r"[\"'`)}\]>]{0,4}(?:[.,!?]?[ \t\r]{0,4}(?:\n|$)|[.!?,]\s|;|\s[|-]\s)")
+_OTHER_RUN: Final = re.compile(r"[0-9a-f]{32,}")
 _LONGEST_LABEL: Final = 64
 _FEWEST_OF_A_LIST: Final = 3  # so many on lines of their own are a list of digests
 
@@ -134,12 +135,11 @@ def _meaning(words: list[str]) -> bool | None:
 
 
 def _is_alone(start: int, end: int, lowered: str) -> bool:
-    before = _WORDS.findall(lowered[max(0, start - _REACH_BEFORE) : start])
+    before = _WORDS.findall(_OTHER_RUN.split(lowered[max(0, start - _REACH_BEFORE) : start])[-1])
     if any(map(_DIGEST.__contains__, before)):  # on the line above, as in `"alg": "SHA-256"`
         return False
-    line = lowered.rfind("\n", max(0, start - _LONGEST_LABEL), start) + 1
-    if line == 0 and start > _LONGEST_LABEL:
+    head = lowered[max(0, start - _LONGEST_LABEL) : start]
+    clause = _CLAUSE.split(head)[-1]
+    if clause == head and start > _LONGEST_LABEL:
         return False
-    return _ALONE_BEFORE.fullmatch(lowered, line, start) is not None and bool(
-        _ALONE_AFTER.match(lowered, end)
-    )
+    return _ALONE_BEFORE.fullmatch(clause) is not None and _ALONE_AFTER.match(lowered, end) is not None

@@ -30,14 +30,14 @@ _NAMED_SSN: Final = re.compile(
     r"\b(?:ssn|social security|social (?:number|no\b|num\b|#)|tax(?:payer)? id)[^\d\n]{0,24}?"
     r"(?P<area>[0-9]{3})[ .-]?(?P<group>[0-9]{2})[ .-]?(?P<serial>[0-9]{4})(?![0-9])"
 )
-# What is numbered in the same way: goods, documents, versions; or the number stands in a row of numbers.
+# What is numbered in the same way: goods, documents, versions.
 _OTHER_NUMBER: Final = re.compile(
-    r"(?:\b(?:parts?|models?|skus?|orders?|items?|catalog(?:ue)?|ref(?:erence)?|serials?|invoices?|tickets?|forms?|lots?"
+    r"\b(?:parts?|models?|skus?|orders?|items?|catalog(?:ue)?|ref(?:erence)?|serials?|invoices?|tickets?|forms?|lots?"
     r"|batch(?:es)?|products?|cases?|dockets?|tracking|version|build|fax|phone|tel(?:ephone)?|cas|isbn|code|section"
-    r"|articles?|pn|p/n|mpn|upc|rma|po)\b[\s:#.(]{0,3}(?:(?:number|num|no|nr|id|code|is|was|are|were|of)\b[\s:#.]{0,3}){0,3}"
-    r"|[0-9][ \t|,;]{1,3})$"
+    r"|articles?|pn|p/n|mpn|upc|rma|po)\b[\s:#(]{0,3}(?:(?:number|num|no|nr|id|code|is|was|are|were|of)\b[\s:#.]{0,3}){0,3}$"
 )
 _REACH: Final = 48
+_ROW_BEFORE: Final = re.compile(r"[0-9][ \t|,;]{1,4}$")
 _ROW: Final = re.compile(r"[ \t|,;]{1,4}[0-9]")
 
 _CARD_CODE: Final = re.compile(
@@ -101,7 +101,8 @@ def _find_ssns(lowered: str) -> Iterator[SecretFinding]:
         start, end = match.span()
         if _is_ssn(lowered[start : start + 3], match["group"], match["serial"]):
             before = lowered[max(0, start - _REACH) : start]
-            if _OTHER_NUMBER.search(before) is None and _ROW.match(lowered, end) is None:
+            is_in_row = match["gap"] == " " and (_ROW_BEFORE.search(before) or _ROW.match(lowered, end))
+            if not is_in_row and _OTHER_NUMBER.search(before) is None:
                 yield SecretFinding("us_ssn", start, end)
     for match in matches_at(_SSN_MARKS, _NAMED_SSN, lowered):
         if _is_ssn(match["area"], match["group"], match["serial"]):

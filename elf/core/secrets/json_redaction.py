@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final, TypeAlias
 
-from elf.core.secrets.redaction import redacting, redacting_after
-from elf.core.secrets.scan import is_plain_name, judging_clean
-from elf.core.slices import Slices, at_once
+from elf.core.secrets.redaction import SHORT, redacting_after
+from elf.core.secrets.scan import is_clean, is_plain_name
+from elf.core.slices import Slices, at_once, elsewhere
 
 _SMALLEST_NUMBER: Final = 1000  # below it an integer is no PIN, card or account
 _PIECE: Final = 64
@@ -68,7 +69,7 @@ class _Names:
         if is_plain_name(key):
             plain = key
         else:
-            plain = yield from redacting(key)
+            plain = yield from redacting_after("", key)
         name = plain
         while name in self._times:
             self._times[plain] += 1
@@ -84,9 +85,15 @@ def _redacting_field(name: str, value: Any) -> Slices[Any]:
         return value
     text = str(value)
     context = f"{name.replace('_', ' ')}: " if name else ""
-    yield
-    if (yield from judging_clean(context, text)):
+    if (yield from _is_clean(context, text)):
         return value
-    redacted = yield from redacting(text)
+    redacted = yield from redacting_after("", text)
     redacted = yield from redacting_after(context, redacted)
     return value if redacted == text else redacted
+
+
+def _is_clean(context: str, text: str) -> Slices[bool]:
+    if len(text) <= SHORT:
+        yield
+        return is_clean(context, text)
+    return (yield from elsewhere(partial(is_clean, context, text)))

@@ -8,17 +8,21 @@ from typing import Final
 _OPEN_CALL: Final = re.compile(r"[\w\])>]\([^()\n]*$")
 _OPEN_OBJECT: Final = re.compile(r"[{][^{}()\n\"']*$")
 _STATEMENT: Final = re.compile(
-    r"\s*(?:export\s+)?(?:const|let|var|val|def|return|if|elif|else|while|for|function|public|private|protected|static"
-    r"|final|async|await|import|class|func|fn|assert|print|case|with|try|except|final|@|string|char|auto|my)\b"
+    r"\s*(?:export\s+)?(?:const|let|var|val|return|if|elif|else|while|for|public|private|protected|static|final|async"
+    r"|await|assert|print|string|char|auto|my)\b"
 )
 _OF_OBJECT: Final = re.compile(
     r"(?:\b(?:self|this|cls|ctx|req|res|user|form|model)\.|->|\$)\w*$", re.IGNORECASE
 )
 _PUNCTUATION: Final = re.compile(r"[()\[\]{};]|==|=>")
-_GOES_ON: Final = re.compile(r"[\"']?\s{0,4}(?:[(\[]|\.[A-Za-z_]|->|\?\.|\s[|?+]\s)")
+_GOES_ON: Final = re.compile(
+    r"[\"']?\s{0,4}(?:[(\[]|\.[A-Za-z_]|->|\?\.|\s[?+]\s"
+    r"|\s\|\s(?:None|null|undefined|str|string|bytes|int|number|[A-Z]\w*[a-z][A-Z]\w*)\b)"
+)
 _GOES_ON_IN_WORDS: Final = re.compile(r"\s(?:or|and|if)\b")
 _END_OF_STATEMENT: Final = re.compile(r"[ \t]{0,4};[ \t]{0,4}(?:$|\n)")
 _END_OF_FIELD: Final = re.compile(r",[ \t]{0,4}(?:$|\n)")
+_OTHER_NAMES: Final = re.compile(r"[\w.]{1,40}(?:, [\w.]{1,40}){0,8}, ")  # user, password = ...
 _REACH: Final = 160  # of a line, to both sides
 
 
@@ -33,7 +37,10 @@ def is_in_program(text: str, start: int, sign: str, value: int, end: int) -> boo
     if _STATEMENT.match(head) and _PUNCTUATION.search(head + rest):
         return True
     if has_spaces and (
-        is_indented or _GOES_ON_IN_WORDS.match(rest) or head.endswith(", ") or _END_OF_STATEMENT.match(rest)
+        is_indented
+        or _GOES_ON_IN_WORDS.match(rest)
+        or _OTHER_NAMES.fullmatch(head)
+        or _END_OF_STATEMENT.match(rest)
     ):
         return True
     if sign == ":" and _OPEN_OBJECT.search(head):

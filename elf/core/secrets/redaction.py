@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.placeholders import placeholder
-from elf.core.secrets.scan import finding_secrets
-from elf.core.slices import Slices, at_once
+from elf.core.secrets.scan import find_secrets
+from elf.core.slices import Slices, at_once, elsewhere
+
+SHORT: Final = 1024
+"""So many code points are read in a millisecond or a few."""
 
 _PRECISE_TURNS: Final = 3
 _MOST_TURNS: Final = 5
@@ -22,12 +26,12 @@ def redact(text: str) -> str:
 
 
 def redacting(text: str) -> Slices[str]:
-    """Do what `redact` does, with pauses."""
+    """Do what `redact` does, in slices."""
     return redacting_after("", text)
 
 
 def redacting_after(context: str, text: str) -> Slices[str]:
-    """Redact a text that is read after `context`, which is not changed; with pauses.
+    """Redact a text that is read after `context`, which is not changed; with a pause after each reading.
 
     A cut can bring a new secret to light, because the surroundings changed: it is repeated until none is left. A
     text in which there are still some after a few turns was made to be so: then each cut takes the rest of its line
@@ -55,10 +59,16 @@ def _without(findings: Sequence[SecretFinding], text: str, *, whole_lines: bool)
 
 
 def _finding_after(context: str, text: str) -> Slices[Sequence[SecretFinding]]:
+    if len(text) <= SHORT:
+        yield
+        return _findings_after(context, text)
+    return (yield from elsewhere(partial(_findings_after, context, text)))
+
+
+def _findings_after(context: str, text: str) -> Sequence[SecretFinding]:
     shift = len(context)
-    found = yield from finding_secrets(context + text)
     return [
         SecretFinding(finding.kind, finding.start - shift, finding.end - shift)
-        for finding in found
+        for finding in find_secrets(context + text)
         if finding.start >= shift
     ]

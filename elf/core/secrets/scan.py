@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
@@ -20,7 +21,6 @@ from elf.core.secrets.placeholders import MARK, apart, joined
 from elf.core.secrets.private_keys import find_private_keys
 from elf.core.secrets.tokens import find_tokens, is_public_after
 from elf.core.secrets.values import is_mixed
-from elf.core.slices import Slices, at_once
 
 # Where findings overlap the earlier detector names the kind: the shape of a token says more than its
 # surroundings.
@@ -29,8 +29,8 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     find_tokens,
     find_connections,
     find_seed_phrases,
-    find_cards,
     find_id_numbers,
+    find_cards,
     find_assignments,
     find_logins,
     find_hex_keys,
@@ -60,18 +60,11 @@ def find_secrets(text: str) -> list[SecretFinding]:
     What `redact` writes is no secret. But anyone can write the same, so what stands around it is read twice: as if
     a new text began behind it, and as if it was not there.
     """
-    return at_once(finding_secrets(text))
-
-
-def finding_secrets(text: str) -> Slices[list[SecretFinding]]:
-    """Do what `find_secrets` does, with a pause after each detector and each of its findings."""
     folded = fold(text)
     if MARK in folded.text.lower():
-        ranked = (yield from _detecting_in(apart(folded.text))) + (
-            yield from _detecting_across(joined(folded.text))
-        )
+        ranked = [*_detect_in(apart(folded.text)), *_detect_across(joined(folded.text))]
     else:
-        ranked = yield from _detecting(folded.text)
+        ranked = list(_detect(folded.text))
     return [SecretFinding(kind, *folded.original(start, end)) for kind, start, end in _merged(ranked)]
 
 
@@ -82,18 +75,12 @@ def is_clean(context: str, text: str) -> bool:
     excuse a secret or use up the words that betray it (a login's): then the text is looked at alone, too. Only a
     digest may be excused, by its name.
     """
-    return at_once(judging_clean(context, text))
-
-
-def judging_clean(context: str, text: str) -> Slices[bool]:
-    """Do what `is_clean` does, with the pauses of `finding_secrets`."""
-    if (yield from finding_secrets(context + text)):
+    if find_secrets(context + text):
         return False
     if not _may_hide(context) and not may_hold_hex_key(text):
         return True
     is_digest = names_digest(context)
-    found = yield from finding_secrets(text)
-    return all(is_digest and finding.kind == "hex_key" for finding in found)
+    return all(is_digest and finding.kind == "hex_key" for finding in find_secrets(text))
 
 
 @lru_cache(maxsize=1024)
@@ -110,35 +97,24 @@ def is_plain_name(name: str) -> bool:
 _Ranked = tuple[SecretFinding, int]
 
 
-def _detecting(text: str) -> Slices[list[_Ranked]]:
+def _detect(text: str) -> Iterator[_Ranked]:
     lowered = lower(text)
-    ranked: list[_Ranked] = []
     for rank, detect in enumerate(DETECTORS):
         for finding in detect(text, lowered):
-            ranked.append((finding, rank))
-            yield
-        yield
-    return ranked
+            yield finding, rank
 
 
-def _detecting_in(read: Folded) -> Slices[list[_Ranked]]:
-    ranked = yield from _detecting(read.text)
-    return [
-        (SecretFinding(finding.kind, *read.original(finding.start, finding.end)), rank)
-        for finding, rank in ranked
-    ]
+def _detect_in(read: Folded) -> Iterator[_Ranked]:
+    for finding, rank in _detect(read.text):
+        yield SecretFinding(finding.kind, *read.original(finding.start, finding.end)), rank
 
 
-def _detecting_across(read: Folded) -> Slices[list[_Ranked]]:
-    """Return what is found when a placeholder is not there; plain words behind one are no password."""
-    ranked = yield from _detecting(read.text)
-    return [
-        (SecretFinding(finding.kind, *read.original(finding.start, finding.end)), rank)
-        for finding, rank in ranked
-        if finding.kind != "password"
-        or is_mixed(value := read.text[finding.start : finding.end])
-        or value.isdecimal()
-    ]
+def _detect_across(read: Folded) -> Iterator[_Ranked]:
+    """Yield what is found when a placeholder is not there; plain words behind one are no password."""
+    for finding, rank in _detect(read.text):
+        value = read.text[finding.start : finding.end]
+        if finding.kind != "password" or is_mixed(value) or value.isdecimal():
+            yield SecretFinding(finding.kind, *read.original(finding.start, finding.end)), rank
 
 
 def _merged(ranked: list[_Ranked]) -> list[tuple[str, int, int]]:
