@@ -30,8 +30,8 @@ class ErrorBody(BaseModel):
     error_code: str = Field(description="What kind of failure it is, for programs.")
     message: str = Field(description="What is wrong, for people.")
     fields: list[str] | None = Field(
-        description="The paths at fault, such as $.notes[0].text, in the order of the request; null when there are "
-        "none."
+        description="The paths at fault, such as $.notes[0].text, in the order of the request, or the first "
+        "of very many; null when there are none."
     )
 
 
