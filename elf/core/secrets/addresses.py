@@ -176,6 +176,7 @@ _HINTED: Final = (
         ),
     ),
 )
+_COLUMN_BEFORE: Final = re.compile(r"\d[ ]{2,}$")  # of a table: process and thread
 _REACH: Final = 60  # how far before a house number its surroundings are read
 # The address of a company or of who wrote a program, in its licence or its imprint.
 _COMPANY_BEFORE: Final = re.compile(
@@ -209,7 +210,9 @@ def _address_at(number: re.Match[str], text: str) -> Iterator[SecretFinding]:
         return
     before = text[max(0, position - _REACH) : position]
     is_year = _YEAR.match(text, position) is not None
-    if _COMPANY_BEFORE.search(before) or (is_year and _COPYRIGHT_BEFORE.search(before)):
+    if any(pattern.search(before) for pattern in (_COLUMN_BEFORE, _COMPANY_BEFORE)):
+        return
+    if is_year and _COPYRIGHT_BEFORE.search(before):
         return
     is_home = _HOME_BEFORE.search(before) is not None
     is_year = is_year and _TIME_BEFORE.search(before) is not None

@@ -17,7 +17,7 @@ from typing import Final
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.keywords import Keyword, find_keywords
 from elf.core.secrets.places import matches_at
-from elf.core.secrets.programs import is_in_program
+from elf.core.secrets.programs import begins_block, is_chosen, is_in_program
 from elf.core.secrets.values import (
     Link,
     is_expression,
@@ -68,7 +68,7 @@ _VALUE: Final = re.compile(
     r"""|<(?!/?\w))[^\s;&<]{0,64}+){0,4}))"""
 )
 _CHAINED: Final = re.compile(
-    r"(?:pass(?:word)?|pwd?|psw|token|secret|sig|pat|\w{1,12}_key)(?:=|:(?!//))[\w-]"
+    r"(?:[a-z0-9]{1,16}+[_.-]){0,3}(?:[a-z]{0,4}pass(?:word)?|pwd?|psw|token|secret|sig|pat|(?<=_)key)(?:=|:(?!//))[\w-]"
 )
 _TRAILING: Final = ".,:;!?)]}\"'`*"
 _END_OF_CLAUSE: Final = re.compile(r"[\"'`]?(?:[.,;!?]{1,3}(?:\s|$)|\s[|-]\s)")
@@ -145,6 +145,10 @@ def _judged(
     if not quoted and (is_expression(match["plain"]) or is_expression(value)):
         return
     sign = connector["sign"] if link is Link.ASSIGNED else ""
+    if sign == ":" and (
+        is_chosen(text, keyword.start) or (connector["line"] and begins_block(text, keyword.start))
+    ):
+        return
     if link is Link.ASSIGNED and connector["line"] and not _is_line(value, start, match.end(), text):
         return
     if keyword.kind == "password":

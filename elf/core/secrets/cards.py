@@ -62,8 +62,9 @@ _OTHER_NUMBER: Final = re.compile(
     r"|vector|array|lottery|temperatures?|pressures?|speeds?|steps|population|offset|seed|snowflake|hash|uid|guid"
     r"|(?:message|user|tweet|channel|guild|device|session|transaction|request|account|customer|object|record|row)"
     r"[ _-]?id"
-    r"|numbers are)\b"
-    r"(?:[\s:#=*\"'-]|\b(?:number|num|no|nr|id|code|ref|is|was|are|were|of|the)\b){0,8}$"
+    r"|numbers are|records?|rows?|entry|entries|objects?|devices?|nodes?|messages?|events?|sessions?|jobs?|tasks?"
+    r"|version|build|revision|isrc|doi|pid|memory|bytes|size|total|sum|balance|lines?)\b"
+    r"(?:[ \t:#=*\"'-]|\b(?:number|num|no|nr|id|code|ref|is|was|are|were|of|the)\b){0,8}$"
 )
 _REACH_OF_NAME: Final = 64
 _FEWEST_RANDOM_DIGITS: Final = (
@@ -186,8 +187,10 @@ def _grouped(digits: _Digits, first: int, last: int) -> Iterator[_Form]:
     """Yield what is grouped as on a card within one stretch."""
     sizes = digits.sizes(first, last)
     place = taken = 0
+    start = digits.spans[first][0]
+    is_code = digits.text[max(0, start - 1) : start].isalpha()  # the groups go on behind DE89, say
     while place < len(sizes):
-        is_amidst = place > taken and sizes[place - 1] == _FOUR
+        is_amidst = is_code or (place > taken and sizes[place - 1] == _FOUR)
         form, count = _grouped_at(digits, first, sizes, place, is_amidst=is_amidst)
         if form is not None:
             yield form

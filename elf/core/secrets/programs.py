@@ -24,6 +24,20 @@ _END_OF_STATEMENT: Final = re.compile(r"[ \t]{0,4};[ \t]{0,4}(?:$|\n)")
 _END_OF_FIELD: Final = re.compile(r",[ \t]{0,4}(?:$|\n)")
 _OTHER_NAMES: Final = re.compile(r"[\w.]{1,40}(?:, [\w.]{1,40}){0,8}, ")  # user, password = ...
 _REACH: Final = 160  # of a line, to both sides
+_BLOCK: Final = re.compile(
+    r"(?:\A|\n[ \t]{0,40}|[ \t]{2})(?:if|elif|while|for|except|case|with|unless)\s[^\n:;\"']{0,80}$"
+)
+_CHOICE: Final = re.compile(r"\?\s{0,4}[\"'`]?[\w.]{0,40}$")
+
+
+def begins_block(text: str, start: int) -> bool:
+    """Tell whether a colon behind the name at `start` ends the head of a block: `if not password:`."""
+    return _BLOCK.search(text, max(0, start - _REACH), start) is not None
+
+
+def is_chosen(text: str, start: int) -> bool:
+    """Tell whether a colon behind the name at `start` divides a choice: `ok ? password : "none"`."""
+    return _CHOICE.search(text, max(0, start - _REACH), start) is not None
 
 
 def is_in_program(text: str, start: int, sign: str, value: int, end: int) -> bool:

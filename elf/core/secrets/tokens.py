@@ -26,9 +26,16 @@ _OPAQUE: Final = re.compile(
 )
 _PUBLIC_BEFORE: Final = re.compile(
     r"(?:(?:sha\d{1,3}|md5|blake\w{0,8}|ssh-\w{1,16}|ecdsa-[\w-]{1,40}|integrity|checksum)[-:= ]{0,4}|\bz?h1:"
-    r"|;base64,|\b25[67] 3 \d{1,2} )$",
+    r"|;base64,|\b25[67] 3 \d{1,2} "
+    # the id of a request, a host, a trace: anything called an id but that of a session
+    r"|(?<!session)(?<!session[-_ ])id[\"']?(?:>|[ ]{0,2}[:=][ ]{0,2}[\"']?))$",
     re.IGNORECASE,
 )
+# A line of an access log names its request somewhere.
+_LOGGED_REQUEST: Final = re.compile(
+    r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)\b[^\n]*[\s\"][1-5]\d\d\s[^\n]*$"
+)
+_CHESS_BOARD: Final = re.compile(r"(?:[rnbqkpRNBQKP1-8]{1,8}/){7}[rnbqkpRNBQKP1-8]{1,8}")
 _REACH: Final = 256
 _ADDRESS_MARKS: Final = ("://", "www.")
 
@@ -110,9 +117,10 @@ def _find_opaque(words: list[str], text: str) -> Iterator[SecretFinding]:
 def _is_opaque(match: re.Match[str], text: str) -> bool:
     start = match.start()
     run = match.group()[:_JUDGED]
-    if not changes_kind_often(run) or is_identifier(run):
+    if not changes_kind_often(run) or is_identifier(run) or _CHESS_BOARD.fullmatch(run):
         return False
-    return not is_public_after(text[max(0, start - _REACH) : start])
+    before = text[max(0, start - _REACH) : start]
+    return not is_public_after(before) and _LOGGED_REQUEST.search(before) is None
 
 
 def _armour(text: str) -> list[int]:

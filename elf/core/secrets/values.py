@@ -26,8 +26,12 @@ _PLACEHOLDER: Final = re.compile(
     | (?:env|process\.env|os|sys|config|settings|secrets|self|this|vars?|args|request|req|user|form|data|params?
         |inputs?|github)[.\[(].*
     | [\w.$]+(?:\(|\[['"\w]).* | (?:vault|op|arn|https?|file|ref|env|ssm|aws-sm|gcp-sm|s3|doc|see)[:/].*
+    | :[A-Za-z]\w*\(.* | [\w./-]+@sha\d+:[0-9a-f]+
+    | (?:required|nullable|sometimes|present|confirmed|string|min|max)(?::[\w,]+)?(?:\|[\w:,.-]+)+
     | /[\w./-]* | \.{0,2}/.* | ~/.* | [\w-]+\.(?:pem|key|pub|ppk|crt|cer|json|ya?ml|txt|env|conf|ini|py|js|ts|md)
     | pass(?:word|wd|code|phrase)? | secret | token | key | api[_-]?key | [A-Z]+(?:_[A-Z]+)+
+    | (?:passwort|kennwort|contrase[n\xf1]a|clave|senha|wachtwoord|l[o\xf6]senord|adgangskode|passord|salasana|parola
+        |heslo|has[l\u0142]o|jelsz[o\xf3]|[s\u015f]ifre)  # the word itself, in a file of translations
     | \d{4}-\d\d-\d\d.* | \d{1,2}[:/]\d\d.*
     """,
     re.IGNORECASE | re.VERBOSE,

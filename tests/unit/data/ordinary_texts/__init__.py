@@ -1,7 +1,8 @@
 """Texts without a secret, of the kinds on which detectors give false alarms: code, logs, tables and prose.
 
 They were written before the rules they measure, and none was picked because it passes. The `open` half is for those
-who write and tune rules. The `sealed` half only measures them: whoever reads it to mend a rule spends it.
+who write and tune rules. The `sealed` half only measures them: whoever reads it to mend a rule spends it. The `later`
+texts were written by someone who had seen neither rules nor halves, when the sealed half was spent.
 
 A half is a text file. A line `%%%% family subkind` begins each text, which runs until the next such line. Digests,
 ids and readings are made at random; names, hosts and numbers stand for nobody.
@@ -14,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-Half = Literal["open", "sealed"]
+Half = Literal["open", "sealed", "later"]
 Family = Literal["code", "log", "table", "prose"]
 
 HALVES: Final[tuple[Half, ...]] = get_args(Half)
 FAMILIES: Final[tuple[Family, ...]] = get_args(Family)
 FOLDER: Final = Path(__file__).parent
-HEAD: Final = re.compile(r"^%%%% (\w+) (\w+)\n", re.MULTILINE)
+HEAD: Final = re.compile(r"^%%%% (\w+) ([\w-]+)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
