@@ -99,7 +99,7 @@ def test_a_history_without_repetitions_does_not_speak_of_them(service: RunningSe
     (stored,) = service.add(tenant, note("The sky is blue."))
     service.add(tenant, note("The sky is blue."))
     history = service.client.get(f"/v1/memory/notes/{stored['note_id']}/history").json()
-    assert set(history) == {"items", "next_cursor"}
+    assert set(history) == {"items", "next_cursor", "dropped_before"}
 
 
 def test_the_note_that_says_the_same_is_found_among_nearer_ones(service: RunningService, tenant: str) -> None:

@@ -32,8 +32,8 @@ DEFAULT_IGNORABLE = (
 )  # fmt: skip
 HEX_KEY = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
-# One of each half speaks of a password in plain words, a kitchen's garlic and a slide's hunter2, which nothing tells from
-# a real one.
+# One of each half speaks of a password in plain words, a kitchen's garlic and a slide's hunter2, which nothing tells
+# from a real one.
 MOST_FALSE_ALARMS: dict[Half, int] = {"open": 1, "sealed": 1, "later": 0}
 
 # The kinds that are known by more than the shape of a token.

@@ -27,7 +27,7 @@ _REACH: Final = 160  # of a line, to both sides
 _BLOCK: Final = re.compile(
     r"(?:\A|\n[ \t]{0,40}|[ \t]{2})(?:if|elif|while|for|except|case|with|unless)\s[^\n:;\"']{0,80}$"
 )
-_CHOICE: Final = re.compile(r"\?\s{0,4}[\"'`]?[\w.]{0,40}$")
+_CHOICE: Final = re.compile(r"[\w)\]\"']\s\?\s{0,4}[\"'`]?[\w.]{0,40}$")
 
 
 def begins_block(text: str, start: int) -> bool:
