@@ -89,8 +89,15 @@ def test_a_search_that_is_repeated_counts_as_a_hit_of_the_cache(service: Running
 
 
 def test_the_parts_of_the_process_and_the_database_are_shown(service: RunningService, page: Page) -> None:
-    actors = {part["name"] for part in service.client.get("/ready").json()["parts"]}
-    for actor in actors:
+    parts = {part["name"] for part in service.client.get("/ready").json()["parts"]}
+    for what in ("reads", "writes"):
+        assert page.value("elf_database_works", what=what) == 1
+    for front in ("http_front", "admin_front", "mcp_front"):
+        assert page.has("elf_connections", front=front)
+        assert page.value("elf_connections_max", front=front) >= 8
+        for outcome in ("refused", "displaced"):
+            assert page.has("elf_connections_short_total", front=front, outcome=outcome)
+    for actor in parts - {"reads", "writes"}:
         assert page.value("elf_actor_up", actor=actor) == 1
         assert page.has("elf_actor_restarts_total", actor=actor)
     assert page.value("elf_ready") == 1
