@@ -97,10 +97,10 @@ async def serve(
 def _collect_garbage_less_often() -> None:
     # What start-up made stays for good and need not be looked through again, and a search makes thousands of objects
     # that die by themselves. Measured: 0.7 ms less a search, and no more pauses of 60 ms. The second generation is
-    # looked through at 100,000 objects, which takes 10 ms, and not at more: a large request makes half a million.
+    # looked through at 60,000 objects, which takes 10 ms, and not at more: a large request makes half a million.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 5, 200)
+    gc.set_threshold(20_000, 3, 300)
 
 
 class System:

@@ -11,7 +11,7 @@ from typing import Final
 from elf.core.slices import Slices
 
 # A string, which may never end, or what stands before a value that is not the first of its container, or is.
-_STRING_OR_MARK: Final = re.compile(rb'"(?:[^"\\]|\\.)*+"?|,|[\[{](?!\s*[\]}])', re.DOTALL)
+_STRING_OR_MARK: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|,|[\[{](?!\s*[\]}])', re.DOTALL)
 _PIECE: Final = 1000
 
 

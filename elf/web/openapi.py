@@ -40,8 +40,9 @@ class About:
 
 RULES = f"""\
 Bodies are JSON, whatever Content-Type says. Unknown fields, and query parameters given twice, are refused, so that a \
-misspelt one does not vanish; so are bytes in an address that are no UTF-8. Numbers are not written in quotes; 5.0 is the whole number 5, as in JSON. A body is \
-{MAX_BODY_BYTES} bytes and {MAX_VALUES:,} values at most and has to arrive within {BODY_TIMEOUT_S} seconds.
+misspelt one does not vanish; so are bytes in an address that are no UTF-8. Numbers are not written in quotes; 5.0 is \
+the whole number 5, as in JSON. A body is {MAX_BODY_BYTES} bytes and {MAX_VALUES:,} values at most and has to arrive \
+within {BODY_TIMEOUT_S} seconds.
 
 Every answer has the header X-Request-Id: the UUID that the request sent under that name, or a new one. Every error \
 has the same body, whose `fields` are the paths at fault.
