@@ -13,15 +13,15 @@ def _either(words: str) -> str:
     return "(?:" + "|".join(words.split()) + ")"
 
 
-# A street's last word. The second list holds words that mean other things, too; those of the third count only
-# where a town, a flat or a word such as "lives" stands beside.
+# A street's last word. Those of the second and third list mean other things, too, and count only where a town, a flat
+# or a word such as "lives" stands beside.
 _CLEAR: Final = _either(
     """Streets? Str St Avenue Ave Av Boulevard Blvd Roads? Rd Lane Ln Drives? Dr Courts? Ct Place Pl Terrace Ter
-    Parkways? Pkwy Highway Hwy Expressway Expy Freeway Fwy Circles? Cir Alley Crescent Cres Mews Close Esplanade
+    Parkways? Pkwy Highway Hwy Expressway Expy Freeway Fwy Circles? Cir Alley Crescent Cres Mews Esplanade
     Turnpike Tpke Coves?"""
 )
 _COMMON: Final = _either(
-    """Ways? Squares? Sq Trail Trl Loop Plaza Plz Row Path Walks? Groves? Gardens? Heights Hills? Points? Pike Run
+    """Ways? Close Squares? Sq Trail Trl Loop Plaza Plz Row Path Walks? Groves? Gardens? Heights Hills? Points? Pike Run
     Ridges? Bend Crossing Views? Quay Wharf Greens? Parks? Landing Commons? Broadway"""
 )
 _RARE: Final = _either(
@@ -55,7 +55,8 @@ _NO_NAME: Final = _either(
 )
 
 _PROPER: Final = re.compile(
-    rf"{_HEAD}(?:{_NAME}[ ]{{1,4}}){{1,4}}?(?:{_CLEAR}|{_COMMON})\b\.?(?:[ ]{{1,4}}{_COMPASS}(?!\w))?"
+    rf"{_HEAD}(?:{_NAME}[ ]{{1,4}}){{1,4}}?{_CLEAR}\b(?! (?:the|an?|your|my|our|it)\b)\.?"
+    rf"(?:[ ]{{1,4}}{_COMPASS}(?!\w))?"
 )
 _NUMBERED: Final = re.compile(
     rf"{_HEAD}(?:Broadway\b|(?:Avenue|Ave\.?)[ ]{{1,4}}(?:of[ ]{{1,4}}the[ ]{{1,4}}[A-Z]\w+|[A-Z]\b|\d+)"
@@ -65,7 +66,9 @@ _LOWER: Final = re.compile(
     rf"{_HEAD}(?:(?!(?:{_NO_NAME}|\d+)\b)[\w'.-]{{1,30}}[ ]{{1,4}}){{1,3}}?(?:{_CLEAR}|way|square)\b\.?",
     re.IGNORECASE,
 )
-_UNCOMMON: Final = re.compile(rf"{_HEAD}(?:{_NAME}[ ]{{1,4}}){{1,4}}?{_RARE}\b")
+_UNCOMMON: Final = re.compile(
+    rf"{_HEAD}(?:{_NAME}[ ]{{1,4}}){{1,4}}?(?:{_COMMON}|{_RARE})\b\.?(?:[ ]{{1,4}}{_COMPASS}(?!\w))?"
+)
 _ANY_NAME: Final = re.compile(
     rf"{_HEAD}{_NAME}(?:[ ]{{1,4}}{_NAME}){{0,3}}?(?=,|[ ]{{1,4}}(?:Apt|Suite|Unit)\b)"
 )

@@ -70,7 +70,7 @@ _VALUE: Final = re.compile(
 _CHAINED: Final = re.compile(
     r"(?:[a-z0-9]{1,16}+[_.-]){0,3}(?:[a-z]{0,4}pass(?:word)?|pwd?|psw|token|secret|sig|pat|(?<=_)key)(?:=|:(?!//))[\w-]"
 )
-_TRAILING: Final = ".,:;!?)]}\"'`*"
+_TRAILING: Final = ".,:;!?)]}>\"'`*"
 _END_OF_CLAUSE: Final = re.compile(r"[\"'`]?(?:[.,;!?]{1,3}(?:\s|$)|\s[|-]\s)")
 _ALONE: Final = re.compile(r"[\"'`,;]{0,2}[ \t]{0,4}\r?(?:\n|$)")
 

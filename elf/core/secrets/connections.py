@@ -15,7 +15,8 @@ _LOGIN: Final = re.compile(
     r"(?P<user>[^\s:/?#@\"'<>]{0,128}):(?P<password>(?!@)(?:[^\s\"'<>:]|:(?!//)){1,256})@(?=[\w\[$.-])"
 )
 _SAMPLE_USER: Final = re.compile(
-    r"(?:(?:your|my|some)[\w-]*|usr|user(?:name)?|me|login|name|foo)\d?", re.IGNORECASE
+    r"(?:(?:your|my|some)[\w-]*|usr|user(?:name)?|me|login|name|foo|root|admin|guest|anonymous|)\d?",
+    re.IGNORECASE,
 )
 _SEPARATOR: Final = "://"
 

@@ -66,6 +66,8 @@ _PUBLIC_KEY_OF: Final = frozenset(
         "map",
     ]
 )
+# What makes digests of the lines below it.
+_LISTING: Final = _DIGEST | {"docker", "podman", "image", "container"}
 _WORDS: Final = re.compile(r"[a-z]+")
 _REACH_BEFORE: Final = 80
 _REACH_AFTER: Final = 40
@@ -136,7 +138,7 @@ def _meaning(words: list[str]) -> bool | None:
 
 def _is_alone(start: int, end: int, lowered: str) -> bool:
     before = _WORDS.findall(_OTHER_RUN.split(lowered[max(0, start - _REACH_BEFORE) : start])[-1])
-    if any(map(_DIGEST.__contains__, before)):  # on the line above, as in `"alg": "SHA-256"`
+    if any(map(_LISTING.__contains__, before)):  # on the line above, as in `"alg": "SHA-256"`
         return False
     head = lowered[max(0, start - _LONGEST_LABEL) : start]
     clause = _CLAUSE.split(head)[-1]

@@ -64,6 +64,7 @@ _SPACED_TAIL: Final = re.compile(r"(?: (?!is\b|was\b)[a-z0-9]{1,16}+){1,2}(?=['\
 _DIGEST_OF: Final = re.compile(
     r"(?:checksum|sha-?\d{0,3}|digest|hash|fingerprint|integrity)[/_ .-]{0,3}(?:of (?:the )?)?$"
 )
+_POSTAL: Final = ("zip ", "zip-", "postal ", "area ", "city ")
 _START_OF_TEXT: Final = 40  # a name that stands before its value, as that of a field does, ends here
 _SURE_TAILS: Final = frozenset(
     """
@@ -120,7 +121,7 @@ def _keyword(word: re.Match[str], before: str, text: str, lowered: str) -> Keywo
         return None
     if word["key"] == "key" and not (before[:-1] if before[-1:] in " _.-" else before).endswith(_KEYS_OF):
         return None
-    if _DIGEST_OF.search(before):
+    if _DIGEST_OF.search(before) or (word["pin"] and before.endswith(_POSTAL)):
         return None
     kind = "pin" if word["pin"] else "credential" if word["key"] else "password"
     end, tail = _named(word.end(), text, lowered)

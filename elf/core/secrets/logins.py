@@ -8,7 +8,7 @@ from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.places import matches_at
-from elf.core.secrets.values import is_expression, is_mixed, is_placeholder, is_strong
+from elf.core.secrets.values import is_expression, is_mixed, is_placeholder, is_stand_in, is_strong
 
 _NAME: Final = r"['\"`]?[\w.@+-]{2,64}+['\"`]?"
 _VALUE: Final = (
@@ -32,8 +32,8 @@ _USER: Final = re.compile(
 # "credentials are root / hunter2", "login: root:hunter2", "username root, hunter2", "curl -u root:hunter2"
 _PAIR: Final = re.compile(
     r"(?:\b(?:creds?|credentials?|logins?|log in|sign in|user(?:name)?\s?[/:&]\s?pass(?:word)?)|(?<!\S)(?:-u|--user))\b"
-    r"(?:\s{0,3}(?:is|are|was|with|as|details|info|:|=)){0,3}\s{0,3}"
-    rf"{_NAME}(?:\s?[:/|]\s?|,? (?:and|with|then|/) ){_SECRET_WORD}{_VALUE}"
+    r"(?:[ \t]{0,3}(?:is|are|was|with|as|details|info|:|=)){0,3}[ \t]{0,3}"
+    rf"{_NAME}(?:\s?[:/]\s?|,? (?:and|with|then|/) ){_SECRET_WORD}{_VALUE}"
 )
 # "root / hunter2", "root:hunter2", "ssh deploy@web-1 with hunter2"
 _WELL_KNOWN: Final = re.compile(
@@ -94,7 +94,8 @@ def _find_entering(text: str, lowered: str) -> Iterator[SecretFinding]:
 def _find_pairs(text: str, lowered: str) -> Iterator[SecretFinding]:
     for match in matches_at(_PAIR_MARKS, _PAIR, lowered):
         start, value = _value(match, text)
-        if is_mixed(value) and not is_placeholder(value) and not is_expression(value):
+        is_sample = is_placeholder(value) or is_stand_in(value, numbered=True)
+        if is_mixed(value) and not is_sample and not is_expression(value):
             yield SecretFinding("password", start, start + len(value))
 
 

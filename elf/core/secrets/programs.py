@@ -8,8 +8,8 @@ from typing import Final
 _OPEN_CALL: Final = re.compile(r"[\w\])>]\([^()\n]*$")
 _OPEN_OBJECT: Final = re.compile(r"[{][^{}()\n\"']*$")
 _STATEMENT: Final = re.compile(
-    r"\s*(?:export\s+)?(?:const|let|var|val|return|if|elif|else|while|for|public|private|protected|static|final|async"
-    r"|await|assert|print|string|char|auto|my)\b"
+    r"\s*(?:export\s+)?(?:(?:const|let|var|val|return|if|elif|else|while|for|async|await|assert|print|string|char|auto|my)\b"
+    r"|(?:(?:public|private|protected|static|final)\s+)+(?:[\w<>\[\]?]+\s+){0,2}$)"
 )
 _OF_OBJECT: Final = re.compile(
     r"(?:\b(?:self|this|cls|ctx|req|res|user|form|model)\.|->|\$)\w*$", re.IGNORECASE

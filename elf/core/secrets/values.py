@@ -20,7 +20,8 @@ _JUDGED: Final = 128  # so many characters of a value tell what it is
 _PLACEHOLDER: Final = re.compile(
     r"""
     [<\[({].* | \$\{?\w.* | \$\(.* | %\(?\w+[%)].* | ([x*.\-_?\#\u2022])\1+ | x{3,}.* | \*+.* | [@:]\w+ | \#\{.*
-    | (?:your|my|the|some)[_-].* | (?:change|replace|fill|set|insert)[_-]?(?:me|this|in)? | to-?do | tbd | n/?a
+    | (?:my|the|some)[_-].* | your[_-]?\w.*
+    | (?:change|replace|fill|set|insert)[_-]?(?:me|this|in)? | to-?do | tbd | n/?a
     | none | null | nil | undefined | true | false | yes | no | str(?:ing)? | int | bytes | any
     | optional.* | redacted.* | example.* | placeholder.*
     | (?:env|process\.env|os|sys|config|settings|secrets|self|this|vars?|args|request|req|user|form|data|params?
@@ -29,6 +30,7 @@ _PLACEHOLDER: Final = re.compile(
     | :[A-Za-z]\w*\(.* | [\w./-]+@sha\d+:[0-9a-f]+
     | (?:required|nullable|sometimes|present|confirmed|string|min|max)(?::[\w,]+)?(?:\|[\w:,.-]+)+
     | /[\w./-]* | \.{0,2}/.* | ~/.* | [\w-]+\.(?:pem|key|pub|ppk|crt|cer|json|ya?ml|txt|env|conf|ini|py|js|ts|md)
+    | [a-z_]+(?::[\w,./]+)?(?:\|[a-z_]+(?::[\w,./]+)?)+  # rules for a form: required|min:8
     | pass(?:word|wd|code|phrase)? | secret | token | key | api[_-]?key | [A-Z]+(?:_[A-Z]+)+
     | (?:passwort|kennwort|contrase[n\xf1]a|clave|senha|wachtwoord|l[o\xf6]senord|adgangskode|passord|salasana|parola
         |heslo|has[l\u0142]o|jelsz[o\xf3]|[s\u015f]ifre)  # the word itself, in a file of translations
@@ -56,13 +58,16 @@ _STAND_IN: Final = re.compile(
 _LONGEST_STAND_IN: Final = 64
 _SAMPLE_NUMBER: Final = re.compile(r"[\W_]*\d{0,4}[\W_]*")
 _KEYWORD_WITHIN: Final = re.compile(
-    r"pass[_-]?(?:word|code|phrase)|passwd|token|secret|credential", re.IGNORECASE
+    r"pass[_-]?(?:word|code|phrase)|passwd|token|secret|credential|passwort|kennwort|contrase|senha|wachtwoord"
+    r"|mot de passe",
+    re.IGNORECASE,
 )
 
 _EXPRESSION: Final = re.compile(
     r"""
     [A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[;,)]*  # user.password
     | !?[A-Za-z_$][\w$.]*(?:\(|\[|<\w|=>|->|::|\?\?|\|\||&&).*  # a call, an index, a type, a function
+    | [A-Z]\w*\{.* | (?:[A-Za-z_$][\w$]*\.)+[A-Za-z_$][\w$]*@[0-9a-f]{1,16}  # an object as it is printed
     | [&*!@]+[A-Za-z_][\w.]*  # &str, *args, !valid
     | [brfu]{1,2}["'].*  # r"[a-z]+": a pattern or a template
     """,
@@ -83,7 +88,7 @@ _TECHNICAL: Final = re.compile(
     r"|b|i|u|f|int|uint|float|char|varchar|nvarchar|string|bcryptjs|sql|ssh|ssh-ed|ftp|smtp|imap|pop|ext|level|lvl|step"
     r"|chapter|section|version|page|part|option|test|case|item|line|column|row|field)[-_ ]?\d[\w.]{0,5}"
     r"|\d+[-+]?(?:chars?|characters?|digits?|letters?|bits?|bytes?|days?|weeks?|months?|years?|hours?|hrs?|mins?|minutes?"
-    r"|secs?|seconds?|ms|[smhdxkgt]|[kmg]b|th|st|nd|rd|fa|px|r?em|pt|vh|vw|password)\+?"
+    r"|secs?|seconds?|ms|[smhdxkgt]|[kmg]b|th|st|nd|rd|fa|eur|usd|gbp|chf|inr|cad|aud|px|r?em|pt|vh|vw|password)\+?"
     r"|v?\d+(?:\.\d+)+[\w.-]*|[A-Z]{1,5}-\d{1,5}|[23]fa|u2f|totp|0x[0-9a-f]{1,16}",
     re.IGNORECASE,
 )
