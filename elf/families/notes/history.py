@@ -12,7 +12,7 @@ import msgspec
 
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest
-from elf.core.same_json import same_json
+from elf.core.same_json import comparing_json
 from elf.core.secrets import redacting_json
 from elf.core.slices import Slices, in_slices
 from elf.core.ttl import expiry, is_expired
@@ -112,7 +112,9 @@ class NoteHistory:
                         reason_code=rejection.code, reason=rejection.reason,
                     )  # fmt: skip
                 restored = await in_slices(self._restored(stored, past, now))
-                if restored == stored and same_json(restored.source_ref, stored.source_ref):
+                if restored == stored and await in_slices(
+                    comparing_json(restored.source_ref, stored.source_ref)
+                ):
                     return _answer("NONE", version)
                 after = replace(
                     restored,
