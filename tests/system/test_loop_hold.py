@@ -11,12 +11,12 @@ import pytest
 from tests.folders import fresh_folder
 from tests.system.service import REPO, write_config
 
-# Of the processor time of the loop's thread, so that a busy machine counts for little; 50 ms, and a margin for what it
-# counts for all the same.
-MOST_MS = 150.0
+# Of the processor time of the loop's thread. What is to be held is 50 ms, which ops/fuzz/loop_hold.py tells on a quiet
+# machine; what goes wrong here takes seconds, so a busy machine does not fail.
+MOST_MS = 1000.0
 SOME_OF_EACH = (
     r"one note, (small keys|empty lists|deep|short accented strings|strings of (quotes|sentences|digits and spaces))$"
-    r"|256 notes (of sentences|without keys)|256 references of (small keys|words)"
+    r"|256 notes of sentences|256 references of small keys"
     r"|add_event (sentences|250 messages)|^search (decimals|sentences|letters)|^list|^traces|^explain"
     r"|^fault (unknown fields|cjk keys|many nests|a long key)|^(get|update|history|restore) one small keys"
     r"|^decisions|^tool (list|search|too many values|add_note (256|strings of quotes))"
