@@ -18,11 +18,20 @@ EXIT_CODES = (
     "3 the service cannot be reached or is not available"
 )
 
+CONFIG_HELP = "the config file (default: elf.toml in this folder, else the one of the installation)"
+CONFIGS = (
+    "Without -c FILE the config is elf.toml in this folder; without that, the default config of the installation. "
+    "Folders in a config are relative to the file; the default config of an installed package keeps its data in "
+    ".elf in your home folder, that of a checkout in .elf of the checkout."
+)
+
 
 def parser() -> argparse.ArgumentParser:
     """Build the parser; each command sets `run`, a function of the parsed options that returns the exit code."""
     root = argparse.ArgumentParser(
-        prog="elf", description="ELF: evidence-linked fact memory for agents.", epilog=EXIT_CODES
+        prog="elf",
+        description="ELF: evidence-linked fact memory for agents.",
+        epilog=f"{CONFIGS} {EXIT_CODES[0].upper()}{EXIT_CODES[1:]}.",
     )
     root.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -31,7 +40,7 @@ def parser() -> argparse.ArgumentParser:
         added = commands.add_parser(
             name, help=does, description=f"{does[0].upper()}{does[1:]}.", epilog=EXIT_CODES
         )
-        added.add_argument("-c", "--config", type=Path, required=True, metavar="FILE", help="the config file")
+        added.add_argument("-c", "--config", type=Path, metavar="FILE", help=CONFIG_HELP)
         added.set_defaults(run=run)
         return added
 

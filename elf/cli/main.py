@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from elf.cli.arguments import parser
+from elf.cli.config_file import config_path
 from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
 from elf.core.errors import ConfigError, StartupError
 
@@ -22,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character gets its code
     options = parser().parse_args(argv)
     try:
+        options.config = config_path(options.config)
         code: int = options.run(options)
         sys.stdout.flush()
     except (ConfigError, UsageError) as error:

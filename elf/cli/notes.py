@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ import anyio
 
 from elf.cli.client import Reply, Service
 from elf.cli.outcome import ExitCode, UsageError
+from elf.cli.terminal import terminal
 from elf.cli.text import plain, print_columns, print_json
 from elf.client.call import Call
 from elf.client.calls import Calls
@@ -28,7 +29,7 @@ Show = Callable[[dict[str, Any]], None]
 
 
 def add(options: argparse.Namespace) -> int:
-    return run_request(options, _add, _show_results)
+    return run_request(options, _add, lambda body: show_results(body["results"]))
 
 
 def search(options: argparse.Namespace) -> int:
@@ -136,10 +137,20 @@ async def _list(service: Service, config: Config, options: argparse.Namespace) -
     return await service.ask(notes.at(options.cursor))
 
 
-def _show_results(body: dict[str, Any]) -> None:
-    for result in body["results"]:
-        reasons = [plain(result[name]) for name in ("reason_code", "reason") if result.get(name)]
-        print("  ".join([result["op"], plain(result["note_id"]), *reasons, *similar_to(result)]))
+def show_results(results: Sequence[dict[str, Any]]) -> None:
+    """Print what became of notes, one a line."""
+    if (console := terminal()) is not None:
+        from elf.cli.screens.notes import outcomes
+
+        console.print(outcomes([(result, [*reasons(result), *similar_to(result)]) for result in results]))
+        return
+    for result in results:
+        print("  ".join([result["op"], plain(result["note_id"]), *reasons(result), *similar_to(result)]))
+
+
+def reasons(result: dict[str, Any]) -> list[str]:
+    """Say why a note was rejected, or what else there is to say of its write."""
+    return [plain(result[name]) for name in ("reason_code", "reason") if result.get(name)]
 
 
 def similar_to(result: dict[str, Any]) -> list[str]:
@@ -152,20 +163,44 @@ def _show_hits(body: dict[str, Any]) -> None:
         print(f"elf: answered without {', '.join(map(plain, body['degraded']))}", file=sys.stderr)
     if not body["items"]:
         print("elf: nothing found", file=sys.stderr)
-    for rank, item in enumerate(body["items"], start=1):
+    elif (console := terminal()) is not None:
+        from elf.cli.screens.notes import hits
+
+        console.print(hits(body["items"]))
+    else:
+        _print_hits(body["items"])
+
+
+def _print_hits(items: Sequence[dict[str, Any]]) -> None:
+    for rank, item in enumerate(items, start=1):
         print(f"{rank:>3}  {item['final_score']:.4f}  {plain(item['snippet'])}")
         note = f"{plain(item['key'])}  {item['type']}  {plain(item['scope'])}  {item['note_id']}"
         print(f"             {note}  handle {item['result_handle']}")
 
 
 def _show_note(body: dict[str, Any]) -> None:
-    print_columns(body.items())
+    if (console := terminal()) is not None:
+        from elf.cli.screens.notes import note
+
+        console.print(note(body))
+    else:
+        print_columns(body.items())
 
 
 def _show_notes(body: dict[str, Any]) -> None:
     columns = ("note_id", "type", "scope", "key", "text")
     if not body["items"]:
         print("elf: nothing found", file=sys.stderr)
-    print_columns([[note[column] for column in columns] for note in body["items"]])
+    elif (console := terminal()) is not None:
+        from elf.cli.screens.notes import notes
+
+        console.print(notes(body["items"]))
+    else:
+        print_columns([[note[column] for column in columns] for note in body["items"]])
+    say_more(body)
+
+
+def say_more(body: dict[str, Any]) -> None:
+    """Say how to go on with a list that has not ended."""
     if body["next_cursor"]:
         print(f"elf: there are more; continue with --cursor {body['next_cursor']}", file=sys.stderr)

@@ -219,6 +219,7 @@ class TracedItem(Struct, frozen=True):
     note_id: UUID
     chunk_id: UUID | None
     rank: int
+    text: str | None
     explain: Explanation
 
 
@@ -227,6 +228,7 @@ class DroppedItem(Struct, frozen=True):
 
     note_id: UUID
     chunk_id: UUID
+    text: str | None
     stage: str
     reason_code: str
     reason: str

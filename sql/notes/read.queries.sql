@@ -7,9 +7,13 @@ SELECT
   n.created_at, n.updated_at, n.expires_at, n.source_ref::text AS source_ref
 FROM memory_notes AS n WHERE n.note_id = $1;
 
--- name: shared_notes
--- Those of the notes that are no agent's own.
-SELECT n.note_id FROM memory_notes AS n WHERE n.note_id = ANY ($1::uuid[]) AND n.scope <> 'agent_private';
+-- name: texts_of_notes
+-- The texts, as they are now, of those of the notes that the project ($2, $3) shares or that are its agent $4's own;
+-- with a null for the agent, no agent's own.
+SELECT n.note_id, n.text
+FROM memory_notes AS n
+WHERE n.note_id = ANY ($1::uuid[]) AND n.tenant_id = $2 AND n.project_id = $3
+  AND (n.scope <> 'agent_private' OR n.agent_id = $4);
 
 -- name: count_notes
 -- How many notes there are of each status, over all tenants. One index holds the status, so no note is read for it.

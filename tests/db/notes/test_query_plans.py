@@ -193,7 +193,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "release_abandoned": ((1, 10_000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
     "unchanged_notes": ((SOME_NOTES, [NOW] * 32, NOW), {"memory_notes_pkey"}),
-    "shared_notes": ((SOME_NOTES,), {"memory_notes_pkey"}),
+    "texts_of_notes": ((SOME_NOTES, *GROUP[:3]), {"memory_notes_pkey"}),
     "versions_of_open_jobs": ((), {"idx_outbox_version_due"}),
     "count_waiting_jobs": ((VERSION, timedelta(seconds=10), 100), {"idx_outbox_version_due"}),
     "adopt_jobs": ((VERSION, "other", 1000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
