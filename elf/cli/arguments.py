@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from elf.cli import check, collect, events, history, importing, index, notes, status, traces, up
+from elf.cli import changes, check, collect, events, history, importing, index, notes, status, traces, up
 from elf.config.model import NOTE_TYPES
 
 EXIT_CODES = (
@@ -18,6 +18,8 @@ EXIT_CODES = (
     "3 the service cannot be reached or is not available"
 )
 
+BEGINNING = "or how it begins: 8 hex digits or more"
+NOTE_ID = f"the note's id, {BEGINNING}"
 CONFIG_HELP = "the config file (default: elf.toml in this folder, else the one of the installation)"
 CONFIGS = (
     "Without -c FILE the config is elf.toml in this folder; without that, the default config of the installation. "
@@ -55,6 +57,8 @@ def parser() -> argparse.ArgumentParser:
         command("traces", traces.traces, "list the searches of an agent, newest first, or show one of them")
     )
     _get(command("get", notes.get, "show one note"))
+    _update(command("update", changes.update, "change a note in place"))
+    _delete(command("delete", changes.delete, "delete a note"))
     _list(command("list", notes.list_notes, "list notes, newest first"))
     _history(command("history", history.history, "show the versions of a note, newest first"))
     _restore(command("restore", history.restore, "make a version of a note the note again"))
@@ -117,7 +121,9 @@ def _search(command: argparse.ArgumentParser) -> None:
 def _explain(command: argparse.ArgumentParser) -> None:
     _optional_context(command)
     command.add_argument(
-        "handle", metavar="RESULT_HANDLE", help="the result's handle, as search and traces show it"
+        "handle",
+        metavar="RESULT_HANDLE",
+        help=f"the result's handle, as search and traces show it, {BEGINNING}",
     )
     _json(command)
 
@@ -126,13 +132,15 @@ def _traces(command: argparse.ArgumentParser) -> None:
     _context(command)
     command.add_argument("--limit", type=int, metavar="N", help="most searches, 1 to 200 (default: 50)")
     command.add_argument("--cursor", help="continue a list where it ended")
-    command.add_argument("id", nargs="?", metavar="TRACE_ID", help="show this search whole")
+    command.add_argument(
+        "id", nargs="?", metavar="TRACE_ID", help="show this search whole; its id may be short"
+    )
     _json(command)
 
 
 def _get(command: argparse.ArgumentParser) -> None:
     _optional_context(command)
-    command.add_argument("id", metavar="ID", help="the note's id")
+    command.add_argument("id", metavar="ID", help=NOTE_ID)
     _json(command)
 
 
@@ -145,7 +153,26 @@ def _history(command: argparse.ArgumentParser) -> None:
 def _restore(command: argparse.ArgumentParser) -> None:
     _context(command)
     command.add_argument("--version", metavar="ID", help="the version (default: the last that was active)")
-    command.add_argument("id", metavar="ID", help="the note's id")
+    command.add_argument("id", metavar="ID", help=NOTE_ID)
+    _json(command)
+
+
+def _update(command: argparse.ArgumentParser) -> None:
+    _context(command)
+    for name in ("importance", "confidence"):
+        command.add_argument(f"--{name}", type=_number, metavar="0..1")
+    command.add_argument(
+        "--ttl-days", type=_number, metavar="DAYS", help="days to live from now on; 0: that of the type"
+    )
+    command.add_argument("id", metavar="ID", help=NOTE_ID)
+    command.add_argument("text", nargs="?", metavar="TEXT", help="the new text (default: it stays)")
+    _json(command)
+
+
+def _delete(command: argparse.ArgumentParser) -> None:
+    command.epilog = f"`elf restore ID` makes it a note again, until it is purged. {EXIT_CODES}"
+    _context(command)
+    command.add_argument("id", metavar="ID", help=NOTE_ID)
     _json(command)
 
 

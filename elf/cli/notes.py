@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 
 from elf.cli.client import Reply, Service
+from elf.cli.ids import Kind, whole_id
 from elf.cli.outcome import ExitCode, UsageError
 from elf.cli.terminal import terminal
 from elf.cli.text import plain, print_columns, print_json
@@ -83,15 +84,21 @@ def calls(options: argparse.Namespace) -> Calls:
 
 
 async def ask_by_id(
-    service: Service, options: argparse.Namespace, make: Callable[[Calls], Call[Any]]
+    service: Service,
+    options: argparse.Namespace,
+    given: str,
+    make: Callable[[Calls, str], Call[Any]],
+    *,
+    kind: Kind = "note",
 ) -> Reply:
-    """Ask for something that has an id within the context of the flags.
+    """Ask for something by its id, or how that begins, within the context of the flags.
 
     Without any of these flags: within the command line's own context, and where it is not there, by the id alone.
     """
-    reply = await service.ask(make(calls(options)))
+    id = await whole_id(service, calls(options), given, kind=kind)
+    reply = await service.ask(make(calls(options), id))
     if reply.exit_code is ExitCode.REJECTED and not (options.tenant or options.project or options.agent):
-        return await service.ask(make(Calls()))
+        return await service.ask(make(Calls(), id))
     return reply
 
 
@@ -125,7 +132,7 @@ async def _search(service: Service, config: Config, options: argparse.Namespace)
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await ask_by_id(service, options, lambda within: within.get(options.id))
+    return await ask_by_id(service, options, options.id, Calls.get)
 
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:

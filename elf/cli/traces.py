@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from elf.cli.client import Reply, Service
+from elf.cli.ids import whole_id
 from elf.cli.notes import ask_by_id, calls, run_request, say_more
 from elf.cli.terminal import terminal
 from elf.cli.text import plain, print_columns
+from elf.client.calls import Calls
 from elf.config import Config
 
 
@@ -27,7 +29,7 @@ def traces(options: argparse.Namespace) -> int:
 
 
 async def _explain(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await ask_by_id(service, options, lambda within: within.explain(options.handle))
+    return await ask_by_id(service, options, options.handle, Calls.explain, kind="result")
 
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
@@ -35,7 +37,8 @@ async def _list(service: Service, config: Config, options: argparse.Namespace) -
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await service.ask(calls(options).trace(options.id))
+    within = calls(options)
+    return await service.ask(within.trace(await whole_id(service, within, options.id, kind="search")))
 
 
 def _show_explanation(body: dict[str, Any]) -> None:

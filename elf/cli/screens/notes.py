@@ -77,3 +77,12 @@ def outcomes(results: Sequence[tuple[Item, Sequence[str]]]) -> Table:
     for result, said in results:
         table.add_row(operation(result["op"]), words(result["note_id"]), words("  ".join(said)))
     return table
+
+
+def versions(rows: Sequence[Sequence[Any]]) -> Table:
+    """Return the versions of a note: rows of id, moment, operation, actor, reason and text."""
+    table = columns("cyan", "", "")
+    for version_id, ts, op, actor, reason, text in rows:
+        about = small_print(ago(ts), actor, reason)
+        table.add_row(short(version_id), operation(op), Group(words(text), about))
+    return table

@@ -10,12 +10,15 @@ from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.events import EventService
 from elf.families.notes.explain import SearchExplainer
 from elf.families.notes.history import NoteHistory
+from elf.families.notes.id_lookup import IdLookup
 from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.search import NoteSearch
 from elf.families.notes.service import NoteService
 
 
-def note_endpoints(notes: NoteService, events: EventService, search: NoteSearch) -> list[Endpoint]:
+def note_endpoints(
+    notes: NoteService, events: EventService, search: NoteSearch, ids: IdLookup
+) -> list[Endpoint]:
     """Return the operations on notes, bound to the services that carry them out."""
     return [
         o.ADD_NOTE.handled_by(notes.add_note),
@@ -25,6 +28,7 @@ def note_endpoints(notes: NoteService, events: EventService, search: NoteSearch)
         o.LIST_NOTES.handled_by(notes.page),
         o.UPDATE_NOTE.handled_by(notes.update),
         o.DELETE_NOTE.handled_by(notes.delete),
+        o.FIND_IDS.handled_by(ids.find),
     ]
 
 
