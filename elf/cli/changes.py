@@ -15,7 +15,7 @@ CHANGES = ("text", "importance", "confidence", "ttl_days")
 
 def update(options: argparse.Namespace) -> int:
     if all(getattr(options, name) is None for name in CHANGES):
-        raise UsageError("say what to change: TEXT, --importance, --confidence or --ttl-days")
+        raise UsageError("say what to change: --text, --importance, --confidence or --ttl-days")
     return run_request(options, _update, lambda body: show_results([body]))
 
 

@@ -44,8 +44,7 @@ def list_notes(options: argparse.Namespace) -> int:
 
 def run_request(options: argparse.Namespace, request: Request, show: Show, *, admin: bool = False) -> int:
     """Send one request and print the answer; the exit code says whether the service did what was asked."""
-    config = load(options.config)
-    options.defaults = config.defaults
+    config = configured(options)
 
     async def ask() -> Reply:
         async with Service(config, admin=admin) as service:
@@ -60,6 +59,13 @@ def run_request(options: argparse.Namespace, request: Request, show: Show, *, ad
     else:
         show(reply.check().body)
     return max(reply.exit_code, _rejected(reply.body))
+
+
+def configured(options: argparse.Namespace) -> Config:
+    """Return the config, whose [defaults] stand in for flags from then on."""
+    config = load(options.config)
+    options.defaults = config.defaults
+    return config
 
 
 def _rejected(body: dict[str, Any]) -> ExitCode:

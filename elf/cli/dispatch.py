@@ -1,4 +1,4 @@
-"""The entry point: parses, runs one command and turns what went wrong into a message and an exit code.
+"""Parses, runs one command and turns what went wrong into a message and an exit code.
 
 Exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, 3 the service cannot be reached
 or is not available, 130 interrupted.
@@ -17,13 +17,14 @@ from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
 from elf.core.errors import ConfigError, StartupError
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def dispatch(argv: Sequence[str] | None = None) -> int:
     """Run the command line; `argv` is without the program's name and defaults to the process's own."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character gets its code
     options = parser().parse_args(argv)
     try:
-        options.config = config_path(options.config)
+        if "config" in options:
+            options.config = config_path(options.config)
         code: int = options.run(options)
         sys.stdout.flush()
     except (ConfigError, UsageError) as error:
@@ -36,8 +37,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough; keep the interpreter from failing again on its last flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.DONE
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
     return code
 
 
