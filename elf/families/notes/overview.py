@@ -75,7 +75,7 @@ class NoteOverview:
             **dict(counts),
             waiting_jobs=jobs.pending + jobs.failed,
             failed_jobs=jobs.failed,
-            oldest_job_seconds=jobs.oldest and max(0.0, (now - jobs.oldest).total_seconds()),
+            oldest_job_seconds=None if jobs.oldest is None else max(0.0, (now - jobs.oldest).total_seconds()),
             disk_bytes={"postgres": database_bytes} | await to_thread.run_sync(self._measured),
         )
 
