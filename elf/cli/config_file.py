@@ -1,4 +1,4 @@
-"""Which config file a command works on: the one that -c names, else that of the folder it runs in, else the default."""
+"""Which config file a command works on that names none: that of the folder it runs in, else the default."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from elf.core.errors import StartupError
 NAME = "elf.toml"
 
 
-def config_path(given: Path | None) -> Path:
-    """Return the file that was named, else ./elf.toml, else the default config. Raises UsageError without any."""
-    if given is not None:
-        return given
+def config_path() -> Path:
+    """Return ./elf.toml, else the default config. Raises UsageError without either."""
     if (own := Path(NAME)).exists():
         return own
     try:

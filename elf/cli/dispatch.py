@@ -23,15 +23,19 @@ def dispatch(argv: Sequence[str] | None = None) -> int:
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character gets its code
     options = parser().parse_args(argv)
     try:
-        if "config" in options:
-            options.config = config_path(options.config)
+        is_chosen = "config" in options and options.config is None
+        if is_chosen:
+            options.config = config_path()
         code: int = options.run(options)
         sys.stdout.flush()
     except (ConfigError, UsageError) as error:
         return _fail(error, ExitCode.USAGE)
     except Refused as error:
         return _fail(error, ExitCode.REJECTED)
-    except (StartupError, Unreachable) as error:
+    except Unreachable as error:
+        hint = f"the config is {options.config}, for none was named; `elf up` starts its service"
+        return _fail(error, ExitCode.UNAVAILABLE, hint if is_chosen else None)
+    except StartupError as error:
         return _fail(error, ExitCode.UNAVAILABLE)
     except BrokenPipeError:
         # Whoever read our output has seen enough; keep the interpreter from failing again on its last flush.
@@ -40,6 +44,8 @@ def dispatch(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _fail(error: Exception, code: ExitCode) -> int:
+def _fail(error: Exception, code: ExitCode, hint: str | None = None) -> int:
     print(f"elf: {error}", file=sys.stderr)
+    if hint is not None:
+        print(f"elf: {hint}", file=sys.stderr)
     return code

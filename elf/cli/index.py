@@ -99,7 +99,7 @@ def _progress(label: str, options: argparse.Namespace) -> Iterator[Show | None]:
     if options.json:
         yield None
         return
-    with progress(label) as show:
+    with progress(label, unit="points") as show:
         yield show
 
 

@@ -58,10 +58,11 @@ def _headline(body: dict[str, Any], config: Config) -> list[Row]:
 
 
 def _figure_rows(body: dict[str, Any]) -> list[Row]:
-    disk, sizes = body["disk_bytes"], ", ".join(f"{name} {size(n)}" for name, n in body["disk_bytes"].items())
+    deleted, disk = body["deleted_notes"], body["disk_bytes"]
+    sizes = ", ".join(f"{name} {size(count)}" for name, count in disk.items())
     return [
         ("version", body["version"]),
-        ("notes", f"{body['notes']:,}, and {body['deleted_notes']:,} deleted"),
+        ("notes", f"{body['notes']:,}" + (f", and {deleted:,} deleted" if deleted else "")),
         ("waiting", _waiting(body)),
         ("model", _model(body)),
         ("disk", f"{size(sum(disk.values()))}: {sizes}"),

@@ -79,6 +79,17 @@ def outcomes(results: Sequence[tuple[Item, Sequence[str]]]) -> Table:
     return table
 
 
+def proposals(results: Sequence[tuple[Item, tuple[Sequence[str], str]]]) -> Table:
+    """Return what became of the notes that an extractor proposed: each result, what is said of it, and its text."""
+    table = columns("", "cyan", "")
+    for result, (said, text) in results:
+        note_id = short(result["note_id"]) if result["note_id"] else "-"
+        table.add_row(
+            operation(result["op"]), note_id, Group(words(text), small_print(*said)) if said else words(text)
+        )
+    return table
+
+
 def versions(rows: Sequence[Sequence[Any]]) -> Table:
     """Return the versions of a note: rows of id, moment, operation, actor, reason and text."""
     table = columns("cyan", "", "")

@@ -48,6 +48,20 @@ def test_the_default_config_of_an_installed_package_keeps_its_data_in_the_home_f
     assert load(elf.config).storage.postgres.place.folder == home / ".elf/postgres"
 
 
+def test_a_service_that_is_away_is_named_with_the_config_that_was_chosen(
+    elf: CommandLine,
+    service: FakeService,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    elf.config.write_text(elf.config.read_text().replace(f"127.0.0.1:{service.port}", "127.0.0.1:1"))
+    monkeypatch.chdir(elf.config.parent)
+    assert main(["list"]) == 3
+    *_, hint = capsys.readouterr().err.splitlines()
+    assert hint == "elf: the config is elf.toml, for none was named; `elf up` starts its service"
+    assert "for none was named" not in elf("list").err
+
+
 def test_without_any_config_it_is_said_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
