@@ -80,7 +80,7 @@ def _show(body: dict[str, Any]) -> None:
         console.print(proposals(list(zip(body["results"], told, strict=True))))
         return
     print_columns(
-        [result["op"], result["note_id"], *(said or [None]), text]
+        [result["op"], result["note_id"], *(said or ["-"]), text]
         for result, (said, text) in zip(body["results"], told, strict=True)
     )
 
