@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from elf.cli.client import Service
 from elf.cli.outcome import Refused
 from elf.cli.text import plain
-from elf.client.call import get, reader
-from elf.client.calls import MEMORY, Calls
+from elf.client.calls import Calls
 
 Kind = Literal["note", "version", "search", "result"]
 
@@ -24,9 +23,7 @@ async def whole_id(service: Service, within: Calls, given: str, *, kind: Kind) -
     """
     if not _BEGINNING.fullmatch(given):
         return given  # a whole id; or none, as whoever it is sent to will say
-    owner = {"tenant_id": within.tenant_id, "project_id": within.project_id, "agent_id": within.agent_id}
-    call = get(f"{MEMORY}/ids", {**owner, "kind": kind, "prefix": given}, reader(dict[str, Any]))
-    found = (await service.ask(call)).check().body["items"]
+    found = (await service.ask(within.find_ids(given, kind=kind))).check().body["items"]
     if len(found) == 1:
         return str(UUID(found[0]["id"]))
     if not found:

@@ -212,6 +212,19 @@ class Trace(Struct, frozen=True):
     stages: list[StageTime]
 
 
+class FoundId(Struct, frozen=True):
+    """A whole id, and the text of what it stands for: a note, a version, a result, or the query of a search."""
+
+    id: UUID
+    text: str
+
+
+class FoundIds(Struct, frozen=True):
+    """The ids that begin as was asked."""
+
+    items: list[FoundId]
+
+
 class TracedItem(Struct, frozen=True):
     """One result of a traced search; ranks count from 1."""
 

@@ -17,7 +17,9 @@ Kind = Literal["note", "version", "search", "result"]
 class FindIdsRequest(InContext):
     """Only what this context may read is found: no other agent's private notes and searches."""
 
-    kind: Kind = Field(description="What it is the id of; a result's is its result_handle.")
+    kind: Kind = Field(
+        description="What it is the id of; a result's is its result_handle.", examples=["note"]
+    )
     prefix: Annotated[
         str,
         Field(
