@@ -27,8 +27,8 @@ from elf.cli.flags import context, json_flag, json_object, note_defaults, number
 from elf.config.model import NOTE_TYPES
 
 EXIT_CODES = (
-    "exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, "
-    "3 the service cannot be reached or is not available"
+    "Exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, "
+    "3 the service cannot be reached or is not available, 130 stopped by Ctrl-C."
 )
 
 BEGINNING = "or how it begins: 8 hex digits or more"
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     root = argparse.ArgumentParser(
         prog="elf",
         description="ELF: evidence-linked fact memory for agents.",
-        epilog=f"{CONFIGS} {EXIT_CODES[0].upper()}{EXIT_CODES[1:]}.",
+        epilog=f"{CONFIGS} {EXIT_CODES}",
     )
     root.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -256,11 +256,14 @@ def _export(command: argparse.ArgumentParser) -> None:
 
 def _forget(command: argparse.ArgumentParser) -> None:
     command.epilog = (
-        "With --agent those that the agent wrote; without, those of every agent of the project; private ones are among "
-        "them. Asks at a terminal. They are deleted notes then, which `elf restore` brings back until they are purged. "
+        "Private notes are among them, without --agent those of every agent of the project. Says how many there are, "
+        "and asks. They are deleted notes then, which `elf restore` brings back until they are purged. Give --project, "
+        "--agent or both. "
         f"Works through the admin address, which only the service's machine reaches. {EXIT_CODES}"
     )
-    context(command)
+    command.add_argument("--tenant", metavar="ID", help="(default: that of [defaults])")
+    command.add_argument("--project", metavar="ID", help="whose notes (default: that of [defaults])")
+    command.add_argument("--agent", metavar="ID", help="only those that this agent wrote there")
     command.add_argument("--yes", action="store_true", help="do not ask")
     json_flag(command)
 
