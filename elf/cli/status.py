@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -11,11 +12,12 @@ import anyio
 from elf.cli.client import Reply, Service, admin_get
 from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
 from elf.cli.terminal import terminal
-from elf.cli.text import plain, print_columns, print_json
+from elf.cli.text import print_columns, print_json
 from elf.client.calls import Calls
 from elf.config import Config, load
 
 OVERVIEW = "/v1/admin/overview"
+PATIENCE_S = 10.0
 UNITS = ("B", "KB", "MB", "GB", "TB")
 
 Row = tuple[str, str]
@@ -46,7 +48,8 @@ async def _figures(config: Config) -> list[Row]:
     """Return what the admin address tells; it reaches no further than the service's machine, and may be elsewhere."""
     try:
         async with Service(config, admin=True) as service:
-            return _figure_rows((await service.ask(admin_get(OVERVIEW))).check().body)
+            overview = replace(admin_get(OVERVIEW), timeout_s=PATIENCE_S)
+            return _figure_rows((await service.ask(overview)).check().body)
     except (Unreachable, UsageError, Refused) as error:
         return [("figures", f"unknown: {error}")]
 
@@ -110,4 +113,4 @@ def size(count: int) -> str:
     number, unit = float(count), 0
     while number >= 1000 and unit < len(UNITS) - 1:
         number, unit = number / 1024, unit + 1
-    return f"{plain(f'{number:.3g}')} {UNITS[unit]}"
+    return f"{number:.{0 if unit == 0 or number >= 100 else 1}f} {UNITS[unit]}"

@@ -47,7 +47,7 @@ def test_status_says_what_there_is_in_a_few_lines(
         "notes    3,000, and 4 deleted",
         "waiting  no jobs",
         "model    acme:large:384",
-        "disk     300 MB: postgres 300 MB, index 4.88 KB",
+        "disk     300 MB: postgres 300 MB, index 4.9 KB",
         f"config   {elf.config}",
         "parts    1 of 1 ready",
     ]
