@@ -80,7 +80,7 @@ async def _follow(service: Service, show: Show) -> None:
             reply = await service.ask(admin_get("/v1/admin/rebuild_qdrant"))
         except Unreachable:
             return  # the answer to the rebuild itself will say so
-        if reply.exit_code == ExitCode.DONE:
+        if reply.body.get("state") == "running":  # it tells of the last one, too
             show(reply.body["done"], reply.body["total"])
         await anyio.sleep(LOOK_EVERY_S)
 

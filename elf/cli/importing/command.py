@@ -71,7 +71,7 @@ def _opened_for_errors(options: argparse.Namespace) -> TextIO:
 
 @contextmanager
 def _progress(path: Path) -> Iterator[Advance]:
-    """Show a bar of the bytes read, on a terminal only."""
+    """Show a bar of the bytes that are done with, on a terminal only."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -104,7 +104,10 @@ class Importer:
         self._failure: Unreachable | None = None
 
     async def run(self, lines: Iterator[tuple[int, Line | Rejection | None]], advance: Advance) -> None:
-        """Write all lines. Raises Unreachable when the service stays away for longer than the patience."""
+        """Write all lines. Raises Unreachable when the service stays away for longer than the patience.
+
+        `advance` is told of bytes that are done with: those of a note when it was written.
+        """
         async with self._service:
             await self._wait_for_service()
             async with anyio.create_task_group() as group:
@@ -112,7 +115,7 @@ class Importer:
                 for _ in range(LANES):
                     sender, receiver = anyio.create_memory_object_stream[Batch](1)
                     lanes.append(sender)
-                    group.start_soon(self._write_lane, receiver, group.cancel_scope)
+                    group.start_soon(self._write_lane, receiver, advance, group.cancel_scope)
                 await self._read(lines, lanes, advance)
         if self._failure:
             raise self._failure
@@ -138,7 +141,6 @@ class Importer:
             for sender in senders:
                 stack.enter_context(sender)
             for size, line in lines:
-                advance(size)
                 match line:
                     case Line():
                         self._report.lines += 1
@@ -147,16 +149,23 @@ class Importer:
                     case Rejection():
                         self._report.lines += 1
                         self._report.reject(line)
+                        advance(size)
+                    case None:
+                        advance(size)
             for lane, batch in lanes.rest():
                 await senders[lane].send(batch)
 
     async def _write_lane(
-        self, receiver: MemoryObjectReceiveStream[Batch], everything: anyio.CancelScope
+        self,
+        receiver: MemoryObjectReceiveStream[Batch],
+        advance: Advance,
+        everything: anyio.CancelScope,
     ) -> None:
         with receiver:
             try:
                 async for batch in receiver:
                     await self._writer.write(batch)
+                    advance(sum(line.size for line in batch.lines))
             except Unreachable as error:
                 # Kept aside instead of raised, so that it leaves the task group as itself and not as a group.
                 self._failure = self._failure or error
