@@ -255,8 +255,13 @@ def test_short_ids_never_cross_contexts(service: RunningService, elf: Elf, tenan
     wait_for(lambda: elf("explain", item["result_handle"]).code == 0, "the trace is stored")
     for command, short in shorts.items():
         assert "Ana likes jazz." in elf(command, short).out
-        assert "in this context" in elf(command, short, agent="b").err
+        kind = "note" if command == "get" else "result"
+        assert f"no {kind} begins with {short} in this context" in elf(command, short, agent="b").err
         assert elf(command, short, project="q").code == 1
+    version = elf("history", result["note_id"]).out.split()[0][:8]
+    trace = elf("traces").out.split()[0][:8]
+    for command in (("restore", result["note_id"], "--version", version), ("traces", trace)):
+        assert f"begins with {command[-1]} in this context" in elf(*command, agent="b").err
     assert elf("history", shorts["get"], agent="b").code == 1
     assert elf("delete", shorts["get"], agent="b").code == 1
     assert "Ana likes jazz." in {one["text"] for one in listed(service, tenant, "a", "agent_private")}
