@@ -84,7 +84,9 @@ async def measure(service: RunningService) -> None:
     async with Client(service.mcp_url) as client:
         show("instructions", client.instructions or "", tokens)
         show("tool list", wire(await client.list_tools()), tokens)
-        found = await client.call_tool("memory_search", {**CONTEXT, "query": QUESTION, "read_profile": "all_scopes"})
+        found = await client.call_tool(
+            "memory_search", {**CONTEXT, "query": QUESTION, "read_profile": "all_scopes"}
+        )
         show(f"search, {len(body(found)['items'])} items", wire(found), tokens)
         listed = await client.call_tool("memory_list", {**CONTEXT, "scope": SCOPE})
         show(f"listing, {len(body(listed)['items'])} items", wire(listed), tokens)
