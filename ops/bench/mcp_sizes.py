@@ -15,7 +15,6 @@ import json
 from typing import Any
 
 import anyio
-import httpx
 from mcp import Client
 from mcp_types import CallToolResult, Result, TextContent
 
@@ -90,8 +89,18 @@ async def measure(service: RunningService) -> None:
         show(f"search, {len(body(found)['items'])} items", wire(found), tokens)
         listed = await client.call_tool("memory_list", {**CONTEXT, "scope": SCOPE})
         show(f"listing, {len(body(listed)['items'])} items", wire(listed), tokens)
-        explained = await client.call_tool("memory_search_explain", handle(service, body(found)))
+        explained = await explanation(client, body(found)["trace_id"])
         show("explanation", wire(explained), tokens)
+
+
+async def explanation(client: Client, trace_id: str) -> CallToolResult:
+    """Ask for it until the trace is stored, which takes a moment."""
+    with anyio.fail_after(60):
+        while True:
+            result = await client.call_tool("memory_search_explain", {**CONTEXT, "trace_id": trace_id})
+            if not result.is_error:
+                return result
+            await anyio.sleep(0.05)
 
 
 def show(name: str, text: str, tokens: HfTokens) -> None:
@@ -110,18 +119,6 @@ def body(result: CallToolResult) -> dict[str, Any]:
     assert not result.is_error, content.text
     found: dict[str, Any] = json.loads(content.text)
     return found
-
-
-def handle(service: RunningService, found: dict[str, Any]) -> dict[str, Any]:
-    """Return what the first result of a search is explained by, once it can be."""
-    asked = {**CONTEXT, "result_handle": found["items"][0]["result_handle"]}
-
-    def traced() -> httpx.Response | None:
-        answer = service.client.get("/v1/memory/search/explain", params=asked)
-        return answer if answer.is_success else None
-
-    wait_for(traced, "the search is traced")
-    return asked
 
 
 if __name__ == "__main__":

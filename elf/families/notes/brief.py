@@ -25,6 +25,7 @@ from elf.families.notes.trace_requests import TracedItem
 MAX_SOURCE_CHARS: Final = 80
 MAX_DROPPED: Final = 8
 _SOURCE_FIELDS: Final = 4
+_MOST_EVIDENCE: Final = 16_384
 _LAST: Final = float("-inf")
 
 T = TypeVar("T")
@@ -59,7 +60,7 @@ class BriefNote(Response):
         source_ref: msgspec.Raw,
     ) -> BriefNote:
         """Build it from the fields of a whole one."""
-        source = source_in_short(msgspec.json.decode(source_ref))
+        source = source_in_short(source_ref)
         return cls(note_id=note_id, text=text, type=type, key=key, updated=updated_at.date(), source=source)
 
 
@@ -177,33 +178,40 @@ def _closeness(drop: ShownDrop) -> tuple[float, float]:
     return score, rank
 
 
-def source_in_short(reference: Mapping[str, Any]) -> str | None:
-    """Return what a source_ref says in at most MAX_SOURCE_CHARS characters; None for an empty one."""
-    quotes = _quotes(reference.get("evidence"))
-    if quotes:
+def source_in_short(reference: msgspec.Raw) -> str | None:
+    """Return what a source_ref, as JSON, says in at most MAX_SOURCE_CHARS characters; None for an empty one."""
+    # It may be large, so that only what is shown of it becomes objects.
+    fields = msgspec.json.decode(reference, type=dict[str, msgspec.Raw])
+    if quotes := _quotes(fields.get("evidence")):
         parts = [f'"{quote}"' for quote in quotes]
     else:
-        parts = [f"{name}: {_plain(value)}" for name, value in islice(reference.items(), _SOURCE_FIELDS)]
+        parts = [f"{name}: {_plain(value)}" for name, value in islice(fields.items(), _SOURCE_FIELDS)]
     text = " ".join(", ".join(part[: MAX_SOURCE_CHARS + 1] for part in parts).split())
     if len(text) > MAX_SOURCE_CHARS:
         return f"{text[: MAX_SOURCE_CHARS - 1]}…"
     return text or None
 
 
-def _quotes(evidence: object) -> list[str]:
-    if not isinstance(evidence, list):
+class _Evidence(msgspec.Struct, gc=False):
+    quote: str
+
+
+def _quotes(evidence: msgspec.Raw | None) -> list[str]:
+    if evidence is None or len(bytes(evidence)) > _MOST_EVIDENCE:
         return []
-    cited = (one.get("quote") for one in evidence if isinstance(one, dict))
-    return [quote for quote in cited if isinstance(quote, str)]
+    try:
+        return [one.quote for one in msgspec.json.decode(evidence, type=list[_Evidence])]
+    except msgspec.ValidationError:  # not the evidence of an extractor
+        return []
 
 
-def _plain(value: object) -> str:
-    match value:
-        case str():
-            return value
-        case dict():
+def _plain(value: msgspec.Raw) -> str:
+    match bytes(value)[:1]:
+        case b"{":
             return "{…}"
-        case list():
+        case b"[":
             return "[…]"
+        case b'"':
+            return msgspec.json.decode(value, type=str)
         case _:
-            return msgspec.json.encode(value).decode()
+            return bytes(value).decode()
