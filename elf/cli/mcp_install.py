@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import sys
 import sysconfig
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     except (OSError, UnicodeDecodeError, jsonc.NotJson) as error:
         raise UsageError(f"{file} is left as it is: {_why(error)}. Put this into it:\n{snippet}") from error
     print(f"{file}: {'elf is set' if changed else 'elf was set already'}")
-    print(f"Now {client.restart}. The service must run: elf up -c {config}")
+    print(f"Now {client.restart}. The service must run: elf up -c {shlex.quote(str(config))}")
     return ExitCode.DONE
 
 

@@ -95,8 +95,12 @@ def context(tenant: str) -> dict[str, Any]:
 
 
 async def add_one(client: Client, text: str, *, place: Mapping[str, Any]) -> str:
-    """Add one note and return its id."""
-    arguments = {**place, "scope": "project_shared", "text": text}
+    """Add one note that the project shares and return its id."""
+    return await add_note(client, {**place, "scope": "project_shared", "text": text})
+
+
+async def add_note(client: Client, arguments: dict[str, Any]) -> str:
+    """Store a new note with these arguments and return its id."""
     (result,) = read(await client.call_tool("memory_add_note", arguments))["results"]
     assert result["op"] == "ADD"
     return str(result["note_id"])

@@ -19,6 +19,7 @@ from ops.bench.mcp_sizes import NOTES, QUESTION, store, wire
 from tests.fronts.mcp_kit import (
     MODES,
     NAMES,
+    add_note,
     add_one,
     address_of,
     context,
@@ -26,9 +27,8 @@ from tests.fronts.mcp_kit import (
     over_stdio,
     read,
     text_of,
-    within,
 )
-from tests.system.service import REPO, RunningService, note, wait_for, write_config
+from tests.system.service import REPO, RunningService, wait_for, write_config
 
 pytestmark = pytest.mark.anyio
 
@@ -220,121 +220,6 @@ async def test_a_tool_that_does_not_exist_is_a_protocol_error(service: RunningSe
             await client.call_tool("memory_forget", {})
 
 
-async def test_a_fixed_context_is_filled_in_and_cannot_be_chosen(
-    service: RunningService, tenant: str
-) -> None:
-    fixed = {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "read_profile": "private_plus_project"}
-    async with within(service, **fixed) as client:
-        for tool in (await client.list_tools()).tools:
-            assert not fixed.keys() & tool.input_schema["properties"].keys()
-            assert not fixed.keys() & set(tool.input_schema["required"])
-        assert client.instructions is not None
-        assert "tenant_id" not in client.instructions
-
-        note_id = await add_one(client, RED_PANDA, place={})
-        mine = read(await client.call_tool("memory_get", {"note_id": note_id}))
-        assert {name: mine[name] for name in ("tenant_id", "project_id", "agent_id")} == context(tenant)
-        assert not (await client.call_tool("memory_search", {"query": "the mascot"} | fixed)).is_error
-        assert failure(await client.call_tool("memory_list", {"scope": "org_shared"}))["fields"] == [
-            "$.scope"
-        ]
-
-        for name in fixed:
-            body = failure(await client.call_tool("memory_search", {"query": "the mascot", name: "x"}))
-            assert (body["error_code"], body["fields"]) == ("SCOPE_DENIED", [f"$.{name}"])
-
-
-async def test_a_fixed_context_hides_the_notes_of_others(service: RunningService, tenant: str) -> None:
-    (theirs,) = service.add(f"{tenant}2"[-128:], note("The office mascot is a penguin."))
-    (private,) = service.add(tenant, note("I hide the biscuits."), agent_id="b", scope="agent_private")
-    async with within(service, tenant_id=tenant, project_id="p", agent_id="a") as client:
-        for note_id in (theirs["note_id"], private["note_id"]):
-            body = failure(await client.call_tool("memory_get", {"note_id": note_id}))
-            assert body["error_code"] == "NOT_FOUND"
-        assert read(await client.call_tool("memory_list", {"scope": "agent_private"}))["items"] == []
-
-
-async def test_what_neither_is_fixed_nor_has_a_default_the_agent_says(
-    service: RunningService, tenant: str
-) -> None:
-    async with within(service, defaults={}, tenant_id=tenant) as client:
-        (listing,) = [tool for tool in (await client.list_tools()).tools if tool.name == "memory_list"]
-        assert listing.input_schema["required"] == ["project_id"]
-        assert client.instructions is not None
-        assert 'project_id is "default", agent_id is your own name.' in client.instructions
-        body = failure(await client.call_tool("memory_list", {}))
-        assert body["fields"] == ["$.project_id"]
-        assert read(await client.call_tool("memory_list", {"project_id": "p"}))["items"] == []
-
-
-async def test_a_default_is_for_whoever_does_not_say(service: RunningService, tenant: str) -> None:
-    defaults = context(tenant) | {"read_profile": "private_only", "scope": "project_shared"}
-    async with within(service, defaults=defaults) as client:
-        shared = await add_note(client, {"text": "The kettle is on the second floor."})
-        private = await add_note(client, {"text": "I forgot the kettle once.", "scope": "agent_private"})
-        assert read(await client.call_tool("memory_get", {"note_id": shared}))["scope"] == "project_shared"
-        for arguments, ids in (
-            ({}, {private}),
-            ({"read_profile": "all_scopes"}, {shared, private}),
-            ({"read_profile": "all_scopes", "scope": "project_shared"}, {shared}),
-            ({"read_profile": "all_scopes", "agent_id": "b", "tenant_id": None}, {shared}),
-        ):
-            listed = read(await client.call_tool("memory_list", arguments))
-            assert {item["note_id"] for item in listed["items"]} == ids
-        event = {"messages": [{"role": "user", "content": "I prefer tea in the morning."}]}
-        (kept,) = read(await client.call_tool("memory_add_event", event))["results"]
-        stored = read(await client.call_tool("memory_get", {"note_id": kept["note_id"]}))
-        assert (stored["scope"], stored["agent_id"]) == ("project_shared", "a")
-
-
-async def test_one_note_is_given_as_text_and_many_as_notes(service: RunningService, tenant: str) -> None:
-    async with within(service, **context(tenant)) as client:
-        given = {
-            "text": "Decision: the office keeps bees.", "type": "decision", "key": "bees", "importance": 0.9,
-            "confidence": 1, "ttl_days": 3, "source_ref": {"minutes": [4]}, "scope": "project_shared",
-        }  # fmt: skip
-        note = read(await client.call_tool("memory_get", {"note_id": await add_note(client, given)}))
-        assert note["expires_at"] is not None
-        assert {name: note[name] for name in given if name != "ttl_days"} == {
-            name: value for name, value in given.items() if name != "ttl_days"
-        }
-        hives = {"text": "The roof holds four hives."}
-        notes = [hives, {"text": "好き"}, {"text": "A hive is inspected in May.", "key": None}]
-        body = failure(await client.call_tool("memory_add_note", {"notes": notes}))
-        assert (body["error_code"], body["fields"]) == ("NON_ENGLISH_INPUT", ["$.notes[1].text"])
-        results = read(await client.call_tool("memory_add_note", {"notes": [notes[0], notes[2]]}))["results"]
-        assert [result["op"] for result in results] == ["ADD", "ADD"]
-        kept = read(await client.call_tool("memory_get", {"note_id": results[1]["note_id"]}))
-        assert (kept["type"], kept["importance"], kept["confidence"]) == ("fact", 0.5, 0.8)
-        assert kept["scope"] == "agent_private"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "fields"),
-    [
-        ({}, "INVALID_REQUEST", ["$.text"]),
-        ({"text": None, "notes": None}, "INVALID_REQUEST", ["$.text"]),
-        ({"key": "k"}, "INVALID_REQUEST", ["$.text"]),
-        ({"text": "a", "notes": [{"text": "b"}]}, "INVALID_REQUEST", ["$.text", "$.notes"]),
-        ({"type": "fact", "notes": [{"text": "b"}]}, "INVALID_REQUEST", ["$.type", "$.notes"]),
-        ({"notes": []}, "INVALID_REQUEST", ["$.notes"]),
-        ({"notes": "b"}, "INVALID_REQUEST", ["$.notes"]),
-        ({"notes": ["b", {"type": "fact"}]}, "INVALID_REQUEST", ["$.notes[0]", "$.notes[1].text"]),
-        ({"text": 5}, "INVALID_REQUEST", ["$.text"]),
-        ({"text": "a", "importance": 2, "colour": 1}, "INVALID_REQUEST", ["$.importance", "$.colour"]),
-        ({"text": "a", "source_ref": {"a\u0000": 1}}, "INVALID_REQUEST", ['$.source_ref["a\\u0000"]']),
-        ({"text": "好き", "key": "き"}, "NON_ENGLISH_INPUT", ["$.text", "$.key"]),
-    ],
-)
-async def test_a_faulty_note_is_told_at_the_argument(
-    service: RunningService, tenant: str, arguments: dict[str, Any], code: str, fields: list[str]
-) -> None:
-    async with within(service, **context(tenant)) as client:
-        body = failure(await client.call_tool("memory_add_note", arguments))
-    assert (body["error_code"], set(body["fields"])) == (code, set(fields))
-    assert code == "NON_ENGLISH_INPUT" or fields[0] in body["message"]
-
-
 async def test_what_is_installed_for_a_program_stores_and_the_next_process_finds(
     service: RunningService, tmp_path: Path
 ) -> None:
@@ -362,12 +247,6 @@ def installed(config: Path, *, home: Path) -> dict[str, Any]:
     )
     entry: dict[str, Any] = json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"]["elf"]
     return entry
-
-
-async def add_note(client: Client, arguments: dict[str, Any]) -> str:
-    (result,) = read(await client.call_tool("memory_add_note", arguments))["results"]
-    assert result["op"] == "ADD"
-    return str(result["note_id"])
 
 
 def test_the_front_is_a_part_that_ready_shows(service: RunningService) -> None:
