@@ -103,12 +103,13 @@ class Cluster:
                 f"the Postgres folder {self.folder} cannot be used: {error.filename}: {error.strerror}"
             ) from error
 
+    @property
+    def has_data(self) -> bool:
+        """Whether the database files are there."""
+        return self.data.exists()
+
     def initialise(self) -> None:
-        """Make the database files unless they are there. An interrupted attempt leaves nothing that
-        counts.
-        """
-        if self.data.exists():
-            return
+        """Make the database files. An interrupted attempt leaves nothing that counts."""
         fresh = self.folder / "data.new"
         try:
             shutil.rmtree(fresh, ignore_errors=True)
