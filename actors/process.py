@@ -50,12 +50,14 @@ def run_process(
     `say` (by default, print) gets lines for people: those of `serve`, to which it is passed on, and one when the
     process stops. Raises what `serve` raises; a failure that is alone in its group without it.
     """
+    say = say or _print
     raise_limit()
     options = {"use_uvloop": sys.platform != "win32"}
     try:
-        anyio.run(_until_told_to_stop, serve, say or _print, stop_deadline_s, backend_options=options)
+        anyio.run(_until_told_to_stop, serve, say, stop_deadline_s, backend_options=options)
     except BaseExceptionGroup as group:
         raise unwrapped(group) from group
+    say("elf: stopped")
     return 0
 
 
