@@ -87,9 +87,11 @@ class Cluster:
         """Check the folder, and make it with its lock files, so that the locks can be taken."""
         try:
             self._refuse_other_contents()
+            account = Account.choose(self.data)
+            if not self.has_data:
+                account.check_named()
             is_new = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True)
-            account = Account.choose(self.data)
             if is_new:
                 account.own(self.folder)
             for path in (self.start_lock, self.holders_lock, self._server_lock, self.log):
