@@ -58,8 +58,8 @@ def _table(rows: Sequence[tuple[str, str]]) -> Table:
 def _parts(config: Config) -> Iterator[tuple[str, str]]:
     yield "Postgres", _postgres(config)
     yield "index", _index(config)
-    yield "model", _model(config.providers.embedding, packaged="packaged, in this process")
-    yield "extractor", _model(config.providers.llm_extractor, packaged="rules, no language model")
+    yield "model", _model(config.providers.embedding, packaged="packaged")
+    yield "extractor", _model(config.providers.llm_extractor, packaged="no language model")
 
 
 def _postgres(config: Config) -> str:

@@ -14,19 +14,21 @@ SENTENCES: Final[Mapping[str, str]] = {
     "model_being_built": "building the files of the packaged model in {folder}, this once",
     "postgres_being_made": "making the database files in {folder}, this once",
     "postgres_started": "Postgres runs in {folder}",
-    "postgres_attached": "joined the Postgres in {folder}, which another ELF runs",
+    "postgres_attached": "joined the Postgres in {folder}, which another process of ELF runs",
     "schema_applied": "the tables of the database are up to date",
     "schema_being_applied": "working on the tables of the database, for {after_s} s so far",
     "database_works": "the database can be read and written",
     "index_open": "the index is open, with {points} points",
-    "index_attached": "joined the index in {folder}, which another ELF runs (process {pid})",
+    "index_attached": "joined the index in {folder}, which another process of ELF runs ({pid})",
     "process_started": "started the process {process}",
     "process_ready": "the process {process} is ready",
     "actor_failed": "{error} ({actor})",
     "said": "{line}",
 }
 # What comes at every start and says nothing to whoever watches it.
-UNSAID: Final = frozenset({"local_model.graph_built", "index_reconciled", "garbage_collected"})
+UNSAID: Final = frozenset(
+    {"local_model.graph_built", "index_reconciled", "garbage_collected", "admin_address"}
+)
 
 _DIM, _BOLD, _RESET = "\x1b[2m", "\x1b[1m", "\x1b[0m"
 _LEVELS: Final = {"warning": "\x1b[33m", "error": "\x1b[31m", "critical": "\x1b[31m"}
