@@ -111,12 +111,12 @@ def _after(first: Address, number: int) -> Address:
 
 
 def _fronts(shared: Sockets, admins: dict[str, socket.socket]) -> Fronts:
-    first, *others = [(name, bound_address(sock)) for name, sock in admins.items()] or [("", None)]
+    addresses = [(name, bound_address(sock)) for name, sock in admins.items()]
     return Fronts(
         http=_address(shared.http),
-        admin=first[1],
+        admin=addresses[0][1] if addresses else None,
         mcp=_address(shared.mcp),
-        others=[(name, address) for name, address in others if address],
+        others=addresses[1:],
     )
 
 

@@ -1,4 +1,4 @@
-"""The installed commands, loaded from here, so that Ctrl-C while they are ends in a line and not in a traceback."""
+"""The installed commands, loaded and run so that Ctrl-C ends in a line at any moment, and never in a traceback."""
 
 from __future__ import annotations
 
@@ -15,47 +15,51 @@ INTERRUPTED: Final = 130
 
 def elf() -> int:
     """Run the command line `elf`."""
-    return _run("elf", "elf.cli.main")
+    with interrupt_ends_at_once("elf"):
+        main = importlib.import_module("elf.cli").main
+    return _ended(main())
 
 
 def elf_api() -> int:
     """Run the process `elf-api`."""
-    return _run("elf-api", "actors.api_process")
+    return _serve("elf-api", "actors.api_process")
 
 
 def elf_worker() -> int:
     """Run the process `elf-worker`."""
-    return _run("elf-worker", "actors.worker_process")
+    return _serve("elf-worker", "actors.worker_process")
 
 
 def elf_mcp() -> int:
     """Run the process `elf-mcp`."""
-    return _run("elf-mcp", "actors.mcp_process")
+    return _serve("elf-mcp", "actors.mcp_process")
 
 
-def _run(name: str, module: str) -> int:
-    with interrupt_ends_at_once(name):
-        main = importlib.import_module(module).main
+def _serve(name: str, module: str) -> int:
     try:
-        code: int = main()
+        with interrupt_ends_at_once(name):
+            code: int = importlib.import_module(module).main()
     except KeyboardInterrupt:
-        _say_interrupted(name)
+        _say_stopped(name)
         code = INTERRUPTED
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # there is nothing left to interrupt but the interpreter's own end
+    return _ended(code)
+
+
+def _ended(code: int) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to interrupt but the interpreter's own end
     return code
 
 
 @contextmanager
 def interrupt_ends_at_once(name: str) -> Iterator[None]:
-    """End the process by a line and exit code 130 when SIGINT comes within the block, which must leave nothing open.
+    """End the process by a line and exit code 130 when SIGINT comes within the block.
 
-    Raised amid an import, a KeyboardInterrupt may be swallowed, or come out as another error. For the main thread only.
+    For what has nothing to wind up, such as imports, amid which a KeyboardInterrupt may be swallowed or come out as
+    another error. What is in the block may listen to SIGINT itself, and then decides. For the main thread only.
     """
 
     def end(_number: int, _frame: object) -> None:
-        _say_interrupted(name)
+        _say_stopped(name)
         os._exit(INTERRUPTED)
 
     before = signal.signal(signal.SIGINT, end)
@@ -65,8 +69,8 @@ def interrupt_ends_at_once(name: str) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _say_interrupted(name: str) -> None:
-    os.write(sys.stderr.fileno(), f"{beside_echo(sys.stderr.isatty())}{name}: interrupted\n".encode())
+def _say_stopped(name: str) -> None:
+    os.write(sys.stderr.fileno(), f"{beside_echo(sys.stderr.isatty())}{name}: stopped\n".encode())
 
 
 def beside_echo(is_terminal: bool) -> str:

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
             from actors.system import run as run_system
 
             serve = partial(run_system, config, source=str(options.config))
-    try:
-        return serve()
-    except ActorGaveUp as error:
-        raise StartupError(f"{error}: {error.__cause__}") from error
+        try:
+            return serve()
+        except ActorGaveUp as error:
+            raise StartupError(f"{error}: {error.__cause__}") from error

@@ -75,7 +75,7 @@ def text_renderer(*, colors: bool) -> ConsoleRenderer:
     def plain(code: str) -> KeyValueColumnFormatter:
         return KeyValueColumnFormatter(None, style(code), style(_RESET), value_repr=str)
 
-    def level(_key: str, value: object) -> str:
+    def level(key: str, value: object) -> str:
         return f"{style(_LEVELS[str(value)])}{value}{style(_RESET)}"
 
     fields = KeyValueColumnFormatter(style(_DIM), "", style(_RESET), value_repr=str)
