@@ -18,6 +18,8 @@ from elf.cli import (
     history,
     importing,
     index,
+    mcp_clients,
+    mcp_install,
     notes,
     status,
     traces,
@@ -95,7 +97,15 @@ def parser() -> argparse.ArgumentParser:
             "completion", completion.run, "print what makes a shell complete commands", works_on_config=False
         )
     )
+    mcp = commands.add_parser("mcp", help="set up programs that speak MCP", epilog=EXIT_CODES)
+    commands = mcp.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _mcp_install(command("install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp"))
     return root
+
+
+def _mcp_install(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--client", required=True, choices=mcp_clients.CLIENTS, help="which program")
+    command.add_argument("--print", action="store_true", help="print the entry, and write nothing")
 
 
 def _drift(command: argparse.ArgumentParser) -> None:

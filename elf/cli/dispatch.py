@@ -1,7 +1,7 @@
 """Parses, runs one command and turns what went wrong into a message and an exit code.
 
 Exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, 3 the service cannot be reached
-or is not available, 130 interrupted.
+or is not available, 130 stopped.
 """
 
 from __future__ import annotations
@@ -14,11 +14,24 @@ from collections.abc import Sequence
 from elf.cli.arguments import parser
 from elf.cli.config_file import config_path
 from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
+from elf.commands import INTERRUPTED, beside_echo
 from elf.core.errors import ConfigError, StartupError
 
 
-def dispatch(argv: Sequence[str] | None = None) -> int:
-    """Run the command line; `argv` is without the program's name and defaults to the process's own."""
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; `argv` is without the program's name and defaults to the process's own.
+
+    A stop by Ctrl-C ends in one line, which says what there is to say of the work that was stopped.
+    """
+    try:
+        return _dispatch(argv)
+    except KeyboardInterrupt as stopped:
+        said = f": {stopped}" if stopped.args else ""
+        print(f"{beside_echo(sys.stderr.isatty())}elf: stopped{said}", file=sys.stderr)
+        return INTERRUPTED
+
+
+def _dispatch(argv: Sequence[str] | None) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character gets its code
     options = parser().parse_args(argv)
