@@ -98,6 +98,9 @@ def references(seed: int) -> dict[str, dict[str, Any]]:
         "big numbers": {"k": [rng.randrange(10**17, 10**18) for _ in range(room // 20)]},
         "card-like numbers": {"k": [rng.randrange(10**15, 10**16) for _ in range(room // 18)]},
         "floats": {"k": [rng.random() for _ in range(room // 22)]},
+        "exponents": {"k": [1e23] * 2700},  # read back from Postgres as integers
+        "smallest floats": {"k": [2.2250738585072011e-308] * 200},
+        "longest integers": {"k": [10**4200] * 15},
         "nulls": {"k": [None] * len(many(5))},
         "short strings": {"k": ["s"] * len(many(4))},
         "short accented strings": {"k": ["\u00e9"] * len(many(6))},
@@ -146,6 +149,9 @@ def writes(tenant: str, seed: int) -> Iterator[Sent]:
         yield add_note(
             f"one note, {name}", tenant, [note("Fact: a shelf.", key=f"one {name}", source_ref=ref)]
         )
+    for name in ("numbers", "exponents", "smallest floats", "longest integers", "small keys"):
+        again = note("Fact: a shelf.", key=f"one {name}", source_ref=references(seed)[name])
+        yield add_note(f"again, {name}", tenant, [again])
     yield from spread(tenant, seed)
 
 
@@ -270,6 +276,8 @@ def faults(tenant: str) -> Iterator[Sent]:
     cjk = "\u4e2d"
     yield sent("cjk everywhere", notes=[note("x", source_ref={"k": [cjk] * (room // 6)})])
     yield sent("cjk keys", notes=[note("x", source_ref={f"{cjk}{n:x}": 1 for n in range(room // 14)})])
+    yield sent("long integers", notes=[note("x", source_ref={"k": [10**4200] * (room // 4203)})])
+    yield sent("small floats", notes=[note("x", source_ref={"k": [2.2250738585072011e-308] * (room // 26)})])
     yield sent("nul everywhere", notes=[note("x", source_ref={"k": ["\x00"] * (room // 9)})])
     yield sent("nul at the end", notes=[note("x", source_ref={"k": ["\u00e9"] * (room // 6 - 9) + ["\x00"]})])
     deep = b'{"tenant_id":"%s","k":' % tenant.encode() + b"[" * (room // 2) + b"]" * (room // 2) + b"}"

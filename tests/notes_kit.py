@@ -15,6 +15,7 @@ import numpy.typing as npt
 from elf.core.errors import ProviderUnavailable
 from elf.core.ids import new_note_id
 from elf.core.scopes import ScopeRules
+from elf.core.slices import at_once
 from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Incoming, Match, Near, Outcome, ResolverRules, Surroundings, Workspace
 from elf.index.port import IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint
@@ -79,7 +80,12 @@ def resolve(
 ) -> Outcome:
     """Resolve a note without a key beside one stored note, or none."""
     near = Surroundings() if stored is None else beside(incoming, stored, similarity, work.rules)
-    return work.resolve_similar(incoming, near)
+    return at_once(work.resolving_similar(incoming, near))
+
+
+def resolve_keyed(work: Workspace, incoming: Incoming) -> Outcome:
+    """Resolve a note with a key."""
+    return at_once(work.resolving_keyed(incoming))
 
 
 def unit(*numbers: float, dim: int = DIM) -> Vector:

@@ -67,7 +67,7 @@ def _drift(command: argparse.ArgumentParser) -> None:
 
 def _add(command: argparse.ArgumentParser) -> None:
     _context(command)
-    _scope(command, "default: the first of scopes.allowed")
+    _scope(command, "default: that of [defaults], else the first of scopes.allowed")
     _note_defaults(command)
     command.add_argument("--key", help="a stable name: a later note with the same key replaces this one")
     command.add_argument(
@@ -91,7 +91,7 @@ def _add_event(command: argparse.ArgumentParser) -> None:
         "out. " + EXIT_CODES
     )
     _context(command)
-    _scope(command, "default: where the extractor suggests")
+    _scope(command, "default: that of add")
     command.add_argument("--dry-run", action="store_true", help="say what would be stored, and store nothing")
     command.add_argument("file", type=Path, metavar="FILE", help="the messages; - reads standard input")
     _json(command)
@@ -99,7 +99,10 @@ def _add_event(command: argparse.ArgumentParser) -> None:
 
 def _search(command: argparse.ArgumentParser) -> None:
     _context(command)
-    command.add_argument("--profile", help="the read profile (default: the one that reads the most scopes)")
+    command.add_argument(
+        "--profile",
+        help="the read profile (default: that of [defaults], else the widest)",
+    )
     command.add_argument("--top-k", type=int, metavar="N", help="most results (default: memory.top_k)")
     command.add_argument("query", metavar="QUERY")
     _json(command)
@@ -142,7 +145,7 @@ def _restore(command: argparse.ArgumentParser) -> None:
 
 def _list(command: argparse.ArgumentParser) -> None:
     _context(command)
-    _scope(command, "default: the first of scopes.allowed, where add writes")
+    _scope(command, "default: that of [defaults], else the first of scopes.allowed, where add writes")
     command.add_argument("--shared", action="store_true", help="every scope but agent_private")
     command.add_argument("--type", choices=NOTE_TYPES)
     command.add_argument("--status", help="such as active (default), deleted or expired")
@@ -158,7 +161,7 @@ def _import(command: argparse.ArgumentParser) -> None:
         + EXIT_CODES
     )
     _context(command)
-    _scope(command, "default: the first of scopes.allowed")
+    _scope(command, "default: that of [defaults], else the first of scopes.allowed")
     _note_defaults(command)
     command.add_argument(
         "--errors", type=Path, metavar="FILE", help="write rejected lines and why to this file"
@@ -172,17 +175,13 @@ def _import(command: argparse.ArgumentParser) -> None:
 
 
 def _context(command: argparse.ArgumentParser) -> None:
-    for name, default in (
-        ("tenant", notes.DEFAULT_TENANT),
-        ("project", notes.DEFAULT_PROJECT),
-        ("agent", notes.DEFAULT_AGENT),
-    ):
-        command.add_argument(f"--{name}", metavar="ID", default=default, help=f"(default: {default})")
+    for name in ("tenant", "project", "agent"):
+        command.add_argument(f"--{name}", metavar="ID", help="(default: that of [defaults])")
 
 
 def _optional_context(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group(
-        "context", "without any of these: the command line's own, then the id alone"
+        "context", "without any of these: that of [defaults], then the id alone"
     )
     for name in ("tenant", "project", "agent"):
         group.add_argument(f"--{name}", metavar="ID")

@@ -1,6 +1,7 @@
-"""How many values a JSON text holds, told before it is read.
+"""How much a JSON text holds, told before it is read: its values, and the digits of its long numbers.
 
-Reading JSON takes one call into C for all of it, and so long as its values are many, not as it has many bytes.
+Reading JSON takes one call into C for all of it, and so long as its values are many and its numbers long, not as it has
+many bytes. `jsonb` writes every number out: 1e-320 takes 322 characters there.
 """
 
 from __future__ import annotations
@@ -10,8 +11,16 @@ from typing import Final
 
 from elf.core.slices import Slices
 
+MAX_LONG_DIGITS: Final = 65_536
+"""Most digits of all long numbers of a request, written out without exponents."""
+
 # A string, which may never end, or what stands before a value that is not the first of its container, or is.
 _STRING_OR_MARK: Final = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|,|[\[{](?!\s*[\]}])', re.DOTALL)
+_LONG: Final = re.compile(rb"[0-9.]{25}|[0-9][eE]")
+_STRING_OR_LONG: Final = re.compile(
+    rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|(?P<digits>[0-9][0-9.]*+)(?:[eE][+-]?(?P<exponent>[0-9]++))?', re.DOTALL
+)
+_PLAIN_DIGITS: Final = 25
 _PIECE: Final = 1000
 
 
@@ -30,3 +39,28 @@ def holding_more_values(text: bytes, most: int) -> Slices[bool]:
         if number % _PIECE == 0:
             yield
     return False
+
+
+def holding_more_digits(text: bytes, most: int = MAX_LONG_DIGITS) -> Slices[bool]:
+    """Tell whether the long numbers of a JSON text have more than `most` digits, written out without exponents.
+
+    Long is a number with an exponent, or of 25 characters and more. Of what is no JSON it tells something.
+    """
+    if not _LONG.search(text):
+        return False
+    digits = 0
+    for number, token in enumerate(_STRING_OR_LONG.finditer(text)):
+        digits += _digits(token)
+        if digits > most:
+            return True
+        if number % _PIECE == 0:
+            yield
+    return False
+
+
+def _digits(token: re.Match[bytes]) -> int:
+    written, exponent = token["digits"], token["exponent"]
+    if written is None or (exponent is None and len(written) < _PLAIN_DIGITS):
+        return 0
+    # Of an exponent that has more than nine digits itself, nine are enough to say that it is far too long.
+    return len(written) + int(exponent[:9] if exponent else 0)

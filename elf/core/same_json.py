@@ -5,22 +5,17 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any, Final
 
-from elf.core.slices import Slices, at_once
+from elf.core.slices import Slices
 
 _PIECE: Final = 256
 
 
-def same_json(first: Any, second: Any) -> bool:
-    """Tell whether two plain JSON values are the same value, whichever of them has been stored in a `jsonb` column.
+def comparing_json(first: Any, second: Any) -> Slices[bool]:
+    """Tell, in slices, whether two plain JSON values are the same, whichever of them a `jsonb` column has held.
 
     Numbers are compared as they are written: 1e23 is written so, comes back as 100000000000000000000000, and is no
     Python float equal to that; 1 and 1.0 are the same, as are 0.0 and -0.0. Nothing else is a number: true is not 1.
     """
-    return at_once(comparing_json(first, second))
-
-
-def comparing_json(first: Any, second: Any) -> Slices[bool]:
-    """Do what `same_json` does, in slices."""
     pending = [(first, second)]
     seen = 0
     while pending:

@@ -9,7 +9,7 @@ from typing import Any
 import anyio
 
 from elf.config.access import Visitors
-from elf.core.json_size import holding_more_values
+from elf.core.json_size import MAX_LONG_DIGITS, holding_more_digits, holding_more_values
 from elf.core.slices import in_slices
 
 PATH = "/mcp"
@@ -94,6 +94,9 @@ class McpGate:
             await _answer(send, 413, _fault(f"the body is larger than {MAX_BODY_BYTES} bytes"))
         elif await in_slices(holding_more_values(body, MAX_VALUES)):
             await _answer(send, 413, _fault(f"the body holds more than {MAX_VALUES:,} values"))
+        elif await in_slices(holding_more_digits(body)):
+            problem = f"its long numbers have more than {MAX_LONG_DIGITS:,} digits"
+            await _answer(send, 413, _fault(f"{problem}, written out without exponents"))
         else:
             await self._handler(scope, _again(body, receive), send)
 

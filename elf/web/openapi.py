@@ -18,6 +18,7 @@ from elf.core.errors import (
     ServiceError,
     Unavailable,
 )
+from elf.core.json_size import MAX_LONG_DIGITS
 from elf.web.examples import example_of
 from elf.web.failures import BODY_TIMEOUT_S, MAX_BODY_BYTES, ErrorBody
 from elf.web.parsing import MAX_VALUES
@@ -42,7 +43,8 @@ RULES = f"""\
 Bodies are JSON, whatever Content-Type says. Unknown fields, and query parameters given twice, are refused, so that a \
 misspelt one does not vanish; so are bytes in an address that are no UTF-8. Numbers are not written in quotes; 5.0 is \
 the whole number 5, as in JSON. A body is {MAX_BODY_BYTES} bytes and {MAX_VALUES:,} values at most and has to arrive \
-within {BODY_TIMEOUT_S} seconds.
+within {BODY_TIMEOUT_S} seconds. Numbers with an exponent or of 25 characters and more have {MAX_LONG_DIGITS:,} digits \
+in all at most, written out without exponents, as Postgres keeps them.
 
 Every answer has the header X-Request-Id: the UUID that the request sent under that name, or a new one. Every error \
 has the same body, whose `fields` are the paths at fault.

@@ -9,7 +9,7 @@ import msgspec
 from pydantic import BaseModel, ValidationError
 
 from elf.core.errors import InvalidRequest, NonEnglishInput
-from elf.core.json_size import holding_more_values
+from elf.core.json_size import MAX_LONG_DIGITS, holding_more_digits, holding_more_values
 from elf.core.json_strings import MAX_DEPTH, MAX_STRING_CHARS, shortened
 from elf.core.slices import Slices, at_once
 from elf.web.outline import filled, outlined
@@ -37,6 +37,9 @@ def reading_body(
         body = b"{}"
     if (yield from holding_more_values(body, MAX_VALUES)):
         raise InvalidRequest(f"the body holds more than {MAX_VALUES:,} values")
+    if (yield from holding_more_digits(body)):
+        problem = f"have more than {MAX_LONG_DIGITS:,} digits in all, written out without exponents"
+        raise InvalidRequest(f"the long numbers of the body {problem}")
     value = _decode(body)
     yield
     if path_values and isinstance(value, dict):

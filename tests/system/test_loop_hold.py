@@ -16,7 +16,7 @@ from tests.system.service import REPO, write_config
 MOST_MS = 1000.0
 SOME_OF_EACH = (
     r"one note, (small keys|empty lists|deep|short accented strings|strings of (quotes|sentences|digits and spaces))$"
-    r"|256 notes of sentences|256 references of small keys"
+    r"|again, (exponents|small keys)|256 notes of sentences|256 references of small keys"
     r"|add_event (sentences|250 messages)|^search (decimals|sentences|letters)|^list|^traces|^explain"
     r"|^fault (unknown fields|cjk keys|many nests|a long key)|^(get|update|history|restore) one small keys"
     r"|^decisions|^tool (list|search|too many values|add_note (256|strings of quotes))"

@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.core.same_json import same_json
+from elf.core.same_json import comparing_json
+from elf.core.slices import at_once
+
+
+def same_json(first: Any, second: Any) -> bool:
+    return at_once(comparing_json(first, second))
 
 
 @pytest.mark.parametrize(
@@ -42,3 +47,12 @@ def test_another_value_is_not(first: Any, second: Any) -> None:
 def test_a_float_is_the_same_as_its_digits_written_out(number: float) -> None:
     digits = format(Decimal(repr(number)), "f")  # as jsonb writes it
     assert same_json(number, json.loads(digits))
+
+
+def test_many_values_are_compared_in_slices() -> None:
+    numbers = list(range(2000))
+    assert len(list(comparing_json({"a": numbers}, {"a": numbers}))) == 7, (
+        "one pause every 256 of 2,002 values"
+    )
+    assert same_json(numbers, [*numbers])
+    assert not same_json(numbers, [None, *numbers[1:]]), "what is looked at last counts, too"

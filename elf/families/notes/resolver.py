@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from elf.core.ids import NoteId, new_note_id
 from elf.core.same_fact import difference, same_fact
-from elf.core.same_json import same_json
+from elf.core.same_json import comparing_json
+from elf.core.slices import Slices
 from elf.core.ttl import expiry
 from elf.families.notes.model import Context, Note, as_real
 
@@ -154,8 +155,8 @@ class Workspace:
             if note.key is not None:
                 self.by_key[(note.scope, note.type, note.key)] = note
 
-    def resolve_keyed(self, incoming: Incoming) -> Outcome:
-        """Resolve a note with a key: it is the note that holds the key, or new."""
+    def resolving_keyed(self, incoming: Incoming) -> Slices[Outcome]:
+        """Resolve a note with a key, in slices: it is the note that holds the key, or new."""
         assert incoming.key is not None
         stored = self.by_key.get((*incoming.group, incoming.key))
         if stored is not None and not stored.is_live(self.now):
@@ -163,10 +164,10 @@ class Workspace:
             stored = None
         if stored is None:
             return self._add(incoming, Basis("new note"))
-        return self._update(stored, incoming, Basis("same key", stored.note_id))
+        return (yield from self._updating(stored, incoming, Basis("same key", stored.note_id)))
 
-    def resolve_similar(self, incoming: Incoming, stored: Surroundings) -> Outcome:
-        """Resolve a note without a key by the notes most like it, stored or made by this very request."""
+    def resolving_similar(self, incoming: Incoming, stored: Surroundings) -> Slices[Outcome]:
+        """Resolve a note without a key, in slices, by the notes most like it, stored or made by this very request."""
         nearest, match = self._beside_new_ones(incoming, stored)
         if match is None:
             return self._add_beside(incoming, nearest)
@@ -174,7 +175,8 @@ class Workspace:
             dropped = None if match.note.text == incoming.text else incoming.text
             basis = replace(_found("duplicate", match), dropped_text=dropped)
             return Outcome(match.note.note_id, "NONE", basis=basis)
-        return self._update(match.note, incoming, _found(f"similarity {match.similarity:.4f}", match))
+        basis = _found(f"similarity {match.similarity:.4f}", match)
+        return (yield from self._updating(match.note, incoming, basis))
 
     def touched(self) -> set[NoteId]:
         """The notes this request changed so far: what Postgres says of them is out of date."""
@@ -242,8 +244,8 @@ class Workspace:
         self._record(Change(op="ADD", before=None, after=note, reason=basis.reason), incoming.pooled)
         return Outcome(note.note_id, "ADD", reason_code, basis=basis)
 
-    def _update(self, stored: Note, incoming: Incoming, basis: Basis) -> Outcome:
-        if is_unchanged(stored, incoming):
+    def _updating(self, stored: Note, incoming: Incoming, basis: Basis) -> Slices[Outcome]:
+        if (yield from comparing_with(stored, incoming)):
             return Outcome(stored.note_id, "NONE", basis=replace(basis, reason="unchanged"))
         note = replace(
             stored,
@@ -311,14 +313,14 @@ def deletion(stored: Note, *, now: datetime, reason: str) -> Change:
     return Change(op="DELETE", before=stored, after=after, reason=reason)
 
 
-def is_unchanged(stored: Note, incoming: Incoming) -> bool:
-    """Tell whether writing `incoming` over `stored` would change nothing but the clock."""
+def comparing_with(stored: Note, incoming: Incoming) -> Slices[bool]:
+    """Tell, in slices, whether writing `incoming` over `stored` would change nothing but the clock."""
     return (
         stored.text == incoming.text
         and stored.importance == as_real(incoming.importance)
         and stored.confidence == as_real(incoming.confidence)
-        and same_json(stored.source_ref, evidence_for(incoming, stored))
         and stored.requested_ttl_days == incoming.ttl_days
+        and (yield from comparing_json(stored.source_ref, evidence_for(incoming, stored)))
     )
 
 

@@ -263,9 +263,9 @@ class NoteService:
 
     async def _resolve(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Outcome:
         if incoming.key is not None:
-            return workspace.resolve_keyed(incoming)
+            return await in_slices(workspace.resolving_keyed(incoming))
         stored = await self._surroundings(connection, workspace, incoming)
-        return workspace.resolve_similar(incoming, stored)
+        return await in_slices(workspace.resolving_similar(incoming, stored))
 
     async def _surroundings(
         self, connection: Connection, workspace: Workspace, incoming: Incoming

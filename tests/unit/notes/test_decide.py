@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 from elf.config.model import NOTE_TYPES
 from elf.families.notes.decisions import Attempt, Refused, decide
 from elf.families.notes.resolver import Outcome, Workspace
-from tests.notes_kit import CONTEXT, NOW, RULES, SCOPES, a_note, an_incoming, at_cosine, resolve, unit
+from tests.notes_kit import (
+    CONTEXT,
+    NOW,
+    RULES,
+    SCOPES,
+    a_note,
+    an_incoming,
+    at_cosine,
+    resolve,
+    resolve_keyed,
+    unit,
+)
 
 
 def refused(**fields: str | None) -> Refused:
@@ -34,7 +45,7 @@ def test_each_attempt_has_its_own_decision_in_order(accepted: list[bool]) -> Non
         text = "x" * (place + 1)
         if is_accepted:
             attempts.append(an_incoming(text, key=f"k{place}"))
-            outcomes.append(work.resolve_keyed(an_incoming(text, key=f"k{place}")))
+            outcomes.append(resolve_keyed(work, an_incoming(text, key=f"k{place}")))
         else:
             attempts.append(refused(text=text))
     decisions = decide(attempts, outcomes)
@@ -62,9 +73,9 @@ def test_the_basis_of_a_keyed_note_is_the_note_that_holds_the_key() -> None:
     stored = a_note(key="k")
     work = Workspace(CONTEXT, NOW, "v", RULES)
     work.know_keyed([stored])
-    same = work.resolve_keyed(an_incoming(key="k")).basis
-    changed = work.resolve_keyed(an_incoming("Fact: other.", key="k")).basis
-    new = work.resolve_keyed(an_incoming(key="l")).basis
+    same = resolve_keyed(work, an_incoming(key="k")).basis
+    changed = resolve_keyed(work, an_incoming("Fact: other.", key="k")).basis
+    new = resolve_keyed(work, an_incoming(key="l")).basis
     assert astuple(same) == ("unchanged", stored.note_id, None, None)
     assert astuple(changed) == ("same key", stored.note_id, None, None)
     assert astuple(new) == ("new note", None, None, None)

@@ -358,6 +358,15 @@ def test_a_body_of_very_many_values_is_refused() -> None:
     parse_body(AddNoteRequest, body(source_ref={"k": ["[,{" * 5000] * 10}))
 
 
+def test_a_body_whose_numbers_are_very_long_written_out_is_refused() -> None:
+    for number, most in ((1e-320, 200), (10**300, 210)):
+        parse_body(AddNoteRequest, body(source_ref={"k": [number] * most}))
+        error = refused(
+            lambda number=number: parse_body(AddNoteRequest, body(source_ref={"k": [number] * 300}))
+        )
+        assert error.message.startswith("the long numbers of the body have more than 65,536 digits in all")
+
+
 @pytest.mark.parametrize(
     ("reference", "path"),
     [
