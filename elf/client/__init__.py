@@ -6,6 +6,7 @@ from elf.client.asynchronous import AsyncClient, AsyncPages
 from elf.client.blocking import Client, Pages
 from elf.client.embedded import local
 from elf.client.errors import (
+    ConfigError,
     ElfError,
     InternalError,
     InvalidRequest,
@@ -14,6 +15,7 @@ from elf.client.errors import (
     PayloadTooLarge,
     ScopeDenied,
     ServiceError,
+    StartupError,
     Unavailable,
     UnexpectedAnswer,
     Unreachable,
@@ -56,6 +58,7 @@ __all__ = [
     "AsyncPages",
     "Boost",
     "Client",
+    "ConfigError",
     "Deleted",
     "DroppedItem",
     "ElfError",
@@ -91,6 +94,7 @@ __all__ = [
     "SearchItem",
     "ServiceError",
     "StageTime",
+    "StartupError",
     "Trace",
     "TraceSummary",
     "TracedItem",
