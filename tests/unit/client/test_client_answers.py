@@ -297,7 +297,7 @@ def test_a_refusal_names_the_arguments_of_the_call_and_no_path_of_the_wire() -> 
     message = "$.notes[0].text: is missing; $.tenant_id: is missing; $: is odd"
     body = {"error_code": "INVALID_REQUEST", "message": message, "fields": fields}
     with client_of(Script(httpx.Response(400, json=body))) as client:
-        with pytest.raises(InvalidRequest, match="^text: is missing; tenant_id: is missing; is odd$") as one:
+        with pytest.raises(InvalidRequest, match=r"^text: is missing; tenant_id: is missing; is odd") as one:
             client.add_note("x")
         with pytest.raises(InvalidRequest, match=r"^notes\[0\].text: is missing; ") as several:
             client.add_notes([])
@@ -307,7 +307,7 @@ def test_a_refusal_names_the_arguments_of_the_call_and_no_path_of_the_wire() -> 
 
 @pytest.mark.parametrize("timeout_s", [0, -1.0, float("nan"), "9", None])
 def test_a_timeout_that_is_none_is_refused_by_name(timeout_s: Any) -> None:
-    with pytest.raises(ValueError, match="^timeout_s: "):
+    with pytest.raises(ValueError, match=r"^timeout_s: "):
         Client(URL, timeout_s=timeout_s)
 
 
