@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import reveal_type
+
 from elf.client import AsyncClient, Client, Message, NewNote, local
 
 
@@ -11,7 +13,7 @@ def use(memory: Client) -> None:
     reveal_type(memory.add_notes([NewNote(text="x"), {"text": "y"}])[0].note_id)  # type: uuid.UUID | None
     event = memory.add_event([Message(role="user", content="x"), {"role": "tool", "content": "y"}])
     reveal_type(event.extracted[0].text)  # type: str
-    reveal_type(event.extracted[0].raw)  # type: JSON
+    reveal_type(event.extracted[0].raw)  # type: int | float | str | list[JSON] | dict[str, JSON] | None
     reveal_type(event.stored)  # type: list[elf.client.results.ExtractedNote]
     reveal_type(event.results)  # type: list[elf.client.results.WriteResult]
     found = memory.search("x", top_k=3)
@@ -56,8 +58,8 @@ def misuse(memory: Client) -> None:
     memory.within(tenant_id=5)  # fault: arg-type
     Client("x", timeout_s="9")  # fault: arg-type
     NewNote(text=5)  # fault: arg-type
-    print(memory.search("x").itms)  # fault: attr-defined
-    print(memory.get("x").text + 1)  # fault: operator
+    str(memory.search("x").itms)  # fault: attr-defined
+    str(memory.get("x").text + 1)  # fault: operator
 
 
 with local("folder") as mine:

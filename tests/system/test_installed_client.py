@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -69,8 +70,9 @@ def test_a_service_of_one_s_own_says_what_to_install(installed: Installed) -> No
     )
 
 
-def said_by_mypy(installed: Installed, program: Path, cache: Path) -> dict[int, list[str]]:
-    """Have mypy judge a program against what is installed there; return what it says of each line."""
+def said_by_mypy(installed: Installed, folder: Path) -> dict[int, list[str]]:
+    """Have mypy judge the program against what is installed there; return what it says of each line."""
+    program = Path(shutil.copy(PROGRAM, folder))  # where it is, mypy would find this repository beside it
     command = [
         sys.executable,
         "-m",
@@ -80,18 +82,24 @@ def said_by_mypy(installed: Installed, program: Path, cache: Path) -> dict[int, 
         "--show-error-codes",
         "--no-pretty",
     ]
-    command += ["--python-executable", str(installed.python), "--cache-dir", str(cache), str(program)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=cache, timeout=200)
+    command += [
+        "--python-executable",
+        str(installed.python),
+        "--cache-dir",
+        str(folder / "cache"),
+        program.name,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=200)
     said: dict[int, list[str]] = {}
     for line in done.stdout.splitlines():
-        if match := re.match(r"[^:]+:(\d+): (?:error|note): (.*)", line):
+        if match := re.match(rf"{program.name}:(\d+): (?:error|note): (.*)", line):
             said.setdefault(int(match[1]), []).append(match[2])
-    assert said, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) == sum(map(len, said.values())) + 1, done.stdout + done.stderr
     return said
 
 
 def test_mypy_knows_every_result_and_finds_every_wrong_argument(installed: Installed, tmp_path: Path) -> None:
-    said = said_by_mypy(installed, PROGRAM, tmp_path)
+    said = said_by_mypy(installed, tmp_path)
     for number, line in enumerate(PROGRAM.read_text(encoding="utf-8").splitlines(), start=1):
         found = said.get(number, [])
         if wanted := re.search(r"# type: (.*)", line):
