@@ -46,7 +46,7 @@ def needs(asked: list[str], held: dict[str, tuple[Requirement, int]]) -> list[st
         if (name, frozenset(asks.extras)) in seen:
             continue
         seen.add((name, frozenset(asks.extras)))
-        if name not in held or not asks.specifier.contains(held[name][0].specifier.__str__().lstrip("=")):
+        if name not in held or not asks.specifier.contains(str(held[name][0].specifier).removeprefix("==")):
             missing.append(str(asks))
             continue
         further = map(Requirement, distribution(name).requires or ())
@@ -72,6 +72,21 @@ def test_what_is_installed_here_is_what_is_pinned() -> None:
     for name, (requirement, _) in (pins(SERVICE) | pins(DEV)).items():
         if requirement.marker is None or requirement.marker.evaluate():
             assert distribution(name).version in requirement.specifier
+
+
+def test_the_list_of_licences_is_of_what_is_pinned(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, OPS / "licences", tmp_path / "licences.md"], check=True)
+    assert (tmp_path / "licences.md").read_text() == (REPO / "docs" / "licences.md").read_text()
+    listed = re.findall(
+        r"^\| (\S+) \| (\d\S*) \| (.+) \|$", (tmp_path / "licences.md").read_text(), re.MULTILINE
+    )
+    here = {
+        name: str(requirement.specifier).removeprefix("==")
+        for name, (requirement, _) in pins(SERVICE).items()
+        if requirement.marker is None or requirement.marker.evaluate()
+    }
+    assert {name: version for name, version, _ in listed} == here
+    assert "not stated" not in {licence for *_, licence in listed}
 
 
 def a_wheel(folder: Path) -> Path:
