@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from tests.folders import fresh_folder
 from tests.installed import REPO, Installed
 from tests.system.service import RunningService
 
+PROJECT = tomllib.loads((REPO / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PROGRAM = REPO / "tests" / "data" / "client_program.py"
 # How mypy writes JsonValue, at its first mention and inside itself.
 JSON = re.compile(r"bool \| int \| float \| str \| list\[\.\.\.\] \| dict\[str, \.\.\.\] \| None")
@@ -68,6 +70,14 @@ def test_a_service_of_one_s_own_says_what_to_install(installed: Installed) -> No
         r"pip install 'elf-memory\[service\]'$",
         done.stderr.strip(),
     )
+
+
+@pytest.mark.parametrize("command", PROJECT["scripts"])
+def test_a_command_says_what_to_install(installed: Installed, command: str) -> None:
+    module, _, function = PROJECT["scripts"][command].partition(":")
+    done = installed.run("-c", f"import sys; from {module} import {function} as run; sys.exit(run())")
+    wanted = rf"{command} needs the service, and \w+ is not installed: pip install 'elf-memory\[service\]'\n"
+    assert (done.returncode, bool(re.fullmatch(wanted, done.stderr))) == (3, True), done.stderr
 
 
 def said_by_mypy(installed: Installed, folder: Path) -> dict[int, list[str]]:
