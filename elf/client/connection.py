@@ -139,7 +139,7 @@ class Connection(Generic[Transport]):
             raise InvalidRequest(str(error)) from error
 
 
-def checked_timeout(timeout_s: float) -> float:
+def checked_timeout(timeout_s: object) -> float:
     """Return the seconds. Raises ValueError when they are no time to wait for."""
     if isinstance(timeout_s, int | float) and timeout_s > 0:
         return timeout_s
