@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from string import Formatter
 from typing import Any, Final
 
 import structlog
@@ -43,17 +44,19 @@ def drop_unsaid(_logger: Any, _method: str, event: structlog.typing.EventDict) -
 
 def put_in_words(_logger: Any, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
     """Make a sentence of an event that has one, and text of a rendered exception."""
-    name = event["event"]
-    if (sentence := SENTENCES.get(name)) is not None:
-        kept = {key: event[key] for key in ("timestamp", "level", "process") if key in event}
-        event = kept | {"event": sentence.format_map(event)}
-        if "{process}" in sentence:
-            del event["process"]
+    sentence = SENTENCES.get(event["event"])
+    if sentence is not None and event.keys() >= _fields(sentence):
+        kept = {"timestamp", "level", "process"} & event.keys() - _fields(sentence)
+        event = {key: event[key] for key in kept} | {"event": sentence.format_map(event)}
     if event["level"] in ("debug", "info"):
         del event["level"]
     if "exception" in event:
-        event["exception"] = "\n".join(_lines(event["exception"]))
+        event["exception"] = "\n".join(map(_printable, _lines(event["exception"])))
     return event
+
+
+def _fields(sentence: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(sentence) if name}
 
 
 def _lines(traces: list[dict[str, Any]]) -> Iterator[str]:
@@ -66,6 +69,13 @@ def _lines(traces: list[dict[str, Any]]) -> Iterator[str]:
             yield from (f"  | {line}" for line in _lines(member))
 
 
+def _printable(value: object) -> str:
+    """The value as text, without what a terminal would obey, such as the escapes in a message of somebody else's."""
+    return "".join(
+        each if each.isprintable() else each.encode("unicode_escape").decode() for each in str(value)
+    )
+
+
 def text_renderer(*, colors: bool) -> ConsoleRenderer:
     """Return what renders an event as a line: its time, a level that is not the usual one, its name, its fields."""
 
@@ -73,12 +83,12 @@ def text_renderer(*, colors: bool) -> ConsoleRenderer:
         return code if colors else ""
 
     def plain(code: str) -> KeyValueColumnFormatter:
-        return KeyValueColumnFormatter(None, style(code), style(_RESET), value_repr=str)
+        return KeyValueColumnFormatter(None, style(code), style(_RESET), value_repr=_printable)
 
     def level(key: str, value: object) -> str:
         return f"{style(_LEVELS[str(value)])}{value}{style(_RESET)}"
 
-    fields = KeyValueColumnFormatter(style(_DIM), "", style(_RESET), value_repr=str)
+    fields = KeyValueColumnFormatter(style(_DIM), "", style(_RESET), value_repr=_printable)
     return ConsoleRenderer(
         columns=[
             Column("", fields),

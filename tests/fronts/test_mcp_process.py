@@ -95,7 +95,7 @@ def test_a_faulty_config_is_named_in_one_line(
 def test_a_busy_port_is_named_with_its_key(
     config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_process, "configure_logging", lambda level: None)  # that of the tests stays
+    monkeypatch.setattr(mcp_process, "start_log", lambda *_, **__: None)  # that of the tests stays
     with socket.create_server(("127.0.0.1", 0)) as busy:
         address = f"127.0.0.1:{busy.getsockname()[1]}"
         config.write_text(config.read_text().replace('mcp_bind = "127.0.0.1:0"', f'mcp_bind = "{address}"'))

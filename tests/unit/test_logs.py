@@ -209,6 +209,23 @@ def test_for_people_no_secret_and_no_words_of_users_are_shown_either(capsys: Cap
     assert " in failing\n" in text
 
 
+def test_for_people_a_sentence_that_lacks_a_field_is_told_by_names(capsys: Capture) -> None:
+    configure_logging("info", form="text")
+    structlog.get_logger().info("index_open", pid=7)
+    assert said(capsys) == ["index_open pid=7"]
+
+
+def test_for_people_nothing_reaches_the_terminal_that_it_would_obey(capsys: Capture) -> None:
+    configure_logging("debug", form="text")
+    structlog.get_logger().info("service_starting", version="1", config="caf\u00e9\x1b[2J")
+    structlog.get_logger().info("odd", what="one\ntwo\x1b]0;title\x07")
+    log_failure(ValueError("three\x1b[2J"))
+    shown = capsys.readouterr().err
+    assert "\x1b" not in shown
+    assert "caf\u00e9\\x1b[2J\n" in shown
+    assert "what=one\\ntwo\\x1b]0;title\\x07\n" in shown
+
+
 @pytest.mark.parametrize(
     ("form", "is_terminal", "is_text"),
     [("auto", True, True), ("auto", False, False), ("json", True, False), ("text", False, True)],
