@@ -47,17 +47,15 @@ def run_process(
     """Run `serve` until the process is told to stop; then it is cancelled. Returns the process's exit code.
 
     A process that has not wound up `stop_deadline_s` seconds later ends all the same.
-    `say` (by default, print) gets lines for people: those of `serve`, to which it is passed on, and one when the
-    process stops. Raises what `serve` raises; a failure that is alone in its group without it.
+    `say` (by default, print) gets lines for people: those of `serve`, to which it is passed on, one when the process
+    begins to stop, and one when it has. Raises what `serve` raises; a failure that is alone in its group without it.
     """
-    say = say or _print
     raise_limit()
     options = {"use_uvloop": sys.platform != "win32"}
     try:
-        anyio.run(_until_told_to_stop, serve, say, stop_deadline_s, backend_options=options)
+        anyio.run(_until_told_to_stop, serve, say or _print, stop_deadline_s, backend_options=options)
     except BaseExceptionGroup as group:
         raise unwrapped(group) from group
-    say("elf: stopped")
     return 0
 
 
@@ -78,6 +76,8 @@ async def _until_told_to_stop(
         await listening.start(_stop_on_signal, serving, say, stop_deadline_s)
         with serving:
             await serve(say)
+        if serving.cancel_called:
+            say("elf: stopped")
         listening.cancel_scope.cancel()
 
 

@@ -13,20 +13,10 @@ from uuid import UUID
 
 from elf.client import results as r
 from elf.client.call import Call, Given, Listing, Repeat, T, get, post, reader, renamed
-from elf.client.inputs import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_IMPORTANCE,
-    DEFAULT_SCOPE,
-    DEFAULT_TYPE,
-    Message,
-    NewNote,
-    NoteStatus,
-    NoteType,
-    messages_of,
-    notes_of,
-)
+from elf.client.inputs import DEFAULT_SCOPE, Message, NewNote, NoteStatus, NoteType, messages_of, notes_of
 from elf.core.errors import InvalidRequest
 from elf.core.ids import id_in_path
+from elf.core.note_defaults import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, DEFAULT_TYPE
 
 Id = UUID | str
 

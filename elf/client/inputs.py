@@ -8,14 +8,12 @@ from typing import Literal
 from msgspec import Struct
 
 from elf.core.errors import InvalidRequest
+from elf.core.note_defaults import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, DEFAULT_TYPE
 
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NoteStatus = Literal["active", "deleted", "deprecated", "expired"]
 
-DEFAULT_TYPE: NoteType = "fact"
 DEFAULT_SCOPE = "agent_private"
-DEFAULT_IMPORTANCE = 0.5
-DEFAULT_CONFIDENCE = 0.8
 
 
 class NewNote(Struct, frozen=True, kw_only=True):

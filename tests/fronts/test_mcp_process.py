@@ -59,7 +59,7 @@ async def test_over_http_it_serves_without_a_service_and_stops_when_told(config:
         process.send_signal(signal.SIGTERM)
         said, logged = process.communicate(timeout=15)
         assert process.returncode == 0
-    assert said == "elf: stopping (SIGTERM)\n"
+    assert said == "elf: stopping (SIGTERM)\nelf: stopped\n"
     assert all(line.startswith("{") for line in logged.splitlines()), logged
 
 
