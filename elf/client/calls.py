@@ -81,9 +81,9 @@ class Calls:
     ) -> Call[r.EventWritten]:
         """Have the extractor propose notes from messages, oldest first, and store those that can be proven.
 
-        Without a scope each note goes where the extractor suggests; a dry run stores nothing. A language model may take
-        longer than other calls do: `timeout_s` takes the place of the client's. Sent again only when the first request
-        surely did nothing, because a model may word the same thing anew; a dry run is sent again always.
+        Without a scope they are agent_private, whatever the extractor suggests; a dry run stores nothing. A language
+        model may take longer than other calls do: `timeout_s` takes the place of the client's. Sent again only when the
+        first request surely did nothing, because a model may word the same thing anew; a dry run is sent again always.
         """
         body = {
             **self._owner(), "scope": scope, "dry_run": dry_run, "messages": messages_of(messages),
