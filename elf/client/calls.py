@@ -14,16 +14,9 @@ from uuid import UUID
 
 from elf.client import results as r
 from elf.client.call import Call, Given, Listing, Repeat, get, post, reader
-from elf.client.inputs import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_IMPORTANCE,
-    DEFAULT_SCOPE,
-    DEFAULT_TYPE,
-    Message,
-    NewNote,
-    as_json,
-)
+from elf.client.inputs import DEFAULT_SCOPE, Message, NewNote, as_json
 from elf.core.ids import id_in_path
+from elf.core.note_defaults import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, DEFAULT_TYPE
 
 Id = UUID | str
 

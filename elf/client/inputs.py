@@ -8,10 +8,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-DEFAULT_TYPE = "fact"
+from elf.core.note_defaults import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, DEFAULT_TYPE
+
 DEFAULT_SCOPE = "agent_private"
-DEFAULT_IMPORTANCE = 0.5
-DEFAULT_CONFIDENCE = 0.8
 
 
 class NewNote(Struct, frozen=True, kw_only=True):

@@ -58,6 +58,7 @@ from elf.config.values import (
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NOTE_TYPES: tuple[NoteType, ...] = ("preference", "constraint", "decision", "profile", "fact", "plan")
 LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["auto", "json", "text"]
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]*")
@@ -70,12 +71,16 @@ def _must_be_true(value: bool) -> bool:
 
 
 class Service(Table):
-    """[service]: where the fronts listen and how much is logged."""
+    """[service]: where the fronts listen, how much is logged, and in which form.
+
+    `log_format` is json, text for people, or auto: text when standard error is a terminal, else json.
+    """
 
     http_bind: Bind
     mcp_bind: Bind
     admin_bind: Bind
     log_level: LogLevel
+    log_format: LogFormat = "auto"
     limits: Limits | None = None
     access: Access | None = None
 
