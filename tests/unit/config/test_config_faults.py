@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from spec_template import REQUIRED_KEYS, SPEC_TEMPLATE, TEMPLATE_KEYS, FaultsOf, KeyPath, without
 
 from elf.config import loads
+from elf.config.example import example_file
 from elf.config.faults import dotted
-from elf.core.errors import ConfigError
+from elf.config.packaged import ENCODER_NAMES
+from elf.core.errors import ConfigError, ConfigFault
 
 
 @pytest.mark.parametrize("path", REQUIRED_KEYS, ids=".".join)
@@ -128,6 +130,41 @@ def test_a_fault_names_its_key_and_what_is_allowed(
     faults = faults_of((old, new))
     assert list(faults) == [key]
     assert problem in faults[key]
+
+
+@pytest.mark.parametrize(
+    ("table", "names"),
+    [
+        ("embedding", "all-MiniLM-L6-v2 or sentence-transformers/all-MiniLM-L6-v2"),
+        ("rerank", "all-MiniLM-L6-v2 or sentence-transformers/all-MiniLM-L6-v2"),
+        ("llm_extractor", "rule-based-extractor"),
+    ],
+)
+def test_a_model_that_the_package_lacks_is_a_fault_with_those_it_has(table: str, names: str) -> None:
+    text = example_file().read_text(encoding="utf-8")
+    before, head, after = text.partition(f"[providers.{table}]\n")
+    changed = before + head + re.sub(r'(?m)^model = ".*"$', 'model = "gpt-5"', after, count=1)
+    (fault,) = faults_in(changed)
+    assert fault.key == f"providers.{table}.model"
+    assert fault.problem == f"must be {names}, which is what local: has, not gpt-5"
+    elsewhere = re.sub(r'(?m)^api_base = ".*"$', 'api_base = "http://127.0.0.1:1"', after, count=1)
+    assert faults_in(before + head + elsewhere) == ()
+
+
+@pytest.mark.parametrize("name", ENCODER_NAMES)
+def test_each_name_of_the_packaged_model_is_taken(name: str) -> None:
+    text = example_file().read_text(encoding="utf-8").replace("all-MiniLM-L6-v2", name)
+    assert faults_in(text) == ()
+
+
+def test_vectors_of_another_length_than_the_packaged_model_has_are_a_fault() -> None:
+    text = example_file().read_text(encoding="utf-8")
+    (fault,) = faults_in(re.sub(r"(?m)^(vector_dim|dimensions) = 384$", r"\1 = 512", text))
+    assert fault == ConfigFault(
+        "providers.embedding.dimensions", "must be 384, the length of the vectors of local:, not 512"
+    )
+    (fault,) = faults_in(text.replace("\ndimensions = 384", "\ndimensions = 512"))
+    assert "must be equal to storage.qdrant.vector_dim" in fault.problem
 
 
 @pytest.mark.parametrize(
