@@ -17,6 +17,7 @@ from elf.cli import (
     history,
     importing,
     index,
+    init,
     mcp_clients,
     mcp_install,
     notes,
@@ -48,6 +49,9 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
+    _init(
+        commands.add_parser("init", help="write a config file, commented, to begin with", epilog=EXIT_CODES)
+    )
     command("up", up.run, "run the service until it is told to stop")
     _json(command("check", check.run, "check a config file and say every fault of it"))
     _json(command("status", status.run, "say whether the service is ready, and the state of each part"))
@@ -70,6 +74,13 @@ def parser() -> argparse.ArgumentParser:
     commands = mcp.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _mcp_install(command("install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp"))
     return root
+
+
+def _init(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", type=Path, nargs="?", default=Path("elf.toml"), metavar="FILE", help="(default: elf.toml)"
+    )
+    command.set_defaults(run=init.run)
 
 
 def _mcp_install(command: argparse.ArgumentParser) -> None:
