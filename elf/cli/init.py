@@ -6,6 +6,7 @@ import argparse
 import shlex
 from pathlib import Path
 
+from elf.cli.config_file import NAME
 from elf.cli.outcome import ExitCode, UsageError
 from elf.config.example import example_file
 
@@ -22,9 +23,7 @@ def run(options: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         reason = error.strerror if isinstance(error, OSError) else error
         raise UsageError(f"{file} cannot be written: {reason}") from error
-    name = shlex.quote(str(file))
+    named = "" if file == Path(NAME) else f" -c {shlex.quote(str(file))}"
     print(f"{file} is written: every key with what it means; data will be kept in .elf/ beside it.")
-    print(
-        f"Start the service with `elf up -c {name}`; after a change, `elf check -c {name}` names every fault."
-    )
+    print(f"Start the service with `elf up{named}`; after a change, `elf check{named}` says every fault.")
     return ExitCode.DONE

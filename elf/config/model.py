@@ -421,6 +421,17 @@ class Config(Table):
         return self.model_copy(update={"storage": storage, "local_model": self.local_model.anchored(folder)})
 
     @property
+    def default_scope(self) -> str:
+        """Where a note is written when nobody says: by [defaults], else the first of scopes.allowed."""
+        return self.defaults.scope or self.scopes.allowed[0]
+
+    @property
+    def default_profile(self) -> str:
+        """What is read when nobody says: by [defaults], else the profile of the most scopes, the first of several."""
+        profiles = self.scopes.read_profiles
+        return self.defaults.read_profile or max(profiles, key=lambda name: len(profiles[name]))
+
+    @property
     def embedding_version(self) -> str:
         embedding = self.providers.embedding
         return f"{embedding.provider_id}:{embedding.model}:{embedding.dimensions}"
