@@ -101,8 +101,36 @@ def _search(command: argparse.ArgumentParser) -> None:
     _context(command)
     command.add_argument("--profile", help="the read profile (default: the one that reads the most scopes)")
     command.add_argument("--top-k", type=int, metavar="N", help="most results (default: memory.top_k)")
+    _filters(command)
     command.add_argument("query", metavar="QUERY")
     _json(command)
+
+
+def _filters(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("filters", "find only notes for which each of these holds")
+    group.add_argument("--type", action="append", choices=NOTE_TYPES, help="given again: this type as well")
+    group.add_argument("--key-prefix", metavar="TEXT", help="the key begins so, in the same case")
+    group.add_argument("--scope", action="append", help="given again: this scope as well")
+    group.add_argument(
+        "--since",
+        metavar="MOMENT",
+        help="last changed then or later, such as 2026-01-31T09:30:00Z or 2026-01-31",
+    )
+    group.add_argument("--until", metavar="MOMENT", help="last changed before")
+    group.add_argument(
+        "--source", action="append", type=_source_field, metavar="FIELD=VALUE",
+        help="source_ref has this field, by its path as in app.name; with := the value is JSON, as in build:=7",
+    )  # fmt: skip
+
+
+def _source_field(text: str) -> tuple[str, Any]:
+    path, is_given, value = text.partition("=")
+    if not is_given:
+        raise ValueError(text)
+    return (path[:-1], json.loads(value)) if path.endswith(":") else (path, value)
+
+
+_source_field.__name__ = "FIELD=VALUE"
 
 
 def _explain(command: argparse.ArgumentParser) -> None:

@@ -120,7 +120,18 @@ async def _add(service: Service, config: Config, options: argparse.Namespace) ->
 
 async def _search(service: Service, config: Config, options: argparse.Namespace) -> Reply:
     within = replace(calls(options), read_profile=options.profile or widest_profile(config))
-    return await service.ask(within.search(options.query, top_k=options.top_k))
+    return await service.ask(
+        within.search(
+            options.query,
+            top_k=options.top_k,
+            type=options.type,
+            key_prefix=options.key_prefix,
+            scope=options.scope,
+            updated_since=options.since,
+            updated_before=options.until,
+            source=dict(options.source) if options.source else None,
+        )
+    )
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:

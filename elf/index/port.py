@@ -1,9 +1,9 @@
 """The port of the vector index: a derived store that finds candidate chunks and may be lost at any time.
 
-The port is free of any memory family: a point is an id, the id of its owner, a dense vector, the text for BM25, a flat
-payload and tags. A filter is a conjunction: equalities, one group of alternatives, the beginning of a field, periods and
-tags. It is exact, and applied before the best are chosen. Scores are raw and per leg (cosine similarity, BM25 with idf);
-fusion is the search pipeline's business.
+The port is free of any memory family: a point is an id, the id of its owner, a dense vector, the text for BM25, a
+flat payload and tags. A filter is a conjunction: equalities, one group of alternatives, the beginning of the key,
+periods and tags. It is exact, and applied before the best are chosen. Scores are raw and per leg (cosine similarity,
+BM25 with idf); fusion is the search pipeline's business.
 
 A point whose payload has no CREATED_AT_FIELD was written before there were tags. Until it is written anew, which a scan
 asks for, it is found by any key prefix, period and tags, so that nothing is hidden by what is not known of it.

@@ -14,7 +14,16 @@ import numpy as np
 from elf.config.model import QdrantServer
 from elf.core.errors import IndexUnavailable
 from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder
-from elf.index.port import EVERY_TAG, IndexFilter, IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint, Vector
+from elf.index.port import (
+    EVERY_TAG,
+    IndexFilter,
+    IndexPoint,
+    IndexQuery,
+    LegHit,
+    QueryResult,
+    StoredPoint,
+    Vector,
+)
 from elf.index.schema import (
     BM25,
     CREATED_AT_FIELD,
@@ -240,14 +249,14 @@ class QdrantServerIndex:
         return self._models.Filter(must=must, should=alternatives or None)
 
     def _narrow_conditions(self, where: IndexFilter) -> list[models.Condition]:
-        models = self._models
+        kinds = self._models
         conditions: list[models.Condition] = []
         if where.key_prefix is not None:
-            begins = models.MatchPrefix(prefix=where.key_prefix)
-            conditions.append(models.FieldCondition(key=KEY_FIELD, match=begins))
+            begins = kinds.MatchPrefix(prefix=where.key_prefix)
+            conditions.append(kinds.FieldCondition(key=KEY_FIELD, match=begins))
         for field, period in where.periods.items():
-            within = models.DatetimeRange(gte=period.since, lt=period.before)
-            conditions.append(models.FieldCondition(key=field, range=within))
+            within = kinds.DatetimeRange(gte=period.since, lt=period.before)
+            conditions.append(kinds.FieldCondition(key=field, range=within))
         for tag in where.tags:
             conditions += self._conditions({TAGS_FIELD: [str(tag), str(EVERY_TAG)]})
         return conditions

@@ -51,7 +51,9 @@ LIMIT $10;
 -- offsets that its neighbour chunks reach to. The chunks lead and their notes are looked up by id, whatever the planner
 -- believes: while a young table has no statistics it would go through all notes of the project instead. A neighbour is
 -- looked for only where there can be one; most notes are a single chunk. A large reference is null, for few candidates
--- become results; `read_references` has it.
+-- become results; `read_references` has it. `unmet` names what a note fails of the filter $8 to $14, of which a null
+-- holds for every note: types, the beginning of the key, since and before the last change, since and before the
+-- creation, and objects of which the reference has to contain one. No reference is read unless that one is given.
 WITH wanted AS MATERIALIZED (
   SELECT c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset
   FROM memory_note_chunks AS c
@@ -61,7 +63,16 @@ SELECT
   n.note_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.updated_at, n.expires_at,
   CASE WHEN pg_column_size(n.source_ref) <= 1024 THEN n.source_ref::text END AS source_ref, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
   coalesce(before.start_offset, c.start_offset) AS snippet_start,
-  coalesce(behind.end_offset, c.end_offset) AS snippet_end
+  coalesce(behind.end_offset, c.end_offset) AS snippet_end,
+  CASE
+    WHEN n.type <> ALL ($8::text[]) THEN 'type'
+    WHEN $9::text IS NOT NULL AND starts_with(n.key, $9) IS NOT TRUE THEN 'key_prefix'
+    WHEN n.updated_at < $10::timestamptz THEN 'updated_since'
+    WHEN n.updated_at >= $11::timestamptz THEN 'updated_before'
+    WHEN n.created_at < $12::timestamptz THEN 'created_since'
+    WHEN n.created_at >= $13::timestamptz THEN 'created_before'
+    WHEN NOT n.source_ref @> ANY ($14::jsonb[]) THEN 'source'
+  END AS unmet
 FROM wanted AS c
 CROSS JOIN LATERAL (SELECT m.* FROM memory_notes AS m WHERE m.note_id = c.note_id OFFSET 0) AS n
 LEFT JOIN LATERAL (

@@ -498,7 +498,9 @@ async def test_a_filter_by_key_period_and_tags_lets_through_what_it_says(index: 
         for _ in range(300)
     ]
     await index.upsert(points)
-    due = {name: {one.point_id for one in points if lets_through(where, one)} for name, where in NARROW.items()}
+    due = {
+        name: {one.point_id for one in points if lets_through(where, one)} for name, where in NARROW.items()
+    }
     results = await index.query([IndexQuery(vector(1.0), "needle", where, 500) for where in NARROW.values()])
     assert {name: set(ids(one.dense)) for name, one in zip(NARROW, results, strict=True)} == due
     assert {name: set(ids(one.bm25)) for name, one in zip(NARROW, results, strict=True)} == due
@@ -522,7 +524,11 @@ async def test_a_point_from_before_there_were_tags_is_found_by_any_and_has_to_be
     narrow = replace(
         search_filter(), key_prefix="x", periods={"created_at": Period(since=SECOND)}, tags=TAGS[:1]
     )
-    assert ids(await dense_hits(index, narrow)) == ids(await word_hits(index, "needle", narrow)) == [old.point_id]
+    assert (
+        ids(await dense_hits(index, narrow))
+        == ids(await word_hits(index, "needle", narrow))
+        == [old.point_id]
+    )
     assert await dense_hits(index, replace(narrow, must=narrow.must | {"tenant_id": "other"})) == []
     assert await index.count() == 1
     stored = await index.scan(after=None, limit=10)

@@ -227,11 +227,11 @@ FROM generate_series(1, 20000) AS i, generate_series(1, 3) AS t;
 
 
 NOT_NARROWED = (False, None, None, None, None, None, [])
-# Of each shelf's 20 points, ten have such a key and one is of that day, too.
+# Of each shelf's 20 points, eleven have such a key and one of these is of that day.
 A_DAY = (True, "key 1", datetime(2026, 1, 13, tzinfo=UTC), datetime(2026, 1, 14, tzinfo=UTC), None, None, [])
-# 6 of the tenant's 10 shelves match, with 20 points each; of both words that is 240 postings. The words are not counted,
-# for their counts are known, and the owners of the best 60 are looked up. A narrower search reads the points once more,
-# to choose them, and then has six to look up.
+# 6 of the tenant's 10 shelves match, with 20 points each; of both words that is 240 postings. The words are not
+# counted, for their counts are known, and the owners of the best 60 are looked up. A narrower search chooses one point
+# of each shelf first, and then has those alone.
 READ = {False: [60, 120, 240], True: [6, 6, 6, 12]}
 
 

@@ -49,6 +49,7 @@ class ShownDrop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bm25_score: float | None
     rerank_score: float | None
     final_score: float | None
+    filter: str | msgspec.UnsetType
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):
@@ -181,5 +182,6 @@ def _shown_drop(
 ) -> ShownDrop:
     fields = msgspec.structs.asdict(candidate)
     reason_code = fields.pop("reason")
+    fields["filter"] = candidate.filter or msgspec.UNSET
     words = reason_in_words(candidate, top_k=top_k, last_score=last_score, ranks=ranks)
     return ShownDrop(**fields, reason_code=reason_code, reason=words)

@@ -11,6 +11,7 @@ from elf.config.model import NoteType
 from elf.core.blank import NOT_BLANK
 from elf.core.json_strings import MAX_STRING_CHARS
 from elf.families.notes import fields as f
+from elf.families.notes.source_fields import MAX_DOTS, MAX_FIELDS
 
 MAX_NOTES = 256
 MAX_MESSAGES = 256
@@ -230,6 +231,57 @@ class DeleteResponse(Response):
     op: Literal["DELETE", "NONE"] = Field(description="DELETE: deleted now. NONE: it was deleted before.")
 
 
+class SearchFilters(Request):
+    """What notes have to be to be found; every one that is given has to hold. Without any, all that the reader may see.
+
+    Both the index and Postgres apply them before the best notes are chosen.
+    """
+
+    type: (
+        Annotated[
+            list[NoteType], Field(min_length=1, max_length=6, description="Only notes of one of these types.")
+        ]
+        | None
+    ) = None
+    key_prefix: f.KeyPrefix | None = None
+    scope: (
+        Annotated[
+            list[f.Identifier],
+            Field(
+                min_length=1,
+                max_length=100,
+                description="Only notes of one of these scopes, each of which the read profile has to read.",
+                examples=[["project_shared"]],
+            ),
+        ]
+        | None
+    ) = None
+    updated_since: f.UpdatedSince | None = None
+    updated_before: f.UpdatedBefore | None = None
+    created_since: f.CreatedSince | None = None
+    created_before: f.CreatedBefore | None = None
+    source: (
+        Annotated[
+            dict[str, JsonValue],
+            Field(
+                description="Only notes whose source_ref has these fields with just these values: strings, numbers, "
+                "true, false or null. A field within another is named by its path, as in app.name. At most "
+                f"{MAX_FIELDS} fields and {MAX_DOTS} dots.",
+                examples=[{"ticket": "SUP-1204"}],
+            ),
+        ]
+        | None
+    ) = None
+
+    @model_validator(mode="after")
+    def _leaves_time(self) -> SearchFilters:
+        for name in ("updated", "created"):
+            since, before = getattr(self, f"{name}_since"), getattr(self, f"{name}_before")
+            if since is not None and before is not None and since >= before:
+                raise ValueError(f"{name}_since must be earlier than {name}_before")
+        return self
+
+
 class SearchRequest(InContext):
     read_profile: f.ReadProfile
     query: Annotated[
@@ -268,6 +320,7 @@ class SearchRequest(InContext):
         ]
         | None
     ) = None
+    filters: SearchFilters | None = Field(default=None, description="What notes have to be to be found.")
     record_hits: bool = Field(
         default=False, description="Whether to count the results as hits of their notes."
     )

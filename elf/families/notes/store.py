@@ -24,6 +24,7 @@ from elf.families.notes.embedding import EmbeddedText
 from elf.families.notes.embedding import Vector as FloatVector
 from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context, Note
+from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.resolver import Change, Incoming, Near
 from elf.families.notes.shown import ShownNote
 
@@ -252,12 +253,13 @@ class NoteStore:
         context: Context,
         scopes: Sequence[str],
         now: datetime,
+        filter: NoteFilter,
     ) -> list[Mapping[str, Any]]:
         """Return the rows of `read_candidates`, in no particular order."""
         return await connection.fetch(
             self._sql["read_candidates"],
             list(chunk_ids), embedding_version, context.tenant_id, context.project_id, context.agent_id,
-            list(scopes), now,
+            list(scopes), now, *filter.arguments(),
         )  # fmt: skip
 
     async def unchanged(

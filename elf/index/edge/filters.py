@@ -83,7 +83,9 @@ def _compiled(branches: Sequence[Branch], narrow: list[engine.ConditionType]) ->
         alternatives
     ):  # one alternative asks for nothing beyond what is shared, so the others add nothing
         return engine.Filter(must=shared + narrow)
-    return engine.Filter(must=shared + narrow, should=[condition for group in alternatives for condition in group])
+    return engine.Filter(
+        must=shared + narrow, should=[condition for group in alternatives for condition in group]
+    )
 
 
 def _branches(must: Mapping[str, str], any_of: Sequence[Mapping[str, Sequence[str]]] | None) -> list[Branch]:

@@ -35,9 +35,7 @@ def test_neighbouring_values_do_not_run_into_each_other() -> None:
 
 
 def test_the_filter_of_a_search_is_a_lookup_of_keys_alone() -> None:
-    compiled = compiled_of(
-        CONTEXT, [{"scope": ["x", "y"]}, {"scope": ["agent_private"], "agent_id": ["a"]}]
-    )
+    compiled = compiled_of(CONTEXT, [{"scope": ["x", "y"]}, {"scope": ["agent_private"], "agent_id": ["a"]}])
     assert compiled is not None
     assert not compiled.must
     assert len(compiled.should or []) == 3

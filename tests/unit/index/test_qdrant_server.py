@@ -114,7 +114,12 @@ async def test_a_collection_has_the_shape_that_the_config_says() -> None:
     assert isinstance(key, models.KeywordIndexParams)
     assert key.prefix is True
     kinds = models.PayloadSchemaType
-    others = {"note_id": kinds.UUID, "_tags": kinds.UUID, "created_at": kinds.DATETIME, "updated_at": kinds.DATETIME}
+    others = {
+        "note_id": kinds.UUID,
+        "_tags": kinds.UUID,
+        "created_at": kinds.DATETIME,
+        "updated_at": kinds.DATETIME,
+    }
     assert {name: client.field_schemas.pop(name) for name in others} == others
     assert client.field_schemas.keys() == {
         "project_id", "agent_id", "scope", "status", "type", "embedding_version",
