@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 from elf.cli import check, collect, events, history, importing, index, notes, status, traces, up
 from elf.config.model import NOTE_TYPES
@@ -127,7 +127,13 @@ def _source_field(text: str) -> tuple[str, Any]:
     path, is_given, value = text.partition("=")
     if not is_given:
         raise ValueError(text)
-    return (path[:-1], json.loads(value)) if path.endswith(":") else (path, value)
+    if path.endswith(":"):
+        return path[:-1], json.loads(value, parse_constant=_no_number)
+    return path, value
+
+
+def _no_number(text: str) -> Never:
+    raise ValueError(text)  # NaN and infinity, which are no JSON
 
 
 _source_field.__name__ = "FIELD=VALUE"

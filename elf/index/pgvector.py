@@ -56,7 +56,7 @@ class PgvectorIndex:
     """The VectorIndex over `database`, which somebody else opens and closes.
 
     Queries go to `reads`, a replica of it, when one is given: they see what has reached it.
-    Of a payload it keeps KEYWORD_FIELDS, MOMENT_FIELDS and the key; equality with another field finds nothing. Each method
+    Of a payload it keeps KEYWORD_FIELDS, MOMENT_FIELDS and the key; equality with any other finds nothing. Each method
     raises IndexUnavailable when Postgres does not answer within `timeout_s`, or refuses; `ensure` and `count` take the
     time that their tables need.
     """

@@ -184,11 +184,6 @@ _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d([Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz
 _NO_MOMENT: Final = (
     "should be a moment of RFC 3339, such as 2026-01-31T09:30:00Z, or a date, which is its midnight in UTC"
 )
-MomentGiven = Annotated[
-    datetime,
-    BeforeValidator(_moment),
-    WithJsonSchema({"type": "string", "examples": ["2026-01-31T09:30:00Z", "2026-01-31"]}),
-]
 KeyPrefix = Annotated[
     str,
     Field(
@@ -198,15 +193,39 @@ KeyPrefix = Annotated[
         examples=["deploy/"],
     ),
 ]
+
+
+def _moment_schema(description: str) -> dict[str, Any]:
+    return {
+        "type": "string",
+        "anyOf": [{"format": "date-time"}, {"format": "date"}],
+        "description": description,
+        "examples": ["2026-01-31T09:30:00Z", "2026-01-31"],
+    }
+
+
 UpdatedSince = Annotated[
-    MomentGiven,
-    Field(
-        description="Only notes that last changed then or later: a moment of RFC 3339, or a date (midnight UTC)."
+    datetime,
+    BeforeValidator(_moment),
+    WithJsonSchema(
+        _moment_schema(
+            "Only notes that last changed then or later: a moment of RFC 3339, or a date, which is its midnight in UTC."
+        )
     ),
 ]
-UpdatedBefore = Annotated[MomentGiven, Field(description="Only notes that last changed earlier.")]
-CreatedSince = Annotated[MomentGiven, Field(description="Only notes first stored then or later.")]
-CreatedBefore = Annotated[MomentGiven, Field(description="Only notes first stored earlier.")]
+UpdatedBefore = Annotated[
+    datetime,
+    BeforeValidator(_moment),
+    WithJsonSchema(_moment_schema("Only notes that last changed earlier.")),
+]
+CreatedSince = Annotated[
+    datetime,
+    BeforeValidator(_moment),
+    WithJsonSchema(_moment_schema("Only notes first stored then or later.")),
+]
+CreatedBefore = Annotated[
+    datetime, BeforeValidator(_moment), WithJsonSchema(_moment_schema("Only notes first stored earlier."))
+]
 TraceId = Annotated[UUID, Field(description="The search's id, for its trace.", examples=[TRACE_EXAMPLE])]
 ResultHandle = Annotated[
     UUID,

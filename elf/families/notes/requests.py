@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
 from elf.config.model import NoteType
 from elf.core.blank import NOT_BLANK
 from elf.core.json_strings import MAX_STRING_CHARS
 from elf.families.notes import fields as f
-from elf.families.notes.source_fields import MAX_DOTS, MAX_FIELDS
+from elf.families.notes.source_fields import SOURCE_SCHEMA
 
 MAX_NOTES = 256
 MAX_MESSAGES = 256
@@ -263,12 +263,7 @@ class SearchFilters(Request):
     source: (
         Annotated[
             dict[str, JsonValue],
-            Field(
-                description="Only notes whose source_ref has these fields with just these values: strings, numbers, "
-                "true, false or null. A field within another is named by its path, as in app.name. At most "
-                f"{MAX_FIELDS} fields and {MAX_DOTS} dots.",
-                examples=[{"ticket": "SUP-1204"}],
-            ),
+            WithJsonSchema(SOURCE_SCHEMA),
         ]
         | None
     ) = None

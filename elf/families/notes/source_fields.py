@@ -5,7 +5,8 @@ top whose own name is `app.name`. What can be asked for are strings, numbers, tr
 lists.
 
 In the index each such field of a note is a tag, the digest of its path and value. A note with more of them than
-MAX_TAGS, or with a large reference, has EVERY_TAG instead: it is a candidate of every such search, and Postgres decides.
+MAX_TAGS, or with a large reference, has EVERY_TAG instead: it is a candidate of every such search, and Postgres
+decides.
 """
 
 from __future__ import annotations
@@ -29,6 +30,20 @@ MAX_PATH_CHARS: Final = 256
 MAX_VALUE_CHARS: Final = 1024
 # Each dot doubles what is asked of Postgres: it may part two names, or be part of one.
 MAX_DOTS: Final = 6
+
+# What `check_source` takes, but for the dots.
+SOURCE_SCHEMA: Final[dict[str, Any]] = {
+    "type": "object",
+    "minProperties": 1,
+    "maxProperties": MAX_FIELDS,
+    "propertyNames": {"minLength": 1, "maxLength": MAX_PATH_CHARS},
+    "additionalProperties": {
+        "anyOf": [{"type": "string", "maxLength": MAX_VALUE_CHARS}, {"type": ["number", "boolean", "null"]}]
+    },
+    "description": "Only notes whose source_ref has these fields with just these values. A field within another is "
+    f"named by its path, as in app.name; at most {MAX_DOTS} dots in all.",
+    "examples": [{"ticket": "SUP-1204"}],
+}
 
 Scalar: TypeAlias = str | int | float | bool | None
 

@@ -8,6 +8,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -28,6 +29,7 @@ REPO = Path(__file__).resolve().parents[3]
 NOTE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 NOTE = {"type": "fact", "text": "y", "importance": 0.1, "confidence": 1.0}
 MESSAGE = {"role": "tool", "content": "y", "ts": "z"}
+DAY = date(2026, 2, 1)
 CALLS = Calls("t", "p", "a", "all_scopes")
 
 ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
@@ -39,6 +41,9 @@ ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
     (operations.ADD_EVENT, CALLS.add_event([Message(role="user", content="x", msg_id="1")], scope="s", dry_run=True)),
     (operations.SEARCH, CALLS.search("x")),
     (operations.SEARCH, CALLS.search("x", top_k=3, candidate_k=9, record_hits=True)),
+    (operations.SEARCH, CALLS.search("x", type="plan", key_prefix="k", scope="s", source={"a.b": 1, "c": None})),
+    (operations.SEARCH, CALLS.search("x", type=["plan", "fact"], scope=["s", "t"], updated_since=date(2026, 1, 31),
+     updated_before="2026-02-01T00:00:00Z", created_since=datetime(2026, 1, 1, tzinfo=UTC), created_before=DAY)),
     (operations.SEARCH_EXPLAIN, CALLS.explain(NOTE_ID)),
     (operations.SEARCH_TRACES, CALLS.traces(limit=3)),
     (operations.SEARCH_TRACE, CALLS.trace(NOTE_ID)),
