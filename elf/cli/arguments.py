@@ -8,9 +8,9 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Never
+from typing import Any
 
-from elf.cli import check, collect, events, history, importing, index, notes, status, traces, up
+from elf.cli import check, collect, events, filters, history, importing, index, notes, status, traces, up
 from elf.config.model import NOTE_TYPES
 
 EXIT_CODES = (
@@ -67,7 +67,7 @@ def _drift(command: argparse.ArgumentParser) -> None:
 
 def _add(command: argparse.ArgumentParser) -> None:
     _context(command)
-    _scope(command, "default: the first of scopes.allowed")
+    _scope(command, "default: that of [defaults], else the first of scopes.allowed")
     _note_defaults(command)
     command.add_argument("--key", help="a stable name: a later note with the same key replaces this one")
     command.add_argument(
@@ -91,7 +91,7 @@ def _add_event(command: argparse.ArgumentParser) -> None:
         "out. " + EXIT_CODES
     )
     _context(command)
-    _scope(command, "default: where the extractor suggests")
+    _scope(command, "default: that of add")
     command.add_argument("--dry-run", action="store_true", help="say what would be stored, and store nothing")
     command.add_argument("file", type=Path, metavar="FILE", help="the messages; - reads standard input")
     _json(command)
@@ -99,44 +99,14 @@ def _add_event(command: argparse.ArgumentParser) -> None:
 
 def _search(command: argparse.ArgumentParser) -> None:
     _context(command)
-    command.add_argument("--profile", help="the read profile (default: the one that reads the most scopes)")
+    command.add_argument(
+        "--profile",
+        help="the read profile (default: that of [defaults], else the widest)",
+    )
     command.add_argument("--top-k", type=int, metavar="N", help="most results (default: memory.top_k)")
-    _filters(command)
+    filters.add_to(command)
     command.add_argument("query", metavar="QUERY")
     _json(command)
-
-
-def _filters(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("filters", "find only notes for which each of these holds")
-    group.add_argument("--type", action="append", choices=NOTE_TYPES, help="given again: this type as well")
-    group.add_argument("--key-prefix", metavar="TEXT", help="the key begins so, in the same case")
-    group.add_argument("--scope", action="append", help="given again: this scope as well")
-    group.add_argument(
-        "--since",
-        metavar="MOMENT",
-        help="last changed then or later, such as 2026-01-31T09:30:00Z or 2026-01-31",
-    )
-    group.add_argument("--until", metavar="MOMENT", help="last changed before")
-    group.add_argument(
-        "--source", action="append", type=_source_field, metavar="FIELD=VALUE",
-        help="source_ref has this field, by its path as in app.name; with := the value is JSON, as in build:=7",
-    )  # fmt: skip
-
-
-def _source_field(text: str) -> tuple[str, Any]:
-    path, is_given, value = text.partition("=")
-    if not is_given:
-        raise ValueError(text)
-    if path.endswith(":"):
-        return path[:-1], json.loads(value, parse_constant=_no_number)
-    return path, value
-
-
-def _no_number(text: str) -> Never:
-    raise ValueError(text)  # NaN and infinity, which are no JSON
-
-
-_source_field.__name__ = "FIELD=VALUE"
 
 
 def _explain(command: argparse.ArgumentParser) -> None:
@@ -176,7 +146,7 @@ def _restore(command: argparse.ArgumentParser) -> None:
 
 def _list(command: argparse.ArgumentParser) -> None:
     _context(command)
-    _scope(command, "default: the first of scopes.allowed, where add writes")
+    _scope(command, "default: that of [defaults], else the first of scopes.allowed, where add writes")
     command.add_argument("--shared", action="store_true", help="every scope but agent_private")
     command.add_argument("--type", choices=NOTE_TYPES)
     command.add_argument("--status", help="such as active (default), deleted or expired")
@@ -192,7 +162,7 @@ def _import(command: argparse.ArgumentParser) -> None:
         + EXIT_CODES
     )
     _context(command)
-    _scope(command, "default: the first of scopes.allowed")
+    _scope(command, "default: that of [defaults], else the first of scopes.allowed")
     _note_defaults(command)
     command.add_argument(
         "--errors", type=Path, metavar="FILE", help="write rejected lines and why to this file"
@@ -206,17 +176,13 @@ def _import(command: argparse.ArgumentParser) -> None:
 
 
 def _context(command: argparse.ArgumentParser) -> None:
-    for name, default in (
-        ("tenant", notes.DEFAULT_TENANT),
-        ("project", notes.DEFAULT_PROJECT),
-        ("agent", notes.DEFAULT_AGENT),
-    ):
-        command.add_argument(f"--{name}", metavar="ID", default=default, help=f"(default: {default})")
+    for name in ("tenant", "project", "agent"):
+        command.add_argument(f"--{name}", metavar="ID", help="(default: that of [defaults])")
 
 
 def _optional_context(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group(
-        "context", "without any of these: the command line's own, then the id alone"
+        "context", "without any of these: that of [defaults], then the id alone"
     )
     for name in ("tenant", "project", "agent"):
         group.add_argument(f"--{name}", metavar="ID")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import calls, run_request, similar_to
+from elf.cli.notes import calls, default_scope, run_request, similar_to
 from elf.cli.outcome import UsageError
 from elf.cli.text import plain, print_columns
 from elf.config import Config
@@ -21,7 +21,9 @@ def add_event(options: argparse.Namespace) -> int:
     messages = read_messages(options.file)
 
     async def request(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-        call = calls(options).add_event(messages, scope=options.scope, dry_run=options.dry_run)
+        call = calls(options).add_event(
+            messages, scope=options.scope or default_scope(config), dry_run=options.dry_run
+        )
         return await service.ask(call)
 
     return run_request(options, request, _show)

@@ -10,17 +10,15 @@ from typing import Any
 
 import anyio
 
+from elf.cli import filters
 from elf.cli.client import Reply, Service
 from elf.cli.outcome import ExitCode, UsageError
 from elf.cli.text import plain, print_columns, print_json
 from elf.client.call import Call
 from elf.client.calls import Calls
 from elf.config import Config, load
+from elf.config.defaults import Defaults
 from elf.core.errors import InvalidRequest
-
-DEFAULT_TENANT = "default"
-DEFAULT_PROJECT = "default"
-DEFAULT_AGENT = "cli"
 
 Command = Callable[[argparse.Namespace], int]
 Request = Callable[[Service, Config, argparse.Namespace], Awaitable[Reply]]
@@ -46,6 +44,7 @@ def list_notes(options: argparse.Namespace) -> int:
 def run_request(options: argparse.Namespace, request: Request, show: Show, *, admin: bool = False) -> int:
     """Send one request and print the answer; the exit code says whether the service did what was asked."""
     config = load(options.config)
+    options.defaults = config.defaults
 
     async def ask() -> Reply:
         async with Service(config, admin=admin) as service:
@@ -68,12 +67,10 @@ def _rejected(body: dict[str, Any]) -> ExitCode:
 
 
 def context(options: argparse.Namespace) -> dict[str, str]:
-    """Return the context of a request: what the flags say, else the command line's own."""
-    return {
-        "tenant_id": options.tenant or DEFAULT_TENANT,
-        "project_id": options.project or DEFAULT_PROJECT,
-        "agent_id": options.agent or DEFAULT_AGENT,
-    }
+    """Return the context of a request: what the flags say, else what [defaults] does."""
+    defaults: Defaults = options.defaults
+    flags = {"tenant_id": options.tenant, "project_id": options.project, "agent_id": options.agent}
+    return defaults.ids() | {name: value for name, value in flags.items() if value is not None}
 
 
 def calls(options: argparse.Namespace) -> Calls:
@@ -86,7 +83,7 @@ async def ask_by_id(
 ) -> Reply:
     """Ask for something that has an id within the context of the flags.
 
-    Without any of these flags: within the command line's own context, and where it is not there, by the id alone.
+    Without any of these flags: within the context of [defaults], and where it is not there, by the id alone.
     """
     reply = await service.ask(make(calls(options)))
     if reply.exit_code is ExitCode.REJECTED and not (options.tenant or options.project or options.agent):
@@ -96,12 +93,13 @@ async def ask_by_id(
 
 def default_scope(config: Config) -> str:
     """Return the scope a note gets when no flag names one."""
-    return config.scopes.allowed[0]
+    return config.defaults.scope or config.scopes.allowed[0]
 
 
-def widest_profile(config: Config) -> str:
-    """Return the read profile that reads the most scopes, the first of them when several do."""
-    return max(config.scopes.read_profiles, key=lambda name: len(config.scopes.read_profiles[name]))
+def default_profile(config: Config) -> str:
+    """Return that of [defaults], else the read profile that reads the most scopes, the first when several do."""
+    profiles = config.scopes.read_profiles
+    return config.defaults.read_profile or max(profiles, key=lambda name: len(profiles[name]))
 
 
 async def _add(service: Service, config: Config, options: argparse.Namespace) -> Reply:
@@ -119,19 +117,8 @@ async def _add(service: Service, config: Config, options: argparse.Namespace) ->
 
 
 async def _search(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    within = replace(calls(options), read_profile=options.profile or widest_profile(config))
-    return await service.ask(
-        within.search(
-            options.query,
-            top_k=options.top_k,
-            type=options.type,
-            key_prefix=options.key_prefix,
-            scope=options.scope,
-            updated_since=options.since,
-            updated_before=options.until,
-            source=dict(options.source) if options.source else None,
-        )
-    )
+    within = replace(calls(options), read_profile=options.profile or default_profile(config))
+    return await service.ask(within.search(options.query, top_k=options.top_k, **filters.given(options)))
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:

@@ -2,43 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import Field, field_validator
-
+from elf.config.names import Names
 from elf.config.table import Table
-from elf.core.cjk import contains_cjk, contains_nul
-from elf.core.secrets import find_credential
-
-ContextName = Annotated[
-    str, Field(max_length=128, pattern=r"^\z|\S", description="a name of at most 128 characters, or empty")
-]
 
 
-class McpContext(Table):
+class McpContext(Names):
     """[mcp.context], optional, and so is each key: what MCP tools fill in for the agent.
 
-    An agent cannot choose what is set, and says itself what is empty.
+    An agent cannot choose what is set. What is empty comes from [defaults], or is the agent's to say.
     """
-
-    tenant_id: ContextName = ""
-    project_id: ContextName = ""
-    agent_id: ContextName = ""
-    read_profile: str = ""
-
-    @field_validator("tenant_id", "project_id", "agent_id")
-    @classmethod
-    def _is_taken_by_the_api(cls, value: str) -> str:
-        if contains_cjk(value) or contains_nul(value):
-            raise ValueError("must hold neither CJK characters nor NUL: the API refuses them")
-        if find_credential(value) is not None:
-            raise ValueError("must not hold a credential: the API refuses it")
-        return value
-
-    @property
-    def fixed(self) -> dict[str, str]:
-        """The fields that are set, by name."""
-        return {name: value for name, value in self.model_dump().items() if value}
 
 
 class Mcp(Table):

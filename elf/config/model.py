@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from elf.config import rules
 from elf.config.access import Access
+from elf.config.defaults import Defaults
 from elf.config.limits import Limits
 from elf.config.mcp import Mcp
 from elf.config.places import (
@@ -491,6 +492,7 @@ class Config(Table):
     indexing: Indexing = DEFAULT_INDEXING
     gc: Gc = DEFAULT_GC
     local_model: LocalModel = DEFAULT_LOCAL_MODEL
+    defaults: Defaults = Defaults()
     mcp: Mcp = Mcp()
     tracing: Tracing | None = None
     process: Process | None = None

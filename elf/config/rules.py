@@ -108,10 +108,25 @@ def _profiles_name_scopes(allowed: Sequence[Any], profiles: Mapping[str, Any]) -
                 yield Breach(path, f"names {scope} a second time")
 
 
-def _profile_is_known(profiles: Mapping[str, Any], profile: str) -> Iterator[Breach]:
-    if profile and profile not in profiles:
-        problem = f"must be empty or one of scopes.read_profiles ({', '.join(profiles)}), not {profile}"
-        yield Breach(_path("mcp.context.read_profile"), problem)
+def _profile_is_known(key: str) -> Rule:
+    def rule(profiles: Mapping[str, Any], profile: str) -> Iterator[Breach]:
+        if profile and profile not in profiles:
+            problem = f"must be empty or one of scopes.read_profiles ({', '.join(profiles)}), not {profile}"
+            yield Breach(_path(key), problem)
+
+    return rule
+
+
+def _default_scope_is_written(
+    allowed: Sequence[Any], write_allowed: Mapping[str, Any], scope: str
+) -> Iterator[Breach]:
+    if not scope or FAULTY in allowed:
+        return
+    path = _path("defaults.scope")
+    if scope not in allowed:
+        yield Breach(path, f"must be empty or one of scopes.allowed ({', '.join(allowed)}), not {scope}")
+    elif write_allowed.get(scope) is False:
+        yield Breach(path, f"must be a scope that may be written; scopes.write_allowed.{scope} is false")
 
 
 def _table_covers_scopes(key: str) -> Rule:
@@ -222,7 +237,11 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
     (_binds_differ("mcp_bind", "admin_bind"), ("service.mcp_bind", "service.admin_bind")),
     (_scopes_are_named_once, ("scopes.allowed",)),
     (_profiles_name_scopes, ("scopes.allowed", "scopes.read_profiles")),
-    (_profile_is_known, ("scopes.read_profiles", "mcp.context.read_profile")),
+    *(
+        (_profile_is_known(key), ("scopes.read_profiles", key))
+        for key in ("mcp.context.read_profile", "defaults.read_profile")
+    ),
+    (_default_scope_is_written, ("scopes.allowed", "scopes.write_allowed", "defaults.scope")),
     (_table_covers_scopes("scopes.precedence"), ("scopes.allowed", "scopes.precedence")),
     (_table_covers_scopes("scopes.write_allowed"), ("scopes.allowed", "scopes.write_allowed")),
     *(

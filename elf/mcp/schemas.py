@@ -14,9 +14,13 @@ _ALTERNATIVES = ("anyOf", "oneOf", "allOf")
 
 
 def input_schema(
-    model: type[BaseModel], *, without: Collection[str] = (), hints: Mapping[str, str] | None = None
+    model: type[BaseModel],
+    *,
+    without: Collection[str] = (),
+    optional: Mapping[str, str] | None = None,
+    hints: Mapping[str, str] | None = None,
 ) -> Schema:
-    """Return the schema of a request, less the fields `without`.
+    """Return the schema of a request, less the fields `without`; those of `optional` have the values as defaults.
 
     `hints` are sentences added to the description of every field of that name, however deep.
     """
@@ -26,7 +30,11 @@ def input_schema(
     properties: Schema = schema.setdefault("properties", {})
     for name in without:
         properties.pop(name, None)
-    schema["required"] = [name for name in schema.get("required", ()) if name not in without]
+    defaults = {name: value for name, value in (optional or {}).items() if name in properties}
+    for name, value in defaults.items():
+        properties[name]["default"] = value
+    left = {*without, *defaults}
+    schema["required"] = [name for name in schema.get("required", ()) if name not in left]
     return schema
 
 

@@ -16,14 +16,18 @@ from elf.mcp.tools import TOOLS, ToolText
 
 
 class Toolbox:
-    """All tools over one API. `fixed` are the fields that the config sets and an agent therefore cannot."""
+    """All tools over one API.
+
+    `fixed` are the fields that the config sets and an agent therefore cannot, `defaults` those that it may leave out.
+    """
 
     def __init__(self, config: Config, api: Api) -> None:
         self._api = api
-        self.fixed = config.mcp.context.fixed
+        self.fixed = config.mcp.context.given
+        self.defaults = config.defaults.given
         self._texts = {text.name: text for text in TOOLS}
         hints = _hints(config)
-        self._tools = {text.name: _tool(text, self.fixed, hints) for text in TOOLS}
+        self._tools = {text.name: _tool(text, self.fixed, self.defaults, hints) for text in TOOLS}
 
     @property
     def tools(self) -> list[Tool]:
@@ -40,17 +44,33 @@ class Toolbox:
             raise MCPError(INVALID_PARAMS, f"there is no tool {name}")
         if taken := [field for field in self.fixed if field in arguments]:
             return _result(Answer.of_failure(_not_yours(taken)))
-        fields = text.operation.request.model_fields
-        filled = {field: value for field, value in self.fixed.items() if field in fields}
-        return _result(await self._api.ask(text.operation, {**arguments, **filled}))
+        said = {
+            name: value for name, value in arguments.items() if value is not None or name not in self.defaults
+        }
+        filled = {**_filling(text, self.defaults), **said, **_filling(text, self.fixed)}
+        return _result(await self._api.ask(text.operation, filled))
 
 
-def _tool(text: ToolText, fixed: Mapping[str, str], hints: Mapping[str, str]) -> Tool:
+def _filling(text: ToolText, names: Mapping[str, str]) -> dict[str, str]:
+    """Return those of the names that a tool's request has; a scope is filled in only where notes are written."""
+    fields = text.operation.request.model_fields
+    return {
+        name: value
+        for name, value in names.items()
+        if name in fields and (name != "scope" or not text.read_only)
+    }
+
+
+def _tool(
+    text: ToolText, fixed: Mapping[str, str], defaults: Mapping[str, str], hints: Mapping[str, str]
+) -> Tool:
     return Tool(
         name=text.name,
         title=text.title,
         description=text.description,
-        input_schema=input_schema(text.operation.request, without=fixed.keys(), hints=hints),
+        input_schema=input_schema(
+            text.operation.request, without=fixed.keys(), optional=_filling(text, defaults), hints=hints
+        ),
         output_schema=output_schema(text.operation.response),
         annotations=ToolAnnotations(
             title=text.title,

@@ -39,7 +39,7 @@ NEAR_MISSES = NEAR_MISSES_FILE.read_text(encoding="utf-8").rstrip("\n").split("\
 
 # One of each half speaks of a password in plain words, a kitchen's garlic and a slide's hunter2, which nothing tells
 # from a real one.
-MOST_FALSE_ALARMS: dict[Half, int] = {"open": 1, "sealed": 1, "later": 0}
+MOST_FALSE_ALARMS: dict[Half, int] = {"open": 1, "sealed": 1, "later": 0, "broad": 0, "working": 0}
 
 # The kinds that are known by more than the shape of a token.
 KINDS_BY_CONTEXT = {
@@ -108,6 +108,15 @@ def test_each_family_is_found(family: str) -> None:
         ("id " + "AK" + "IA" + "Z7Q2M9X4T1B8C5VK.", "aws_access_key_id", "AK" + "IA" + "Z7Q2M9X4T1B8C5VK"),
         ("my password is hunter2.", "password", "hunter2"),
         ("hunter2 is my password", "password", "hunter2"),
+        ("DB_PASSWORD=eRwDudNi1$A.rfJ8", "password", "eRwDudNi1$A.rfJ8"),
+        ("smtp:\n  user: notifier\n  pass: fR.cto4A01xkYD1A", "password", "fR.cto4A01xkYD1A"),
+        ("use user admin and password 1_KA.*yIo8ma please", "password", "1_KA.*yIo8ma"),
+        ("Das WLAN-Passwort lautet Marble3706, bitte nicht weitergeben.", "password", "Marble3706"),
+        ("Le mot de passe du serveur est u?a79$poHFqX, ce soir.", "password", "u?a79$poHFqX"),
+        ("La contrase\u00f1a de la base es Tg0xT!wL?sCR, usuario report.", "password", "Tg0xT!wL?sCR"),
+        ("alarm code: 8585, you have 30 seconds", "pin", "8585"),
+        ('requests.get(url, auth=("reporting", "J--*VJBt7n2T"))', "password", "J--*VJBt7n2T"),
+        ("pika.PlainCredentials('worker', 'JH51U9FrFxwXwf')", "password", "JH51U9FrFxwXwf"),
         ("I use Fluffy1987! as the password for Netflix", "password", "Fluffy1987!"),
         ("password: correct horse battery staple", "password", "correct horse battery staple"),
         ("the wifi password is blue-horse-42", "password", "blue-horse-42"),

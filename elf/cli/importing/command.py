@@ -31,6 +31,7 @@ Advance = Callable[[int], None]
 def run(options: argparse.Namespace) -> int:
     """Import a file; the exit code says whether every line was stored."""
     config = load(options.config)
+    options.defaults = config.defaults
     where = Context(**context(options), scope=options.scope or default_scope(config))
     defaults = {"type": options.type, "importance": options.importance, "confidence": options.confidence}
     failure: Unreachable | None = None

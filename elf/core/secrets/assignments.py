@@ -39,9 +39,9 @@ _PARENTHESIS: Final = re.compile(r"\)[*_]{0,2}(?=:[ \t])")
 _OPENED: Final = re.compile(r"(?:^|\s)\([^(),\n]*$")
 # What a password is for, within one sentence: "to the bank", "of Dr. Smith".
 _ABOUT: Final = re.compile(
-    r"\s{1,4}(?:for|to|of|on|at|in|i use for)"
+    r"\s{1,4}(?:for|to|of|on|at|in|i use for|du|de|del|della|f(?:\u00fc|ue)r|vom|zum)"
     r"(?:[ \t]{1,4}(?:[a-z]{1,4}\.|[\w'@/-]{1,40}+(?:\.[\w'@/-]{1,40}+){0,4}+)){1,5}?"
-    r"(?=\s{1,4}(?:is|was)\b|\s{0,4}[:=])"
+    r"(?=\s{1,4}(?:is|was|lautet|ist|est|es)\b|\s{0,4}[:=])"
 )
 # After one of these "to" brings the value: "changed her password to ...".
 _CHANGING: Final = re.compile(r"\b(?:chang|reset|set|updat|switch|rotat)\w*\s+(?:[\w']+\s+){0,3}$")
@@ -51,9 +51,11 @@ _ASSIGNED: Final = re.compile(
 )
 _STATED: Final = re.compile(
     r"\s{0,4},?\s{1,4}(?:(?:is |was |has been |got )?(?:re)?(?:set|changed|updated)(?: it)? to|is|was|are|will be"
-    r"|would be|remains|equals|became|to|as|-{1,2})"
+    r"|would be|remains|equals|became|to|as|lautet|ist|est|es|\u00e8|\u00e9|-{1,2})"
     r"(?:\s{1,4}(?:now|still|just|currently|simply|always|actually))?\s{0,4}:?\s{1,4}"
 )
+# Their words are not known as those of English are, so that only what is like nothing else counts behind them.
+_OTHER_LANGUAGES: Final = frozenset(["lautet", "ist", "est", "es", "\u00e8", "\u00e9"])
 _BESIDE: Final = re.compile(r"[ \t]{1,8}")
 _MIXED_BESIDE: Final = re.compile(r"[^\s\d!@#$%^&*?~]{0,64}+[\d!@#$%^&*?~]")
 _LINKS: Final = ((Link.ASSIGNED, _ASSIGNED), (Link.STATED, _STATED), (Link.BESIDE, _BESIDE))
@@ -67,6 +69,8 @@ _VALUE: Final = re.compile(
     r"""(?:(?:[;&](?!\w{1,40}+=|\s|$|\w[\w ]{0,40}=)"""
     r"""|<(?!/?\w))[^\s;&<]{0,64}+){0,4}))"""
 )
+# The name of a resource in a cloud: arn:aws:secretsmanager:eu-west-1:1234:secret:prod/db.
+_OF_RESOURCE: Final = re.compile(r"(?<![\w:])(?:arn|urn|crn|ocid1)[:.][\w:/.*-]*$")
 _CHAINED: Final = re.compile(
     r"(?:[a-z0-9]{1,16}+[_.-]){0,3}(?:[a-z]{0,4}pass(?:word)?|pwd?|psw|token|secret|sig|pat|(?<=_)key)(?:=|:(?!//))[\w-]"
 )
@@ -89,6 +93,8 @@ def find_assignments(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield the values given to passwords, PINs, keys and tokens, and those of authorization headers."""
     for keyword in find_keywords(text, lowered):
         before = lowered[max(0, keyword.start - _REACH) : keyword.start]
+        if _OF_RESOURCE.search(before):
+            continue
         after = lowered[keyword.end : keyword.end + _REACH]
         is_changing = "to" in after and _CHANGING.search(before) is not None
         for position in _value_positions(keyword, before, lowered, is_changing=is_changing):
@@ -119,7 +125,8 @@ def _value_at(
         if _CHAINED.match(lowered, connector.end()):
             return  # what follows is judged as the value of the later keyword
         match = _VALUE.match(text, connector.end())
-        if link is Link.STATED and connector.group().strip() in ("to", "as") and not is_changing:
+        stated = connector.group().strip() if link is Link.STATED else ""
+        if stated in _OTHER_LANGUAGES or (stated in ("to", "as") and not is_changing):
             link = Link.BESIDE
         if match is not None and (link is Link.ASSIGNED or not keyword.is_vague):
             yield from _judged(keyword, link, connector, match, text)

@@ -18,6 +18,7 @@ from elf.core.secrets.finding import SecretFinding
 _SHORTEST: Final = 12
 _LONGEST: Final = 19
 _FOUR: Final = 4
+_PAIR: Final = 2
 _OLD_VISA_LENGTH: Final = 13
 
 _REGION: Final = re.compile(rf"[0-9](?:[ .\-_/]{{0,3}}[0-9]){{{_SHORTEST - 1},}}")
@@ -209,9 +210,10 @@ def _grouped_at(
     for count in range(2, min(_MOST_GROUPS, len(sizes) - place) + 1):
         if sizes[place : place + count] not in _GROUPINGS:
             continue
+        is_listed = count == _PAIR and len(sizes) > _PAIR  # two of a row of numbers
         form = digits.form(first + place, first + place + count - 1)
         if form is None or (
-            not form.is_named and (is_amidst or _goes_on(digits, first, sizes, place + count))
+            not form.is_named and (is_amidst or is_listed or _goes_on(digits, first, sizes, place + count))
         ):
             continue
         if form.is_valid:

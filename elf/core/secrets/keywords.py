@@ -17,7 +17,7 @@ _KEYWORD: Final = re.compile(
     r"(?P<long>pass[ _-]?(?:w[o0]rd|code|phrase)s?|passwd|identified by|passwort|kennwort|psswd|pswd"
     r"|contrase(?:\xf1|n)a|mot de passe)"
     r"|(?P<short>(?:passw?|pwd?|psw)(?![a-z]))"
-    r"|(?P<pin>pin(?<![a-z]pin)(?![a-z])(?: number)?)"
+    r"|(?P<pin>pin(?<![a-z]pin)(?![a-z])(?: number)?|(?:alarm|door|gate|garage|safe|entry|access) code(?![a-z]))"
     r"|(?P<key>(?:key|token|secret|credential|(?:pat|sig)(?<![a-z](?:pat|sig))(?![a-z]))(?![a-rt-z]))"
 )
 _CORES: Final = (
@@ -35,6 +35,7 @@ _CORES: Final = (
         "token",
     ),
     *("secret", "credential", "pat", "sig"),
+    *("alarm code", "door code", "gate code", "garage code", "safe code", "entry code", "access code"),
 )
 # Whose password it is, glued to a short keyword: rootpw, dbpass. "bypass" and "compass" are other words.
 _OWNERS: Final = tuple(

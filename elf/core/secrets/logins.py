@@ -41,6 +41,12 @@ _WELL_KNOWN: Final = re.compile(
     rf"|\bssh [\w.-]{{1,40}}+@[\w.-]{{1,64}}+,? (?:with|using) )"
     rf"{_SECRET_WORD}{_VALUE}"
 )
+# auth=("root", "hunter2"), PlainCredentials('worker', 'hunter2')
+_CALL: Final = re.compile(
+    r"(?:auth\s?=\s?|credentials?|login)\(\s{0,4}(['\"])[\w.@+-]{1,64}+\1,\s{0,4}"
+    r"(?P<quote>['\"])(?P<quoted>[^'\"\n]{4,64}+)(?P=quote)(?P<plain>(?!))?\s{0,4}\)"
+)
+_CALL_MARKS: Final = ("auth", "credential", "login")
 _WELL_KNOWN_MARKS: Final = ("root", "admin", "ssh ")
 _PAIR_MARKS: Final = ("cred", "login", "log in", "sign in", "user", "-u ", "--user")
 # mysql -u root -phunter2, sshpass -p hunter2, -p'hunter2'
@@ -92,7 +98,7 @@ def _find_entering(text: str, lowered: str) -> Iterator[SecretFinding]:
 
 
 def _find_pairs(text: str, lowered: str) -> Iterator[SecretFinding]:
-    for match in matches_at(_PAIR_MARKS, _PAIR, lowered):
+    for match in (*matches_at(_PAIR_MARKS, _PAIR, lowered), *matches_at(_CALL_MARKS, _CALL, lowered)):
         start, value = _value(match, text)
         is_sample = is_placeholder(value) or is_stand_in(value, numbered=True)
         if is_mixed(value) and not is_sample and not is_expression(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ _OPAQUE: Final = re.compile(
 )
 _PUBLIC_BEFORE: Final = re.compile(
     r"(?:(?:sha\d{1,3}|md5|blake\w{0,8}|ssh-\w{1,16}|ecdsa-[\w-]{1,40}|integrity|checksum)[-:= ]{0,4}|\bz?h1:"
-    r"|;base64,|\b25[67] 3 \d{1,2} "
+    r"|;base64,|\b25[67] 3 \d{1,2} |\bpub(?:lic)?[_ -]?key[\"']?[ ]{0,2}[:=]?[ ]{0,2}[\"']?"
     # the id of a request, a host, a trace: anything called an id but that of a session
     r"|(?<!session)(?<!session[-_ ])id[\"']?(?:>|[ ]{0,2}[:=][ ]{0,2}[\"']?))$",
     re.IGNORECASE,
@@ -36,6 +37,7 @@ _LOGGED_REQUEST: Final = re.compile(
     r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)\b[^\n]*[\s\"][1-5]\d\d\s[^\n]*$"
 )
 _CHESS_BOARD: Final = re.compile(r"(?:[rnbqkpRNBQKP1-8]{1,8}/){7}[rnbqkpRNBQKP1-8]{1,8}")
+_FEWEST_SPACES: Final = 3  # random bytes hold none among printable ones
 _REACH: Final = 256
 _ADDRESS_MARKS: Final = ("://", "www.")
 
@@ -117,10 +119,21 @@ def _find_opaque(words: list[str], text: str) -> Iterator[SecretFinding]:
 def _is_opaque(match: re.Match[str], text: str) -> bool:
     start = match.start()
     run = match.group()[:_JUDGED]
-    if not changes_kind_often(run) or is_identifier(run) or _CHESS_BOARD.fullmatch(run):
+    if not changes_kind_often(run) or is_identifier(run) or _CHESS_BOARD.fullmatch(run) or _is_prose(run):
         return False
     before = text[max(0, start - _REACH) : start]
     return not is_public_after(before) and _LOGGED_REQUEST.search(before) is None
+
+
+def _is_prose(run: str) -> bool:
+    """Tell whether a run is words in base64."""
+    try:
+        decoded = base64.b64decode(run[: len(run) // 4 * 4], validate=True)
+    except ValueError:
+        return False
+    return (
+        decoded.count(b" ") >= _FEWEST_SPACES and decoded.isascii() and decoded.decode("ascii").isprintable()
+    )
 
 
 def _armour(text: str) -> list[int]:

@@ -65,7 +65,8 @@ _KEYWORD_WITHIN: Final = re.compile(
 
 _EXPRESSION: Final = re.compile(
     r"""
-    [A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+[;,)]*  # user.password
+    \$?[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)\$?[A-Za-z_]\w*)+[;,)]*  # user.password
+    | :?[a-z-]+(?:\([^()]*\))?\{.*  # a selector of a style sheet: hover{color:#111}
     | !?[A-Za-z_$][\w$.]*(?:\(|\[|<\w|=>|->|::|\?\?|\|\||&&).*  # a call, an index, a type, a function
     | [A-Z]\w*\{.* | (?:[A-Za-z_$][\w$]*\.)+[A-Za-z_$][\w$]*@[0-9a-f]{1,16}  # an object as it is printed
     | [&*!@]+[A-Za-z_][\w.]*  # &str, *args, !valid
@@ -73,6 +74,7 @@ _EXPRESSION: Final = re.compile(
     """,
     re.VERBOSE,
 )
+_LONGEST_ODD_NAME: Final = 10
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
 _UNIT: Final = re.compile(
     r"(?:-|\s+)?(?:or more |to \d+ |- ?\d+ )?(?:\+ )?(?:char|letter|digit|symbol|word|day|week|month|year|hour|minute"
@@ -89,7 +91,7 @@ _TECHNICAL: Final = re.compile(
     r"|chapter|section|version|page|part|option|test|case|item|line|column|row|field)[-_ ]?\d[\w.]{0,5}"
     r"|\d+[-+]?(?:chars?|characters?|digits?|letters?|bits?|bytes?|days?|weeks?|months?|years?|hours?|hrs?|mins?|minutes?"
     r"|secs?|seconds?|ms|[smhdxkgt]|[kmg]b|th|st|nd|rd|fa|eur|usd|gbp|chf|inr|cad|aud|px|r?em|pt|vh|vw|password)\+?"
-    r"|v?\d+(?:\.\d+)+[\w.-]*|[A-Z]{1,5}-\d{1,5}|[23]fa|u2f|totp|0x[0-9a-f]{1,16}",
+    r"|v?\d+(?:\.\d+)+[\w.-]*|\d+\.{2,3}\d+|\d+(?:\.[a-z_]{3,24})+|[A-Z]{1,5}-\d{1,5}|[23]fa|u2f|totp|0x[0-9a-f]{1,16}",
     re.IGNORECASE,
 )
 _EMAIL: Final = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -140,6 +142,7 @@ _LONGEST_CLAUSE: Final = 200
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _DIGIT: Final = re.compile(r"\d")
 _SIGN_BETWEEN: Final = re.compile(r"[^\W\d_][!@#$%^&*?~]+[^\W\d_]")
+_PASSWORD_SIGN: Final = re.compile(r"[!@#$%^&*?~]")
 _ONE_KIND: Final = re.compile(r"[a-z]+|[A-Z]+|[0-9]+|[^A-Za-z0-9]+")
 _WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 _LONGEST_RANDOM_WORD: Final = (
@@ -165,7 +168,16 @@ def is_stand_in(value: str, *, numbered: bool = False) -> bool:
 
 def is_expression(value: str) -> bool:
     """Tell whether an unquoted value is a part of a program that is worked out: a call, an attribute, a type."""
-    return _EXPRESSION.fullmatch(value[:_JUDGED]) is not None
+    head = value[:_JUDGED]
+    return _EXPRESSION.fullmatch(head) is not None and not _is_dotted_key(head)
+
+
+def _is_dotted_key(value: str) -> bool:
+    """Tell whether what could be a dotted name has a part that nobody would call anything: fR.cto4A01xkYD1A."""
+    parts = value.split(".")
+    return any(
+        len(part) >= _LONGEST_ODD_NAME and part.isalnum() and changes_kind_often(part) for part in parts
+    )
 
 
 def is_variable(value: str) -> bool:
@@ -239,7 +251,7 @@ def is_strong(value: str) -> bool:
         and is_mixed(value)
         and _TECHNICAL.fullmatch(value) is None
         and _EMAIL.fullmatch(value) is None
-        and "_" not in value
+        and ("_" not in value or _PASSWORD_SIGN.search(value) is not None)
         and not is_expression(value)
         and not is_stand_in(value, numbered=True)
     )

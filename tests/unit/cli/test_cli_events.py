@@ -54,7 +54,8 @@ def test_messages_are_sent_as_the_file_has_them(
     body = {
         "tenant_id": "default",
         "project_id": "default",
-        "agent_id": "cli",
+        "agent_id": "default",
+        "scope": "agent_private",
         "dry_run": False,
         "messages": MESSAGES,
     }

@@ -12,7 +12,7 @@ from fake_service import Answer, Asked, FakeService, error
 NOTE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 VERSION_ID = "7b0e1d9a-3f0a-4e0c-9d53-3b5f1e7c1a11"
 DROPPED = "2025-03-01T12:00:00Z"
-CONTEXT = {"tenant_id": "default", "project_id": "default", "agent_id": "cli"}
+CONTEXT = {"tenant_id": "default", "project_id": "default", "agent_id": "default"}
 
 
 def version(op: str, before: str | None, after: str | None) -> dict[str, Any]:

@@ -51,7 +51,7 @@ def test_a_line_is_completed_by_the_flags(elf: CommandLine, service: FakeService
     assert asked.body == {
         "tenant_id": "t",
         "project_id": "default",
-        "agent_id": "cli",
+        "agent_id": "default",
         "scope": "agent_private",
         "merge_similar": False,
         "notes": [{**note, "type": "plan", "confidence": 1}],

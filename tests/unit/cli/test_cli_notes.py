@@ -56,7 +56,7 @@ def test_a_note_needs_nothing_but_its_text(elf: CommandLine, service: FakeServic
     body = {
         "tenant_id": "default",
         "project_id": "default",
-        "agent_id": "cli",
+        "agent_id": "default",
         "scope": "agent_private",
         "notes": [note],
     }
@@ -132,7 +132,7 @@ def test_a_search_reads_every_scope_and_leaves_the_size_to_the_service(
     answers(service, {"items": [], "degraded": []})
     assert elf("search", "which tea?").err == "elf: nothing found\n"
     assert elf("search", "which tea?", "--profile", "private_only", "--top-k", "3").code == 0
-    context = {"tenant_id": "default", "project_id": "default", "agent_id": "cli"}
+    context = {"tenant_id": "default", "project_id": "default", "agent_id": "default"}
     assert [asked.body for asked in service.asked] == [
         {**context, "read_profile": "all_scopes", "query": "which tea?"},
         {**context, "read_profile": "private_only", "query": "which tea?", "top_k": 3},
@@ -182,7 +182,7 @@ def test_get_asks_within_its_own_context_and_then_for_the_id_alone(
         "key      -",
         "text     Tea is [31m green. Always.",
     ]
-    own = {"tenant_id": "default", "project_id": "default", "agent_id": "cli"}
+    own = {"tenant_id": "default", "project_id": "default", "agent_id": "default"}
     assert [asked.params for asked in service.asked] == [own, {}]
 
 
@@ -215,7 +215,7 @@ def test_list_shows_one_note_a_line_and_how_to_go_on(elf: CommandLine, service: 
     assert service.asked[0].params == {
         "tenant_id": "default",
         "project_id": "default",
-        "agent_id": "cli",
+        "agent_id": "default",
         "scope": "agent_private",
         "type": "fact",
         "status": "deleted",

@@ -11,7 +11,7 @@ from fake_service import Answer, Asked, FakeService, error
 HANDLES = ("4f1d5d6a-7a53-4c3f-9f0c-2f64c1a7a1de", "a02d4c0e-26bb-4f0c-8f5b-7a4c7a5b9d10")
 NOTES = ("01890a5d-ac96-774b-bcce-b302099a8057", "7b0e1d9a-3f0a-4e0c-9d53-3b5f1e7c1a11")
 TRACE_ID = "c7e5b2a0-0a41-4e57-9f7c-4c1d0b9f2a33"
-CONTEXT = {"tenant_id": "default", "project_id": "default", "agent_id": "cli"}
+CONTEXT = {"tenant_id": "default", "project_id": "default", "agent_id": "default"}
 
 TRACE = {
     "trace_id": TRACE_ID, "query": "which\x1b[31m tea?", "read_profile": "all",
@@ -77,7 +77,7 @@ def test_a_handle_is_asked_for_within_a_context_and_alone_where_none_was_named(
     explains(service)
     explained = service.respond
     service.respond = lambda asked: (
-        error(400, "INVALID_REQUEST") if asked.params.get("agent_id") == "cli" else explained(asked)
+        error(400, "INVALID_REQUEST") if asked.params.get("agent_id") == "default" else explained(asked)
     )
     assert elf("explain", HANDLES[1]).code == elf("explain", HANDLES[1], "--agent", "anna").code == 0
     path, handle = "/v1/memory/search/explain", {"result_handle": HANDLES[1]}

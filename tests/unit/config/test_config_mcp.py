@@ -11,13 +11,13 @@ END = "evidence_max_quote_chars = 320\n"
 
 
 def test_without_the_table_nothing_is_fixed() -> None:
-    assert loads(SPEC_TEMPLATE, source="elf.toml").mcp.context.fixed == {}
+    assert loads(SPEC_TEMPLATE, source="elf.toml").mcp.context.given == {}
 
 
 def test_each_key_may_be_set_alone_and_empty_is_not_set() -> None:
     text = f'{SPEC_TEMPLATE}\n[mcp.context]\ntenant_id = "acme"\nagent_id = ""\nread_profile = "all_scopes"\n'
-    fixed = loads(text, source="elf.toml").mcp.context.fixed
-    assert fixed == {"tenant_id": "acme", "read_profile": "all_scopes"}
+    given = loads(text, source="elf.toml").mcp.context.given
+    assert given == {"tenant_id": "acme", "read_profile": "all_scopes"}
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,17 @@ FILLERS: Final = (
 )
 
 UNITS: Final = (
+    "arn:aws:secret:",
+    "arn:a/secret:b ",
+    "24157817 39088169 ",
+    "alarm code ",
+    "door code: 4821 ",
+    'auth=("a", "b',
+    "credentials('a', 'b1",
+    "passwort lautet ",
+    "mot de passe du a est ",
+    "password: a.b.",
+    "password: a{",
     "4 ",
     "4  ",
     "4-",

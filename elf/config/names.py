@@ -1,0 +1,38 @@
+"""The names of a context, as a config file gives them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, field_validator
+
+from elf.config.table import Table
+from elf.core.cjk import contains_cjk, contains_nul
+from elf.core.secrets import find_credential
+
+ContextName = Annotated[
+    str, Field(max_length=128, pattern=r"^\z|\S", description="a name of at most 128 characters, or empty")
+]
+
+
+class Names(Table):
+    """Who calls, and which scopes are read; an empty name is none."""
+
+    tenant_id: ContextName = ""
+    project_id: ContextName = ""
+    agent_id: ContextName = ""
+    read_profile: str = ""
+
+    @field_validator("tenant_id", "project_id", "agent_id")
+    @classmethod
+    def _is_taken_by_the_api(cls, value: str) -> str:
+        if contains_cjk(value) or contains_nul(value):
+            raise ValueError("must hold neither CJK characters nor NUL: the API refuses them")
+        if find_credential(value) is not None:
+            raise ValueError("must not hold a credential: the API refuses it")
+        return value
+
+    @property
+    def given(self) -> dict[str, str]:
+        """The names that are not empty, by their keys."""
+        return {name: value for name, value in self.model_dump().items() if value}
