@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -15,8 +15,6 @@ from elf.config.model import QdrantServer
 from elf.core.errors import IndexUnavailable
 from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder
 from elf.index.port import (
-    EVERY_TAG,
-    IndexFilter,
     IndexPoint,
     IndexQuery,
     LegHit,
@@ -36,6 +34,7 @@ from elf.index.schema import (
     TENANT_FIELD,
     UPDATED_AT_FIELD,
 )
+from elf.index.server_filters import server_filter, undated
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, models
@@ -221,7 +220,7 @@ class QdrantServerIndex:
     def _legs(self, query: IndexQuery) -> Iterator[tuple[str, models.QueryRequest]]:
         if query.limit <= 0 or (query.where.any_of is not None and not query.where.any_of):
             return  # to the server, no alternative at all would be no condition
-        where = self._filter(query.where)
+        where = server_filter(query.where)
         if query.dense is not None:
             yield DENSE, self._request(DENSE, self._vector(query.dense), where, query.limit)
         if query.text is not None:
@@ -238,39 +237,6 @@ class QdrantServerIndex:
             query=vector, using=using, filter=where, limit=limit, with_payload=[OWNER_FIELD]
         )
 
-    def _filter(self, where: IndexFilter) -> models.Filter:
-        alternatives: list[models.Condition] = [
-            self._models.Filter(must=self._conditions(group)) for group in where.any_of or ()
-        ]
-        must = self._conditions({field: [value] for field, value in where.must.items()})
-        if where.is_narrow:
-            narrow = self._models.Filter(must=self._narrow_conditions(where))
-            must.append(self._models.Filter(should=[self._undated(), narrow]))
-        return self._models.Filter(must=must, should=alternatives or None)
-
-    def _narrow_conditions(self, where: IndexFilter) -> list[models.Condition]:
-        kinds = self._models
-        conditions: list[models.Condition] = []
-        if where.key_prefix is not None:
-            begins = kinds.MatchPrefix(prefix=where.key_prefix)
-            conditions.append(kinds.FieldCondition(key=KEY_FIELD, match=begins))
-        for field, period in where.periods.items():
-            within = kinds.DatetimeRange(gte=period.since, lt=period.before)
-            conditions.append(kinds.FieldCondition(key=field, range=within))
-        for tag in where.tags:
-            conditions += self._conditions({TAGS_FIELD: [str(tag), str(EVERY_TAG)]})
-        return conditions
-
-    def _undated(self) -> models.Condition:
-        """Holds for the points without CREATED_AT_FIELD."""
-        return self._models.IsEmptyCondition(is_empty=self._models.PayloadField(key=CREATED_AT_FIELD))
-
-    def _conditions(self, fields: Mapping[str, Sequence[str]]) -> list[models.Condition]:
-        return [
-            self._models.FieldCondition(key=field, match=self._models.MatchAny(any=list(values)))
-            for field, values in fields.items()
-        ]
-
     async def scan(self, *, after: UUID | None, limit: int) -> list[StoredPoint]:
         if limit <= 0:
             return []
@@ -286,7 +252,7 @@ class QdrantServerIndex:
         return [point for point in stored if point.point_id != after][:limit]
 
     async def count(self) -> int:
-        dated = self._models.Filter(must_not=[self._undated()])
+        dated = self._models.Filter(must_not=[undated()])
         with _failures():
             answer = await self._client.count(
                 self._collection, count_filter=dated, exact=True, timeout=self._timeout_s
