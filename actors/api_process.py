@@ -17,4 +17,4 @@ def main(argv: Sequence[str] | None = None) -> int:
         "found once an elf-worker has indexed them.",
     )
     options = parser.parse_args(argv)
-    return run_entry("elf-api", lambda: run(load(options.config), actors=API))
+    return run_entry("elf-api", lambda: run(load(options.config), source=str(options.config), actors=API))

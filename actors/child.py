@@ -39,7 +39,8 @@ def _run() -> int:
         assignment = Assignment.model_validate_json(sys.stdin.buffer.readline())
     except ValidationError as error:
         raise StartupError("it was not told what to do") from error
-    configure_logging(assignment.config.service.log_level, process=assignment.name)
+    service = assignment.config.service
+    configure_logging(service.log_level, form=service.log_format, process=assignment.name)
     return run_process(partial(_serve, assignment), say=lambda line: log.info("said", line=line))
 
 

@@ -106,6 +106,7 @@ class ChildProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None,
+            start_new_session=True,  # Ctrl-C is meant for the parent, which ends its children in order
             env=os.environ | {"PYTHONPATH": _import_path()},
             pass_fds=self._assignment.descriptors,
         )

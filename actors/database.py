@@ -9,6 +9,7 @@ import anyio
 import structlog
 from anyio.abc import TaskStatus
 
+from elf.config.dsn import Dsn
 from elf.core.errors import DatabaseUnavailable
 from elf.db import schema
 from elf.db.database import Database
@@ -36,8 +37,13 @@ class DatabasePool:
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         dsn = self._dsn()
-        await schema.apply(dsn, vector_dim=self._vector_dim)
-        await self._database.open(dsn)
+        try:
+            await schema.apply(dsn, vector_dim=self._vector_dim)
+            await self._database.open(dsn)
+        except DatabaseUnavailable as error:
+            raise DatabaseUnavailable(
+                f"waiting for Postgres at {Dsn.parse(dsn).place}: {error.message}"
+            ) from error
         try:
             task_status.started()
             await anyio.sleep_forever()

@@ -48,8 +48,16 @@ def bind(address: Address, *, key: str) -> socket.socket:
         sock.bind((address.host, address.port))
     except OSError as error:
         sock.close()
-        raise StartupError(f"{key}: cannot listen on {address}: {error.strerror or error}") from error
+        raise StartupError(f"{key}: cannot listen on {address}: {_described(error)}") from error
     return sock
+
+
+def _described(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return (
+            "something listens there already; `elf status` says whether that is ELF, else name another port"
+        )
+    return error.strerror or str(error)
 
 
 def bound_address(sock: socket.socket) -> Address:
@@ -89,7 +97,7 @@ class HttpFront:
             self._socket.setblocking(False)
         except OSError as error:  # somebody who had bound the same port meanwhile was faster to listen
             where = bound_address(self._socket)
-            raise StartupError(f"{self.name} cannot listen on {where}: {error.strerror or error}") from error
+            raise StartupError(f"{self.name} cannot listen on {where}: {_described(error)}") from error
 
     async def _accept(self, serving: _Serving) -> None:
         while True:

@@ -122,7 +122,7 @@ class IndexHost:
                 info = await index.info()
             except IndexUnavailable:
                 return
-            log.info("index_attached", pid=info.pid, points=info.points)
+            log.info("index_attached", folder=str(self._folder), pid=info.pid, points=info.points)
             self._has_run = True
             task_status.started()
             await self._watch_other(index)

@@ -15,11 +15,10 @@ from actors.descriptors import connection_limit
 from actors.entry import entry_parser, run_entry
 from actors.http_front import bind, bound_address
 from actors.mcp_front import McpFront
-from actors.process import Say, new_supervisor, run_process
+from actors.process import Say, new_supervisor, run_process, start_log
 from elf.config import Config, load
 from elf.config.places import Address, reachable_from_here
 from elf.core.errors import ConfigError, ConfigFault
-from elf.core.logs import configure_logging
 from elf.mcp.api import client_of_address
 from elf.mcp.sessions import serve_stdio
 
@@ -43,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(path: Path, *, stdio: bool) -> int:
     config = load(path)
     api = _api_address(config, source=str(path))
-    configure_logging(config.service.log_level)
+    start_log(config.service, source=str(path))
     if stdio:
         return _run_stdio(config, api)
     return run_process(partial(_bind_and_serve, config, api))

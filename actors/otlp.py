@@ -1,4 +1,4 @@
-"""Spans as OTLP over HTTP. Only this module needs the packages of the extra `otel`.
+"""Spans as OTLP over HTTP.
 
 The SDK's own exporter takes addresses, headers and certificates from environment variables, which configure nothing
 here, so what it does is done with the HTTP client of the rest.

@@ -16,26 +16,26 @@ import anyio
 import structlog
 
 from actors.child_process import KILL_AFTER_S, REAP_S, Assignment, ChildProcess
+from actors.fronts import Fronts
 from actors.http_front import bind, bound_address
-from actors.process import Say, new_supervisor, run_process
-from actors.sockets import bound
+from actors.process import Say, new_supervisor, run_process, start_log
+from actors.sockets import Sockets, bound
 from elf.config.model import Config
 from elf.config.places import Address
-from elf.core.logs import configure_logging
 
 STOP_TIMEOUT_S = KILL_AFTER_S + REAP_S
 
 log = structlog.get_logger()
 
 
-def run_processes(config: Config, *, source: str, say: Say | None = None) -> int:
+def run_processes(config: Config, *, source: str) -> int:
     """Run the processes that the config names until SIGTERM or SIGINT. Returns the exit code of this one.
 
-    `source` says to people which config that is; `say` is as that of `actors.system.run`. Raises StartupError when a
-    port is taken or one of them cannot start, ActorGaveUp when one ends again and again.
+    `source` says to people which config that is. Raises StartupError when a port is taken or one of them cannot start,
+    ActorGaveUp when one ends again and again.
     """
-    configure_logging(config.service.log_level)
-    return run_process(partial(_serve, config, source), say=say, stop_deadline_s=STOP_TIMEOUT_S)
+    start_log(config.service, source=source)
+    return run_process(partial(_serve, config, source), stop_deadline_s=STOP_TIMEOUT_S)
 
 
 async def _serve(config: Config, source: str, say: Say) -> None:
@@ -52,8 +52,7 @@ async def _serve(config: Config, source: str, say: Say) -> None:
                 await group.start(supervisor.run)
                 for child in children:
                     await child.ready.wait()
-                for line in ports.ready_lines():
-                    say(line)
+                ports.fronts.announce(config, source=source, say=say)
                 await anyio.sleep_forever()
             finally:
                 # All at once: the supervisor stops one after the other.
@@ -64,19 +63,8 @@ async def _serve(config: Config, source: str, say: Say) -> None:
 class _Ports(NamedTuple):
     """The addresses of the service, and what each process is told: some of their sockets among it."""
 
-    http: Address | None
-    mcp: Address | None
-    admins: dict[str, Address]
+    fronts: Fronts
     assignments: Sequence[Assignment]
-
-    def ready_lines(self) -> list[str]:
-        (first, *others) = self.admins.items() if self.admins else [("", None)]
-        return [
-            f"elf: ready at http://{self.http}" if self.http else "elf: ready",
-            *([f"elf: admin at http://{first[1]}"] if first[1] else []),
-            *([f"elf: mcp at http://{self.mcp}/mcp"] if self.mcp else []),
-            *(f"elf: admin of {name} at http://{address}" for name, address in others),
-        ]
 
 
 @contextmanager
@@ -105,9 +93,7 @@ def _taken(config: Config) -> Iterator[_Ports]:
                     )
                 )
         yield _Ports(
-            http=_address(shared.http),
-            mcp=_address(shared.mcp),
-            admins={name: bound_address(sock) for name, sock in admins.items()},
+            fronts=_fronts(shared, admins),
             assignments=assignments,
         )
 
@@ -122,6 +108,16 @@ def _resolved(config: Config, http: socket.socket | None, mcp: socket.socket | N
 
 def _after(first: Address, number: int) -> Address:
     return first if first.port == 0 else first._replace(port=first.port + number)
+
+
+def _fronts(shared: Sockets, admins: dict[str, socket.socket]) -> Fronts:
+    addresses = [(name, bound_address(sock)) for name, sock in admins.items()]
+    return Fronts(
+        http=_address(shared.http),
+        admin=addresses[0][1] if addresses else None,
+        mcp=_address(shared.mcp),
+        others=addresses[1:],
+    )
 
 
 def _address(sock: socket.socket | None) -> Address | None:

@@ -12,7 +12,6 @@ from opentelemetry.trace import ProxyTracerProvider, Tracer
 
 from actors.kernel import Supervisor
 from elf.config.tracing import Tracing
-from elf.core.errors import StartupError
 
 STOP_TIMEOUT_S = 3.0
 
@@ -22,19 +21,14 @@ log = structlog.get_logger()
 class SpanExporter:
     """The actor behind `tracer`: the spans made with it are sent to the collector that the config names.
 
-    They are sent by a thread of the SDK. A batch that the collector does not take is lost, and the log says so. Raises
-    StartupError when the packages of the extra `otel` are not installed.
+    They are sent by a thread of the SDK. A batch that the collector does not take is lost, and the log says so.
     """
 
     name = "span_exporter"
 
     def __init__(self, config: Tracing) -> None:
-        try:
-            from actors.otlp import sending_provider
-        except ImportError as error:
-            raise StartupError(
-                "[tracing] needs packages that are not installed: pip install 'elf-memory[otel]'"
-            ) from error
+        from actors.otlp import sending_provider  # its SDK is loaded where it is asked for
+
         provider, self._processor = sending_provider(config)
         self.tracer: Tracer = provider.get_tracer("elf", version("elf-memory"))
 

@@ -17,6 +17,7 @@ from actors.admin_parts import add_stored_readings, admin_endpoints
 from actors.connections import Connections
 from actors.descriptors import connection_limit
 from actors.fleet_parts import add_fleet
+from actors.fronts import Fronts
 from actors.gc_ticker import GcTicker
 from actors.host_names import visitors_of
 from actors.http_front import HttpFront, bound_address
@@ -26,7 +27,7 @@ from actors.kernel import Supervisor
 from actors.mcp_front import McpFront
 from actors.metrics_parts import Metrics
 from actors.note_parts import NoteParts
-from actors.process import Say, new_supervisor, run_process
+from actors.process import Say, new_supervisor, run_process, start_log
 from actors.shared_parts import SharedParts
 from actors.sockets import Sockets, bound
 from actors.span_exporter import tracer_for
@@ -35,7 +36,6 @@ from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
 from elf.core.endpoint import Endpoint
-from elf.core.logs import configure_logging
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
 from elf.families.notes.spans import MEMORY_SPANS
@@ -55,23 +55,22 @@ API: frozenset[ActorName] = frozenset({"http_front", "admin_front"})
 WORKER: frozenset[ActorName] = frozenset({"indexer", "trace_writer", "gc_ticker"})
 
 
-def run(config: Config, *, actors: Collection[ActorName] | None = None, say: Say | None = None) -> int:
+def run(config: Config, *, source: str, actors: Collection[ActorName] | None = None) -> int:
     """Run these actors in this process until SIGTERM or SIGINT. Returns the process's exit code.
 
-    Without `actors`, those of the config's [process]; without that, all of them. `say` (by default, print) gets the
-    lines for people: where the service listens once it is ready, and that it stops. Raises StartupError when it cannot
-    start, ActorGaveUp when a part of it fails again and again.
+    Without `actors`, those of the config's [process]; without that, all of them. `source` says to people which config
+    that is. Where the service listens once it is ready, and that it stops, is printed. Raises StartupError when it
+    cannot start, ActorGaveUp when a part of it fails again and again.
     """
-    configure_logging(config.service.log_level)
+    start_log(config.service, source=source)
     if actors is None:
         actors = config.process.actors if config.process else EVERYTHING
-    return run_process(partial(_serve, config, frozenset(actors)), say=say)
+    return run_process(partial(_serve, config, frozenset(actors), source))
 
 
-async def _serve(config: Config, actors: frozenset[ActorName], say: Say) -> None:
+async def _serve(config: Config, actors: frozenset[ActorName], source: str, say: Say) -> None:
     def ready(system: System) -> None:
-        for line in system.ready_lines():
-            say(line)
+        system.fronts.announce(config, source=source, say=say)
 
     await serve(config, actors, ready=ready)
 
@@ -110,17 +109,7 @@ class System:
         self.run = supervisor.run
         self.snapshot = supervisor.snapshot
         self.http_address = _address(sockets.http)
-        self.admin_address = _address(sockets.admin)
-        self.mcp_address = _address(sockets.mcp)
-
-    def ready_lines(self) -> list[str]:
-        """Say to people where the fronts listen."""
-        lines = [
-            f"elf: ready at http://{self.http_address}" if self.http_address else "elf: ready",
-            f"elf: admin at http://{self.admin_address}" if self.admin_address else "",
-            f"elf: mcp at http://{self.mcp_address}/mcp" if self.mcp_address else "",
-        ]
-        return [line for line in lines if line]
+        self.fronts = Fronts(self.http_address, _address(sockets.admin), _address(sockets.mcp))
 
 
 @asynccontextmanager

@@ -16,4 +16,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         "Index the notes that are written, store what searches did and the API could not, collect what is expired.",
     )
     options = parser.parse_args(argv)
-    return run_entry("elf-worker", lambda: run(load(options.config), actors=WORKER))
+    return run_entry(
+        "elf-worker", lambda: run(load(options.config), source=str(options.config), actors=WORKER)
+    )

@@ -2,6 +2,6 @@
 
 import sys
 
-from elf.cli import main
+from elf.commands import elf
 
-sys.exit(main())
+sys.exit(elf())

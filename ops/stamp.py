@@ -18,7 +18,7 @@ from pathlib import Path
 def sources_digest(repo: Path) -> str:
     """Digest everything that decides what is installed: the pins, the Python and the place."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {repo}\n".encode())
-    for name in ("pyproject.toml", "ops/constraints.txt", "ops/setup.sh"):
+    for name in ("pyproject.toml", "ops/constraints.txt", "ops/constraints-dev.txt", "ops/setup.sh"):
         digest.update((repo / name).read_bytes())
     return digest.hexdigest()
 

@@ -10,7 +10,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from elf.cli import check, collect, events, filters, history, importing, index, notes, status, traces, up
+from elf.cli import (
+    check,
+    collect,
+    events,
+    filters,
+    history,
+    importing,
+    index,
+    mcp_clients,
+    mcp_install,
+    notes,
+    status,
+    traces,
+    up,
+)
 from elf.config.model import NOTE_TYPES
 
 EXIT_CODES = (
@@ -53,7 +67,15 @@ def parser() -> argparse.ArgumentParser:
     _json(command("gc", collect.run, "expire and purge notes and clean up now, not only once a day"))
     _json(command("rebuild", index.rebuild, "write the search index anew from what Postgres holds"))
     _drift(command("drift", index.drift, "compare the search index with Postgres, and mend what differs"))
+    mcp = commands.add_parser("mcp", help="set up programs that speak MCP", epilog=EXIT_CODES)
+    commands = mcp.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    _mcp_install(command("install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp"))
     return root
+
+
+def _mcp_install(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--client", required=True, choices=mcp_clients.CLIENTS, help="which program")
+    command.add_argument("--print", action="store_true", help="print the entry, and write nothing")
 
 
 def _drift(command: argparse.ArgumentParser) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 
+from elf.commands import interrupt_ends_at_once
 from elf.config import load
 from elf.core.errors import StartupError
 
@@ -11,16 +13,19 @@ from elf.core.errors import StartupError
 def run(options: argparse.Namespace) -> int:
     """Run everything until it is told to stop; returns the exit code."""
     config = load(options.config)
-    # The only place where the command line meets the service's code: the other commands start without it.
-    from actors.kernel.failure import ActorGaveUp
+    with interrupt_ends_at_once("elf"):
+        # The only place where the command line meets the service's code: the other commands start without it.
+        from actors.kernel.failure import ActorGaveUp
 
-    try:
         if config.processes:
             from actors.processes import run_processes  # what they run is loaded by them alone
 
-            return run_processes(config, source=str(options.config))
-        from actors.system import run as run_system
+            serve = partial(run_processes, config, source=str(options.config))
+        else:
+            from actors.system import run as run_system
 
-        return run_system(config)
-    except ActorGaveUp as error:
-        raise StartupError(f"{error}: {error.__cause__}") from error
+            serve = partial(run_system, config, source=str(options.config))
+        try:
+            return serve()
+        except ActorGaveUp as error:
+            raise StartupError(f"{error}: {error.__cause__}") from error

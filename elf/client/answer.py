@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from elf.client.call import Call
 from elf.client.errors import UnexpectedAnswer, Unreachable, service_error
+from elf.client.json_value import JsonObject
 from elf.core.errors import ElfError
 
 OK = 200
@@ -47,10 +48,10 @@ class Answer:
         return self.status in AWAY
 
     @property
-    def body(self) -> dict[str, Any]:
+    def body(self) -> JsonObject:
         """The body as it came. Raises UnexpectedAnswer when it is no JSON object."""
         try:
-            return msgspec.json.decode(self.content, type=dict[str, Any])
+            return msgspec.json.decode(self.content, type=JsonObject)
         except ValueError:
             raise self._unexpected() from None
 
@@ -65,17 +66,20 @@ class Answer:
         """Return what the call asked for. Raises the ServiceError that the answer tells of, or UnexpectedAnswer."""
         told = None if self.status == OK else self.told()
         if self.status != OK and (self.status not in call.also_read or told is not None):
-            raise self.failure(told)
+            raise self.failure(told, call)
         try:
             return call.read(self.content)
         except ValueError as error:
             raise self._unexpected(f": {error}") from error
 
-    def failure(self, told: ErrorBody | None) -> ElfError:
-        """Return the error of an answer that is not good."""
+    def failure(self, told: ErrorBody | None, call: Call[T]) -> ElfError:
+        """Return the error of an answer that is not good, with paths as the arguments of the call."""
         if told is not None:
             error: ElfError = service_error(
-                told.error_code, told.message, told.fields or [], retry_after_s=self._whole_seconds()
+                told.error_code,
+                call.renamed(told.message),
+                [call.renamed(path) for path in told.fields or () if path != "$"],
+                retry_after_s=self._whole_seconds(),
             )
         elif self.is_away:
             message = f"the service at {self.where} is away (HTTP {self.status})"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 from urllib.parse import urlencode
 from uuid import UUID
 
 import msgspec
 
+from elf.client.json_value import encode
 from elf.client.results import Page
+from elf.core.errors import InvalidRequest
 
 T = TypeVar("T")
 
@@ -29,6 +30,7 @@ class Call(Generic[T]):
 
     `read` turns the body of a good answer into the result, and raises ValueError when it is none. Statuses in
     `also_read` are read, too. `timeout_s` takes the place of the client's own; math.inf waits as long as it takes.
+    `only_note` is the path of a note whose fields are arguments of the call.
     """
 
     method: Literal["GET", "POST"]
@@ -38,6 +40,11 @@ class Call(Generic[T]):
     repeat: Repeat = "safe"
     also_read: frozenset[int] = frozenset()
     timeout_s: float | None = None
+    only_note: str = ""
+
+    def renamed(self, text: str) -> str:
+        """Return a text of the service with the paths in it, such as $.notes[0].text, as the arguments they are."""
+        return renamed(text, self.only_note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +64,29 @@ def get(path: str, params: Mapping[str, Given], read: Callable[[bytes], T]) -> C
 
 
 def post(
-    path: str, body: Mapping[str, Any], read: Callable[[bytes], T], *, repeat: Repeat = "safe"
+    path: str,
+    body: Mapping[str, object],
+    read: Callable[[bytes], T],
+    *,
+    repeat: Repeat = "safe",
+    only_note: str = "",
 ) -> Call[T]:
-    """Make a POST; fields that are None are left out. Raises ValueError or TypeError for what JSON cannot hold."""
-    given = {name: value for name, value in body.items() if value is not None}
-    content = json.dumps(given, allow_nan=False, default=_uuid_text).encode("ascii")
-    return Call("POST", path, content, read, repeat)
+    """Make a POST; fields that are None are left out. Raises InvalidRequest for what JSON cannot hold."""
+    try:
+        content = encode({name: value for name, value in body.items() if value is not None})
+    except InvalidRequest as error:
+        fields = [renamed(field, only_note) for field in error.fields]
+        raise InvalidRequest(renamed(error.message, only_note), fields=fields) from None
+    return Call("POST", path, content, read, repeat, only_note=only_note)
+
+
+def renamed(text: str, only_note: str = "") -> str:
+    """Return a text with its paths as arguments; `only_note` is that of a note whose fields are arguments."""
+    for prefix in (f"{only_note}." if only_note else "$.", "$.", "$: "):
+        text = text.replace(prefix, "")
+    return text
 
 
 def reader(kind: type[T]) -> Callable[[bytes], T]:
     """Return the function that reads a JSON body as a struct."""
     return msgspec.json.Decoder(kind).decode
-
-
-def _uuid_text(value: object) -> str:
-    if isinstance(value, UUID):
-        return str(value)
-    raise TypeError(f"a request cannot hold a {type(value).__name__}")

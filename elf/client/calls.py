@@ -7,24 +7,17 @@ the same notes behind when it is carried out twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 from elf.client import results as r
-from elf.client.call import Call, Given, Listing, Repeat, get, post, reader
-from elf.client.filters import Moment, NoteType, SourceValue, filters_of
-from elf.client.inputs import (
-    DEFAULT_CONFIDENCE,
-    DEFAULT_IMPORTANCE,
-    DEFAULT_SCOPE,
-    DEFAULT_TYPE,
-    Message,
-    NewNote,
-    as_json,
-)
+from elf.client.call import Call, Given, Listing, Repeat, T, get, post, reader, renamed
+from elf.client.filters import Moment, SourceValue, filters_of
+from elf.client.inputs import DEFAULT_SCOPE, Message, NewNote, NoteStatus, NoteType, messages_of, notes_of
+from elf.core.errors import InvalidRequest
 from elf.core.ids import id_in_path
+from elf.core.note_defaults import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, DEFAULT_TYPE
 
 Id = UUID | str
 
@@ -44,12 +37,12 @@ class Calls:
         self,
         text: str,
         *,
-        type: str = DEFAULT_TYPE,
+        type: NoteType = DEFAULT_TYPE,
         key: str | None = None,
         importance: float = DEFAULT_IMPORTANCE,
         confidence: float = DEFAULT_CONFIDENCE,
         ttl_days: float | None = None,
-        source_ref: Mapping[str, Any] | None = None,
+        source_ref: Mapping[str, object] | None = None,
         scope: str = DEFAULT_SCOPE,
         merge_similar: bool = True,
     ) -> Call[r.WriteResult]:
@@ -64,27 +57,23 @@ class Calls:
         """
         note = NewNote(
             text=text, type=type, key=key, importance=importance, confidence=confidence, ttl_days=ttl_days,
-            source_ref=dict(source_ref or {}),
+            source_ref={} if source_ref is None else source_ref,
         )  # fmt: skip
-        read = reader(r.NotesWritten)
-        return self._add([note], scope, merge_similar, lambda content: _expect(read(content).results, 1)[0])
+        return self._add([note], scope, merge_similar, lambda results: results[0], only_note="$.notes[0]")
 
     def add_notes(
         self,
-        notes: Iterable[NewNote | Mapping[str, Any]],
+        notes: Iterable[NewNote | Mapping[str, object]],
         *,
         scope: str = DEFAULT_SCOPE,
         merge_similar: bool = True,
     ) -> Call[list[r.WriteResult]]:
         """Write up to 256 notes in one transaction; the results are in their order. Sent again as `add_note` is."""
-        given, read = list(notes), reader(r.NotesWritten)
-        return self._add(
-            given, scope, merge_similar, lambda content: _expect(read(content).results, len(given))
-        )
+        return self._add(notes_of(notes), scope, merge_similar, lambda results: results)
 
     def add_event(
         self,
-        messages: Iterable[Message | Mapping[str, Any]],
+        messages: Iterable[Message | Mapping[str, object]],
         *,
         scope: str | None = None,
         dry_run: bool = False,
@@ -97,10 +86,11 @@ class Calls:
         surely did nothing, because a model may word the same thing anew; a dry run is sent again always.
         """
         body = {
-            **self._owner(), "scope": scope, "dry_run": dry_run, "messages": [as_json(one) for one in messages],
+            **self._owner(), "scope": scope, "dry_run": dry_run, "messages": messages_of(messages),
         }  # fmt: skip
         repeat: Repeat = "safe" if dry_run else "undone"
-        call = post(f"{MEMORY}/add_event", body, reader(r.EventWritten), repeat=repeat)
+        read = reader(r.RawEvent)
+        call = post(f"{MEMORY}/add_event", body, lambda content: read(content).read(), repeat=repeat)
         return replace(call, timeout_s=timeout_s)
 
     def search(
@@ -164,7 +154,7 @@ class Calls:
 
     def trace(self, trace_id: Id) -> Call[r.ExplainedSearch]:
         """Read the whole trace of one of the agent's searches. Raises NotFound."""
-        path = f"{MEMORY}/search/traces/{id_in_path(trace_id, name='trace_id')}"
+        path = f"{MEMORY}/search/traces/{_id(trace_id, name='trace_id')}"
         return get(path, self._owner(), reader(r.ExplainedSearch))
 
     def get(self, note_id: Id) -> Call[r.Note]:
@@ -178,8 +168,8 @@ class Calls:
         self,
         *,
         scope: str | None = None,
-        status: str | None = None,
-        type: str | None = None,
+        status: NoteStatus | None = None,
+        type: NoteType | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Listing[r.Note]:
@@ -244,17 +234,34 @@ class Calls:
         return {"tenant_id": self.tenant_id, "project_id": self.project_id, "agent_id": self.agent_id}
 
     def _add(
-        self, notes: Iterable[NewNote | Mapping[str, Any]], scope: str, merge_similar: bool, read: Any
-    ) -> Call[Any]:
+        self,
+        notes: Sequence[object],
+        scope: str,
+        merge_similar: bool,
+        shape: Callable[[list[r.WriteResult]], T],
+        *,
+        only_note: str = "",
+    ) -> Call[T]:
         body = {
-            **self._owner(), "scope": scope, "merge_similar": None if merge_similar else False,
-            "notes": [as_json(note) for note in notes],
+            **self._owner(), "scope": scope, "merge_similar": None if merge_similar else False, "notes": notes,
         }  # fmt: skip
-        return post(f"{MEMORY}/add_note", body, read)
+        decode = reader(r.NotesWritten)
+
+        def read(content: bytes) -> T:
+            return shape(_expect(decode(content).results, len(notes)))
+
+        return post(f"{MEMORY}/add_note", body, read, only_note=only_note)
 
 
 def _note(note_id: Id) -> str:
-    return f"{MEMORY}/notes/{id_in_path(note_id, name='note_id')}"
+    return f"{MEMORY}/notes/{_id(note_id, name='note_id')}"
+
+
+def _id(value: Id, *, name: str) -> str:
+    try:
+        return id_in_path(value, name=name)
+    except InvalidRequest as error:
+        raise InvalidRequest(renamed(error.message), fields=[name]) from None
 
 
 def _listing(

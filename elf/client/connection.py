@@ -39,11 +39,11 @@ class Place:
         Raises ValueError when it is no http(s) URL.
         """
         # Before an @ may stand a password, which is nobody's to read in a log.
-        shown = "the address" if "@" in base_url else repr(base_url)
-        problem = ValueError(f"{shown} must begin with http:// or https:// and name a host")
+        shown = "the address" if "@" in str(base_url) else repr(base_url)
+        problem = ValueError(f"base_url: {shown} must begin with http:// or https:// and name a host")
         try:
             url = httpx.URL(base_url)
-        except httpx.InvalidURL:
+        except (httpx.InvalidURL, TypeError):
             raise problem from None  # what httpx says quotes the part it cannot read
         if url.scheme not in ("http", "https") or not url.host:
             raise problem
@@ -86,7 +86,7 @@ class Connection(Generic[Transport]):
         self._headers = httpx.Headers({"Accept": "application/json", "User-Agent": USER_AGENT})
         for given in (place.headers, headers):
             self._headers.update(given)
-        self._timeout_s = timeout_s
+        self._timeout_s = checked_timeout(timeout_s)
         self._retries = retries
         self.calls = calls
         self.base_url = place.url
@@ -115,7 +115,7 @@ class Connection(Generic[Transport]):
     def _request(self, call: Call[Any], request_id: str) -> httpx.Request:
         if self._use.is_over:
             raise RuntimeError("the client has been closed")
-        timeout_s = self._timeout_s if call.timeout_s is None else call.timeout_s
+        timeout_s = self._timeout_s if call.timeout_s is None else checked_timeout(call.timeout_s)
         headers = self._headers.copy()
         headers["X-Request-Id"] = request_id
         if call.content is not None:
@@ -137,6 +137,13 @@ class Connection(Generic[Transport]):
             )
         except httpx.InvalidURL as error:
             raise InvalidRequest(str(error)) from error
+
+
+def checked_timeout(timeout_s: object) -> float:
+    """Return the seconds. Raises ValueError when they are no time to wait for."""
+    if isinstance(timeout_s, int | float) and timeout_s > 0:
+        return timeout_s
+    raise ValueError(f"timeout_s: {timeout_s!r} must be a number of seconds above 0")
 
 
 def show_as(method: Callable[..., Any], build: Callable[..., Any], *, form: str) -> None:

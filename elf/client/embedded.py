@@ -14,6 +14,7 @@ from anyio import to_thread
 from elf.client.asynchronous import AsyncClient
 from elf.client.blocking import Client
 from elf.core.errors import StartupError
+from elf.core.service_extra import needing_service
 
 if TYPE_CHECKING:  # what needs the service's code is imported when a service is started, and not before
     from elf.config.model import Config
@@ -59,7 +60,8 @@ class Local:
 
     def _start(self, stack: ExitStack) -> str:
         """Start the service, leave its stopping to the stack, and return its URL."""
-        from actors.background import BackgroundSystem
+        with needing_service("elf.client.local"):
+            from actors.background import BackgroundSystem
 
         service = BackgroundSystem(_config(self._where, stack))
         stack.callback(service.stop)

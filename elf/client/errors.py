@@ -1,18 +1,22 @@
-"""What a client raises: the service's own failures, and two that only a client can meet.
+"""What a client raises: the service's own failures, and those that only a client can meet.
 
     ElfError
     ├── ServiceError              the service said no; `error_code`, `message`, `fields`
     │   ├── InvalidRequest, ScopeDenied, NotFound, PayloadTooLarge, NonEnglishInput, InternalError
     │   └── Unavailable           it cannot answer now; `retry_after_s` says when to ask again
     │       └── Unreachable       nothing answers at the address, or not in time
-    └── UnexpectedAnswer          what answers is not ELF, or not of a version that this client understands
+    ├── UnexpectedAnswer          what answers is not ELF, or not of a version that this client understands
+    ├── StartupError              `local` cannot start a service
+    └── ConfigError               `local` was given a config that is faulty
 
-Each that came over the wire carries a note (PEP 678) with the id of its request, as the service's log has it.
+`fields` are the arguments at fault, such as `text` or `notes[1].text`. Each that came over the wire carries a note
+(PEP 678) with the id of its request, as the service's log has it.
 """
 
 from __future__ import annotations
 
 from elf.core.errors import (
+    ConfigError,
     ElfError,
     InternalError,
     InvalidRequest,
@@ -21,10 +25,12 @@ from elf.core.errors import (
     PayloadTooLarge,
     ScopeDenied,
     ServiceError,
+    StartupError,
     Unavailable,
 )
 
 __all__ = [
+    "ConfigError",
     "ElfError",
     "InternalError",
     "InvalidRequest",
@@ -33,6 +39,7 @@ __all__ = [
     "PayloadTooLarge",
     "ScopeDenied",
     "ServiceError",
+    "StartupError",
     "Unavailable",
     "UnexpectedAnswer",
     "Unreachable",

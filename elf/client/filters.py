@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, Literal, TypeAlias
+from typing import TypeAlias
 
-NoteType: TypeAlias = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
+from elf.client.inputs import NoteType
+
 Moment: TypeAlias = datetime | date | str
 SourceValue: TypeAlias = str | int | float | bool | None
 
@@ -21,7 +22,7 @@ def filters_of(
     created_since: Moment | None,
     created_before: Moment | None,
     source: Mapping[str, SourceValue] | None,
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     """Return the `filters` of a search, None when there are none."""
     given = {
         "type": _listed(type),

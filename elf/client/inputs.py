@@ -1,17 +1,19 @@
-"""What a caller writes: notes and messages. Any mapping of the same fields does as well."""
+"""What a caller writes: notes and messages. Any mapping of the same fields does as well, with the same defaults."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Literal
 
-import msgspec
 from msgspec import Struct
 
-DEFAULT_TYPE = "fact"
+from elf.core.errors import InvalidRequest
+from elf.core.note_defaults import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, DEFAULT_TYPE
+
+NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
+NoteStatus = Literal["active", "deleted", "deprecated", "expired"]
+
 DEFAULT_SCOPE = "agent_private"
-DEFAULT_IMPORTANCE = 0.5
-DEFAULT_CONFIDENCE = 0.8
 
 
 class NewNote(Struct, frozen=True, kw_only=True):
@@ -23,12 +25,12 @@ class NewNote(Struct, frozen=True, kw_only=True):
     """
 
     text: str
-    type: str = DEFAULT_TYPE
+    type: NoteType = DEFAULT_TYPE
     key: str | None = None
     importance: float = DEFAULT_IMPORTANCE
     confidence: float = DEFAULT_CONFIDENCE
     ttl_days: float | None = None
-    source_ref: dict[str, Any] = {}  # msgspec gives each note a dict of its own
+    source_ref: Mapping[str, object] = {}  # msgspec gives each note a dict of its own
 
 
 class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -40,6 +42,26 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
     msg_id: str | None = None
 
 
-def as_json(given: Struct | Mapping[str, Any]) -> Any:
-    """Return a struct as the JSON object it stands for; whatever else is given is the service's to judge."""
-    return msgspec.to_builtins(given) if isinstance(given, Struct) else given
+def notes_of(notes: Iterable[NewNote | Mapping[str, object]]) -> list[object]:
+    """Return notes as they are sent. Raises InvalidRequest when they are no list."""
+    return [_with_defaults(note) for note in _listed("notes", notes)]
+
+
+def messages_of(messages: Iterable[Message | Mapping[str, object]]) -> list[object]:
+    """Return messages as they are sent. Raises InvalidRequest when they are no list."""
+    return _listed("messages", messages)
+
+
+def _with_defaults(note: object) -> object:
+    if not isinstance(note, Mapping):
+        return note  # a struct has them, and anything else is the service's to refuse
+    return {
+        "type": DEFAULT_TYPE, "importance": DEFAULT_IMPORTANCE, "confidence": DEFAULT_CONFIDENCE, **note,
+    }  # fmt: skip
+
+
+def _listed(name: str, given: object) -> list[object]:
+    # A text and a mapping can be gone through, too, and give letters and names.
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
+        return list(given)
+    raise InvalidRequest(f"{name}: should be a list", fields=[name])

@@ -6,10 +6,14 @@ Fields that a newer service adds are passed over.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Generic, Literal, TypeVar
 from uuid import UUID
 
+import msgspec
 from msgspec import Struct
+
+from elf.client.inputs import NoteStatus, NoteType
+from elf.client.json_value import JsonObject, JsonValue
 
 T = TypeVar("T")
 
@@ -36,6 +40,11 @@ class WriteResult(Struct, frozen=True):
     reason: str | None
     similar_to: UUID | None = None
 
+    @property
+    def stored(self) -> bool:
+        """Whether memory holds the note: stored now, or known already; after a dry run, whether it would."""
+        return self.op != "REJECTED"
+
 
 class NotesWritten(Struct, frozen=True):
     """The body that `results` comes in."""
@@ -43,11 +52,62 @@ class NotesWritten(Struct, frozen=True):
     results: list[WriteResult]
 
 
+class Quote(Struct, frozen=True):
+    """Words of a message, by its place in the event."""
+
+    message_index: int
+    quote: str
+
+
+class ExtractedNote(Struct, frozen=True):
+    """A note as the extractor proposes it, before the service has judged it.
+
+    What does not read as a note, a language model being what it is, has only `raw`; the service rejects it, too.
+    """
+
+    raw: JsonValue
+    type: str = ""
+    key: str | None = None
+    text: str = ""
+    importance: float | None = None
+    confidence: float | None = None
+    ttl_days: float | None = None
+    scope_suggestion: str | None = None
+    evidence: list[Quote] = []  # msgspec gives each note a list of its own
+    reason: str = ""
+
+    @classmethod
+    def of(cls, raw: JsonValue) -> ExtractedNote:
+        """Read a note as it came."""
+        try:
+            return msgspec.convert({**raw, "raw": raw} if isinstance(raw, dict) else {"raw": raw}, cls)
+        except msgspec.ValidationError:
+            return cls(raw)
+
+
 class EventWritten(Struct, frozen=True):
     """What the extractor gave, and what became of each of its notes, in the same order."""
 
-    extracted: list[Any]
+    extracted: list[ExtractedNote]
     results: list[WriteResult]
+
+    @property
+    def stored(self) -> list[ExtractedNote]:
+        """The extracted notes that memory holds: stored now, or known already; after a dry run, that it would."""
+        return [note for note, result in zip(self.extracted, self.results, strict=True) if result.stored]
+
+
+class RawEvent(Struct, frozen=True):
+    """The body that an event's answer comes in."""
+
+    extracted: list[JsonValue]
+    results: list[WriteResult]
+
+    def read(self) -> EventWritten:
+        """Return it with its notes. Raises ValueError unless there is a result for each."""
+        if len(self.extracted) != len(self.results):
+            raise ValueError(f"{len(self.results)} results for {len(self.extracted)} notes")
+        return EventWritten([ExtractedNote.of(raw) for raw in self.extracted], self.results)
 
 
 class Updated(Struct, frozen=True):
@@ -58,6 +118,11 @@ class Updated(Struct, frozen=True):
     reason_code: str | None
     reason: str | None
 
+    @property
+    def stored(self) -> bool:
+        """Whether the note is as it was asked to be."""
+        return self.op != "REJECTED"
+
 
 class Restored(Struct, frozen=True):
     """What became of restoring a note; `version_id` is the version whose text it has now."""
@@ -67,6 +132,11 @@ class Restored(Struct, frozen=True):
     op: Literal["UPDATE", "NONE", "REJECTED"]
     reason_code: str | None
     reason: str | None
+
+    @property
+    def stored(self) -> bool:
+        """Whether the note is as that version was."""
+        return self.op != "REJECTED"
 
 
 class Deleted(Struct, frozen=True):
@@ -87,16 +157,16 @@ class Note(Struct, frozen=True):
     project_id: str
     agent_id: str
     scope: str
-    type: str
+    type: NoteType
     key: str | None
     text: str
     importance: float
     confidence: float
-    status: str
+    status: NoteStatus
     created_at: datetime
     updated_at: datetime
     expires_at: datetime | None
-    source_ref: dict[str, Any]
+    source_ref: JsonObject
 
 
 class NoteVersion(Struct, frozen=True):
@@ -107,8 +177,8 @@ class NoteVersion(Struct, frozen=True):
     reason: str
     actor: str
     ts: datetime
-    prev_snapshot: dict[str, Any] | None
-    new_snapshot: dict[str, Any] | None
+    prev_snapshot: JsonObject | None
+    new_snapshot: JsonObject | None
 
 
 class Repetition(Struct, frozen=True):
@@ -163,7 +233,7 @@ class SearchItem(Struct, frozen=True):
     start_offset: int
     end_offset: int
     snippet: str
-    type: str
+    type: NoteType
     key: str | None
     scope: str
     importance: float
@@ -171,7 +241,7 @@ class SearchItem(Struct, frozen=True):
     updated_at: datetime
     expires_at: datetime | None
     final_score: float
-    source_ref: dict[str, Any]
+    source_ref: JsonObject
     explain: Explanation
 
 
@@ -202,10 +272,10 @@ class Trace(Struct, frozen=True):
     expansion_mode: str
     expanded_queries: list[str]
     allowed_scopes: list[str]
-    filters: dict[str, Any]
+    filters: JsonObject
     candidate_count: int
     top_k: int
-    config_snapshot: dict[str, Any]
+    config_snapshot: JsonObject
     trace_version: int
     created_at: datetime
     expires_at: datetime
@@ -266,7 +336,7 @@ class TraceSummary(Struct, frozen=True):
     trace_id: UUID
     query: str
     read_profile: str
-    filters: dict[str, Any]
+    filters: JsonObject
     expansion_mode: str
     candidate_count: int
     top_k: int

@@ -58,6 +58,15 @@ class Dsn:
     kerberos_service: str
     settings: dict[str, str]
 
+    @property
+    def place(self) -> str:
+        """Where the database is, for people: `HOST:PORT`; of several hosts all, of a Unix socket its folder."""
+        hosts = (
+            host if host.startswith("/") else f"{host}:{port}"
+            for host, port in zip(self.hosts, self.ports, strict=True)
+        )
+        return ",".join(hosts)
+
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read a DSN. Raises ValueError with what is allowed, and without anything of the DSN itself."""

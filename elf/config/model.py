@@ -36,6 +36,7 @@ from elf.config.tracing import Tracing
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NOTE_TYPES: tuple[NoteType, ...] = ("preference", "constraint", "decision", "profile", "fact", "plan")
 LogLevel = Literal["debug", "info", "warning", "error"]
+LogFormat = Literal["auto", "json", "text"]
 
 Text = Annotated[str, Field(min_length=1, pattern=r"\S", description="a string that is not empty")]
 Positive = Annotated[int, Field(ge=1, le=1_000_000_000)]
@@ -59,12 +60,16 @@ def _must_be_true(value: bool) -> bool:
 
 
 class Service(Table):
-    """[service]: where the fronts listen and how much is logged."""
+    """[service]: where the fronts listen, how much is logged, and in which form.
+
+    `log_format` is json, text for people, or auto: text when standard error is a terminal, else json.
+    """
 
     http_bind: Bind
     mcp_bind: Bind
     admin_bind: Bind
     log_level: LogLevel
+    log_format: LogFormat = "auto"
     limits: Limits | None = None
     access: Access | None = None
 

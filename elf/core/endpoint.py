@@ -26,7 +26,8 @@ class Operation:
 
     `path` may hold parameters in braces, such as `/v1/memory/notes/{note_id}`; each is a field of `request`. `tag` is
     the heading it stands under in documents. `errors` are its failures beyond those that any request may meet: bad
-    input, a path that leads nowhere, a fault, and something that is away. `is_slow` when it waits for a language model.
+    input, a path that leads nowhere, a fault, and something that is away. `brief` is the response to a request
+    whose `detail` is brief. `is_slow` when it waits for a language model.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Operation:
     response: type[BaseModel]
     tag: str = field(default="", kw_only=True)
     errors: tuple[type[ServiceError], ...] = field(default=(), kw_only=True)
+    brief: type[BaseModel] | None = field(default=None, kw_only=True)
     is_slow: bool = field(default=False, kw_only=True)
 
     @property

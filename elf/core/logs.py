@@ -1,4 +1,7 @@
-"""Logging: one JSON object a line on standard error, without secrets and without what users wrote."""
+"""Logging to standard error, without secrets and without what users wrote.
+
+One JSON object a line for programs; at a terminal, lines for people (`elf.core.log_text`).
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,19 @@ import structlog
 from structlog.tracebacks import ExceptionDictTransformer
 
 from elf.core.errors import ElfError
+from elf.core.log_text import drop_unsaid, put_in_words, text_renderer
 from elf.core.secrets import redact, redact_json
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
 
-def configure_logging(level: str, *, process: str | None = None) -> None:
-    """Set up structlog and the standard library's logging for this process; each line bears its name, if it has one."""
+def configure_logging(level: str, *, form: str = "json", process: str | None = None) -> None:
+    """Set up structlog and the standard library's logging for this process; each line bears its name, if it has one.
+
+    `form` is json, text for people, or auto: text when standard error is a terminal, else json.
+    """
+    is_terminal = sys.stderr.isatty()
+    is_text = form == "text" or (form == "auto" and is_terminal)
     # Never the local variables of a frame: they hold what users wrote.
     tracebacks = ExceptionDictTransformer(show_locals=False)
     structlog.configure(
@@ -26,11 +35,12 @@ def configure_logging(level: str, *, process: str | None = None) -> None:
             structlog.contextvars.merge_contextvars,
             *([] if process is None else [_tagged(process)]),
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *([drop_unsaid] if is_text else []),
+            structlog.processors.TimeStamper(fmt="%H:%M:%S" if is_text else "iso", utc=not is_text),
             structlog.processors.ExceptionRenderer(tracebacks),
             *([] if level == "debug" else [mask_foreign_messages]),
             redact_fields,
-            structlog.processors.JSONRenderer(),
+            *_renderers(is_text=is_text, colors=is_terminal),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
         # Each line in one write, unlike print: several processes may share standard error.
@@ -40,6 +50,10 @@ def configure_logging(level: str, *, process: str | None = None) -> None:
     logging.basicConfig(
         level=logging.WARNING, handlers=[_Bridge(trace_warnings=level == "debug")], force=True
     )
+
+
+def _renderers(*, is_text: bool, colors: bool) -> list[structlog.typing.Processor]:
+    return [put_in_words, text_renderer(colors=colors)] if is_text else [structlog.processors.JSONRenderer()]
 
 
 def _tagged(process: str) -> structlog.typing.Processor:

@@ -40,9 +40,21 @@ class Account:
         """
         if os.geteuid() != 0:
             return cls(os.geteuid(), os.getegid(), is_foreign=False)
-        owner = data.stat().st_uid if data.exists() else 0
-        entry = _system_user() if owner == 0 else _user(owner, data)
+        if data.exists() and (status := data.stat()).st_uid != 0:
+            return cls(status.st_uid, status.st_gid, is_foreign=True)
+        entry = _system_user()
         return cls(entry.pw_uid, entry.pw_gid, is_foreign=True)
+
+    def check_named(self) -> None:
+        """Raise StartupError when the system has no name for this user: initdb, and it alone, refuses to work then."""
+        try:
+            pwd.getpwuid(self.uid)
+        except KeyError:
+            raise StartupError(
+                f"user {self.uid} has no name on this system, and making the database files needs one: add a line like"
+                f" elf:x:{self.uid}:{self.gid}::/:/bin/false to /etc/passwd (in a container, mount one that has it, or"
+                " run as a user of the image), or name a server in storage.postgres.dsn"
+            ) from None
 
     @property
     def process_options(self) -> dict[str, Any]:
@@ -96,13 +108,6 @@ def _add_mode(path: Path, bits: int) -> None:
         raise StartupError(
             f"the embedded Postgres, which cannot run as root, cannot reach {path}: {error.strerror}"
         ) from error
-
-
-def _user(uid: int, data: Path) -> pwd.struct_passwd:
-    try:
-        return pwd.getpwuid(uid)
-    except KeyError:
-        raise StartupError(f"{data} belongs to user {uid}, whom this system does not know") from None
 
 
 def _system_user() -> pwd.struct_passwd:

@@ -87,9 +87,11 @@ class Cluster:
         """Check the folder, and make it with its lock files, so that the locks can be taken."""
         try:
             self._refuse_other_contents()
+            account = Account.choose(self.data)
+            if not self.has_data:
+                account.check_named()
             is_new = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True)
-            account = Account.choose(self.data)
             if is_new:
                 account.own(self.folder)
             for path in (self.start_lock, self.holders_lock, self._server_lock, self.log):
@@ -103,12 +105,13 @@ class Cluster:
                 f"the Postgres folder {self.folder} cannot be used: {error.filename}: {error.strerror}"
             ) from error
 
+    @property
+    def has_data(self) -> bool:
+        """Whether the database files are there."""
+        return self.data.exists()
+
     def initialise(self) -> None:
-        """Make the database files unless they are there. An interrupted attempt leaves nothing that
-        counts.
-        """
-        if self.data.exists():
-            return
+        """Make the database files. An interrupted attempt leaves nothing that counts."""
         fresh = self.folder / "data.new"
         try:
             shutil.rmtree(fresh, ignore_errors=True)

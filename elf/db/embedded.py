@@ -104,7 +104,9 @@ class EmbeddedServer:
             log.info("postgres_attached", folder=str(self._cluster.folder))
             return dsn
         await to_thread.run_sync(self._cluster.remove_traces)
-        await to_thread.run_sync(self._cluster.initialise)
+        if not self._cluster.has_data:
+            log.info("postgres_being_made", folder=str(self._cluster.folder))
+            await to_thread.run_sync(self._cluster.initialise)
         await to_thread.run_sync(self._cluster.launch)
         while (dsn := await self._proven_dsn()) is None:
             if not self._cluster.is_running:

@@ -58,6 +58,7 @@ def run(command: list[str], account: Account, **options: Any) -> subprocess.Comp
             cwd="/",
             env=ENVIRONMENT,
             stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is meant for ELF, which ends what it has begun in order
             check=False,
             **account.process_options,
             **options,

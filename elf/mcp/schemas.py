@@ -1,90 +1,64 @@
-"""The JSON Schemas of requests and responses as tools show them: whole, for clients that follow no references."""
+"""The JSON Schemas of a tool's arguments: whole, for clients that follow no references, and no longer than they help.
+
+A model pays for each word of them with every request. So they say what an argument means and which values it takes, and
+leave lengths, patterns and other bounds to the API, which names the argument at fault.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
-
-from pydantic import BaseModel
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 Schema = dict[str, Any]
 
-_REF = "#/$defs/"
-_ALTERNATIVES = ("anyOf", "oneOf", "allOf")
+_REF: Final = "#/$defs/"
+_KEPT: Final = ("type", "enum", "default")
 
 
 def input_schema(
-    model: type[BaseModel],
+    whole: Schema,
+    arguments: Mapping[str, str],
     *,
-    without: Collection[str] = (),
-    optional: Mapping[str, str] | None = None,
-    hints: Mapping[str, str] | None = None,
+    choices: Mapping[str, Sequence[str]],
+    defaults: Mapping[str, Any],
 ) -> Schema:
-    """Return the schema of a request, less the fields `without`; those of `optional` have the values as defaults.
+    """Return the schema of a request, which is `whole`, as far as it is shown.
 
-    `hints` are sentences added to the description of every field of that name, however deep.
+    `arguments` are the fields to show and what is said of each; `choices` the values of every field of that name, and
+    `defaults` those that are taken for fields that are left out.
     """
-    schema = _whole(model, "validation", hints or {})
-    for name in _ALTERNATIVES:  # the APIs of large language models refuse a tool that has them at the top
-        schema.pop(name, None)
-    properties: Schema = schema.setdefault("properties", {})
-    for name in without:
-        properties.pop(name, None)
-    defaults = {name: value for name, value in (optional or {}).items() if name in properties}
-    for name, value in defaults.items():
-        properties[name]["default"] = value
-    left = {*without, *defaults}
-    schema["required"] = [name for name in schema.get("required", ()) if name not in left]
-    return schema
+    short = _Shortened(whole.get("$defs", {}), choices)
+    properties = {}
+    for name, meaning in arguments.items():
+        properties[name] = short.field(name, whole["properties"][name])
+        properties[name] |= {"default": defaults[name]} if name in defaults else {}
+        properties[name] |= {"description": meaning} if meaning else {}
+    required = [name for name in whole.get("required", ()) if name in properties and name not in defaults]
+    return {"type": "object", "properties": properties, "required": required}
 
 
-def output_schema(model: type[BaseModel]) -> Schema:
-    """Return the schema of a response."""
-    return _whole(model, "serialization", {})
+class _Shortened:
+    """Copies the schemas of fields with what they refer to in its place; no model of a request holds itself."""
 
-
-def _whole(model: type[BaseModel], mode: Any, hints: Mapping[str, str]) -> Schema:
-    schema = model.model_json_schema(mode=mode)
-    return _Inliner(schema.pop("$defs", {}), hints).schema(schema)
-
-
-class _Inliner:
-    """Copies schemas with what they refer to put in its place; no model of a request or response holds itself."""
-
-    def __init__(self, definitions: Mapping[str, Schema], hints: Mapping[str, str]) -> None:
+    def __init__(self, definitions: Mapping[str, Schema], choices: Mapping[str, Sequence[str]]) -> None:
         self._definitions = definitions
-        self._hints = hints
+        self._choices = choices
 
-    def schema(self, given: Schema) -> Schema:
-        beside = {key: value for key, value in given.items() if key not in ("$ref", "title")}
-        if (ref := given.get("$ref")) is not None:
-            return self.schema(self._definitions[ref.removeprefix(_REF)]) | beside
-        whole = {key: self._part(key, value) for key, value in beside.items()}
-        if "anyOf" in whole:
-            _hoist(whole)
-            if whole.get("default", ...) is None:  # to leave it out says the same
-                del whole["default"]
-        return whole
+    def field(self, name: str, given: Schema) -> Schema:
+        short = self._schema(given)
+        if self._choices.get(name):
+            short["enum"] = list(self._choices[name])
+        return short
 
-    def _part(self, key: str, value: Any) -> Any:
-        if key == "properties":
-            return {name: self._field(name, part) for name, part in value.items()}
-        if key in ("items", "additionalProperties") and isinstance(value, dict):
-            return self.schema(value)
-        if key in _ALTERNATIVES:
-            return [self.schema(part) for part in value]
-        return value
-
-    def _field(self, name: str, given: Schema) -> Schema:
-        whole = self.schema(given)
-        if name in self._hints:
-            whole["description"] = f"{whole.get('description', '')} {self._hints[name]}".strip()
-        return whole
-
-
-def _hoist(schema: Schema) -> None:
-    """Move what is said of the one alternative that is not null to where a reader looks for it."""
-    for branch in schema["anyOf"]:
-        for key in ("description", "examples"):
-            if key in branch:
-                schema.setdefault(key, branch.pop(key))
+    def _schema(self, given: Schema) -> Schema:
+        whole = self._definitions[given["$ref"].removeprefix(_REF)] if "$ref" in given else given
+        branch = next((one for one in whole.get("anyOf", ()) if one != {"type": "null"}), None)
+        if branch is not None:  # to leave it out says the same as null
+            return self._schema(branch)
+        short: Schema = {key: whole[key] for key in _KEPT if key in whole}
+        if "items" in whole:
+            short["items"] = self._schema(whole["items"])
+        if "properties" in whole:
+            short["properties"] = {name: self.field(name, part) for name, part in whole["properties"].items()}
+            short["required"] = whole.get("required", [])
+        return short

@@ -35,7 +35,7 @@ def memory_server(config: Config, http: httpx.AsyncClient) -> Server[Any]:
         "elf",
         version=_version(),
         title="ELF memory",
-        instructions=instructions(toolbox.fixed),
+        instructions=instructions(fixed=toolbox.context.fixed, defaults=toolbox.context.defaults),
         get_tool_input_schema=toolbox.input_schema,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

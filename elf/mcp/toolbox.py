@@ -9,25 +9,26 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, Tool, ToolAnnotations
 
 from elf.config import Config
-from elf.core.errors import InvalidRequest
+from elf.config.model import NOTE_TYPES
+from elf.core.errors import ServiceError
+from elf.families.notes.operations import ADD_NOTE, SEARCH
+from elf.mcp import flat_filters, one_note
 from elf.mcp.api import Answer, Api
-from elf.mcp.schemas import Schema, input_schema, output_schema
+from elf.mcp.context import IDS, CallContext
+from elf.mcp.schemas import Schema, input_schema
 from elf.mcp.tools import TOOLS, ToolText
+
+BRIEF = {"detail": "brief"}
 
 
 class Toolbox:
-    """All tools over one API.
-
-    `fixed` are the fields that the config sets and an agent therefore cannot, `defaults` those that it may leave out.
-    """
+    """All tools over one API."""
 
     def __init__(self, config: Config, api: Api) -> None:
         self._api = api
-        self.fixed = config.mcp.context.given
-        self.defaults = config.defaults.given
+        self.context = CallContext(config)
         self._texts = {text.name: text for text in TOOLS}
-        hints = _hints(config)
-        self._tools = {text.name: _tool(text, self.fixed, self.defaults, hints) for text in TOOLS}
+        self._tools = {text.name: _tool(text, self.context, config) for text in TOOLS}
 
     @property
     def tools(self) -> list[Tool]:
@@ -42,36 +43,28 @@ class Toolbox:
         """Forward a call. Raises MCPError when there is no such tool; every other failure is a result."""
         if (text := self._texts.get(name)) is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {name}")
-        if taken := [field for field in self.fixed if field in arguments]:
-            return _result(Answer.of_failure(_not_yours(taken)))
-        said = {
-            name: value for name, value in arguments.items() if value is not None or name not in self.defaults
-        }
-        filled = {**_filling(text, self.defaults), **said, **_filling(text, self.fixed)}
-        return _result(await self._api.ask(text.operation, filled))
+        try:
+            return _result(await self._ask(text, self.context.filled(text, arguments)))
+        except ServiceError as failure:
+            return _result(Answer.of_failure(failure))
+
+    async def _ask(self, text: ToolText, arguments: Mapping[str, Any]) -> Answer:
+        if text.operation is ADD_NOTE:
+            answer = await self._api.ask(ADD_NOTE, one_note.as_list(arguments))
+            return answer if "notes" in arguments else one_note.of_arguments(answer)
+        brief = BRIEF if text.operation.brief is not None else {}
+        if text.operation is SEARCH:
+            answer = await self._api.ask(SEARCH, {**brief, **flat_filters.as_filters(arguments)})
+            return answer if "filters" in arguments else flat_filters.of_arguments(answer)
+        return await self._api.ask(text.operation, {**brief, **arguments})
 
 
-def _filling(text: ToolText, names: Mapping[str, str]) -> dict[str, str]:
-    """Return those of the names that a tool's request has; a scope is filled in only where notes are written."""
-    fields = text.operation.request.model_fields
-    return {
-        name: value
-        for name, value in names.items()
-        if name in fields and (name != "scope" or not text.read_only)
-    }
-
-
-def _tool(
-    text: ToolText, fixed: Mapping[str, str], defaults: Mapping[str, str], hints: Mapping[str, str]
-) -> Tool:
+def _tool(text: ToolText, context: CallContext, config: Config) -> Tool:
     return Tool(
         name=text.name,
         title=text.title,
         description=text.description,
-        input_schema=input_schema(
-            text.operation.request, without=fixed.keys(), optional=_filling(text, defaults), hints=hints
-        ),
-        output_schema=output_schema(text.operation.response),
+        input_schema=_input_schema(text, context, config),
         annotations=ToolAnnotations(
             title=text.title,
             read_only_hint=text.read_only,
@@ -82,34 +75,50 @@ def _tool(
     )
 
 
-def _hints(config: Config) -> dict[str, str]:
-    """Return what an agent has to know of the config to fill in a field."""
-    scopes = config.scopes
-    writable = [scope for scope in scopes.allowed if scopes.write_allowed[scope]]
-    closed = (
-        "" if writable == scopes.allowed else f" Notes can be written to {', '.join(writable) or 'none'}."
+def _input_schema(text: ToolText, context: CallContext, config: Config) -> Schema:
+    is_add = text.operation is ADD_NOTE
+    writable = [scope for scope in config.scopes.allowed if config.scopes.write_allowed[scope]]
+    return input_schema(
+        _request_schema(text),
+        _meanings(text, context, _facts(config)),
+        choices={
+            "type": NOTE_TYPES,
+            "scope": config.scopes.allowed if text.read_only else writable,
+            "read_profile": list(config.scopes.read_profiles),
+        },
+        defaults={**context.defaults_of(text), **(one_note.DEFAULTS if is_add else {})},
     )
-    profiles = "; ".join(
-        f"{name} reads {', '.join(read) or 'nothing'}" for name, read in scopes.read_profiles.items()
+
+
+def _request_schema(text: ToolText) -> Schema:
+    if text.operation is ADD_NOTE:
+        return one_note.request_schema()
+    return (
+        flat_filters.request_schema()
+        if text.operation is SEARCH
+        else text.operation.request.model_json_schema()
     )
+
+
+def _meanings(text: ToolText, context: CallContext, facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return what is said of each argument that an agent chooses. Of an id to leave out, its default says enough."""
     return {
-        "scope": f"Here there are {', '.join(scopes.allowed)}.{closed}",
-        "read_profile": f"Here there are: {profiles}.",
-        "text": f"Here that is {config.memory.max_note_chars} characters.",
-        "top_k": f"Here that is {config.memory.top_k}.",
-        "candidate_k": f"Here that is {config.memory.candidate_k}.",
+        name: "" if name in IDS and name in context.defaults else meaning.format(**facts)
+        for name, meaning in text.arguments.items()
+        if name not in context.fixed
     }
 
 
-def _not_yours(fields: list[str]) -> InvalidRequest:
-    paths = [f"$.{field}" for field in fields]
-    return InvalidRequest(f"{', '.join(paths)}: set by this server's config, leave it out", fields=paths)
+def _facts(config: Config) -> dict[str, Any]:
+    """Return what an agent has to know of the config to fill in an argument."""
+    profiles = config.scopes.read_profiles.items()
+    return {
+        "max_note_chars": config.memory.max_note_chars,
+        "top_k": config.memory.top_k,
+        "profiles": "; ".join(f"{name}: {', '.join(read) or 'nothing'}" for name, read in profiles),
+    }
 
 
 def _result(answer: Answer) -> CallToolResult:
-    # No structured content with an error: clients would hold it against the output schema.
-    return CallToolResult(
-        content=[TextContent(type="text", text=answer.text)],
-        structured_content=answer.body if answer.ok else None,
-        is_error=not answer.ok,
-    )
+    # One form only: some clients show a model the text, some the structured content, some both.
+    return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=not answer.ok)

@@ -1,9 +1,13 @@
-"""The tools: which operation each forwards to, and what an agent that has never seen ELF is told about it."""
+"""The tools: which operation each forwards to, and what an agent that has never seen ELF is told about it.
+
+Every word is read by a model with each of its requests, so what a name or a list of values says is not said again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from elf.core.endpoint import Operation
 from elf.families.notes import operations as o
@@ -13,26 +17,28 @@ from elf.families.notes import operations as o
 class ToolText:
     """A tool in words, with what its calls may do.
 
-    `destructive` tells that it may change or remove what is there, not only add; `idempotent` that a second call with
-    the same arguments changes nothing more.
+    `arguments` are the fields of the request that it shows, and what each means; what stands in braces there is the
+    config's. The API takes its other fields, too. `destructive` tells that it may change or remove what is there, not
+    only add; `idempotent` that a second call with the same arguments changes nothing more.
     """
 
     name: str
     title: str
     operation: Operation
     description: str
+    arguments: Mapping[str, str]
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
 
 
-ABOUT = """\
-ELF is a long-term memory shared by agents and sessions. It keeps notes: single English sentences of one of six \
-types (preference, constraint, decision, profile, fact, plan), each with its importance, confidence and source.
+ABOUT: Final = """\
+ELF is a long-term memory that agents share across sessions. It keeps notes: single English sentences, each of a type \
+and with its source.
 
 - Before you answer something that may depend on earlier sessions, call memory_search.
-- When you learn something worth knowing next time, call memory_add_note with one sentence a fact. To have the facts \
-picked out of a conversation for you, call memory_add_event.
+- When you learn something worth knowing next time, call memory_add_note. To have the facts picked out of a \
+conversation for you, call memory_add_event.
 - Correct a note with memory_update rather than adding one that contradicts it, and remove one that is wrong with \
 memory_delete.
 - Never store passwords, keys or other secrets: they are rejected. All text must be English: translate first.
@@ -40,24 +46,49 @@ memory_delete.
 A call that fails is answered with a JSON object: error_code, message, and fields with the paths of the arguments at \
 fault. Correct those and call again; after UNAVAILABLE, wait some seconds and repeat the same call."""
 
-CONTEXT = """
+LEAVE_OUT: Final = """
 
-Every note belongs to a tenant, a project and an agent, and has a scope, which says who shares it. Give the same \
-{fields} in every call, or what you stored is not found. If nobody told you which: {otherwise}."""
+Leave out {fields} unless you are told which to use."""
 
-OTHERWISE = {"tenant_id": '"default"', "project_id": '"default"', "agent_id": "your own name"}
+CHOOSE: Final = """
+
+Every note belongs to a tenant, a project and an agent. Give the same {fields} in every call, or what you stored is \
+not found. If nobody told you which: {otherwise}."""
+
+OTHERWISE: Final = {
+    "tenant_id": 'tenant_id is "default"',
+    "project_id": 'project_id is "default"',
+    "agent_id": "agent_id is your own name",
+}
+
+_CONTEXT: Final = {
+    "tenant_id": "The organisation or app.",
+    "project_id": "The project, or the user it is about.",
+    "agent_id": "The agent that speaks: you.",
+}
+_NOTE_ID: Final = {"note_id": "From a search, a listing or an earlier write."}
+_TEXT: Final = {"text": "One English sentence, at most {max_note_chars} characters."}
+_LIFETIME: Final = "Days until it expires; 0: as usual for its type."
 
 
-def instructions(fixed: Collection[str]) -> str:
-    """Return what an agent is told before it sees the tools; `fixed` are the fields that it does not choose."""
-    chosen = {name: value for name, value in OTHERWISE.items() if name not in fixed}
-    if not chosen:
-        return ABOUT
-    otherwise = ", ".join(f"{name} is {value}" for name, value in chosen.items())
-    return ABOUT + CONTEXT.format(fields=" and ".join(chosen), otherwise=otherwise)
+def instructions(*, fixed: Mapping[str, str], defaults: Mapping[str, str]) -> str:
+    """Return what an agent is told before it sees the tools.
+
+    `fixed` are the fields that it does not choose, `defaults` the values of those that it may leave out.
+    """
+    chosen = [name for name in OTHERWISE if name not in fixed]
+    known = [name for name in chosen if name in defaults]
+    open_fields = [name for name in chosen if name not in defaults]
+    text = ABOUT
+    if known:
+        text += LEAVE_OUT.format(fields=" and ".join(known))
+    if open_fields:
+        otherwise = ", ".join(OTHERWISE[name] for name in open_fields)
+        text += CHOOSE.format(fields=" and ".join(open_fields), otherwise=otherwise)
+    return text
 
 
-TOOLS = (
+TOOLS: Final = (
     ToolText(
         name="memory_add_note",
         title="Remember notes",
@@ -66,20 +97,29 @@ TOOLS = (
         destructive=True,
         idempotent=True,
         description="""\
-Store one or more notes exactly as you write them. Use it when you know the sentence to remember: a preference, a \
-decision, a constraint, a plan, a fact, or something about the user. To have notes found in a conversation for you, \
-use memory_add_event.
+Store what is worth knowing in later sessions: a preference, a decision, a constraint, a plan, a fact, or something \
+about the user. Give one note as text, or several as notes. To have notes found in a conversation for you, use \
+memory_add_event.
 
-Write each note so that it is understood alone, in one short English sentence: "Ana prefers answers in English.", \
-not "She prefers that." Give a key (such as preferred_language) to what has one current value: a later note with the \
-same key replaces it. Without a key, a note that says the same as an earlier one replaces it or is recognised as \
-known.
+Write each so that it is understood alone, in one short sentence: "Ana prefers answers in English.", not "She prefers \
+that." Give a key to what has one current value; without one, a note that says the same as an earlier one replaces it \
+or is recognised as known.
 
-Returns results, one for each note in your order. op is ADD (new, under note_id), UPDATE (the earlier note note_id \
-now says this), NONE (known already, nothing written) or REJECTED (not stored; reason_code and reason say why: too \
-long, not English, holds a secret, unknown type or scope). A rejected note does not stop the others. similar_to names \
-an earlier note that a new one looks like: if yours was to replace it, give it your text with memory_update and \
-delete the new one.""",
+Returns results in your order, each with note_id and op: ADD (new), UPDATE (that earlier note now says this), NONE \
+(known already) or REJECTED (not stored; reason says why). similar_to names an earlier note that looks alike: if yours \
+was to replace it, memory_update that one and memory_delete yours.""",
+        arguments={
+            **_TEXT,
+            "type": "",
+            "key": "What it is about, such as preferred_language: a later note with the same key replaces this one.",
+            "importance": "How much it matters, 0 to 1.",
+            "confidence": "How sure you are, 0 to 1.",
+            "ttl_days": _LIFETIME,
+            "source_ref": "Where it comes from: any JSON object.",
+            "notes": "Several notes at once, instead of text and its companions.",
+            "scope": "Who shares it.",
+            **_CONTEXT,
+        },
     ),
     ToolText(
         name="memory_add_event",
@@ -87,53 +127,59 @@ delete the new one.""",
         operation=o.ADD_EVENT,
         destructive=True,
         description="""\
-Hand over messages of a conversation and let ELF find what is worth remembering. Use it after an exchange that held \
-preferences, decisions, plans or facts; it stores a few notes at most, each proven by a quotation from your \
-messages. When you know the sentence to store, memory_add_note is exact and quicker.
+Let ELF find what is worth remembering in a conversation: a few notes at most, each proven by a quotation. Use it \
+after an exchange that held preferences, decisions, plans or facts. When you know the sentence to store, \
+memory_add_note is exact and quicker.
 
-Send the messages oldest first, each with its role (user, assistant or tool) and its content in English. With \
-dry_run true nothing is stored and the results say what would be.
-
-Returns extracted, the notes that were found with the quotations they rest on, and results, what became of each in \
-the same order: ADD, UPDATE, NONE or REJECTED as in memory_add_note. Empty lists mean that nothing was worth \
-keeping.""",
+Returns extracted, the notes found with their quotations, and results, what became of each, as memory_add_note says \
+it. Empty lists: nothing was worth keeping.""",
+        arguments={
+            "messages": "In English, oldest first.",
+            "scope": "Who shares the notes.",
+            "dry_run": "true: say what would be stored, and store nothing.",
+            **_CONTEXT,
+        },
     ),
     ToolText(
         name="memory_search",
         title="Search memory",
         operation=o.SEARCH,
-        # It leaves a trace and, with record_hits, counts; no note changes by it.
+        # It leaves a trace; no note changes by it.
         read_only=True,
         idempotent=True,
         description="""\
 Find the notes that help with a question, by meaning and by words. Use it at the start of a task, and whenever \
-something learned in an earlier session may matter. Ask in English, for one thing at a time: "Which language does \
-Ana want answers in?" finds more than a list of keywords.
+something learned in an earlier session may matter. Ask for one thing at a time: "Which language does Ana want answers \
+in?" finds more than a list of keywords.
 
-read_profile says how far to look: only your own notes, or shared ones as well. top_k limits the results. Set \
-record_hits to true when you use the results, so that notes in use are known.
-
-Returns items, best first. Of each: snippet, the text to use; final_score, which ranks items within this answer and \
-is no probability; type, key, scope, confidence and updated_at, to judge what still holds; source_ref, where it \
-comes from; note_id, for memory_get, memory_update and memory_delete; result_handle, for memory_search_explain. No \
-items means that nothing is known, so do not guess. degraded names the parts of the search that were away; the items \
-are still right. A note added a moment ago may take a second to be found.""",
+Returns items, best first: text; type, key and updated (the day of its last change), to judge what still holds; \
+source, where it comes from; note_id, for the other tools. No items: nothing is known, so do not guess. degraded \
+names parts of the search that were away; the items are still right. trace_id is for memory_search_explain. A note \
+added a moment ago may take a second to be found.""",
+        arguments={
+            "query": "In English.",
+            "top_k": "Most items, 1 to 100; by default {top_k}.",
+            "type": "Only notes of this type.",
+            "key_prefix": "Only notes whose key begins so.",
+            "since": "Only notes changed then or later: 2026-01-31, or 2026-01-31T09:30:00Z.",
+            "until": "Only notes changed before.",
+            "read_profile": "What to read. {profiles}.",
+            **_CONTEXT,
+        },
     ),
     ToolText(
         name="memory_search_explain",
-        title="Explain a search result",
-        operation=o.SEARCH_EXPLAIN,
+        title="Explain a search",
+        operation=o.SEARCH_TRACE,
         read_only=True,
         idempotent=True,
         description="""\
-Say why a result of memory_search stands where it stands. Use it to look into a surprising or missing result, not in \
-everyday work. result_handle is that of an item in the answer of a search, and is known for some days; it shows a \
-second or so after the search. Results of the scope agent_private are told of only when tenant, project and agent are \
-given, too.
+Say why the results of a memory_search stand where they stand. Use it to look into a surprising or missing result, \
+not in everyday work.
 
-Returns trace (the query, how it was reworded, the scopes read, the time of each stage), item (the result, its rank \
-and every term of its score), other_items (the results it is ranked among) and dropped (candidates that did not \
-become results: at which stage and why).""",
+Returns items by rank, each with its score, the terms that add up to it and the words it matched; and dropped, the \
+notes that came closest to being results, with the reason. NOT_FOUND: the search is some days old, or not a second.""",
+        arguments={"trace_id": "From the answer of the search.", **_CONTEXT},
     ),
     ToolText(
         name="memory_list",
@@ -142,13 +188,20 @@ become results: at which stage and why).""",
         read_only=True,
         idempotent=True,
         description="""\
-Read notes page by page, without a question, the one changed last first. Use it to review or tidy what is stored; to \
-find something, memory_search is better. Filter by scope, type or status (active unless you say otherwise). Without \
-a scope it lists the shared scopes; an agent's own notes are listed when you give the scope agent_private and its \
-agent_id.
+Read notes page by page, without a question, the one changed last first: your own and those shared with you. Use it \
+to review or tidy what is stored; to find something, memory_search is better.
 
-Returns items, whole notes with their note_id, and next_cursor: pass it as cursor, with everything else unchanged, \
-for the next page; null is the end.""",
+Returns items as memory_search does and, when there are more, next_cursor: pass it as cursor, with everything else \
+unchanged.""",
+        arguments={
+            "scope": "Only this scope.",
+            "type": "Only this type.",
+            "status": "Only this status.",
+            "limit": "Most items, 1 to 200.",
+            "cursor": "next_cursor of the page before.",
+            "read_profile": "What to read, as in memory_search.",
+            **_CONTEXT,
+        },
     ),
     ToolText(
         name="memory_get",
@@ -157,11 +210,11 @@ for the next page; null is the end.""",
         read_only=True,
         idempotent=True,
         description="""\
-Read one note whole, by its note_id from a search, a listing or an earlier write. Use it when a snippet is not \
-enough: for the full text, the status, the dates and source_ref, the evidence that the note rests on. A note of \
-the scope agent_private opens only when its tenant, project and agent are given, too.
+Read one note whole. Use it when the short form of a search or a listing is not enough: for the full text, scope, \
+status, importance, dates and source_ref, the evidence that it rests on.
 
-Returns the note. NOT_FOUND means that there is no such note, or not for you.""",
+Returns the note. NOT_FOUND: there is no such note, or not for you.""",
+        arguments=_NOTE_ID | _CONTEXT,
     ),
     ToolText(
         name="memory_update",
@@ -170,13 +223,19 @@ Returns the note. NOT_FOUND means that there is no such note, or not for you."""
         destructive=True,
         idempotent=True,
         description="""\
-Change a note in place: its text, importance, confidence or lifetime, at least one of them; what you leave out \
-stays. Use it when what is remembered has changed or was not quite right. The note keeps its note_id, and its \
-earlier text is kept in its history.
+Change at least one of a note's text, importance, confidence and lifetime; what you leave out stays. Use it when what \
+is remembered has changed or was not quite right. The note keeps its note_id, and its earlier text in its history.
 
-Returns op: UPDATE (changed), NONE (it was like that already) or REJECTED (the new text may not be stored; \
-reason_code and reason say why, and the note stays as it was). NOT_FOUND means that there is no such note, or that \
-it was deleted or has expired.""",
+Returns op: UPDATE, NONE (it was like that already) or REJECTED (reason says why; the note stays as it was). \
+NOT_FOUND: there is no such note, or it was deleted or has expired.""",
+        arguments={
+            **_NOTE_ID,
+            **_TEXT,
+            "importance": "0 to 1.",
+            "confidence": "0 to 1.",
+            "ttl_days": _LIFETIME,
+            **_CONTEXT,
+        },
     ),
     ToolText(
         name="memory_delete",
@@ -185,10 +244,10 @@ it was deleted or has expired.""",
         destructive=True,
         idempotent=True,
         description="""\
-Delete a note, so that no search finds it. Use it for what is wrong or what somebody asks you to forget; for what \
-has merely changed use memory_update. Operators can restore it for a while.
+Delete a note, so that no search finds it. Use it for what is wrong or what somebody asks you to forget; for what has \
+merely changed use memory_update. Operators can restore it for a while.
 
-Returns op: DELETE (deleted now) or NONE (it was deleted before). NOT_FOUND means that there is no such note, or not \
-for you.""",
+Returns op: DELETE, or NONE when it was deleted before. NOT_FOUND: there is no such note, or not for you.""",
+        arguments=_NOTE_ID | _CONTEXT,
     ),
 )

@@ -16,6 +16,7 @@ from elf.config.access import EVERYBODY, Visitors
 from elf.core.endpoint import Endpoint
 from elf.core.errors import InvalidRequest, NotFound, Unavailable
 from elf.core.slices import in_slices
+from elf.web.access_log import log_request, route
 from elf.web.admission import Admission, tenant_of
 from elf.web.connection import GroupedConnection
 from elf.web.docs import POLICY, docs_page
@@ -165,20 +166,14 @@ def _request_id(given: str | None) -> str:
 
 async def _end(response: Response) -> Response:
     response.headers["X-Request-Id"] = g.get("request_id") or str(uuid4())
-    log.debug(
-        "request",
-        method=request.method,
-        path=request.path,
-        status=response.status_code,
-        ms=round((time.perf_counter() - g.started) * 1000, 2) if "started" in g else None,
-    )
+    log_request(response)
     return response
 
 
 async def _error_response(error: Exception) -> Response:
     failure = as_service_error(error)
     if failure.status >= 500 and not isinstance(failure, Unavailable):
-        log.error("request_failed", path=request.path, error=type(error).__name__, exc_info=error)
+        log.error("request_failed", route=route(), error=type(error).__name__, exc_info=error)
     status = error.code if isinstance(error, HTTPException) and error.code else failure.status
     response = error_response(failure, status=status)
     if isinstance(error, MethodNotAllowed) and error.valid_methods:

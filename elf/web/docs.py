@@ -103,13 +103,14 @@ def _answers(entry: Mapping[str, Any], document: Document) -> str:
     failures: list[str] = []
     for status, answer in entry["responses"].items():
         schema = response_at(answer, document)["content"]["application/json"]["schema"]
-        if "$ref" in schema:
-            meaning = resolved(schema, components).get("description", "")
-            table = _table(body_rows(schema, components, is_request=False))
+        bodies = [one for one in schema.get("anyOf", [schema]) if "$ref" in one]
+        for body in bodies:
+            meaning = resolved(body, components).get("description", "")
+            table = _table(body_rows(body, components, is_request=False))
             parts.append(
                 f"<details><summary>Answer {status}: {_inline(meaning or entry['summary'])}</summary>{table}</details>"
             )
-        else:
+        if not bodies:
             failures.append(f'<a href="#failures">{status}</a>')
     return "".join(parts) + f"<p>Errors: {', '.join(failures)}.</p>"
 

@@ -16,7 +16,7 @@ from elf.core.measures import CallOutcome
 
 UNMATCHED: Final = "unmatched"
 OTHER: Final = "other"
-_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 # Seconds: a search takes 10 to 50 ms, a stage of it 1 to 20 ms, and a language model many seconds.
 _REQUEST_BUCKETS: Final = (
@@ -118,7 +118,7 @@ class PrometheusMeasures:
 
     def request(self, *, front: str, method: str, route: str, status: int, seconds: float) -> None:
         """Count and time a request."""
-        self._requests.observe((front, method if method in _METHODS else OTHER, route, str(status)), seconds)
+        self._requests.observe((front, method if method in METHODS else OTHER, route, str(status)), seconds)
 
     def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
         """Count a search, time its stages."""

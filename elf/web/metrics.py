@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Iterable
 
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
-from quart import Quart, Response, g, request
+from quart import Quart, Response, request
 
 from elf.core.measures import Measures
-from elf.web.measures import UNMATCHED
+from elf.web.access_log import route, seconds_taken
 
 
 def count_requests(app: Quart, *, front: str, measures: Measures) -> None:
     """Tell `measures` of each request that an application made by `create_app` answers."""
 
     async def count(response: Response) -> Response:
-        rule = request.url_rule
         measures.request(
             front=front,
             method=request.method,
-            # No path: it may hold a note's id, and a client may make up any number of them.
-            route=UNMATCHED if rule is None else rule.rule.replace("<", "{").replace(">", "}"),
+            route=route(),
             status=response.status_code,
-            seconds=time.perf_counter() - g.started if "started" in g else 0.0,
+            seconds=seconds_taken(),
         )
         return response
 

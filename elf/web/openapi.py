@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final, TypeAlias
 
+from pydantic import BaseModel
+
 from elf.core.endpoint import Operation
 from elf.core.errors import (
     InternalError,
@@ -91,7 +93,7 @@ def openapi_document(operations: Sequence[Operation], about: About) -> Document:
     """Return the document as JSON-compatible data."""
     schemas = ModelSchemas(
         requests=[operation.request for operation in operations],
-        responses=[*(operation.response for operation in operations), ErrorBody, Health, Readiness],
+        responses=[*_answers(operations), ErrorBody, Health, Readiness],
     )
     paths: dict[str, Any] = {}
     for operation in operations:
@@ -114,6 +116,10 @@ def openapi_document(operations: Sequence[Operation], about: About) -> Document:
             "headers": HEADERS,
         },
     }
+
+
+def _answers(operations: Sequence[Operation]) -> list[type[BaseModel]]:
+    return [model for one in operations for model in (one.response, one.brief) if model is not None]
 
 
 def response_at(answer: Document, document: Document) -> Document:
@@ -174,7 +180,9 @@ def _body(schemas: ModelSchemas, operation: Operation) -> Document:
 def _success(operation: Operation, schemas: ModelSchemas) -> Document:
     schema = schemas.response(operation.response)
     meaning = resolved(schema, schemas.components).get("description", operation.summary)
-    return _answer(meaning, schema)
+    if operation.brief is None:
+        return _answer(meaning, schema)
+    return _answer(meaning, {"anyOf": [schema, schemas.response(operation.brief)]})
 
 
 def _failures(operation: Operation) -> Sequence[type[ServiceError]]:

@@ -136,6 +136,8 @@ def _problem(fault: Any) -> str:
         return "is missing"
     if fault["type"] == "extra_forbidden":
         return "is not a known field"
+    if fault["type"] == "string_pattern_mismatch":
+        return "should not be blank"  # requests have no other pattern, and this one is a list of characters
     if fault["type"] == "uuid_parsing":
         return "should be a valid UUID"  # pydantic's message quotes a character of the value
     message = str(fault["msg"]).removeprefix("Value error, ").removeprefix("Input ")

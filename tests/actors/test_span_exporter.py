@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -15,7 +14,6 @@ from structlog.testing import capture_logs
 from actors.kernel import Supervisor
 from actors.span_exporter import SpanExporter, tracer_for
 from elf.config.tracing import Tracing
-from elf.core.errors import StartupError
 
 pytestmark = pytest.mark.anyio
 
@@ -116,14 +114,6 @@ async def test_a_collector_that_is_away_does_not_keep_the_service_from_stopping(
     with capture_logs() as logs:
         await send_one(Tracing(endpoint="http://127.0.0.1:1/v1/traces", service_name="elf"))
     assert [line["error"] for line in logs if line["event"] == "spans_lost"] == ["ConnectError"]
-
-
-async def test_tracing_without_its_packages_is_a_fault_that_names_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "actors.otlp", None)
-    with pytest.raises(StartupError, match=r"pip install 'elf-memory\[otel\]'"):
-        SpanExporter(Tracing(endpoint="http://127.0.0.1:4318/v1/traces", service_name="elf"))
 
 
 async def test_without_a_collector_there_is_no_exporter_and_no_span_is_kept() -> None:

@@ -37,25 +37,32 @@ def over_stdio(config: Path) -> Client:
 
 
 @asynccontextmanager
-async def in_process(http: httpx.AsyncClient, **context: str) -> AsyncIterator[Client]:
-    """A client of a server in this process whose tools ask the API behind `http`, with a fixed context."""
-    async with http, Client(memory_server(config_with(**context), http)) as client:
+async def in_process(
+    http: httpx.AsyncClient, *, defaults: Mapping[str, str] | None = None, **context: str
+) -> AsyncIterator[Client]:
+    """A client of a server in this process whose tools ask the API behind `http`, with a fixed context.
+
+    `defaults` are those of the config, without it the example's.
+    """
+    async with http, Client(memory_server(config_with(defaults, **context), http)) as client:
         yield client
 
 
-def within(service: RunningService, **context: str) -> AbstractAsyncContextManager[Client]:
+def within(
+    service: RunningService, *, defaults: Mapping[str, str] | None = None, **context: str
+) -> AbstractAsyncContextManager[Client]:
     """The same, asking the running service."""
-    return in_process(client_of_address(address_of(service)), **context)
+    return in_process(client_of_address(address_of(service)), defaults=defaults, **context)
 
 
 def address_of(service: RunningService) -> Address:
     return parse_address(service.url.removeprefix("http://"))
 
 
-def config_with(**context: str) -> Config:
+def config_with(defaults: Mapping[str, str] | None = None, **context: str) -> Config:
     config = load(REPO / "elf.example.toml")
     tables = config.model_dump() | {"mcp": {"context": context}}
-    return Config.model_validate(tables)
+    return Config.model_validate(tables if defaults is None else tables | {"defaults": defaults})
 
 
 def text_of(result: CallToolResult) -> str:
@@ -66,11 +73,11 @@ def text_of(result: CallToolResult) -> str:
 
 
 def read(result: CallToolResult) -> dict[str, Any]:
-    """The body of a call that was served; its text and its structured content say the same."""
+    """The body of a call that was served. It comes once, as text: a model may be shown both forms, or either."""
     text = text_of(result)
     assert not result.is_error, text
+    assert result.structured_content is None
     body: dict[str, Any] = json.loads(text)
-    assert result.structured_content == body
     return body
 
 
@@ -88,9 +95,12 @@ def context(tenant: str) -> dict[str, Any]:
 
 
 async def add_one(client: Client, text: str, *, place: Mapping[str, Any]) -> str:
-    """Add one note and return its id."""
-    note = {"type": "fact", "text": text, "importance": 0.5, "confidence": 0.9}
-    arguments = {**place, "scope": "project_shared", "notes": [note]}
+    """Add one note that the project shares and return its id."""
+    return await add_note(client, {**place, "scope": "project_shared", "text": text})
+
+
+async def add_note(client: Client, arguments: dict[str, Any]) -> str:
+    """Store a new note with these arguments and return its id."""
     (result,) = read(await client.call_tool("memory_add_note", arguments))["results"]
     assert result["op"] == "ADD"
     return str(result["note_id"])

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 import jsonschema
 import pytest
-from mcp import Client, MCPError
+from mcp import Client, MCPError, StdioServerParameters
 
+from elf.config.model import NOTE_TYPES
+from ops.bench.mcp_sizes import NOTES, QUESTION, store, wire
 from tests.fronts.mcp_kit import (
     MODES,
     NAMES,
+    add_note,
     add_one,
     address_of,
     context,
@@ -21,12 +27,12 @@ from tests.fronts.mcp_kit import (
     over_stdio,
     read,
     text_of,
-    within,
 )
-from tests.system.service import RunningService, note, wait_for, write_config
+from tests.system.service import REPO, RunningService, wait_for, write_config
 
 pytestmark = pytest.mark.anyio
 
+IDS = {"tenant_id": "default", "project_id": "default", "agent_id": "default"}
 NOWHERE = "00000000-0000-4000-8000-000000000000"
 RED_PANDA = "The office mascot is a red panda."
 
@@ -37,26 +43,31 @@ def anyio_backend() -> str:
 
 
 async def call_every_tool(client: Client, service: RunningService, tenant: str) -> None:
-    """A note's life by way of the tools; the client itself holds each answer against the tool's output schema."""
+    """A note's life by way of the tools, with no more arguments than they need."""
     place = context(tenant)
     note_id = await add_one(client, RED_PANDA, place=place)
 
     question = "Which animal is the mascot?"
     service.wait_found(tenant, question, note_id)
 
-    asked = place | {"read_profile": "all_scopes", "query": question, "top_k": 3}
-    (item,) = read(await client.call_tool("memory_search", asked))["items"]
-    assert (item["note_id"], item["snippet"]) == (note_id, RED_PANDA)
-    handle = {"result_handle": item["result_handle"], "tenant_id": tenant}
-    explain = "/v1/memory/search/explain"
-    wait_for(lambda: service.client.get(explain, params=handle).is_success, "the search is traced")
-    assert read(await client.call_tool("memory_search_explain", handle))["item"]["note_id"] == note_id
+    found = read(await client.call_tool("memory_search", place | {"query": question, "top_k": 3}))
+    today = service.client.get(f"/v1/memory/notes/{note_id}").json()["updated_at"][:10]
+    assert found.keys() == {"trace_id", "items"}
+    assert found["items"] == [{"note_id": note_id, "text": RED_PANDA, "type": "fact", "updated": today}]
+    traced = {"trace_id": found["trace_id"], **place}
+    path = f"/v1/memory/search/traces/{found['trace_id']}"
+    wait_for(lambda: service.client.get(path, params=place).is_success, "the search is traced")
+    explained = read(await client.call_tool("memory_search_explain", traced))
+    (item,) = explained["items"]
+    assert (item["rank"], item["note_id"]) == (1, note_id)
+    assert sum(item["terms"].values()) == pytest.approx(item["score"], abs=1e-3)
+    assert (explained["dropped"], explained["dropped_count"]) == ([], 0)
 
-    listed = read(await client.call_tool("memory_list", {"tenant_id": tenant, "project_id": "p", "limit": 5}))
-    assert [item["note_id"] for item in listed["items"]] == [note_id]
+    listed = read(await client.call_tool("memory_list", {**place, "limit": 5}))
+    assert listed == {"items": found["items"]}
     changed = place | {"note_id": note_id, "importance": 0.75}
     assert read(await client.call_tool("memory_update", changed))["op"] == "UPDATE"
-    assert read(await client.call_tool("memory_get", {"note_id": note_id}))["importance"] == 0.75
+    assert read(await client.call_tool("memory_get", place | {"note_id": note_id}))["importance"] == 0.75
     assert read(await client.call_tool("memory_delete", place | {"note_id": note_id}))["op"] == "DELETE"
 
     messages = [{"role": "user", "content": "I prefer answers in English."}]
@@ -85,7 +96,10 @@ async def test_each_tool_says_what_it_is_and_what_it_may_do(service: RunningServ
     async with Client(service.mcp_url) as client:
         tools = (await client.list_tools()).tools
         assert client.instructions is not None
-        assert all(name in client.instructions for name in ("memory_search", "memory_add_note", "tenant_id"))
+        assert all(
+            name in client.instructions
+            for name in ("memory_search", "memory_add_note", "Leave out tenant_id")
+        )
     for tool in tools:
         assert tool.title
         assert tool.description is not None
@@ -99,22 +113,51 @@ async def test_each_tool_says_what_it_is_and_what_it_may_do(service: RunningServ
     assert reading == {"memory_search", "memory_search_explain", "memory_list", "memory_get"}
 
 
-async def test_schemas_are_whole_and_say_of_every_argument_what_it_means(service: RunningService) -> None:
+async def test_schemas_are_whole_and_say_of_every_argument_what_it_may_be(service: RunningService) -> None:
     async with Client(service.mcp_url) as client:
         tools = (await client.list_tools()).tools
     for tool in tools:
-        assert tool.output_schema is not None
-        for schema in (tool.input_schema, tool.output_schema):
-            jsonschema.Draft202012Validator.check_schema(schema)
-            assert schema["type"] == "object"
-            assert "$ref" not in json.dumps(schema)
-            assert not {"anyOf", "oneOf", "allOf"} & schema.keys()
-            undescribed = [name for name, part in schema["properties"].items() if not part.get("description")]
-            assert undescribed == [], tool.name
-    by_name = {tool.name: tool.input_schema for tool in tools}
-    text = by_name["memory_add_note"]["properties"]["notes"]["items"]["properties"]["text"]
-    assert "240 characters" in text["description"]
-    assert "private_plus_project" in by_name["memory_search"]["properties"]["read_profile"]["description"]
+        assert tool.output_schema is None  # its structured content would be shown to a model beside the text
+        schema = tool.input_schema
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema["type"] == "object"
+        assert "$ref" not in json.dumps(schema)
+        assert not {"anyOf", "oneOf", "allOf"} & schema.keys()
+        assert all({"description", "enum", "default"} & part.keys() for part in schema["properties"].values())
+    by_name = {tool.name: tool.input_schema["properties"] for tool in tools}
+    add, search = by_name["memory_add_note"], by_name["memory_search"]
+    assert "240 characters" in add["text"]["description"]
+    assert add["type"]["enum"] == list(NOTE_TYPES)
+    defaults = {name: part["default"] for name, part in add.items() if "default" in part}
+    assert defaults == IDS | {"type": "fact", "importance": 0.5, "confidence": 0.8, "scope": "agent_private"}
+    assert add["scope"]["enum"] == ["agent_private", "project_shared", "org_shared"]
+    assert search["read_profile"]["enum"] == ["private_only", "private_plus_project", "all_scopes"]
+    assert "private_plus_project: agent_private, project_shared;" in search["read_profile"]["description"]
+    assert {tool.name: tool.input_schema["required"] for tool in tools if tool.input_schema["required"]} == {
+        "memory_add_event": ["messages"],
+        "memory_search": ["query"],
+        "memory_search_explain": ["trace_id"],
+        "memory_get": ["note_id"],
+        "memory_update": ["note_id"],
+        "memory_delete": ["note_id"],
+    }
+
+
+async def test_the_tools_and_an_answer_of_twelve_notes_take_little_of_a_context(
+    service: RunningService,
+) -> None:
+    """Four times as much would be 44 KB and 22 KB, which is more than some agents have for all their tools."""
+    store(service)
+    async with Client(service.mcp_url) as client:
+        assert len(wire(await client.list_tools())) <= 11_000
+        found = await client.call_tool("memory_search", {"query": QUESTION})
+        assert len(read(found)["items"]) == len(NOTES) == 12
+        assert len(wire(found)) <= 5_500
+        assert len(wire(await client.call_tool("memory_list", {}))) <= 5_500
+        explained = {"trace_id": read(found)["trace_id"]}
+        path = f"/v1/memory/search/traces/{explained['trace_id']}"
+        wait_for(lambda: service.client.get(path, params=IDS).is_success, "the search is traced")
+        assert len(wire(await client.call_tool("memory_search_explain", explained))) <= 5_500
 
 
 async def test_a_tool_error_is_the_error_body_of_the_api(service: RunningService, tenant: str) -> None:
@@ -168,7 +211,7 @@ async def test_arguments_that_no_request_can_carry_are_the_apis_to_judge(
             body = failure(await client.call_tool(name, arguments))
             assert (body["error_code"], body["fields"]) == ("INVALID_REQUEST", fields)
         nulls = {"tenant_id": tenant, "project_id": "p", "agent_id": None, "cursor": None}
-        assert read(await client.call_tool("memory_list", nulls))["items"] == []
+        assert read(await client.call_tool("memory_list", nulls)) == {"items": []}
 
 
 async def test_a_tool_that_does_not_exist_is_a_protocol_error(service: RunningService) -> None:
@@ -177,42 +220,33 @@ async def test_a_tool_that_does_not_exist_is_a_protocol_error(service: RunningSe
             await client.call_tool("memory_forget", {})
 
 
-async def test_a_fixed_context_is_filled_in_and_cannot_be_chosen(
-    service: RunningService, tenant: str
+async def test_what_is_installed_for_a_program_stores_and_the_next_process_finds(
+    service: RunningService, tmp_path: Path
 ) -> None:
-    fixed = {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "read_profile": "private_plus_project"}
-    async with within(service, **fixed) as client:
-        for tool in (await client.list_tools()).tools:
-            assert not fixed.keys() & tool.input_schema["properties"].keys()
-            assert not fixed.keys() & set(tool.input_schema["required"])
-        assert client.instructions is not None
-        assert "tenant_id" not in client.instructions
-
-        note_id = await add_one(client, RED_PANDA, place={})
-        mine = read(await client.call_tool("memory_get", {"note_id": note_id}))
-        assert {name: mine[name] for name in ("tenant_id", "project_id", "agent_id")} == context(tenant)
-        assert not (await client.call_tool("memory_search", {"query": "the mascot"})).is_error
-
-        for name, value in fixed.items():
-            body = failure(await client.call_tool("memory_search", {"query": "the mascot", name: value}))
-            assert (body["error_code"], body["fields"]) == ("INVALID_REQUEST", [f"$.{name}"])
+    config = write_config(tmp_path, http_bind=f'"{address_of(service)}"')
+    server = StdioServerParameters(**installed(config, home=tmp_path), cwd="/")
+    text = f"The lighthouse keeper {tmp_path.name} collects postcards."
+    async with Client(server) as client:
+        note_id = await add_note(client, {"text": text})
+    service.wait_found("default", text, note_id, project_id="default", agent_id="default")
+    async with Client(server) as client:
+        found = read(await client.call_tool("memory_search", {"query": text}))["items"]
+        assert found[0]["text"] == text
+        listed = read(await client.call_tool("memory_list", {}))["items"]
+        assert next(item["text"] for item in listed if item["note_id"] == note_id) == text
 
 
-async def test_a_fixed_context_hides_the_notes_of_others(service: RunningService, tenant: str) -> None:
-    (theirs,) = service.add(f"{tenant}2"[-128:], note("The office mascot is a penguin."))
-    (private,) = service.add(tenant, note("I hide the biscuits."), agent_id="b", scope="agent_private")
-    async with within(service, tenant_id=tenant, project_id="p", agent_id="a") as client:
-        for note_id in (theirs["note_id"], private["note_id"]):
-            body = failure(await client.call_tool("memory_get", {"note_id": note_id}))
-            assert body["error_code"] == "NOT_FOUND"
-        assert read(await client.call_tool("memory_list", {"scope": "agent_private"}))["items"] == []
-
-
-async def test_what_is_not_fixed_the_agent_says(service: RunningService, tenant: str) -> None:
-    async with within(service, tenant_id=tenant) as client:
-        body = failure(await client.call_tool("memory_list", {}))
-        assert body["fields"] == ["$.project_id"]
-        assert read(await client.call_tool("memory_list", {"project_id": "p"}))["items"] == []
+def installed(config: Path, *, home: Path) -> dict[str, Any]:
+    """The entry that `elf mcp install` writes for a program of this user, whose home is a folder of its own."""
+    subprocess.run(
+        [sys.executable, "-m", "elf", "mcp", "install", "-c", str(config), "--client", "cursor"],
+        env=os.environ | {"HOME": str(home)},
+        check=True,
+        cwd=REPO,
+        capture_output=True,
+    )
+    entry: dict[str, Any] = json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"]["elf"]
+    return entry
 
 
 def test_the_front_is_a_part_that_ready_shows(service: RunningService) -> None:

@@ -59,7 +59,7 @@ async def test_over_http_it_serves_without_a_service_and_stops_when_told(config:
         process.send_signal(signal.SIGTERM)
         said, logged = process.communicate(timeout=15)
         assert process.returncode == 0
-    assert said == "elf: stopping (SIGTERM)\n"
+    assert said == "elf: stopping (SIGTERM)\nelf: stopped\n"
     assert all(line.startswith("{") for line in logged.splitlines()), logged
 
 
@@ -95,7 +95,7 @@ def test_a_faulty_config_is_named_in_one_line(
 def test_a_busy_port_is_named_with_its_key(
     config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp_process, "configure_logging", lambda level: None)  # that of the tests stays
+    monkeypatch.setattr(mcp_process, "start_log", lambda *_, **__: None)  # that of the tests stays
     with socket.create_server(("127.0.0.1", 0)) as busy:
         address = f"127.0.0.1:{busy.getsockname()[1]}"
         config.write_text(config.read_text().replace('mcp_bind = "127.0.0.1:0"', f'mcp_bind = "{address}"'))

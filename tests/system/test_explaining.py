@@ -86,6 +86,23 @@ def test_a_note_that_was_not_found_is_told_why(
     assert {"embed", "index", "rerank"} <= {stage["name"] for stage in told["trace"]["stages"]}
 
 
+def test_a_trace_in_brief_says_why_and_names_what_came_closest(
+    service: RunningService, tenant: str, filled: dict[str, str]
+) -> None:
+    found = answer(service, tenant, "Where does the sage grow?", top_k=1)
+    path = f"{TRACES}/{found['trace_id']}"
+    whole = stored(service, path, owner(tenant))
+    brief = stored(service, path, owner(tenant, detail="brief"))
+    (item,), (own,) = brief["items"], whole["items"]
+    assert (item["rank"], item["note_id"]) == (1, filled["sage"])
+    assert item["matched"] == own["explain"]["matched_terms"]
+    assert item["terms"] == {boost["name"]: round(boost["score"], 4) for boost in own["explain"]["boosts"]}
+    best = sorted(whole["dropped"], key=lambda drop: -drop["final_score"])[:8]
+    assert brief["dropped"] == [{"note_id": drop["note_id"], "reason": drop["reason"]} for drop in best]
+    assert brief["dropped_count"] == len(HERBS) - 1
+    assert brief.keys() == {"query", "scopes", "items", "dropped", "dropped_count"}
+
+
 def test_what_fusion_left_beyond_the_candidates_asked_for_is_told_so(
     service: RunningService, tenant: str
 ) -> None:

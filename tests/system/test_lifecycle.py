@@ -35,7 +35,9 @@ def place(model_folder: Path) -> Iterator[RunningService]:
     with fresh_folder() as parent:
         folder = parent / "-".join(["long"] * 20)
         folder.mkdir()
-        place = RunningService(write_config(folder, cache_dir=f'"{model_folder}"', lease_seconds="3600"))
+        place = RunningService(
+            write_config(folder, cache_dir=f'"{model_folder}"', log_level='"debug"', lease_seconds="3600")
+        )
         try:
             yield place
             if place.url:
@@ -146,7 +148,7 @@ def test_sigterm_during_a_first_start_ends_it_and_leaves_nothing_behind(model_fo
     with fresh_folder() as folder:
         starting = RunningService(write_config(folder, cache_dir=f'"{model_folder}"'))
         starting.launch()
-        wait_for(lambda: starting.events("actor", actor="postgres_host"), "Postgres is being made")
+        wait_for(lambda: starting.events("postgres_being_made"), "Postgres is being made")
         assert starting.stop() == 0
         assert processes_of(folder) == []
 

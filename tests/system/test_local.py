@@ -54,7 +54,7 @@ def test_the_documented_example_runs_a_service_and_leaves_nothing_but_its_data(
     with caplog.at_level(logging.INFO, "elf"):
         exec(example.replace("my-memory", str(folder)), remembered)
     assert capfd.readouterr() == ("['Fact: Cats have nine lives.']\n", "")
-    assert any(record.name == "elf" and "http_front" in record.getMessage() for record in caplog.records)
+    assert any(record.name == "elf" and "index_open" in record.getMessage() for record in caplog.records)
     assert processes_in(folder) == []
     wait_for(lambda: threading.active_count() <= threads, "its threads have ended")
     memory = remembered["memory"]

@@ -147,7 +147,7 @@ def test_an_agent_is_told_by_its_tool_what_a_note_looks_like(service: RunningSer
         headers={"accept": "application/json, text/event-stream"},
         timeout=30.0,
     )
-    (added,) = answer.json()["result"]["structuredContent"]["results"]
+    (added,) = json.loads(answer.json()["result"]["content"][0]["text"])["results"]
     assert (added["op"], added.get("similar_to")) == ("ADD", stored["note_id"])
 
 

@@ -80,7 +80,7 @@ def mcp_search(service: SeveralProcesses, tenant: str, query: str) -> list[dict[
         headers={"accept": "application/json, text/event-stream"},
         timeout=30.0,
     )
-    items: list[dict[str, Any]] = answer.json()["result"]["structuredContent"]["items"]
+    items: list[dict[str, Any]] = json.loads(answer.json()["result"]["content"][0]["text"])["items"]
     return items
 
 

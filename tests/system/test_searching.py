@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.system.odd_queries import ODD_QUERIES
-from tests.system.service import RunningService, note, search_body
+from tests.system.service import RunningService, note, search_body, wait_for
 
 FACTS = {
     "coffee": "Maria drinks two espressos every morning.",
@@ -65,6 +67,37 @@ def test_an_item_carries_everything_the_contract_names(
     assert 0.0 <= explain["retrieval_score"] <= 1.0
     assert explain["matched_terms"] == ["thunder", "dog"]
     assert explain["matched_fields"] == ["key", "text"]
+
+
+def test_an_answer_in_brief_holds_what_the_full_one_says_in_fewer_words(
+    service: RunningService, tenant: str
+) -> None:
+    reference = {"ticket": "SUP-7", "seen": {"at": 3}}
+    service.add(
+        tenant,
+        note("The spare key is under the pot.", key="spare_key", source_ref=reference),
+        note("The spare key opens the shed."),
+    )
+    wait_for(lambda: len(service.search(tenant, "the spare key")) == 2, "both notes are found")
+    whole = service.post("search", search_body(tenant, "Where is the spare key?")).json()
+    brief = service.post("search", search_body(tenant, "Where is the spare key?", detail="brief")).json()
+    assert brief.keys() == {"trace_id", "items"}
+    assert brief["items"] == [in_brief(item | {"text": item["snippet"]}) for item in whole["items"]]
+
+    params = {"tenant_id": tenant, "project_id": "p"}
+    listed = service.client.get("/v1/memory/list", params=params | {"limit": "1"}).json()
+    page = service.client.get("/v1/memory/list", params=params | {"limit": "1", "detail": "brief"}).json()
+    assert page == {
+        "items": [in_brief(item) for item in listed["items"]],
+        "next_cursor": listed["next_cursor"],
+    }
+    unknown = service.client.get("/v1/memory/list", params=params | {"detail": "short"})
+    assert (unknown.status_code, unknown.json()["fields"]) == (400, ["$.detail"])
+
+
+def in_brief(item: dict[str, Any]) -> dict[str, Any]:
+    brief = {name: item[name] for name in ("note_id", "text", "type")} | {"updated": item["updated_at"][:10]}
+    return brief | ({"key": "spare_key", "source": "seen: {…}, ticket: SUP-7"} if item["key"] else {})
 
 
 def test_the_boosts_add_up_to_the_final_score(

@@ -77,6 +77,33 @@ def assert_not_found(response: httpx.Response) -> None:
     assert (response.status_code, response.json()["error_code"]) == (404, "NOT_FOUND"), response.text
 
 
+# Pages by read profile
+
+
+def test_a_page_shows_what_its_read_profile_reads(house: RunningService, tenant: str, notes: Notes) -> None:
+    def listed(**fields: str) -> httpx.Response:
+        return house.client.get("/v1/memory/list", params=place(tenant) | fields)
+
+    def ids(**fields: str) -> set[str]:
+        return {item["note_id"] for item in listed(**fields).json()["items"]}
+
+    assert ids() == {notes.shared}
+    assert ids(read_profile="all_scopes") == {notes.own, notes.shared}
+    assert ids(read_profile="all_scopes", agent_id="b") == {notes.of_another, notes.shared}
+    assert ids(read_profile="private_only") == {notes.own}
+    assert ids(read_profile="private_plus_project", scope="project_shared") == {notes.shared}
+    assert ids(read_profile="nothing") == set()
+    for fields, code, path in (
+        ({"read_profile": "private_only", "scope": "project_shared"}, "SCOPE_DENIED", "$.scope"),
+        ({"read_profile": "everything"}, "INVALID_REQUEST", "$.read_profile"),
+    ):
+        body = listed(**fields).json()
+        assert (body["error_code"], body["fields"]) == (code, [path])
+    params = {"tenant_id": tenant, "project_id": "p", "read_profile": "all_scopes"}
+    nobody = house.client.get("/v1/memory/list", params=params).json()
+    assert (nobody["error_code"], nobody["fields"]) == ("INVALID_REQUEST", ["$.agent_id"])
+
+
 # A profile that reads nothing
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -159,3 +160,82 @@ def test_the_traceback_of_a_librarys_record_is_kept(capsys: Capture) -> None:
     (event,) = logged(capsys)
     assert event["exception"][0]["exc_type"] == "ValueError"
     assert TEXT not in json.dumps(event)
+
+
+def said(capsys: Capture) -> list[str]:
+    """The lines for people, without the time that each begins with."""
+    return [line.split(" ", 1)[1] for line in capsys.readouterr().err.splitlines()]
+
+
+def test_for_people_a_start_is_told_in_sentences_and_the_rest_by_names(capsys: Capture) -> None:
+    configure_logging("debug", form="text")
+    log = structlog.get_logger()
+    log.info("postgres_being_made", folder="/data/postgres")
+    log.warning("replica_away", error="no route")
+    log.debug("actor", actor="gc_ticker", state="ready")
+    assert said(capsys) == [
+        "making the database files in /data/postgres, this once",
+        "warning replica_away error=no route",
+        "actor actor=gc_ticker state=ready",
+    ]
+
+
+def test_for_people_a_process_with_a_name_is_told_once(capsys: Capture) -> None:
+    configure_logging("info", form="text", process="api-1")
+    log = structlog.get_logger()
+    log.info("index_open", pid=7, points=3, fresh=False, clean=True)
+    log.info("process_started", process="worker-1", pid=8)
+    assert said(capsys) == ["api-1 the index is open, with 3 points", "started the process worker-1"]
+
+
+def test_for_people_what_every_start_repeats_is_left_out_unless_it_warns(capsys: Capture) -> None:
+    configure_logging("info", form="text")
+    log = structlog.get_logger()
+    log.info("garbage_collected", ms=4)
+    log.warning("garbage_collected", ms=4)
+    assert said(capsys) == ["warning garbage_collected ms=4"]
+
+
+def test_for_people_no_secret_and_no_words_of_users_are_shown_either(capsys: Capture) -> None:
+    configure_logging("info", form="text")
+    log_failure(ExceptionGroup(TEXT, [ValueError(TEXT)]))
+    structlog.get_logger().info("service_starting", version="1", config=f"/{SECRET}/elf.toml")
+    text = capsys.readouterr().err
+    assert TEXT not in text
+    assert SECRET not in text
+    assert "error failed" in text
+    assert "\n  | ValueError: (shown at level debug)" in text
+    assert "\nbecause of KeyError: " in text
+    assert " in failing\n" in text
+
+
+def test_for_people_a_sentence_that_lacks_a_field_is_told_by_names(capsys: Capture) -> None:
+    configure_logging("info", form="text")
+    structlog.get_logger().info("index_open", pid=7)
+    assert said(capsys) == ["index_open pid=7"]
+
+
+def test_for_people_nothing_reaches_the_terminal_that_it_would_obey(capsys: Capture) -> None:
+    configure_logging("debug", form="text")
+    structlog.get_logger().info("service_starting", version="1", config="caf\u00e9\x1b[2J")
+    structlog.get_logger().info("odd", what="one\ntwo\x1b]0;title\x07")
+    log_failure(ValueError("three\x1b[2J"))
+    shown = capsys.readouterr().err
+    assert "\x1b" not in shown
+    assert "caf\u00e9\\x1b[2J\n" in shown
+    assert "what=one\\ntwo\\x1b]0;title\\x07\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("form", "is_terminal", "is_text"),
+    [("auto", True, True), ("auto", False, False), ("json", True, False), ("text", False, True)],
+)
+def test_the_form_follows_the_terminal_unless_it_is_said(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, form: str, is_terminal: bool, is_text: bool
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal, raising=False)
+    configure_logging("info", form=form)
+    structlog.get_logger().info("stored", notes=3)
+    line = capsys.readouterr().err
+    assert line.startswith("{") is not is_text
+    assert ("\x1b[" in line) is (is_text and is_terminal)  # colours are for terminals

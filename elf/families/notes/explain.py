@@ -13,7 +13,9 @@ from elf.core.errors import InvalidRequest, NotFound
 from elf.core.slices import Slices, in_slices
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.families.notes.brief import BriefTraceResponse, brief_trace
 from elf.families.notes.cursor import decode_cursor, encode_place
+from elf.families.notes.shown_traces import Explained, ShownDrop, ShownTrace
 from elf.families.notes.store import BEFORE_THE_NEWEST
 from elf.families.notes.trace_requests import (
     ExplainRequest,
@@ -33,40 +35,6 @@ Row = Mapping[str, Any]
 _EXPLAINED = ("retrieval_score", "retrieval_rank", "rerank_score", "tie_breaker_score", "final_score", "boosts",
               "matched_terms", "matched_fields")  # fmt: skip
 _OWNER = ("tenant_id", "project_id", "agent_id")
-
-
-class ShownDrop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A candidate that is not among the results. Its JSON is that of a DroppedItem; there may be thousands."""
-
-    note_id: UUID
-    chunk_id: UUID
-    stage: str
-    reason_code: str
-    reason: str
-    retrieval_score: float | None
-    retrieval_rank: int | None
-    dense_score: float | None
-    bm25_score: float | None
-    rerank_score: float | None
-    final_score: float | None
-    filter: str | msgspec.UnsetType
-
-
-class Explained(msgspec.Struct, frozen=True, kw_only=True):
-    """One result among the others. Its JSON is that of an ExplainResponse."""
-
-    trace: Trace
-    item: TracedItem
-    other_items: Sequence[TracedItem]
-    dropped: Sequence[ShownDrop]
-
-
-class ShownTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """A whole trace. Its JSON is that of a TraceResponse."""
-
-    trace: Trace
-    items: Sequence[TracedItem]
-    dropped: Sequence[ShownDrop]
 
 
 class SearchExplainer:
@@ -112,7 +80,7 @@ class SearchExplainer:
             rows = await connection.fetch(self._sql["shared_notes"], list(note_ids))
         return {row["note_id"] for row in rows}
 
-    async def trace(self, request: TraceRequest) -> ShownTrace:
+    async def trace(self, request: TraceRequest) -> ShownTrace | BriefTraceResponse:
         """Read a whole trace. Raises NotFound when there is none of this id in the context given."""
         found = await self._traces.trace(request.trace_id, now=self._clock.now())
         if found is None or not _is_of(found[0], request):
@@ -123,7 +91,8 @@ class SearchExplainer:
         trace, rows = found
         items = [_item(row) for row in rows]
         dropped = await in_slices(_dropping(trace, items))
-        return ShownTrace(trace=_trace(trace), items=items, dropped=dropped)
+        shown = ShownTrace(trace=_trace(trace), items=items, dropped=dropped)
+        return shown if request.detail == "full" else brief_trace(shown)
 
     async def page(self, request: TracesRequest) -> TracesResponse:
         """Read a page of an agent's searches, newest first. Raises InvalidRequest for a cursor that is none."""

@@ -167,6 +167,13 @@ NextCursor = Annotated[
     str | None, Field(description="Send it as `cursor` for the next page; null on the last one.")
 ]
 
+Detail = Annotated[
+    Literal["full", "brief"],
+    Field(
+        description="full: all there is to know. brief: the little that a language model needs, in fewer words."
+    ),
+]
+
 # Searches
 
 

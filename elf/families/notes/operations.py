@@ -7,6 +7,7 @@ from typing import Final
 from elf.core.endpoint import Operation
 from elf.core.errors import NotFound, ScopeDenied
 from elf.families.notes import audit_requests as a
+from elf.families.notes import brief as b
 from elf.families.notes import requests as r
 from elf.families.notes import trace_requests as t
 
@@ -24,7 +25,7 @@ ADD_EVENT: Final = Operation(
 )  # fmt: skip
 SEARCH: Final = Operation(
     "search", "POST", "/v1/memory/search", "Find the notes that answer a query",
-    r.SearchRequest, r.SearchResponse, tag=SEARCHES, errors=(ScopeDenied,),
+    r.SearchRequest, r.SearchResponse, tag=SEARCHES, errors=(ScopeDenied,), brief=b.BriefSearchResponse,
 )  # fmt: skip
 GET_NOTE: Final = Operation(
     "get_note", "GET", "/v1/memory/notes/{note_id}", "Read one note",
@@ -32,7 +33,7 @@ GET_NOTE: Final = Operation(
 )  # fmt: skip
 LIST_NOTES: Final = Operation(
     "list_notes", "GET", "/v1/memory/list", "Read a page of notes, newest first",
-    r.ListRequest, r.ListResponse, tag=NOTES, errors=(ScopeDenied,),
+    r.ListRequest, r.ListResponse, tag=NOTES, errors=(ScopeDenied,), brief=b.BriefListResponse,
 )  # fmt: skip
 UPDATE_NOTE: Final = Operation(
     "update_note", "POST", "/v1/memory/update", "Change a note in place",
@@ -62,5 +63,5 @@ SEARCH_TRACES: Final = Operation(
 )  # fmt: skip
 SEARCH_TRACE: Final = Operation(
     "search_trace", "GET", "/v1/memory/search/traces/{trace_id}", "Read the whole trace of a search",
-    t.TraceRequest, t.TraceResponse, tag=SEARCHES, errors=(NotFound,),
+    t.TraceRequest, t.TraceResponse, tag=SEARCHES, errors=(NotFound,), brief=b.BriefTraceResponse,
 )  # fmt: skip

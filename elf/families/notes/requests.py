@@ -178,16 +178,21 @@ class GetNoteRequest(Request):
 
 
 class ListRequest(Request):
-    """Without a scope, the notes of all shared scopes; agent_private must be asked for, with its agent."""
+    """Without a scope, the notes of all scopes that the read profile reads; without both, of all shared scopes.
+
+    What is in agent_private must be asked for, by scope or profile, with its agent.
+    """
 
     tenant_id: f.TenantIdGiven
     project_id: f.ProjectIdGiven
     agent_id: f.AgentIdGiven | None = None
+    read_profile: f.ReadProfile | None = None
     scope: Annotated[f.Identifier, Field(description="Only notes of this scope.")] | None = None
     status: f.NoteStatus = Field(default="active", description="Only notes of this status.")
     type: Annotated[NoteType, Field(description="Only notes of this type.")] | None = None
     limit: f.PageSize = 50
     cursor: f.CursorGiven | None = None
+    detail: f.Detail = "full"
 
 
 class ListResponse(Response):
@@ -319,6 +324,7 @@ class SearchRequest(InContext):
     record_hits: bool = Field(
         default=False, description="Whether to count the results as hits of their notes."
     )
+    detail: f.Detail = "full"
 
     @model_validator(mode="after")
     def _asks_for_enough_candidates(self) -> SearchRequest:

@@ -15,9 +15,11 @@ import structlog
 from elf.core.clock import Clock
 from elf.core.errors import ScopeDenied, ServiceError, Unavailable
 from elf.core.scopes import ScopeRules
+from elf.core.slices import in_slices
 from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
 from elf.db.ids import random_ids
+from elf.families.notes.brief import BriefSearchResponse, brief_search
 from elf.families.notes.model import as_real
 from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.ranking import RECENCY_IMPORTANCE, FoundChunk, NoteRanking, Ranked, Scored
@@ -90,7 +92,7 @@ class NoteSearch:
         self._clock = clock
         self._stems = Stems()
 
-    async def search(self, request: SearchRequest) -> FoundNotes:
+    async def search(self, request: SearchRequest) -> FoundNotes | BriefSearchResponse:
         """Answer a search. Raises InvalidRequest for an unknown profile or a filter that is none, ScopeDenied for
         one that names a scope beyond the profile, Unavailable when it cannot be answered."""
         ask = self._ask(request)
@@ -121,7 +123,8 @@ class NoteSearch:
             if (reference := references.get(entry.found.row["note_id"])) is not None
         ]
         self._trace(self._traced(trace_id, request, ask, retrieved, found, unmet, ranked, items, stages))
-        return FoundNotes(trace_id=trace_id, items=items, degraded=retrieved.degraded)
+        answer: dict[str, Any] = {"trace_id": trace_id, "items": items, "degraded": retrieved.degraded}
+        return FoundNotes(**answer) if request.detail == "full" else await in_slices(brief_search(**answer))
 
     def _ask(self, request: SearchRequest) -> Ask:
         return Ask(

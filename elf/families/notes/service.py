@@ -18,6 +18,7 @@ from elf.core.slices import Slices, in_slices
 from elf.core.ttl import expiry
 from elf.db.database import Connection, Database
 from elf.db.errors import retrying
+from elf.families.notes.brief import BriefListResponse, brief_page
 from elf.families.notes.contention import place_of, places_of
 from elf.families.notes.cursor import decode_cursor, encode_cursor
 from elf.families.notes.decisions import Attempt, DecisionLog, Refused, decide
@@ -148,8 +149,8 @@ class NoteService:
             note = await self._store.get(connection, request.note_id)
         return check_readable(note, request)
 
-    async def page(self, request: ListRequest) -> ShownNotes:
-        """Read a page of notes, newest first."""
+    async def page(self, request: ListRequest) -> ShownNotes | BriefListResponse:
+        """Read a page of notes, newest first. Raises InvalidRequest, or ScopeDenied for a scope that is not read."""
         filter = self._list_filter(request)
         after = None if request.cursor is None else decode_cursor(request.cursor)
         async with self._database.connection() as connection:
@@ -162,7 +163,8 @@ class NoteService:
                 now=self._clock.now(),
                 limit=request.limit,
             )
-        return ShownNotes(items=notes, next_cursor=encode_cursor(notes[-1]) if more else None)
+        page = ShownNotes(items=notes, next_cursor=encode_cursor(notes[-1]) if more else None)
+        return page if request.detail == "full" else await in_slices(brief_page(page))
 
     async def update(self, request: UpdateRequest) -> UpdateResponse:
         """Change a note in place. Raises NotFound, or ScopeDenied when its scope may not be written."""
@@ -392,21 +394,26 @@ class NoteService:
     # Reading
 
     def _list_filter(self, request: ListRequest) -> ListFilter:
-        if request.scope is not None and not self._policy.scopes.is_known(request.scope):
-            raise ScopeDenied(
-                f"the scope must be one of {', '.join(self._policy.scopes.allowed)}", fields=["$.scope"]
-            )
-        if request.scope == AGENT_PRIVATE and request.agent_id is None:
+        scopes = self._scopes_to_list(request)
+        if AGENT_PRIVATE in scopes and request.agent_id is None:
             raise InvalidRequest(
                 "agent_id is required to list the scope agent_private", fields=["$.agent_id"]
             )
-        shared = [scope for scope in self._policy.scopes.allowed if scope != AGENT_PRIVATE]
         return ListFilter(
-            scopes=shared if request.scope is None else [request.scope],
+            scopes=scopes,
             reader_agent_id=request.agent_id,
             status=request.status,
             type=request.type,
         )
+
+    def _scopes_to_list(self, request: ListRequest) -> Sequence[str]:
+        rules = self._policy.scopes
+        readable = rules.allowed if request.read_profile is None else rules.readable(request.read_profile)
+        if request.scope is None:
+            return [scope for scope in readable if request.read_profile or scope != AGENT_PRIVATE]
+        if request.scope not in readable:
+            raise ScopeDenied(f"the scope must be one of {', '.join(readable)}", fields=["$.scope"])
+        return [request.scope]
 
 
 def context_of(request: InContext) -> Context:

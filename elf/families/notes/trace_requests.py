@@ -28,6 +28,7 @@ class TraceRequest(InContext):
     """A trace holds the words of an agent's query, so only that agent's context finds it."""
 
     trace_id: f.TraceId
+    detail: f.Detail = "full"
 
 
 class TracesRequest(InContext):

@@ -45,6 +45,7 @@ class EdgeProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None,
+            start_new_session=True,  # Ctrl-C is meant for ELF, which ends this process in order
             env=os.environ | {"PYTHONPATH": _import_path()},
         )
         return cls(process, folder)

@@ -105,13 +105,10 @@ async def serve(folder: IndexFolder, opened: Opened, *, watch_stdin: bool) -> No
     """Serve until told to end. Raises ShardDamaged, FolderUnusable or OSError."""
     loop = asyncio.get_running_loop()
     told_to_end = asyncio.Event()
-    loop.add_signal_handler(signal.SIGTERM, told_to_end.set)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told_to_end.set)
     if watch_stdin:
-        # Ctrl-C reaches the whole process group; the parent decides when this process is no longer needed.
-        loop.add_signal_handler(signal.SIGINT, lambda: None)
         loop.add_reader(sys.stdin.fileno(), _read_stdin, told_to_end)
-    else:
-        loop.add_signal_handler(signal.SIGINT, told_to_end.set)
     desk = Desk(opened)
     connections: set[_Connection] = set()
     socket = folder.choose_socket_path()

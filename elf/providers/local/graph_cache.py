@@ -58,6 +58,7 @@ def _is_whole(path: Path, prefix: str) -> bool:
 
 
 def _build(model_folder: Path, cache_folder: Path, prefix: str) -> Path:
+    _log.info("model_being_built", folder=str(cache_folder))
     # Both imports are heavy and only needed on the first start.
     from safetensors.numpy import load_file
 

@@ -92,7 +92,7 @@ def test_a_service_that_listens_everywhere_is_found_on_this_machine(
 def test_up_runs_the_system_and_ends_as_it_ends(elf: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[Config] = []
 
-    def run(config: Config) -> int:
+    def run(config: Config, *, source: str) -> int:
         ran.append(config)
         return 7
 
@@ -118,7 +118,7 @@ def test_up_starts_the_processes_that_a_config_names(
 
 
 def test_up_says_what_is_in_the_way(elf: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(config: Config) -> int:
+    def run(config: Config, *, source: str) -> int:
         raise StartupError("port 8765 is taken")
 
     monkeypatch.setattr("actors.system.run", run)
@@ -126,7 +126,7 @@ def test_up_says_what_is_in_the_way(elf: CommandLine, monkeypatch: pytest.Monkey
 
 
 def test_an_interrupted_command_ends_with_130(elf: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(config: Config) -> int:
+    def run(config: Config, *, source: str) -> int:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("actors.system.run", run)

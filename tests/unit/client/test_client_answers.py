@@ -17,11 +17,13 @@ from elf.client import (
     NO_RETRIES,
     AsyncClient,
     Client,
+    ExtractedNote,
     InternalError,
     InvalidRequest,
     NonEnglishInput,
     NotFound,
     PayloadTooLarge,
+    Quote,
     ScopeDenied,
     ServiceError,
     Unavailable,
@@ -91,7 +93,7 @@ def test_an_error_of_the_service_is_an_error_of_its_kind(status: int, kind: type
     with client_of(network) as client, pytest.raises(kind, match="the message") as caught:
         client.search("x")
     assert type(caught.value) is kind
-    assert caught.value.fields == ("$.query",)
+    assert caught.value.fields == ("query",)
     assert caught.value.__notes__ == [f"request {network.requests[0].headers['X-Request-Id']}"]
     assert not isinstance(caught.value, Unavailable) or caught.value.retry_after_s == 9
 
@@ -160,7 +162,9 @@ def test_a_service_that_is_not_ready_is_no_error() -> None:
 
 @pytest.mark.parametrize("url", ["", "memory.test", "ftp://memory.test", "http://", "http://a:b"])
 def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
-    with pytest.raises(ValueError, match=f"^{url!r} must begin with http:// or https:// and name a host$"):
+    with pytest.raises(
+        ValueError, match=f"^base_url: {url!r} must begin with http:// or https:// and name a host$"
+    ):
         Client(url)
 
 
@@ -168,7 +172,7 @@ def test_an_address_that_is_none_is_refused_at_once(url: str) -> None:
     "url", ["ann:qzxret@memory.test", "http://ann:qzxret@", "http://ann:qzx/ret@memory.test"]
 )
 def test_an_address_that_is_none_is_refused_without_its_password(url: str) -> None:
-    with pytest.raises(ValueError, match="the address must begin with") as raised:
+    with pytest.raises(ValueError, match="base_url: the address must begin with") as raised:
         Client(url)
     assert "qzx" not in "".join(traceback.format_exception(raised.value))
 
@@ -219,10 +223,10 @@ def test_what_is_no_id_is_refused_before_anything_is_sent(odd: str) -> None:
     network = Script(written("ADD"))
     with client_of(network) as client:
         asks: list[tuple[Callable[[str], object], str]] = [
-            (client.get, "$.note_id"),
-            (client.history, "$.note_id"),
-            (client.restore, "$.note_id"),
-            (client.trace, "$.trace_id"),
+            (client.get, "note_id"),
+            (client.history, "note_id"),
+            (client.restore, "note_id"),
+            (client.trace, "trace_id"),
         ]
         for ask, field in asks:
             with pytest.raises(InvalidRequest, match="should be a valid UUID") as caught:
@@ -240,6 +244,71 @@ def test_a_new_note_names_the_one_it_looks_like() -> None:
     with client_of(Script(httpx.Response(200, json=body), written("ADD"))) as client:
         assert str(client.add_note("x").similar_to) == NOTE_ID
         assert client.add_note("x").similar_to is None
+
+
+EXTRACTED: dict[str, Any] = {
+    "type": "fact", "key": None, "text": "Fact: Tea is green.", "importance": 1, "confidence": 0.5, "ttl_days": None,
+    "scope_suggestion": None, "evidence": [{"message_index": 0, "quote": "Tea is green."}], "reason": "said",
+    "mood": "calm",
+}  # fmt: skip
+
+
+def test_an_event_s_notes_are_read_as_notes_and_what_is_none_is_kept_as_it_came() -> None:
+    raw = [EXTRACTED, {**EXTRACTED, "importance": "high"}, "tea", {**EXTRACTED, "text": "Fact: It is hot."}]
+    ops = ["ADD", "REJECTED", "REJECTED", "NONE"]
+    results = [{"note_id": None, "op": op, "reason_code": None, "reason": None} for op in ops]
+    with client_of(Script(httpx.Response(200, json={"extracted": raw, "results": results}))) as client:
+        event = client.add_event([{"role": "user", "content": "x"}])
+    first, second, third, fourth = event.extracted
+    assert [note.raw for note in event.extracted] == raw
+    assert (first.text, first.importance, first.evidence) == (
+        EXTRACTED["text"],
+        1.0,
+        [Quote(0, "Tea is green.")],
+    )
+    assert [second, third] == [ExtractedNote(raw[1]), ExtractedNote("tea")]
+    assert event.stored == [first, fourth]
+
+
+def test_an_event_needs_a_result_for_each_note() -> None:
+    body = {"extracted": [EXTRACTED], "results": []}
+    with (
+        client_of(Script(httpx.Response(200, json=body))) as client,
+        pytest.raises(UnexpectedAnswer, match="0 results for 1 notes"),
+    ):
+        client.add_event([])
+
+
+@pytest.mark.parametrize(
+    ("op", "stored"), [("ADD", True), ("UPDATE", True), ("NONE", True), ("REJECTED", False)]
+)
+def test_a_result_says_whether_memory_holds_the_note(op: str, stored: bool) -> None:
+    with client_of(Script(written(op))) as client:
+        assert client.add_note("x").stored is stored
+    answer = {"note_id": NOTE_ID, "version_id": None, "op": op, "reason_code": None, "reason": None}
+    if op != "ADD":
+        with client_of(Script(httpx.Response(200, json=answer))) as client:
+            assert client.update(NOTE_ID, text="x").stored is stored
+            assert client.restore(NOTE_ID).stored is stored
+
+
+def test_a_refusal_names_the_arguments_of_the_call_and_no_path_of_the_wire() -> None:
+    fields = ["$.notes[0].text", "$.tenant_id", "$"]
+    message = "$.notes[0].text: is missing; $.tenant_id: is missing; $: is odd"
+    body = {"error_code": "INVALID_REQUEST", "message": message, "fields": fields}
+    with client_of(Script(httpx.Response(400, json=body))) as client:
+        with pytest.raises(InvalidRequest, match=r"^text: is missing; tenant_id: is missing; is odd") as one:
+            client.add_note("x")
+        with pytest.raises(InvalidRequest, match=r"^notes\[0\].text: is missing; ") as several:
+            client.add_notes([])
+    assert one.value.fields == ("text", "tenant_id")
+    assert several.value.fields == ("notes[0].text", "tenant_id")
+
+
+@pytest.mark.parametrize("timeout_s", [0, -1.0, float("nan"), "9", None])
+def test_a_timeout_that_is_none_is_refused_by_name(timeout_s: Any) -> None:
+    with pytest.raises(ValueError, match=r"^timeout_s: "):
+        Client(URL, timeout_s=timeout_s)
 
 
 # Pages

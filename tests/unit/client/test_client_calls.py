@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import json
+import re
 import subprocess
 import sys
 import types
@@ -10,18 +12,31 @@ import typing
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
+from uuid import UUID
 
 import msgspec
 import pytest
 from pydantic import BaseModel
 
-from elf.client import AsyncClient, Client, Message, NewNote, results
+import elf.client
+from elf.client import (
+    AsyncClient,
+    Client,
+    InvalidRequest,
+    Message,
+    NewNote,
+    NoteStatus,
+    NoteType,
+    results,
+)
 from elf.client.call import Call, Listing
 from elf.client.calls import Calls
+from elf.config.model import NOTE_TYPES
 from elf.core.endpoint import Operation
-from elf.families.notes import audit_requests, operations, requests, trace_requests
+from elf.families.notes import audit_requests, extraction, fields, operations, requests, trace_requests
 from elf.web import readiness
 from elf.web.parsing import parse_body, parse_values
 
@@ -62,7 +77,8 @@ ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
 ANSWERED: list[tuple[type[msgspec.Struct], type[BaseModel]]] = [
     (results.WriteResult, requests.WriteResult),
     (results.NotesWritten, requests.AddNoteResponse),
-    (results.EventWritten, requests.AddEventResponse),
+    (results.RawEvent, requests.AddEventResponse),
+    (results.Quote, extraction.CandidateQuote),
     (results.Note, requests.NoteResponse),
     (results.Page, requests.ListResponse),
     (results.Updated, requests.UpdateResponse),
@@ -154,17 +170,82 @@ def test_a_struct_has_the_fields_of_the_answer_and_null_where_it_has_null(
     assert needed <= sent.keys()
 
 
+def test_an_extracted_note_has_what_the_service_reads_of_one() -> None:
+    read = {field.name for field in msgspec.structs.fields(results.ExtractedNote)} - {"raw"}
+    assert read == extraction.Candidate.model_fields.keys()
+
+
 def test_every_struct_of_the_client_is_compared_with_the_service() -> None:
     structs = {
         kind for kind in vars(results).values() if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)
     }
-    assert structs - {msgspec.Struct} == {struct for struct, _ in ANSWERED}
+    made_of_raw = {results.EventWritten, results.ExtractedNote}
+    assert structs - {msgspec.Struct} - made_of_raw == {struct for struct, _ in ANSWERED}
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_a_number_that_json_lacks_is_refused_before_it_is_sent(value: float) -> None:
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        CALLS.add_note("x", importance=value)
+def itself() -> dict[str, object]:
+    value: dict[str, object] = {}
+    value["me"] = value
+    return value
+
+
+def deep() -> list[object]:
+    value: list[object] = []
+    for _ in range(100_000):
+        value = [value]
+    return value
+
+
+WRONG: list[tuple[Callable[[], object], str, str]] = [
+    (lambda: CALLS.add_note("x", importance=float("nan")), "importance", "a finite number"),
+    (lambda: CALLS.add_note("x", importance=float("inf")), "importance", "a finite number"),
+    (lambda: CALLS.add_note("x", source_ref={"a": [0, {1}]}), "source_ref.a[1]", "hold a set"),
+    (lambda: CALLS.add_note("x", source_ref={"a": {(1,): 2}}), "source_ref.a", "not tuple"),
+    (lambda: CALLS.add_note("x", source_ref=itself()), "source_ref" + ".me" * 5, "holds itself"),
+    (lambda: CALLS.add_note("x", source_ref={"a": deep()}), "source_ref.a" + "[0]" * 4, "too deeply"),
+    (lambda: CALLS.add_notes([NewNote(text="x"), {"text": b"x"}]), "notes[1].text", "hold a bytes"),
+    (lambda: CALLS.add_notes("x"), "notes", "a list"),  # type: ignore[arg-type]
+    (lambda: CALLS.add_notes(NewNote(text="x")), "notes", "a list"),  # type: ignore[arg-type]
+    (lambda: CALLS.add_event({"role": "user"}), "messages", "a list"),  # type: ignore[arg-type]
+    (lambda: CALLS.search("x", top_k=1j), "top_k", "hold a complex"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("ask", "argument", "why"), WRONG)
+def test_what_cannot_be_sent_is_refused_by_the_name_of_its_argument(
+    ask: Callable[[], object], argument: str, why: str
+) -> None:
+    with pytest.raises(InvalidRequest, match=f"^{re.escape(argument)}: .*{why}$") as caught:
+        ask()
+    assert caught.value.fields == (argument,)
+
+
+def test_what_json_writes_as_text_is_sent_as_text() -> None:
+    moment = datetime(2026, 11, 21, tzinfo=UTC)
+    reference = MappingProxyType({"chat": UUID(NOTE_ID), "at": moment, "on": moment.date()})
+    note = parsed(operations.ADD_NOTE, CALLS.add_note("x", source_ref=reference))
+    sent = {"chat": NOTE_ID, "at": "2026-11-21T00:00:00+00:00", "on": "2026-11-21"}
+    assert note.model_dump()["notes"][0]["source_ref"] == sent
+
+
+def test_a_mapping_has_the_defaults_of_a_new_note() -> None:
+    asked = [CALLS.add_notes([one]).content for one in (NewNote(text="x"), {"text": "x", "source_ref": {}})]
+    first, second = (json.loads(content or b"") for content in asked)
+    assert first == second
+
+
+def test_the_types_and_states_of_notes_are_those_of_the_service() -> None:
+    assert typing.get_args(NoteType) == NOTE_TYPES
+    assert NoteStatus == fields.NoteStatus
+
+
+def test_all_that_a_client_gives_and_takes_is_found_in_its_package() -> None:
+    inner = {results.NotesWritten, results.RawEvent}
+    structs = {
+        kind for kind in vars(results).values() if inspect.isclass(kind) and issubclass(kind, msgspec.Struct)
+    }
+    assert {kind.__name__ for kind in structs - inner - {msgspec.Struct}} <= set(elf.client.__all__)
+    assert all(hasattr(elf.client, name) for name in elf.client.__all__)
 
 
 @pytest.mark.parametrize("client", [Client, AsyncClient])

@@ -197,7 +197,7 @@ async def test_a_failure_that_may_pass_is_no_error_in_the_log(client: httpx.Asyn
     fake.raises = DatabaseUnavailable("away")
     with capture_logs() as logs:
         await client.post("/v1/say", json={"text": "hi"})
-    assert [entry["log_level"] for entry in logs] == ["debug"]
+    assert [entry["log_level"] for entry in logs] == ["warning"]
 
 
 # Request ids

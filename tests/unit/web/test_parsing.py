@@ -172,6 +172,11 @@ def test_a_body_that_is_no_object_is_refused(raw: str) -> None:
     assert refused(lambda: parse_body(AddNoteRequest, raw.encode())).fields == ("$",)
 
 
+def test_a_blank_name_is_said_to_be_blank() -> None:
+    error = refused(lambda: parse_values(ListRequest, {"tenant_id": " ", "project_id": "p"}))
+    assert error.message == "$.tenant_id: should not be blank"
+
+
 def test_what_is_missing_and_what_is_unknown_is_said() -> None:
     error = refused(lambda: parse_body(SearchRequest, b'{"tenant_id": "t", "top_kk": 3}'))
     assert error.fields == ("$.project_id", "$.agent_id", "$.read_profile", "$.query", "$.top_kk")

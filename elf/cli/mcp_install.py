@@ -1,0 +1,109 @@
+"""`elf mcp install`: tell a program that speaks MCP how to start `elf-mcp`, and leave all else in its file as it is."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from elf.cli import jsonc
+from elf.cli.mcp_clients import CLIENTS, McpClient
+from elf.cli.outcome import ExitCode, UsageError
+from elf.config import load
+
+NAME: Final = "elf"
+PROGRAM: Final = "elf-mcp"
+_REMOTE: Final = ("url", "serverUrl")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the entry into the file of the program, or print it with --print."""
+    client = CLIENTS[options.client]
+    config = options.config.absolute()
+    if load(config).service.http_address.port == 0:
+        raise UsageError("service.http_bind has port 0, so elf-mcp cannot know where the service listens")
+    entry = {**client.extra, "command": str(_program()), "args": ["-c", str(config), "--stdio"]}
+    snippet = json.dumps({client.table: {NAME: entry}}, indent=2, ensure_ascii=False)
+    if options.print:
+        print(f"elf: {client.title} reads this from {client.file()}:", file=sys.stderr)
+        print(snippet)
+        return ExitCode.DONE
+    file = client.file().resolve()  # a link to a file kept elsewhere stays a link
+    try:
+        changed = _install(file, client, entry)
+    except (OSError, UnicodeDecodeError, jsonc.NotJson) as error:
+        raise UsageError(f"{file} is left as it is: {_why(error)}. Put this into it:\n{snippet}") from error
+    print(f"{file}: {'elf is set' if changed else 'elf was set already'}")
+    print(f"Now {client.restart}. The service must run: elf up -c {shlex.quote(str(config))}")
+    return ExitCode.DONE
+
+
+def _program() -> Path:
+    """Return the program of this very environment, which need not be on the PATH of a desktop."""
+    places = dict.fromkeys([sysconfig.get_path("scripts"), str(Path(sys.executable).parent)])
+    found = shutil.which(PROGRAM, path=os.pathsep.join(places))
+    if found is None:
+        where = " or ".join(places)
+        raise UsageError(f"there is no {PROGRAM} in {where}: install the service, not the client alone")
+    return Path(found).absolute()
+
+
+def _install(file: Path, client: McpClient, entry: Mapping[str, Any]) -> bool:
+    """Set the entry and tell whether that changed anything. Raises OSError, UnicodeDecodeError, NotJson."""
+    before = file.read_bytes() if file.exists() else b""
+    changed = before.decode("utf-8-sig")
+    _check_is_ours(jsonc.read(changed), client)
+    for key, value in entry.items():  # one by one, for a user may have added to ours
+        if _entry(jsonc.read(changed), client).get(key) != value:
+            changed = jsonc.with_member(changed, (client.table, NAME, key), value)
+    content = before[: len(before) - len(before.removeprefix(b"\xef\xbb\xbf"))] + changed.encode()
+    if content == before:
+        return False
+    _replace(file, before, content)
+    return True
+
+
+def _entry(whole: Mapping[str, Any], client: McpClient) -> Mapping[str, Any]:
+    servers = whole.get(client.table, {})
+    entry = servers.get(NAME, {}) if isinstance(servers, dict) else {}
+    return entry if isinstance(entry, dict) else {}
+
+
+def _check_is_ours(whole: Mapping[str, Any], client: McpClient) -> None:
+    if any(key in _entry(whole, client) for key in _REMOTE):
+        raise jsonc.NotJson(f"it has a server {NAME} already, at an address; rename or remove that first")
+
+
+def _replace(file: Path, before: bytes, content: bytes) -> None:
+    """Write a file whole or not at all. Raises OSError, NotJson when somebody else has written to it meanwhile."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.parent)
+    try:
+        with os.fdopen(handle, "wb") as written:
+            written.write(content)
+            written.flush()
+            os.fsync(written.fileno())
+        if file.exists():
+            shutil.copymode(file, temporary)
+        if (file.read_bytes() if file.exists() else b"") != before:
+            raise jsonc.NotJson("another program has just written to it; try again")
+        os.replace(temporary, file)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)

@@ -1,0 +1,92 @@
+"""The installed commands, loaded and run so that Ctrl-C ends in a line at any moment, and never in a traceback."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+UNAVAILABLE: Final = 3
+INTERRUPTED: Final = 130
+
+
+def elf() -> int:
+    """Run the command line `elf`."""
+    with interrupt_ends_at_once("elf"):
+        main = _main_of("elf", "elf.cli")
+    return _ended(main())
+
+
+def elf_api() -> int:
+    """Run the process `elf-api`."""
+    return _serve("elf-api", "actors.api_process")
+
+
+def elf_worker() -> int:
+    """Run the process `elf-worker`."""
+    return _serve("elf-worker", "actors.worker_process")
+
+
+def elf_mcp() -> int:
+    """Run the process `elf-mcp`."""
+    return _serve("elf-mcp", "actors.mcp_process")
+
+
+def _serve(name: str, module: str) -> int:
+    try:
+        with interrupt_ends_at_once(name):
+            code: int = _main_of(name, module)()
+    except KeyboardInterrupt:
+        _say_stopped(name)
+        code = INTERRUPTED
+    return _ended(code)
+
+
+def _main_of(name: str, module: str) -> Callable[[], int]:
+    from elf.core.errors import StartupError
+    from elf.core.service_extra import needing_service
+
+    try:
+        with needing_service(name):
+            main: Callable[[], int] = importlib.import_module(module).main
+    except StartupError as error:
+        sys.stderr.write(f"{error}\n")
+        raise SystemExit(UNAVAILABLE) from None
+    return main
+
+
+def _ended(code: int) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # nothing is left to interrupt but the interpreter's own end
+    return code
+
+
+@contextmanager
+def interrupt_ends_at_once(name: str) -> Iterator[None]:
+    """End the process by a line and exit code 130 when SIGINT comes within the block.
+
+    For what has nothing to wind up, such as imports, amid which a KeyboardInterrupt may be swallowed or come out as
+    another error. What is in the block may listen to SIGINT itself, and then decides. For the main thread only.
+    """
+
+    def end(_number: int, _frame: object) -> None:
+        _say_stopped(name)
+        os._exit(INTERRUPTED)
+
+    before = signal.signal(signal.SIGINT, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _say_stopped(name: str) -> None:
+    os.write(sys.stderr.fileno(), f"{beside_echo(sys.stderr.isatty())}{name}: stopped\n".encode())
+
+
+def beside_echo(is_terminal: bool) -> str:
+    """Return what takes a line to its beginning, where a terminal shows ^C."""
+    return "\r" if is_terminal else ""

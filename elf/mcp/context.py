@@ -1,0 +1,53 @@
+"""For whom an agent's calls are: what the config fixes, and what it says for an agent that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from elf.config import Config
+from elf.core.errors import ScopeDenied
+from elf.core.scopes import AGENT_PRIVATE
+from elf.mcp.tools import ToolText
+
+IDS: Final = ("tenant_id", "project_id", "agent_id")
+
+
+class CallContext:
+    """Fills in who speaks, and what is read or written, by [mcp.context] and [defaults].
+
+    `fixed` are the fields that an agent cannot choose, `defaults` the values of what it may leave out.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self.fixed = config.mcp.context.given
+        self.defaults = _defaults(config) | self.fixed
+
+    def defaults_of(self, tool: ToolText) -> dict[str, str]:
+        """Return the defaults that a tool's arguments have. A scope to read from has none: it only narrows."""
+        fields = tool.operation.request.model_fields
+        return {
+            name: value
+            for name, value in self.defaults.items()
+            if name in fields and (name != "scope" or not tool.read_only)
+        }
+
+    def filled(self, tool: ToolText, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of a call with what they leave out. Raises ScopeDenied where another value is fixed."""
+        defaults = self.defaults_of(tool)
+        given = {
+            name: value for name, value in arguments.items() if value is not None or name not in defaults
+        }
+        self._check(given)
+        return defaults | given
+
+    def _check(self, given: Mapping[str, Any]) -> None:
+        denied = [name for name, value in self.fixed.items() if given.get(name, value) != value]
+        if denied:
+            paths = [f"$.{name}" for name in denied]
+            raise ScopeDenied(f"{', '.join(paths)}: set by this server's config, leave it out", fields=paths)
+
+
+def _defaults(config: Config) -> dict[str, str]:
+    private = {"scope": AGENT_PRIVATE} if config.scopes.write_allowed.get(AGENT_PRIVATE) else {}
+    return private | config.defaults.given
