@@ -42,9 +42,9 @@ def as_filters(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return rest
 
 
-def of_arguments(answer: Answer) -> Answer:
-    """Return the answer with its faults at the paths of the arguments."""
-    if answer.ok:
+def of_arguments(answer: Answer, arguments: Mapping[str, Any]) -> Answer:
+    """Return the answer to a call with these arguments, its faults at their paths."""
+    if answer.ok or "filters" in arguments or not FILTERS.keys() & arguments.keys():
         return answer
     # Of a period without any time, the fault is that of both its ends.
     paths = answer.body.get("fields") or ()

@@ -55,7 +55,7 @@ class Toolbox:
         brief = BRIEF if text.operation.brief is not None else {}
         if text.operation is SEARCH:
             answer = await self._api.ask(SEARCH, {**brief, **flat_filters.as_filters(arguments)})
-            return answer if "filters" in arguments else flat_filters.of_arguments(answer)
+            return flat_filters.of_arguments(answer, arguments)
         return await self._api.ask(text.operation, {**brief, **arguments})
 
 
