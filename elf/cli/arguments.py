@@ -172,6 +172,7 @@ def _list(command: argparse.ArgumentParser) -> None:
     command.add_argument("--shared", action="store_true", help="every scope but agent_private")
     command.add_argument("--type", choices=NOTE_TYPES)
     command.add_argument("--status", help="such as active (default), deleted or expired")
+    filters.add_key_and_period(command)
     command.add_argument("--limit", type=int, metavar="N", help="most notes, 1 to 200 (default: 50)")
     command.add_argument("--cursor", help="continue a list where it ended")
     _json(command)

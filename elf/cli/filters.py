@@ -15,14 +15,8 @@ def add_to(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--type", action="append", choices=NOTE_TYPES, help="of this type; given again, of that one as well"
     )
-    group.add_argument("--key-prefix", metavar="TEXT", help="whose key begins so, in the same case")
+    add_key_and_period(group)
     group.add_argument("--scope", action="append", help="of this scope; given again, of that one as well")
-    group.add_argument(
-        "--since",
-        metavar="MOMENT",
-        help="last changed then or later: 2026-01-31T09:30:00Z, or 2026-01-31, which is its midnight in UTC",
-    )
-    group.add_argument("--until", metavar="MOMENT", help="last changed before")
     group.add_argument(
         "--source",
         action="append",
@@ -30,6 +24,17 @@ def add_to(command: argparse.ArgumentParser) -> None:
         metavar="FIELD=VALUE",
         help="whose source_ref has this field (app.name is one within another); FIELD:=7 takes the value as JSON",
     )
+
+
+def add_key_and_period(command: argparse.ArgumentParser | argparse._ArgumentGroup) -> None:
+    """Add the flags that lists of notes have, too."""
+    command.add_argument("--key-prefix", metavar="TEXT", help="whose key begins so, in the same case")
+    command.add_argument(
+        "--since",
+        metavar="MOMENT",
+        help="last changed then or later: 2026-01-31T09:30:00Z, or 2026-01-31, which is its midnight in UTC",
+    )
+    command.add_argument("--until", metavar="MOMENT", help="last changed before")
 
 
 def given(options: argparse.Namespace) -> dict[str, Any]:

@@ -129,7 +129,13 @@ async def _list(service: Service, config: Config, options: argparse.Namespace) -
     # Without a scope the service lists all but the private notes.
     scope = None if options.shared else options.scope or default_scope(config)
     notes = calls(options).list_notes(
-        scope=scope, type=options.type, status=options.status, limit=options.limit
+        scope=scope,
+        type=options.type,
+        status=options.status,
+        key_prefix=options.key_prefix,
+        updated_since=options.since,
+        updated_before=options.until,
+        limit=options.limit,
     )
     return await service.ask(notes.at(options.cursor))
 

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from elf.client import results as r
 from elf.client.call import Call, Given, Listing, Repeat, T, get, post, reader, renamed
-from elf.client.filters import Moment, SourceValue, filters_of
+from elf.client.filters import Moment, SourceValue, filters_of, written
 from elf.client.inputs import DEFAULT_SCOPE, Message, NewNote, NoteStatus, NoteType, messages_of, notes_of
 from elf.core.errors import InvalidRequest
 from elf.core.ids import id_in_path
@@ -170,15 +170,20 @@ class Calls:
         scope: str | None = None,
         status: NoteStatus | None = None,
         type: NoteType | None = None,
+        key_prefix: str | None = None,
+        updated_since: Moment | None = None,
+        updated_before: Moment | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Listing[r.Note]:
         """List notes, newest first; `limit` is the size of a page.
 
-        Without a scope, those of all scopes but agent_private; without a status, those that are active.
+        Without a scope, those of all scopes but agent_private; without a status, those that are active. `key_prefix`,
+        `updated_since` and `updated_before` are as for `search`.
         """
         params: dict[str, Given] = {
-            **self._owner(), "scope": scope, "status": status, "type": type, "limit": limit,
+            **self._owner(), "scope": scope, "status": status, "type": type, "key_prefix": key_prefix,
+            "updated_since": written(updated_since), "updated_before": written(updated_before), "limit": limit,
         }  # fmt: skip
         return _listing(f"{MEMORY}/list", params, r.Page[r.Note], cursor)
 

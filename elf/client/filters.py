@@ -28,10 +28,10 @@ def filters_of(
         "type": _listed(type),
         "key_prefix": key_prefix,
         "scope": _listed(scope),
-        "updated_since": _written(updated_since),
-        "updated_before": _written(updated_before),
-        "created_since": _written(created_since),
-        "created_before": _written(created_before),
+        "updated_since": written(updated_since),
+        "updated_before": written(updated_before),
+        "created_since": written(created_since),
+        "created_before": written(created_before),
         "source": None if source is None else dict(source),
     }
     return {name: value for name, value in given.items() if value is not None} or None
@@ -41,6 +41,7 @@ def _listed(given: str | Sequence[str] | None) -> list[str] | None:
     return [given] if isinstance(given, str) else None if given is None else list(given)
 
 
-def _written(moment: Moment | None) -> str | None:
+def written(moment: Moment | None) -> str | None:
+    """Return a moment as it is sent."""
     # The service refuses a datetime without a time zone: it would guess which.
     return moment.isoformat() if isinstance(moment, date) else moment

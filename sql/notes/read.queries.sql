@@ -17,7 +17,8 @@ SELECT n.status, count(*) AS notes FROM memory_notes AS n GROUP BY n.status;
 
 -- name: list_notes
 -- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its
--- row but past its time; a null type does not filter. The cursor is never null: `$7 IS NULL OR ...` would keep a
+-- row but past its time; a null type does not filter, nor does a null beginning of the key ($12), or bound of the last
+-- change (from $13 on, before $14). The cursor is never null: `$7 IS NULL OR ...` would keep a
 -- generic plan from starting at it. The page ends early, before the note whose reference makes all of them as JSON text
 -- more than $11 bytes, but for the first; `has_next` tells whether any note comes after a row.
 SELECT p.*
@@ -35,7 +36,8 @@ FROM (
       AND n.status = CASE $5::text WHEN 'expired' THEN 'active' ELSE $5::text END
       AND ($5::text = 'deleted' OR $5::text = 'deprecated'
         OR (n.expires_at IS NOT NULL AND n.expires_at <= $9) = ($5::text = 'expired'))
-      AND ($6::text IS NULL OR n.type = $6)
+      AND ($6::text IS NULL OR n.type = $6) AND ($12::text IS NULL OR starts_with(n.key, $12))
+      AND (n.updated_at >= $13::timestamptz) IS NOT FALSE AND (n.updated_at < $14::timestamptz) IS NOT FALSE
       AND (n.updated_at, n.note_id) < ($7::timestamptz, $8::uuid)
     ORDER BY n.updated_at DESC, n.note_id DESC
     LIMIT $10 + 1

@@ -190,6 +190,9 @@ class ListRequest(Request):
     scope: Annotated[f.Identifier, Field(description="Only notes of this scope.")] | None = None
     status: f.NoteStatus = Field(default="active", description="Only notes of this status.")
     type: Annotated[NoteType, Field(description="Only notes of this type.")] | None = None
+    key_prefix: f.KeyPrefix | None = None
+    updated_since: f.UpdatedSince | None = None
+    updated_before: f.UpdatedBefore | None = None
     limit: f.PageSize = 50
     cursor: f.CursorGiven | None = None
     detail: f.Detail = "full"

@@ -65,6 +65,7 @@ ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
     (operations.GET_NOTE, CALLS.get(NOTE_ID)),
     (operations.GET_NOTE, Calls().get(NOTE_ID)),
     (operations.LIST_NOTES, CALLS.list_notes()),
+    (operations.LIST_NOTES, CALLS.list_notes(key_prefix="k/", updated_since=DAY, updated_before="2026-03-01")),
     (operations.LIST_NOTES, CALLS.list_notes(scope="s", status="deleted", type="plan", limit=3, cursor="c")),
     (operations.UPDATE_NOTE, CALLS.update(NOTE_ID, text="x", importance=0.1, confidence=0.2, ttl_days=0)),
     (operations.UPDATE_NOTE, CALLS.update(NOTE_ID, text="x")),
