@@ -137,6 +137,7 @@ class AsyncClient(Connection[httpx.AsyncBaseTransport]):
     add_event = _method(Calls.add_event)
     search = _method(Calls.search)
     explain = _method(Calls.explain)
+    find_ids = _method(Calls.find_ids)
     traces = _paging(Calls.traces)
     trace = _method(Calls.trace)
     get = _method(Calls.get)

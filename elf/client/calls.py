@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 from uuid import UUID
 
 from elf.client import results as r
@@ -214,6 +215,13 @@ class Calls:
     def delete(self, note_id: Id) -> Call[r.Deleted]:
         """Delete a note. Sent again after a failure, as `update` is. Raises NotFound, ScopeDenied."""
         return post(f"{MEMORY}/delete", {**self._owner(), "note_id": note_id}, reader(r.Deleted))
+
+    def find_ids(
+        self, prefix: str, *, kind: Literal["note", "version", "search", "result"] = "note"
+    ) -> Call[r.FoundIds]:
+        """Find the ids that begin so, by 8 hex digits or more, of what this context may read; at most 20."""
+        params = {**self._owner(), "kind": kind, "prefix": prefix}
+        return get(f"{MEMORY}/ids", params, reader(r.FoundIds))
 
     def history(
         self, note_id: Id, *, limit: int | None = None, cursor: str | None = None

@@ -283,6 +283,19 @@ class Trace(Struct, frozen=True):
     stages: list[StageTime]
 
 
+class FoundId(Struct, frozen=True):
+    """A whole id, and the text of what it stands for: a note, a version, a result, or the query of a search."""
+
+    id: UUID
+    text: str
+
+
+class FoundIds(Struct, frozen=True):
+    """The ids that begin as was asked."""
+
+    items: list[FoundId]
+
+
 class TracedItem(Struct, frozen=True):
     """One result of a traced search; ranks count from 1."""
 
@@ -290,6 +303,7 @@ class TracedItem(Struct, frozen=True):
     note_id: UUID
     chunk_id: UUID | None
     rank: int
+    text: str | None
     explain: Explanation
 
 
@@ -301,6 +315,7 @@ class DroppedItem(Struct, frozen=True):
 
     note_id: UUID
     chunk_id: UUID
+    text: str | None
     stage: str
     reason_code: str
     reason: str

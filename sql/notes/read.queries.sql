@@ -7,13 +7,33 @@ SELECT
   n.created_at, n.updated_at, n.expires_at, n.source_ref::text AS source_ref
 FROM memory_notes AS n WHERE n.note_id = $1;
 
--- name: shared_notes
--- Those of the notes that are no agent's own.
-SELECT n.note_id FROM memory_notes AS n WHERE n.note_id = ANY ($1::uuid[]) AND n.scope <> 'agent_private';
+-- name: texts_of_notes
+-- The texts, as they are now, of those of the notes that the project ($2, $3) shares or that are its agent $4's own;
+-- with a null for the agent, no agent's own.
+SELECT n.note_id, n.text
+FROM memory_notes AS n
+WHERE n.note_id = ANY ($1::uuid[]) AND n.tenant_id = $2 AND n.project_id = $3
+  AND (n.scope <> 'agent_private' OR n.agent_id = $4);
 
 -- name: count_notes
 -- How many notes there are of each status, over all tenants. One index holds the status, so no note is read for it.
 SELECT n.status, count(*) AS notes FROM memory_notes AS n GROUP BY n.status;
+
+-- name: overview_of_notes
+-- How many notes can be found at $1, how many of them have no vectors of version $2, and how many are gone but not purged.
+SELECT
+  count(*) FILTER (WHERE t.is_live) AS notes,
+  count(*) FILTER (WHERE t.is_live AND t.embedding_version <> $2) AS notes_to_embed,
+  count(*) FILTER (WHERE NOT t.is_live AND t.status <> 'deprecated') AS deleted_notes
+FROM (
+  SELECT
+    n.status, n.embedding_version, n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $1) AS is_live
+  FROM memory_notes AS n
+) AS t;
+
+-- name: database_bytes
+-- What this database takes on the server's disk.
+SELECT pg_database_size(current_database());
 
 -- name: list_notes
 -- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its

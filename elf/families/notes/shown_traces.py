@@ -18,6 +18,7 @@ class ShownDrop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     note_id: UUID
     chunk_id: UUID
+    text: str | None
     stage: str
     reason_code: str
     reason: str

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from elf.families.notes import fields as f
 from elf.families.notes.requests import Explanation, InContext, Request, Response
+
+NoteTextNow = Annotated[
+    str | None, Field(description="The note's text as it is now; null when there is no such note any more.")
+]
 
 
 class ExplainRequest(Request):
@@ -81,6 +85,7 @@ class TracedItem(Response):
         description="The piece of the note's text that was found; null for a note whose text is gone."
     )
     rank: int = Field(description="The place among the results, from 1.")
+    text: NoteTextNow
     explain: Explanation
 
 
@@ -89,6 +94,7 @@ class DroppedItem(Response):
 
     note_id: f.NoteId
     chunk_id: f.ChunkId
+    text: NoteTextNow
     stage: str = Field(description="The stage that dropped it.")
     reason_code: str = Field(description="Why, for programs.")
     reason: str = Field(description="Why, for people.")

@@ -84,6 +84,7 @@ ANALYZE;
 """
 
 GROUP = ("acme", "project 5", "agent 1", "project_shared", "fact")
+ID_RANGE = (UUID("0b8ff2a0" + 24 * "0"), UUID("0b8ff2a0" + 24 * "f"))
 SOME_NOTES = [UUID(int=number) for number in range(32)]
 UNFILTERED = (None,) * 7
 FILTERED = (
@@ -200,7 +201,11 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "release_abandoned": ((1, 10_000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
     "unchanged_notes": ((SOME_NOTES, [NOW] * 32, NOW), {"memory_notes_pkey"}),
-    "shared_notes": ((SOME_NOTES,), {"memory_notes_pkey"}),
+    "notes_by_id_range": ((*ID_RANGE, *GROUP[:3], 20), {"memory_notes_pkey"}),
+    "versions_by_id_range": ((*ID_RANGE, *GROUP[:3], 20), {"memory_note_versions_pkey"}),
+    "traces_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, NOW), set()),
+    "results_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, NOW), {"search_trace_items_pkey"}),
+    "texts_of_notes": ((SOME_NOTES, *GROUP[:3]), {"memory_notes_pkey"}),
     "versions_of_open_jobs": ((), {"idx_outbox_version_due"}),
     "count_waiting_jobs": ((VERSION, timedelta(seconds=10), 100), {"idx_outbox_version_due"}),
     "adopt_jobs": ((VERSION, "other", 1000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),

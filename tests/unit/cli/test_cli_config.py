@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ from command_line import CommandLine
 from fake_service import FakeService
 
 from elf.cli import main
-from elf.config import Config
+from elf.config import Config, load
 from elf.core.errors import StartupError
 
+EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
 COMMANDS = [
     ("up",),
     ("check",),
@@ -24,14 +26,49 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_every_command_requires_a_config(
-    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+def test_without_c_the_config_is_that_of_the_folder_and_else_the_default(
+    elf: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(command)
-    assert ended.value.code == 2
-    assert "-c/--config" in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out == "elf.toml: fine\n"
+    elf.config.unlink()
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out == f"{EXAMPLE}: fine\n"
+
+
+def test_the_default_config_of_an_installed_package_keeps_its_data_in_the_home_folder(
+    elf: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(
+        sys.modules["elf.config.load"], "PACKAGED", elf.config
+    )  # the package has a function load
+    assert load(elf.config).storage.postgres.place.folder == home / ".elf/postgres"
+
+
+def test_a_service_that_is_away_is_named_with_the_config_that_was_chosen(
+    elf: CommandLine,
+    service: FakeService,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    elf.config.write_text(elf.config.read_text().replace(f"127.0.0.1:{service.port}", "127.0.0.1:1"))
+    monkeypatch.chdir(elf.config.parent)
+    assert main(["list"]) == 3
+    *_, hint = capsys.readouterr().err.splitlines()
+    assert hint == "elf: the config is elf.toml, for none was named; `elf up` starts its service"
+    assert "for none was named" not in elf("list").err
+
+
+def test_without_any_config_it_is_said_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("elf.config.example.PACKAGED", tmp_path / "a/b/none.toml")
+    assert main(["list"]) == 2
+    assert "name a config with -c FILE, or write one with `elf init`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])

@@ -1,4 +1,4 @@
-"""`elf add`, `search`, `get`, `list` and `status`: what is asked, what is printed, how they end."""
+"""`elf add`, `search`, `get` and `list`: what is asked, what is printed, how they end."""
 
 from __future__ import annotations
 
@@ -235,41 +235,6 @@ def test_an_empty_list_says_so(elf: CommandLine, service: FakeService) -> None:
     assert elf("list") == (0, "", "elf: nothing found\n")
 
 
-def test_status_shows_each_part(elf: CommandLine, service: FakeService) -> None:
-    parts = [
-        {"name": "postgres", "state": "running", "restarts": 0, "last_error": None},
-        {"name": "index", "state": "backing_off", "restarts": 2, "last_error": "killed\x07"},
-    ]
-    answers(service, {"ready": False, "parts": parts}, status=503)
-    code, out, _ = elf("status")
-    assert code == 3
-    assert out.splitlines() == [
-        f"not ready at 127.0.0.1:{service.port}",
-        "  postgres  running      restarts 0",
-        "  index     backing_off  restarts 2  killed",
-    ]
-    assert elf("status", "--json").code == 3
-    answers(service, {"ready": True, "parts": parts[:1]})
-    outcome = elf("status", "--json")
-    assert (outcome.code, outcome.data) == (0, {"ready": True, "parts": parts[:1]})
-
-
-def test_status_shows_what_is_wrong_beside_the_parts(elf: CommandLine, service: FakeService) -> None:
-    warnings = ["there:2 has the embedding\x07model acme:large:384", "17 indexing jobs wait"]
-    answers(service, {"ready": True, "parts": [], "warnings": warnings})
-    code, out, _ = elf("status")
-    assert code == 0
-    assert out.splitlines()[1:] == [
-        "  warning: there:2 has the embedding model acme:large:384",
-        "  warning: 17 indexing jobs wait",
-    ]
-
-
-def test_status_says_which_of_several_processes_answers(elf: CommandLine, service: FakeService) -> None:
-    answers(service, {"ready": True, "process": "api-2", "parts": []})
-    assert elf("status").out.splitlines()[0].endswith(" (process api-2, one of several)")
-
-
 @pytest.mark.parametrize("command", COMMANDS[:4], ids=lambda command: command[0])
 def test_json_prints_the_answer_as_it_is(
     elf: CommandLine, service: FakeService, command: tuple[str, ...]
@@ -315,7 +280,9 @@ def test_something_else_at_the_address_is_not_the_service(
     assert outcome.err == f"elf: what answers at http://127.0.0.1:{service.port} is not ELF (HTTP 200)\n"
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("import", __file__)], ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    "command", [*COMMANDS, ("import", __file__, "--patience", "0")], ids=lambda command: command[0]
+)
 def test_a_service_that_is_not_there_ends_with_3(elf: CommandLine, command: tuple[str, ...]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

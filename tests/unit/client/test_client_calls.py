@@ -36,7 +36,15 @@ from elf.client.call import Call, Listing
 from elf.client.calls import Calls
 from elf.config.model import NOTE_TYPES
 from elf.core.endpoint import Operation
-from elf.families.notes import audit_requests, extraction, fields, operations, requests, trace_requests
+from elf.families.notes import (
+    audit_requests,
+    extraction,
+    fields,
+    id_requests,
+    operations,
+    requests,
+    trace_requests,
+)
 from elf.web import readiness
 from elf.web.parsing import parse_body, parse_values
 
@@ -60,6 +68,7 @@ ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
     (operations.SEARCH, CALLS.search("x", type=["plan", "fact"], scope=["s", "t"], updated_since=date(2026, 1, 31),
      updated_before="2026-02-01T00:00:00Z", created_since=datetime(2026, 1, 1, tzinfo=UTC), created_before=DAY)),
     (operations.SEARCH_EXPLAIN, CALLS.explain(NOTE_ID)),
+    (operations.FIND_IDS, CALLS.find_ids("0b8ff2a0", kind="result")),
     (operations.SEARCH_TRACES, CALLS.traces(limit=3)),
     (operations.SEARCH_TRACE, CALLS.trace(NOTE_ID)),
     (operations.GET_NOTE, CALLS.get(NOTE_ID)),
@@ -94,6 +103,8 @@ ANSWERED: list[tuple[type[msgspec.Struct], type[BaseModel]]] = [
     (results.Restored, audit_requests.RestoreResponse),
     (results.StageTime, trace_requests.StageTime),
     (results.Trace, trace_requests.Trace),
+    (results.FoundId, id_requests.FoundId),
+    (results.FoundIds, id_requests.FindIdsResponse),
     (results.TracedItem, trace_requests.TracedItem),
     (results.DroppedItem, trace_requests.DroppedItem),
     (results.ExplainedItem, trace_requests.ExplainResponse),
