@@ -14,6 +14,7 @@ from elf.cli import (
     completion,
     events,
     exporting,
+    filters,
     forget,
     history,
     importing,
@@ -165,6 +166,7 @@ def _search(command: argparse.ArgumentParser) -> None:
         help="the read profile (default: that of [defaults], else the widest)",
     )
     command.add_argument("--top-k", type=int, metavar="N", help="most results (default: memory.top_k)")
+    filters.add_to(command)
     command.add_argument("query", metavar="QUERY")
     json_flag(command)
 
@@ -233,6 +235,7 @@ def _list(command: argparse.ArgumentParser) -> None:
     command.add_argument("--shared", action="store_true", help="every scope but agent_private")
     command.add_argument("--type", choices=NOTE_TYPES)
     command.add_argument("--status", help="such as active (default), deleted or expired")
+    filters.add_key_and_period(command)
     command.add_argument("--limit", type=int, metavar="N", help="most notes, 1 to 200 (default: 50)")
     command.add_argument("--cursor", help="continue a list where it ended")
     json_flag(command)

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 
+from elf.cli import filters
 from elf.cli.client import Reply, Service
 from elf.cli.ids import Kind, whole_id
 from elf.cli.outcome import ExitCode, UsageError
@@ -120,7 +121,7 @@ async def _add(service: Service, config: Config, options: argparse.Namespace) ->
 
 async def _search(service: Service, config: Config, options: argparse.Namespace) -> Reply:
     within = replace(calls(options), read_profile=options.profile or config.default_profile)
-    return await service.ask(within.search(options.query, top_k=options.top_k))
+    return await service.ask(within.search(options.query, top_k=options.top_k, **filters.given(options)))
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
@@ -131,7 +132,13 @@ async def _list(service: Service, config: Config, options: argparse.Namespace) -
     # Without a scope the service lists all but the private notes.
     scope = None if options.shared else options.scope or config.default_scope
     notes = calls(options).list_notes(
-        scope=scope, type=options.type, status=options.status, limit=options.limit
+        scope=scope,
+        type=options.type,
+        status=options.status,
+        key_prefix=options.key_prefix,
+        updated_since=options.since,
+        updated_before=options.until,
+        limit=options.limit,
     )
     return await service.ask(notes.at(options.cursor))
 

@@ -14,6 +14,7 @@ from uuid import UUID
 
 from elf.client import results as r
 from elf.client.call import Call, Given, Listing, Repeat, T, get, post, reader, renamed
+from elf.client.filters import Moment, SourceValue, filters_of, written
 from elf.client.inputs import DEFAULT_SCOPE, Message, NewNote, NoteStatus, NoteType, messages_of, notes_of
 from elf.core.errors import InvalidRequest
 from elf.core.ids import id_in_path
@@ -113,9 +114,23 @@ class Calls:
         *,
         top_k: int | None = None,
         candidate_k: int | None = None,
+        type: NoteType | Sequence[NoteType] | None = None,
+        key_prefix: str | None = None,
+        scope: str | Sequence[str] | None = None,
+        updated_since: Moment | None = None,
+        updated_before: Moment | None = None,
+        created_since: Moment | None = None,
+        created_before: Moment | None = None,
+        source: Mapping[str, SourceValue] | None = None,
         record_hits: bool = False,
     ) -> Call[r.SearchAnswer]:
         """Find the notes that answer a query, best first; without `top_k`, as many as the service's config says.
+
+        Only notes are found that are of the `type` and `scope`, or one of those given, whose key begins with
+        `key_prefix`, that last changed and were first stored from `since` on and earlier than `before`, and whose
+        source_ref has all fields of `source` (one within another by its path, as in "app.name"). A moment is an aware
+        datetime, one of RFC 3339 as text, or a date, which is its midnight in UTC. A scope must be one that the read
+        profile reads: raises ScopeDenied.
 
         `record_hits` counts the results as hits of their notes; then it is sent again only when the first request
         surely did nothing.
@@ -126,6 +141,16 @@ class Calls:
             "query": query,
             "top_k": top_k,
             "candidate_k": candidate_k,
+            "filters": filters_of(
+                type=type,
+                key_prefix=key_prefix,
+                scope=scope,
+                updated_since=updated_since,
+                updated_before=updated_before,
+                created_since=created_since,
+                created_before=created_before,
+                source=source,
+            ),
             "record_hits": record_hits or None,
         }
         repeat: Repeat = "undone" if record_hits else "safe"
@@ -160,13 +185,17 @@ class Calls:
         scope: str | None = None,
         status: NoteStatus | None = None,
         type: NoteType | None = None,
+        key_prefix: str | None = None,
+        updated_since: Moment | None = None,
+        updated_before: Moment | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Listing[r.Note]:
         """List notes, newest first; `limit` is the size of a page.
 
         Without a scope, those of the scopes that the context's read profile reads, and without that, too, of all but
-        agent_private; without a status, those that are active.
+        agent_private; without a status, those that are active. `key_prefix`, `updated_since` and `updated_before` are
+        as for `search`.
         """
         params: dict[str, Given] = {
             **self._owner(),
@@ -174,6 +203,9 @@ class Calls:
             "scope": scope,
             "status": status,
             "type": type,
+            "key_prefix": key_prefix,
+            "updated_since": written(updated_since),
+            "updated_before": written(updated_before),
             "limit": limit,
         }
         return _listing(f"{MEMORY}/list", params, r.Page[r.Note], cursor)

@@ -11,7 +11,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -53,6 +53,7 @@ REPO = Path(__file__).resolve().parents[3]
 NOTE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 NOTE = {"type": "fact", "text": "y", "importance": 0.1, "confidence": 1.0}
 MESSAGE = {"role": "tool", "content": "y", "ts": "z"}
+DAY = date(2026, 2, 1)
 CALLS = Calls("t", "p", "a", "all_scopes")
 
 ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
@@ -64,6 +65,9 @@ ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
     (operations.ADD_EVENT, CALLS.add_event([Message(role="user", content="x", msg_id="1")], scope="s", dry_run=True)),
     (operations.SEARCH, CALLS.search("x")),
     (operations.SEARCH, CALLS.search("x", top_k=3, candidate_k=9, record_hits=True)),
+    (operations.SEARCH, CALLS.search("x", type="plan", key_prefix="k", scope="s", source={"a.b": 1, "c": None})),
+    (operations.SEARCH, CALLS.search("x", type=["plan", "fact"], scope=["s", "t"], updated_since=date(2026, 1, 31),
+     updated_before="2026-02-01T00:00:00Z", created_since=datetime(2026, 1, 1, tzinfo=UTC), created_before=DAY)),
     (operations.SEARCH_EXPLAIN, CALLS.explain(NOTE_ID)),
     (operations.FIND_IDS, CALLS.find_ids("0b8ff2a0", kind="result")),
     (operations.SEARCH_TRACES, CALLS.traces(limit=3)),
@@ -71,6 +75,7 @@ ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
     (operations.GET_NOTE, CALLS.get(NOTE_ID)),
     (operations.GET_NOTE, Calls().get(NOTE_ID)),
     (operations.LIST_NOTES, CALLS.list_notes()),
+    (operations.LIST_NOTES, CALLS.list_notes(key_prefix="k/", updated_since=DAY, updated_before="2026-03-01")),
     (operations.LIST_NOTES, CALLS.list_notes(scope="s", status="deleted", type="plan", limit=3, cursor="c")),
     (operations.UPDATE_NOTE, CALLS.update(NOTE_ID, text="x", importance=0.1, confidence=0.2, ttl_days=0)),
     (operations.UPDATE_NOTE, CALLS.update(NOTE_ID, text="x")),
