@@ -19,6 +19,7 @@ from elf.cli import (
     history,
     importing,
     index,
+    init,
     mcp_clients,
     mcp_install,
     notes,
@@ -26,6 +27,7 @@ from elf.cli import (
     traces,
     up,
 )
+from elf.cli.config_file import NAME
 from elf.cli.flags import context, json_flag, json_object, note_defaults, number, optional_context, scope
 from elf.config.model import NOTE_TYPES
 
@@ -65,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
+    _init(command("init", init.run, "write a config file, commented, to begin with", works_on_config=False))
     command("up", up.run, "run the service until it is told to stop")
     json_flag(command("check", check.run, "check a config file and say every fault of it"))
     _status(command("status", status.run, "say whether the service is ready, and how much it holds"))
@@ -102,6 +105,12 @@ def parser() -> argparse.ArgumentParser:
     commands = mcp.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _mcp_install(command("install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp"))
     return root
+
+
+def _init(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", type=Path, nargs="?", default=Path(NAME), metavar="FILE", help=f"(default: {NAME})"
+    )
 
 
 def _mcp_install(command: argparse.ArgumentParser) -> None:

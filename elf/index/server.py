@@ -11,7 +11,7 @@ from uuid import UUID
 import httpx
 import numpy as np
 
-from elf.config.model import QdrantServer
+from elf.config.optional import QdrantServer
 from elf.core.errors import IndexUnavailable
 from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder
 from elf.index.port import (

@@ -10,6 +10,7 @@ import sys
 import types
 import typing
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -138,6 +139,30 @@ def test_a_call_is_a_request_that_the_service_takes(
 ) -> None:
     call = asked.at(asked.cursor) if isinstance(asked, Listing) else asked
     assert isinstance(parsed(operation, call), operation.request)
+
+
+def test_an_event_goes_to_the_scope_of_the_context_or_the_calls_or_as_the_extractor_suggests() -> None:
+    def scope_of(calls: Calls, **said: Any) -> str | None:
+        request = parsed(operations.ADD_EVENT, calls.add_event([MESSAGE], **said))
+        scope: str | None = request.model_dump()["scope"]
+        return scope
+
+    assert scope_of(CALLS) == "agent_private"
+    assert scope_of(replace(CALLS, scope="project_shared")) == "project_shared"
+    assert scope_of(CALLS, scope="org_shared") == "org_shared"
+    assert scope_of(CALLS, suggested_scopes=True) is None
+    with pytest.raises(TypeError, match="not both"):
+        scope_of(CALLS, scope="org_shared", suggested_scopes=True)
+
+
+def test_a_listing_reads_what_a_search_reads_unless_it_names_a_scope() -> None:
+    def listed(calls: Calls, **said: Any) -> tuple[str | None, str | None]:
+        request = parsed(operations.LIST_NOTES, calls.list_notes(**said).at(None)).model_dump()
+        return request["read_profile"], request["scope"]
+
+    assert listed(CALLS) == ("all_scopes", None)
+    assert listed(CALLS, scope="org_shared") == (None, "org_shared")
+    assert listed(replace(CALLS, read_profile=None)) == (None, None)
 
 
 def test_every_operation_of_the_notes_api_has_a_method_in_both_clients() -> None:

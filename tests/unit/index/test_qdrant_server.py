@@ -12,7 +12,7 @@ from anyio import create_task_group, create_tcp_listener
 from anyio.abc import SocketAttribute, SocketStream
 from qdrant_client import AsyncQdrantClient, models
 
-from elf.config.model import QdrantServer
+from elf.config.optional import QdrantServer
 from elf.core.errors import IndexUnavailable
 from elf.index.server import QdrantServerIndex
 
