@@ -18,7 +18,8 @@ from elf.core.scopes import ScopeRules
 from elf.core.slices import at_once
 from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Incoming, Match, Near, Outcome, ResolverRules, Surroundings, Workspace
-from elf.index.port import EVERY_TAG, IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint
+from elf.index.port import IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint
+from elf.index.schema import EVERY_TAG
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 DIM = 384

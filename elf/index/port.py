@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -22,8 +22,6 @@ import numpy.typing as npt
 
 PayloadValue = str | int | float | bool | None
 Vector = npt.NDArray[np.float32]
-EVERY_TAG: Final = UUID(int=0)
-"""The tag of a point that would have too many: it is found by any tag."""
 
 
 @dataclass(frozen=True, slots=True)

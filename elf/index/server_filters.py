@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from elf.index.port import EVERY_TAG, IndexFilter
-from elf.index.schema import CREATED_AT_FIELD, KEY_FIELD, TAGS_FIELD
+from elf.index.port import IndexFilter
+from elf.index.schema import CREATED_AT_FIELD, EVERY_TAG, KEY_FIELD, TAGS_FIELD
 
 if TYPE_CHECKING:
     from qdrant_client import models

@@ -8,9 +8,9 @@ SELECT
 FROM memory_notes AS n WHERE n.note_id = $1;
 
 -- name: texts_of_notes
--- The texts, as they are now, of those of the notes that the project ($2, $3) shares or that are its agent $4's own;
--- with a null for the agent, no agent's own.
-SELECT n.note_id, n.text
+-- Those of the notes that the project ($2, $3) shares or that are its agent $4's own, with a null for the agent no
+-- agent's own; and their texts, as they are now, of those that are active at $5.
+SELECT n.note_id, CASE WHEN n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $5) THEN n.text END AS text
 FROM memory_notes AS n
 WHERE n.note_id = ANY ($1::uuid[]) AND n.tenant_id = $2 AND n.project_id = $3
   AND (n.scope <> 'agent_private' OR n.agent_id = $4);

@@ -29,7 +29,6 @@ from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.pgvector import PgvectorIndex
 from elf.index.port import (
-    EVERY_TAG,
     IndexFilter,
     IndexPoint,
     IndexQuery,
@@ -38,6 +37,7 @@ from elf.index.port import (
     Period,
     VectorIndex,
 )
+from elf.index.schema import EVERY_TAG
 from elf.index.server import QdrantServerIndex
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 

@@ -76,8 +76,9 @@ class SearchExplainer:
         note_ids = {row["note_id"] for row in rows} | {candidate.note_id for candidate in candidates}
         async with self._database.connection() as connection:
             notes = await connection.fetch(
-                self._sql["texts_of_notes"], list(note_ids), trace["tenant_id"], trace["project_id"], agent_id
-            )
+                self._sql["texts_of_notes"],
+                list(note_ids), trace["tenant_id"], trace["project_id"], agent_id, self._clock.now(),
+            )  # fmt: skip
         texts = {note["note_id"]: note["text"] for note in notes}
         items = [_item(row, texts) for row in rows]
         dropped = await in_slices(_dropping(trace, items, candidates, texts))
@@ -141,7 +142,7 @@ def _stages(row: Row) -> list[StageTime]:
     return [StageTime(name=name, ms=ms) for name, ms in row["stages"]]
 
 
-def _item(row: Row, texts: Mapping[UUID, str]) -> TracedItem:
+def _item(row: Row, texts: Mapping[UUID, str | None]) -> TracedItem:
     return TracedItem(
         result_handle=row["item_id"],
         note_id=row["note_id"],
@@ -156,7 +157,7 @@ def _dropping(
     trace: Row,
     items: Sequence[TracedItem],
     candidates: Sequence[DroppedCandidate],
-    texts: Mapping[UUID, str],
+    texts: Mapping[UUID, str | None],
 ) -> Slices[list[ShownDrop]]:
     ranks = {item.note_id: item.rank for item in items}
     last_score = items[-1].explain.final_score if items else None

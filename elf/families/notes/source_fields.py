@@ -22,7 +22,7 @@ import msgspec
 
 from elf.core.errors import InvalidRequest
 from elf.core.json_strings import step
-from elf.index.port import EVERY_TAG
+from elf.index.schema import EVERY_TAG
 
 MAX_FIELDS: Final = 8  # of one search
 MAX_TAGS: Final = 64  # of one note

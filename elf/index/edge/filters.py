@@ -18,8 +18,7 @@ from uuid import UUID
 import qdrant_edge as engine
 
 from elf.index.edge.protocol import WireFilter, split_ids
-from elf.index.port import EVERY_TAG
-from elf.index.schema import CREATED_AT_FIELD, KEY_FIELD, TAGS_FIELD
+from elf.index.schema import CREATED_AT_FIELD, EVERY_TAG, KEY_FIELD, TAGS_FIELD
 
 KEYS_FIELD: Final = "_keys"
 # Longest first: the first shape that a filter covers is the one it uses.

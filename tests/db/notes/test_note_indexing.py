@@ -14,7 +14,8 @@ from elf.core.errors import IndexUnavailable, InternalError, ProviderUnavailable
 from elf.core.ids import chunk_id_for
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder
 from elf.families.notes.source_fields import tag
-from elf.index.port import EVERY_TAG, IndexPoint
+from elf.index.port import IndexPoint
+from elf.index.schema import EVERY_TAG
 from tests.db.notes.conftest import House
 from tests.notes_kit import FakeEmbedder, vector_of
 

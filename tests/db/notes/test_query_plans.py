@@ -205,7 +205,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "versions_by_id_range": ((*ID_RANGE, *GROUP[:3], 20), {"memory_note_versions_pkey"}),
     "traces_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, NOW), set()),
     "results_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, NOW), {"search_trace_items_pkey"}),
-    "texts_of_notes": ((SOME_NOTES, *GROUP[:3]), {"memory_notes_pkey"}),
+    "texts_of_notes": ((SOME_NOTES, *GROUP[:3], NOW), {"memory_notes_pkey"}),
     "versions_of_open_jobs": ((), {"idx_outbox_version_due"}),
     "count_waiting_jobs": ((VERSION, timedelta(seconds=10), 100), {"idx_outbox_version_due"}),
     "adopt_jobs": ((VERSION, "other", 1000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),

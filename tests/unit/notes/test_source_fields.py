@@ -17,7 +17,7 @@ from elf.families.notes.source_fields import (
     tag,
     tags_of,
 )
-from elf.index.port import EVERY_TAG
+from elf.index.schema import EVERY_TAG
 
 SCALARS = st.one_of(
     st.text(alphabet="ab.", max_size=3),
