@@ -29,7 +29,7 @@ PORTS = ("8765", "8766", "8767")
 # What differs each time, and what stands for it: ids, whole or short, and how long ago something was.
 VARYING = {
     r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b": "(id)",
-    r"\b(?=\w*\d)[0-9a-f]{8}\b": "(short id)",
+    r"\b[0-9a-f]{8}\b": "(short id)",
     r"\bjust now\b|\b\d+ \w+ ago\b": "(age)",
 }
 
