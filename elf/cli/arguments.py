@@ -14,10 +14,12 @@ from elf.cli import (
     completion,
     events,
     exporting,
+    filters,
     forget,
     history,
     importing,
     index,
+    init,
     mcp_clients,
     mcp_install,
     notes,
@@ -25,6 +27,7 @@ from elf.cli import (
     traces,
     up,
 )
+from elf.cli.config_file import NAME
 from elf.cli.flags import context, json_flag, json_object, note_defaults, number, optional_context, scope
 from elf.config.model import NOTE_TYPES
 
@@ -64,6 +67,7 @@ def parser() -> argparse.ArgumentParser:
         added.set_defaults(run=run)
         return added
 
+    _init(command("init", init.run, "write a config file, commented, to begin with", works_on_config=False))
     command("up", up.run, "run the service until it is told to stop")
     json_flag(command("check", check.run, "check a config file and say every fault of it"))
     _status(command("status", status.run, "say whether the service is ready, and how much it holds"))
@@ -101,6 +105,12 @@ def parser() -> argparse.ArgumentParser:
     commands = mcp.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _mcp_install(command("install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp"))
     return root
+
+
+def _init(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "file", type=Path, nargs="?", default=Path(NAME), metavar="FILE", help=f"(default: {NAME})"
+    )
 
 
 def _mcp_install(command: argparse.ArgumentParser) -> None:
@@ -156,6 +166,7 @@ def _search(command: argparse.ArgumentParser) -> None:
         help="the read profile (default: that of [defaults], else the widest)",
     )
     command.add_argument("--top-k", type=int, metavar="N", help="most results (default: memory.top_k)")
+    filters.add_to(command)
     command.add_argument("query", metavar="QUERY")
     json_flag(command)
 
@@ -224,6 +235,7 @@ def _list(command: argparse.ArgumentParser) -> None:
     command.add_argument("--shared", action="store_true", help="every scope but agent_private")
     command.add_argument("--type", choices=NOTE_TYPES)
     command.add_argument("--status", help="such as active (default), deleted or expired")
+    filters.add_key_and_period(command)
     command.add_argument("--limit", type=int, metavar="N", help="most notes, 1 to 200 (default: 50)")
     command.add_argument("--cursor", help="continue a list where it ended")
     json_flag(command)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import calls, default_scope, run_request, similar_to
+from elf.cli.notes import calls, run_request, similar_to
 from elf.cli.outcome import UsageError
 from elf.cli.terminal import terminal
 from elf.cli.text import plain, print_columns
@@ -23,7 +23,7 @@ def add_event(options: argparse.Namespace) -> int:
 
     async def request(service: Service, config: Config, options: argparse.Namespace) -> Reply:
         call = calls(options).add_event(
-            messages, scope=options.scope or default_scope(config), dry_run=options.dry_run
+            messages, scope=options.scope or config.default_scope, dry_run=options.dry_run
         )
         return await service.ask(call)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 
+from elf.cli import filters
 from elf.cli.client import Reply, Service
 from elf.cli.ids import Kind, whole_id
 from elf.cli.outcome import ExitCode, UsageError
@@ -104,17 +105,6 @@ async def ask_by_id(
     return reply
 
 
-def default_scope(config: Config) -> str:
-    """Return the scope a note gets when no flag names one."""
-    return config.defaults.scope or config.scopes.allowed[0]
-
-
-def default_profile(config: Config) -> str:
-    """Return that of [defaults], else the read profile that reads the most scopes, the first when several do."""
-    profiles = config.scopes.read_profiles
-    return config.defaults.read_profile or max(profiles, key=lambda name: len(profiles[name]))
-
-
 async def _add(service: Service, config: Config, options: argparse.Namespace) -> Reply:
     note = {
         "type": options.type,
@@ -125,13 +115,13 @@ async def _add(service: Service, config: Config, options: argparse.Namespace) ->
         "ttl_days": options.ttl_days,
         "source_ref": options.source_ref,
     }
-    scope = options.scope or default_scope(config)
+    scope = options.scope or config.default_scope
     return await service.ask(calls(options).add_notes([note], scope=scope))
 
 
 async def _search(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    within = replace(calls(options), read_profile=options.profile or default_profile(config))
-    return await service.ask(within.search(options.query, top_k=options.top_k))
+    within = replace(calls(options), read_profile=options.profile or config.default_profile)
+    return await service.ask(within.search(options.query, top_k=options.top_k, **filters.given(options)))
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
@@ -140,9 +130,15 @@ async def _get(service: Service, config: Config, options: argparse.Namespace) ->
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
     # Without a scope the service lists all but the private notes.
-    scope = None if options.shared else options.scope or default_scope(config)
+    scope = None if options.shared else options.scope or config.default_scope
     notes = calls(options).list_notes(
-        scope=scope, type=options.type, status=options.status, limit=options.limit
+        scope=scope,
+        type=options.type,
+        status=options.status,
+        key_prefix=options.key_prefix,
+        updated_since=options.since,
+        updated_before=options.until,
+        limit=options.limit,
     )
     return await service.ask(notes.at(options.cursor))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -146,6 +147,7 @@ def _show_search(trace: dict[str, Any]) -> None:
         ("search", trace["trace_id"]),
         ("at", trace["created_at"]),
         ("reads", f"{trace['read_profile']}: {scopes}"),
+        *([("only", json.dumps(filters, ensure_ascii=False))] if (filters := trace.get("filters")) else []),
         ("asked", "; ".join(trace["expanded_queries"])),
         ("took", ", ".join(times)),
     ])  # fmt: skip

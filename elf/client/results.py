@@ -272,6 +272,7 @@ class Trace(Struct, frozen=True):
     expansion_mode: str
     expanded_queries: list[str]
     allowed_scopes: list[str]
+    filters: JsonObject
     candidate_count: int
     top_k: int
     config_snapshot: JsonObject
@@ -307,7 +308,10 @@ class TracedItem(Struct, frozen=True):
 
 
 class DroppedItem(Struct, frozen=True):
-    """A candidate that is no result: the stage that dropped it, why, and what was known of it by then."""
+    """A candidate that is no result: the stage that dropped it, why, and what was known of it by then.
+
+    `filter` is the one that dropped it, where a filter did.
+    """
 
     note_id: UUID
     chunk_id: UUID
@@ -321,6 +325,7 @@ class DroppedItem(Struct, frozen=True):
     bm25_score: float | None
     rerank_score: float | None
     final_score: float | None
+    filter: str | None = None
 
 
 class ExplainedItem(Struct, frozen=True):
@@ -346,6 +351,7 @@ class TraceSummary(Struct, frozen=True):
     trace_id: UUID
     query: str
     read_profile: str
+    filters: JsonObject
     expansion_mode: str
     candidate_count: int
     top_k: int

@@ -8,6 +8,10 @@ DENSE: Final = "dense"
 BM25: Final = "bm25"
 OWNER_FIELD: Final = "note_id"
 UPDATED_AT_FIELD: Final = "updated_at"
+CREATED_AT_FIELD: Final = "created_at"
+MOMENT_FIELDS: Final = (CREATED_AT_FIELD, UPDATED_AT_FIELD)
+KEY_FIELD: Final = "key"
+TAGS_FIELD: Final = "_tags"
 TENANT_FIELD: Final = "tenant_id"
 KEYWORD_FIELDS: Final = (
     TENANT_FIELD,

@@ -17,7 +17,7 @@ from elf.cli.importing.lanes import Batch, Lanes
 from elf.cli.importing.lines import Context, Line, Rejection, read_lines
 from elf.cli.importing.report import Report
 from elf.cli.importing.writer import BatchWriter
-from elf.cli.notes import configured, context, default_scope
+from elf.cli.notes import configured, context
 from elf.cli.outcome import ExitCode, Unreachable, UsageError
 from elf.cli.text import print_json
 from elf.client import Retries
@@ -32,7 +32,7 @@ Advance = Callable[[int], None]
 def run(options: argparse.Namespace) -> int:
     """Import a file; the exit code says whether every line was stored."""
     config = configured(options)
-    where = Context(**context(options), scope=options.scope or default_scope(config))
+    where = Context(**context(options), scope=options.scope or config.default_scope)
     defaults = {"type": options.type, "importance": options.importance, "confidence": options.confidence}
     failure: Unreachable | None = None
     with ExitStack() as stack:

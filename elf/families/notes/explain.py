@@ -171,4 +171,5 @@ def _dropping(
 def _shown_drop(candidate: DroppedCandidate, words: str, text: str | None) -> ShownDrop:
     fields = msgspec.structs.asdict(candidate)
     reason_code = fields.pop("reason")
+    fields["filter"] = candidate.filter or msgspec.UNSET
     return ShownDrop(**fields, text=text, reason_code=reason_code, reason=words)

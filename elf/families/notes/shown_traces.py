@@ -28,6 +28,7 @@ class ShownDrop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bm25_score: float | None
     rerank_score: float | None
     final_score: float | None
+    filter: str | msgspec.UnsetType
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):

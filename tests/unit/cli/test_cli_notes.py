@@ -139,6 +139,31 @@ def test_a_search_reads_every_scope_and_leaves_the_size_to_the_service(
     ]
 
 
+def test_a_search_sends_the_filters_of_its_flags(elf: CommandLine, service: FakeService) -> None:
+    answers(service, {"items": [], "degraded": []})
+    flags = (
+        "--type", "fact", "--type", "plan", "--key-prefix", "deploy/", "--scope", "project_shared",
+        "--since", "2026-01-31", "--until", "2026-02-01T00:00:00Z",
+        "--source", "ticket=SUP-1=2", "--source", "build:=7", "--source", "app.ok:=null",
+    )  # fmt: skip
+    assert elf("search", "which tea?", *flags).code == 0
+    assert service.asked[0].body["filters"] == {
+        "type": ["fact", "plan"], "key_prefix": "deploy/", "scope": ["project_shared"],
+        "updated_since": "2026-01-31", "updated_before": "2026-02-01T00:00:00Z",
+        "source": {"ticket": "SUP-1=2", "build": 7, "app.ok": None},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("flags", [("--type", "idea"), ("--source", "ticket"), ("--source", "build:=NaN")])
+def test_a_filter_that_is_none_ends_with_2_and_sends_nothing(
+    elf: CommandLine, service: FakeService, flags: tuple[str, str]
+) -> None:
+    outcome = elf("search", "tea", *flags)
+    assert outcome.code == 2
+    assert flags[0] in outcome.err
+    assert service.asked == []
+
+
 def test_a_search_says_what_it_was_answered_without(elf: CommandLine, service: FakeService) -> None:
     answers(service, {"items": [HIT], "degraded": ["rerank"]})
     assert elf("search", "tea").err == "elf: answered without rerank\n"

@@ -16,7 +16,7 @@ CONTEXT = {"tenant_id": "default", "project_id": "default", "agent_id": "default
 TRACE = {
     "trace_id": TRACE_ID, "query": "which\x1b[31m tea?", "read_profile": "all",
     "expanded_queries": ["which tea?", "tea"],
-    "allowed_scopes": ["a", "b"], "candidate_count": 60, "degraded": ["embedding"],
+    "allowed_scopes": ["a", "b"], "filters": {"type": ["fact"]}, "candidate_count": 60, "degraded": ["embedding"],
     "created_at": "2026-03-01T12:00:00Z",
     "stages": [{"name": "index", "ms": 1.25}, {"name": "rerank", "ms": 10.0}],
 }  # fmt: skip
@@ -67,6 +67,7 @@ def test_an_explanation_says_why_this_note_why_this_rank_and_why_not_another(
         f"search  {TRACE_ID}",
         "at      2026-03-01T12:00:00Z",
         "reads   all: a, b",
+        'only    {"type": ["fact"]}',
         "asked   which tea?; tea",
         "took    index 1.2 ms, rerank 10.0 ms",
     ]
