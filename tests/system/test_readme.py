@@ -20,7 +20,7 @@ from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult, TextContent
 
 from tests.folders import fresh_folder
-from tests.readme import Block, blocks, section
+from tests.readme import README, Block, blocks, section
 from tests.system.addresses import free_addresses
 from tests.system.checkout import make_checkout, newcomer
 from tests.system.terminal import Terminal
@@ -51,10 +51,9 @@ class Newcomer:
         return text
 
     @contextmanager
-    def started(self, block: Block) -> Iterator[None]:
+    def started(self, command: str) -> Iterator[None]:
         """Start the service; press Ctrl-C in the end."""
-        assert block == Block("sh", "ops/up\n")
-        with self._terminal(block.text) as terminal:
+        with self._terminal(command) as terminal:
             terminal.wait_for("Ctrl-C stops it.")
             yield
             terminal.interrupt()
@@ -112,8 +111,9 @@ def shown(text: str) -> list[str]:
 
 
 def test_what_one_door_stores_the_others_find_also_after_a_restart(user: Newcomer) -> None:
+    start, _ = blocks(README.read_text(encoding="utf-8"))[0].text.splitlines()
     first = blocks(section("A first note"))
-    start, typed, screen, program, printed, install, note, query, request, listing, listed = first
+    typed, screen, program, printed, install, note, query, request, listing, listed = first
     search = typed.text.splitlines()[-1]
     with user.started(start):
         assert shown(user.type(typed.text)) == shown(screen.text)
