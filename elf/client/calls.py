@@ -84,22 +84,19 @@ class Calls:
         messages: Iterable[Message | Mapping[str, object]],
         *,
         scope: str | None = None,
-        suggested_scopes: bool = False,
         dry_run: bool = False,
         timeout_s: float | None = None,
     ) -> Call[r.EventWritten]:
         """Have the extractor propose notes from messages, oldest first, and store those that can be proven.
 
-        Without a `scope` they go to that of the context; with `suggested_scopes`, each where the extractor suggests,
-        which may be where others read it; both raise TypeError. A dry run stores nothing. A language model may take
-        longer than other calls do: `timeout_s` takes the place of the client's. Sent again only when the first request
-        surely did nothing, because a model may word the same thing anew; a dry run is sent again always.
+        Without a `scope` they go to that of the context, whatever the extractor suggests. A dry run stores nothing. A
+        language model may take longer than other calls do: `timeout_s` takes the place of the client's. Sent again only
+        when the first request surely did nothing, because a model may word the same thing anew; a dry run is sent again
+        always.
         """
-        if scope is not None and suggested_scopes:
-            raise TypeError("give scope or suggested_scopes, not both")
         body = {
             **self._owner(),
-            "scope": None if suggested_scopes else self.scope if scope is None else scope,
+            "scope": self.scope if scope is None else scope,
             "dry_run": dry_run,
             "messages": messages_of(messages),
         }

@@ -58,7 +58,6 @@ def misuse(memory: Client) -> None:
     memory.get(5)  # fault: arg-type
     memory.within(tenant_id=5)  # fault: arg-type
     memory.within(user=5)  # fault: arg-type
-    memory.add_event([], suggested_scopes="yes")  # fault: arg-type
     Client("x", timeout_s="9")  # fault: arg-type
     NewNote(text=5)  # fault: arg-type
     str(memory.search("x").itms)  # fault: attr-defined

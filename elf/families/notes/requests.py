@@ -121,7 +121,8 @@ class AddEventRequest(InContext):
             str,
             Field(
                 max_length=128,
-                description="Who shares the notes. Without it, each note goes where the extractor suggests.",
+                description="Who shares the notes. Without it, nobody: each is agent_private, whatever "
+                "scope the extractor suggests.",
                 examples=["agent_private"],
             ),
         ]

@@ -102,7 +102,6 @@ def owners(hits: Sequence[LegHit]) -> list[Any]:
         (NoteFilter(source={"build": None}), {"later"}),
         (NoteFilter(source={"app": "elf", "app.name": "elf"}), set()),
     ],
-    ids=str,
 )
 async def test_both_legs_know_only_what_the_filter_lets_through(
     house: House, desk: Desk, filter: NoteFilter, due: set[str]

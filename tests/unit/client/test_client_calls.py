@@ -141,7 +141,7 @@ def test_a_call_is_a_request_that_the_service_takes(
     assert isinstance(parsed(operation, call), operation.request)
 
 
-def test_an_event_goes_to_the_scope_of_the_context_or_the_calls_or_as_the_extractor_suggests() -> None:
+def test_an_event_goes_to_the_scope_of_the_context_or_to_that_of_the_call() -> None:
     def scope_of(calls: Calls, **said: Any) -> str | None:
         request = parsed(operations.ADD_EVENT, calls.add_event([MESSAGE], **said))
         scope: str | None = request.model_dump()["scope"]
@@ -150,9 +150,6 @@ def test_an_event_goes_to_the_scope_of_the_context_or_the_calls_or_as_the_extrac
     assert scope_of(CALLS) == "agent_private"
     assert scope_of(replace(CALLS, scope="project_shared")) == "project_shared"
     assert scope_of(CALLS, scope="org_shared") == "org_shared"
-    assert scope_of(CALLS, suggested_scopes=True) is None
-    with pytest.raises(TypeError, match="not both"):
-        scope_of(CALLS, scope="org_shared", suggested_scopes=True)
 
 
 def test_a_listing_reads_what_a_search_reads_unless_it_names_a_scope() -> None:
