@@ -54,9 +54,13 @@ class Latencies:
         self.by_name.setdefault(name, []).append((time.perf_counter() - began) * 1000)
 
 
-def read_conversations(path: str) -> list[Conversation]:
+def read_conversations(path: str, only: list[str] | None) -> list[Conversation]:
+    """Read those of these names, or all. Raises SystemExit when one is not there."""
     with open(path, encoding="utf-8") as file:
-        return [_conversation(sample) for sample in json.load(file)]
+        samples = {sample["sample_id"]: sample for sample in json.load(file)}
+    if unknown := set(only or ()) - samples.keys():
+        raise SystemExit(f"--only: {path} has no {', '.join(sorted(unknown))}, but {', '.join(samples)}")
+    return [_conversation(samples[name]) for name in only or samples]
 
 
 def _conversation(sample: dict[str, Any]) -> Conversation:
@@ -166,12 +170,15 @@ def main() -> None:
     where.add_argument(
         "--local", metavar="CONFIG", help="start a service with this config, for the evaluation only"
     )
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help="conversations, such as conv-26 (default: all)"
+    )
     parser.add_argument("--tenant", default=f"locomo-{int(time.time())}", help="a fresh one by default")
     parser.add_argument("--batch", type=int, default=1, help="notes a request (default 1)")
     parser.add_argument("--wait", type=float, default=120.0, help="seconds to wait for the indexing")
     options = parser.parse_args()
 
-    conversations = read_conversations(options.file)
+    conversations = read_conversations(options.file, options.only)
     with local(options.local) if options.local else Client(options.url, timeout_s=60.0) as client:
         memory = client.within(tenant_id=options.tenant, agent_id=AGENT, read_profile="private_plus_project")
         evaluate(memory, conversations, batch=options.batch, wait_s=options.wait)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pwd
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ import pytest
 from elf.commands import INTERRUPTED
 from tests.folders import fresh_folder
 from tests.system import nameless
+from tests.system.addresses import free_addresses
 from tests.system.service import REPO, RunningService, processes_of, up_command, write_config
 from tests.system.several import split
 from tests.system.terminal import Terminal
@@ -38,17 +38,6 @@ def folder() -> Iterator[Path]:
 def up(config: Path, *, columns: int = 80, environment: dict[str, str] | None = None) -> Iterator[Terminal]:
     with Terminal(up_command(config), folder=REPO, columns=columns, environment=environment) as terminal:
         yield terminal
-
-
-@contextmanager
-def free_addresses(number: int) -> Iterator[list[str]]:
-    """Addresses that nobody listens at, and that the system gives to nobody else meanwhile."""
-    with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
-        for sock in sockets:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            sock.bind(("127.0.0.1", 0))
-        yield [f"127.0.0.1:{sock.getsockname()[1]}" for sock in sockets]
 
 
 def assert_readable(terminal: Terminal) -> None:
