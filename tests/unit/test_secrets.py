@@ -39,7 +39,14 @@ NEAR_MISSES = NEAR_MISSES_FILE.read_text(encoding="utf-8").rstrip("\n").split("\
 
 # One of each half speaks of a password in plain words, a kitchen's garlic and a slide's hunter2, which nothing tells
 # from a real one.
-MOST_FALSE_ALARMS: dict[Half, int] = {"open": 1, "sealed": 1, "later": 0, "broad": 0, "working": 0}
+MOST_FALSE_ALARMS: dict[Half, int] = {
+    "open": 1,
+    "sealed": 1,
+    "later": 0,
+    "broad": 0,
+    "working": 0,
+    "distant": 0,
+}
 
 # The kinds that are known by more than the shape of a token.
 KINDS_BY_CONTEXT = {

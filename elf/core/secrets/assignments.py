@@ -78,6 +78,11 @@ _TRAILING: Final = ".,:;!?)]}>\"'`*"
 _END_OF_CLAUSE: Final = re.compile(r"[\"'`]?(?:[.,;!?]{1,3}(?:\s|$)|\s[|-]\s)")
 _ALONE: Final = re.compile(r"[\"'`,;]{0,2}[ \t]{0,4}\r?(?:\n|$)")
 
+# The fingerprint of a key, or its last digits.
+_OF_PGP: Final = re.compile(r"(?:gpg|pgp)[ _-]?$", re.IGNORECASE)
+_LONGEST_OWNER: Final = 4
+_KEY_ID: Final = re.compile(r"(?:0x)?(?:[0-9A-Fa-f]{40}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{8})")
+
 _VALUE_BEFORE: Final = re.compile(
     r"(?<!\S)['\"`]?(?P<value>[^\s'\"`,;:]{5,64})['\"`]?,?[ \t]{1,4}(?:is|was|as|for|=)[ \t]{1,4}"
     r"(?:my|our|the|his|her|their|your|a|its)[ \t]{1,4}(?:[\w'-]{1,24}[ \t]{1,4}){0,3}$"
@@ -167,6 +172,7 @@ def _judged(
     else:
         shortest = _SHORTEST_OF_SHORT if keyword.is_short else _SHORTEST_KEY[link]
         is_secret = is_random(value, shortest=shortest) and not is_stand_in(value, numbered=True)
+        is_secret = is_secret and not _is_fingerprint(value, keyword, text)
     is_name = not quoted and sign != "" and is_variable(value)
     if is_name and "=" not in sign:  # behind a colon hunter2 is no name, though value2 is one
         is_type = keyword.kind == "credential" and not value.islower() and is_identifier(value)
@@ -183,6 +189,11 @@ def _is_password(value: str, keyword: Keyword, link: Link, following: str | None
     if keyword.is_short and link is not Link.ASSIGNED:  # "pass" and "pw" are other words, too
         return link is Link.STATED and len(value) >= 6 and is_mixed(value)
     return True
+
+
+def _is_fingerprint(value: str, keyword: Keyword, text: str) -> bool:
+    before = text[max(0, keyword.start - _LONGEST_OWNER) : keyword.start]
+    return _KEY_ID.fullmatch(value) is not None and _OF_PGP.search(before) is not None
 
 
 def _unquoted(plain: str) -> str:

@@ -29,6 +29,7 @@ _PLACEHOLDER: Final = re.compile(
     | [\w.$]+(?:\(|\[['"\w]).* | (?:vault|op|arn|https?|file|ref|env|ssm|aws-sm|gcp-sm|s3|doc|see)[:/].*
     | :[A-Za-z]\w*\(.* | [\w./-]+@sha\d+:[0-9a-f]+
     | (?:required|nullable|sometimes|present|confirmed|string|min|max)(?::[\w,]+)?(?:\|[\w:,.-]+)+
+    | (?:projects|organizations|folders|subscriptions|secrets?)/[\w./:@-]+ | microsoft\.[\w./@-]+  # of a cloud
     | /[\w./-]* | \.{0,2}/.* | ~/.* | [\w-]+\.(?:pem|key|pub|ppk|crt|cer|json|ya?ml|txt|env|conf|ini|py|js|ts|md)
     | [a-z_]+(?::[\w,./]+)?(?:\|[a-z_]+(?::[\w,./]+)?)+  # rules for a form: required|min:8
     | pass(?:word|wd|code|phrase)? | secret | token | key | api[_-]?key | [A-Z]+(?:_[A-Z]+)+
@@ -65,7 +66,7 @@ _KEYWORD_WITHIN: Final = re.compile(
 
 _EXPRESSION: Final = re.compile(
     r"""
-    \$?[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)\$?[A-Za-z_]\w*)+[;,)]*  # user.password
+    \$?[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)\$?[A-Za-z_]\w*)+(?:[;,)]*|[;,][\w$]+\.[\w$]+[=(].*)  # user.password
     | :?[a-z-]+(?:\([^()]*\))?\{.*  # a selector of a style sheet: hover{color:#111}
     | !?[A-Za-z_$][\w$.]*(?:\(|\[|<\w|=>|->|::|\?\?|\|\||&&).*  # a call, an index, a type, a function
     | [A-Z]\w*\{.* | (?:[A-Za-z_$][\w$]*\.)+[A-Za-z_$][\w$]*@[0-9a-f]{1,16}  # an object as it is printed
@@ -135,6 +136,8 @@ _GRAMMAR: Final = re.compile(
     r"|minimum|maximum|characters?|required|rotate|then|when|please|does|did|so|as|up|out|via|per|too|also|just)\b"
 )
 _ACCOUNT_ADDRESS: Final = re.compile(r"0x[0-9a-fA-F]{40}|0x[0-9a-fA-F]{1,16}")
+# What only its key makes a secret of: sealed secrets of Kubernetes, AWS KMS, Fernet.
+_CIPHERTEXT: Final = re.compile(r"Ag[AB][A-Za-z0-9+/]{48}|AQ[EI]CAH[A-Za-z0-9+/]{40}|gAAAAA[\w-]{60}")
 _KEY_CHARS: Final = re.compile(r"[A-Za-z0-9+/=_~.-]+")
 _BESIDE_CHARS: Final = re.compile(r"[^\s\"'`=(){}\[\]<>;,:/\\|]+")
 _CLAUSE_END: Final = re.compile(r"[.,;!?\n|(]|\s-")
@@ -154,7 +157,17 @@ _JOINED: Final = re.compile(rf"{_PART}(?:[_/.+-]+{_PART})+[_/.+-]*")
 
 def is_placeholder(value: str) -> bool:
     """Tell whether a value only stands for a secret: `<password>`, `${TOKEN}`, `****`, `os.environ[...]`, a path."""
-    return _PLACEHOLDER.fullmatch(value[:_JUDGED]) is not None or is_stand_in(value)
+    return _PLACEHOLDER.fullmatch(value[:_JUDGED]) is not None or is_stand_in(value) or is_ciphertext(value)
+
+
+def is_ciphertext(value: str) -> bool:
+    """Tell whether a value is encrypted, by the mark of a well-known format."""
+    return _CIPHERTEXT.match(value) is not None
+
+
+def is_technical(value: str) -> bool:
+    """Tell whether a value that mixes letters and digits is a name or a measure: oauth2, 16chars, v1.2, 6.hours."""
+    return _TECHNICAL.fullmatch(value) is not None
 
 
 def is_stand_in(value: str, *, numbered: bool = False) -> bool:
