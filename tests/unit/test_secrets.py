@@ -51,7 +51,7 @@ MOST_FALSE_ALARMS: dict[Half, int] = {
 # The kinds that are known by more than the shape of a token.
 KINDS_BY_CONTEXT = {
     "token", "credential", "password", "pin", "connection_string", "seed_phrase", "iban", "card_number", "card_code",
-    "us_ssn", "bank_account", "street_address", "hex_key",
+    "us_ssn", "bank_account", "street_address", "hex_key", "passport", "driving_licence", "nhs_number",
 }  # fmt: skip
 
 

@@ -242,10 +242,16 @@ def is_password(value: str, link: Link, *, following: str | None) -> bool:
     return _is_word_password(value, link, following)
 
 
-def passphrase_at(text: str, start: int) -> str | None:
-    """Return the passphrase at `start`: a clause of a few plain words without grammar, correct horse battery staple."""
+def passphrase_at(text: str, start: int, *, numbered: bool) -> str | None:
+    """Return the passphrase at `start`: a clause of a few plain words without grammar, correct horse battery staple.
+
+    If it may be `numbered`, a number can be its last word.
+    """
     clause = _CLAUSE_END.split(text[start : start + _LONGEST_CLAUSE], maxsplit=1)[0].rstrip()
-    return clause if 4 <= clause.count(" ") + 1 <= 8 and _is_phrase(clause.split(" ")) else None
+    words = clause.split(" ")
+    if numbered and len(words) > 4 and words[-1].isdecimal():
+        words.pop()
+    return clause if 4 <= len(words) <= 8 and _is_phrase(words) else None
 
 
 def is_mixed(value: str) -> bool:
@@ -283,6 +289,8 @@ def _is_quoted_password(value: str) -> bool:
     """Tell whether a quoted text of plain words is a password: one word, or a few without grammar."""
     words = value.split(" ")
     if len(words) > 1:
+        if len(words) > 4 and words[-1].isdecimal():
+            words.pop()
         return len(words) < 9 and (_is_phrase(words) or (len(words) < 5 and any(map(is_strong, words))))
     plain = value.replace("-", "")
     is_word = plain.isalpha() and (plain.islower() or plain.istitle())
