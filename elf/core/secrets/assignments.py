@@ -18,6 +18,7 @@ from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.keywords import Keyword, find_keywords
 from elf.core.secrets.places import matches_at
 from elf.core.secrets.programs import begins_block, is_chosen, is_in_program
+from elf.core.secrets.samples import is_placeholder, is_stand_in
 from elf.core.secrets.told import told_value
 from elf.core.secrets.values import (
     Link,
@@ -26,9 +27,7 @@ from elf.core.secrets.values import (
     is_mixed,
     is_password,
     is_pin,
-    is_placeholder,
     is_random,
-    is_stand_in,
     is_variable,
     passphrase_at,
 )
@@ -76,7 +75,9 @@ _CHAINED: Final = re.compile(
     r"(?:[a-z0-9]{1,16}+[_.-]){0,3}(?:[a-z]{0,4}pass(?:word)?|pwd?|psw|token|secret|sig|pat|(?<=_)key)(?:=|:(?!//))[\w-]"
 )
 _TRAILING: Final = ".,:;!?)]}>\"'`*"
-_LAST_SIGNS: Final = re.compile(r"[!?]{1,4}(?=[,;.)]|$)")  # of a password: they end no sentence there
+# What ends no sentence where it stands, but a password.
+_LAST_SIGNS: Final = re.compile(r"[!?]{1,4}(?=[,;.])")
+_LAST_OF_LINE: Final = re.compile(r"[!?]{1,4}(?=[,;.]|[ \t]{0,4}\r?(?:\n|$))")
 _END_OF_CLAUSE: Final = re.compile(r"[\"'`]?(?:[.,;!?]{1,3}(?:\s|$)|\s[|-]\s)")
 _ALONE: Final = re.compile(r"[\"'`,;]{0,2}[ \t]{0,4}\r?(?:\n|$)")
 
@@ -86,7 +87,9 @@ _LONGEST_OWNER: Final = 4
 _KEY_ID: Final = re.compile(r"(?:0x)?(?:[0-9A-Fa-f]{40}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{8})")
 
 # A PIN that nothing but a space ties to its number: those of programs and plugs are numbered so, too.
-_OWN_PIN: Final = re.compile(r"\b(?:sim|atm|card|phone|voicemail|bank|door|safe|alarm|unlock)[ -]$", re.IGNORECASE)
+_OWN_PIN: Final = re.compile(
+    r"\b(?:sim|atm|card|phone|voicemail|bank|door|safe|alarm|unlock)[ -]$", re.IGNORECASE
+)
 _LONGEST_OWN: Final = 12
 
 _VALUE_BEFORE: Final = re.compile(
@@ -178,7 +181,9 @@ def _judged(
         is_secret = not is_sample and _is_password(value, keyword, link, following)
     elif keyword.kind == "pin":
         is_own = _OWN_PIN.search(text, max(0, keyword.start - _LONGEST_OWN), keyword.start) is not None
-        is_secret = (link is not Link.BESIDE or is_own) and is_pin(value)
+        is_secret = (link is not Link.BESIDE or is_own) and is_pin(
+            value, text[match.end() : match.end() + _FOLLOWING]
+        )
     else:
         shortest = _SHORTEST_OF_SHORT if keyword.is_short else _SHORTEST_KEY[link]
         is_secret = is_random(value, shortest=shortest) and not is_stand_in(value, numbered=True)
@@ -189,7 +194,8 @@ def _judged(
         is_name = value.isalpha() or is_type or is_stand_in(value, numbered=True)
     end = start + len(value)
     if is_secret and not (is_name and is_in_program(text, keyword.start, sign, start, end)):
-        yield SecretFinding(keyword.kind, start, end if quoted else _skip(_LAST_SIGNS, text, end))
+        last_signs = _LAST_OF_LINE if link is Link.ASSIGNED else _LAST_SIGNS
+        yield SecretFinding(keyword.kind, start, end if quoted else _skip(last_signs, text, end))
 
 
 def _is_password(value: str, keyword: Keyword, link: Link, following: str | None) -> bool:

@@ -1,4 +1,6 @@
-"""Street addresses of the continent of Europe: the number behind the street, or before it, and the post code before the town."""
+"""Street addresses of the continent of Europe: most have the number behind the street, and the post code before the
+town.
+"""
 
 from __future__ import annotations
 
@@ -23,42 +25,42 @@ _SOUTHERN: Final = re.compile(
     r"(?:[ ][A-Z\xc0-\xdd][\w\xc0-\xff'-]+){1,3},?[ ](?:n[\xba\xb0o.]+[ ]?)?\d{1,4}\b"
 )
 _TOWN: Final = (
-    r"[ ][A-Z\xc0-\xde][\w\xdf-\xff'-]{1,30}(?:[ ](?:am|an der|im|in|ob|sur|de|del|la|aan den)[ ][A-Z\xc0-\xde][\w\xdf-\xff-]{1,30})?"
+    r"[ ][A-Z\xc0-\xde][\w\xdf-\xff'-]{1,30}"
+    r"(?:[ ](?:am|an der|im|in|ob|sur|de|del|la|aan den)[ ][A-Z\xc0-\xde][\w\xdf-\xff-]{1,30})?"
 )
-_CODE: Final = r"(?:[A-Z]{1,2}-)?(?:\d{4}[ ]?[A-Z]{2}\b|\d{3}[ ]\d{2}\b|\d{4,5}\b)"
+# 3511 KX, 111 51, 79104, and 0153, which must not be a year.
+_CODE: Final = r"(?:[A-Z]{1,2}-)?(?:\d{4}[ ]?[A-Z]{2}\b|\d{3}[ ]\d{2}\b|\d{5}\b|(?!19|20)\d{4}(?<!000)\b)"
 _PLACE_AFTER: Final = re.compile(rf",?[ ]?(?:\n[ ]{{0,4}})?{_CODE}{_TOWN}")
 # Words that end the names of streets, but mean other things, too: only a post code and a town make an address of them.
 _ENDINGS: Final = (
-    *("weg", "ring", "ufer", "steig", "stieg", "pfad", "hof", "markt", "graben", "chaussee", "promenade", "zeile", "kai"),
-    *("straat", "laan", "gracht", "kade", "plein", "singel", "dijk", "dreef", "lei", "steenweg"),
-    *("vej", "gade", "gatan", "v\xe4gen", "veien", "vegen", "katu", "gata"),
+    *("weg", "ufer", "steig", "stieg", "pfad", "graben", "chaussee", "promenade", "zeile", " Weg", " Ufer"),
+    *("straat", "laan", "gracht", "kade", "plein", "singel", "dijk", "dreef", "steenweg"),
+    *("vej", "ergade", "gatan", "v\xe4gen", "veien", "vegen", "gata", "katu"),
 )
+_PREFIXES: Final = ("Am", "An der", "Unter den")
 _PLACED: Final = re.compile(
-    rf"\b(?:[A-Z\xc0-\xde][\w\xdf-\xff'-]{{0,40}}(?:{'|'.join(_ENDINGS)}|[ ](?:{'|'.join(map(str.title, _ENDINGS))}))"
-    r"|(?:Am|An der|Im|In der|Unter den|Zum|Zur|Auf dem|Auf der)[ ][A-Z\xc0-\xde][\w\xdf-\xff-]{1,40})"
+    rf"\b(?:(?!Block|Dekade)[A-Z\xc0-\xde][\w\xdf-\xff'-]{{2,40}}(?:{'|'.join(_ENDINGS)})"
+    rf"|(?:{'|'.join(_PREFIXES)})[ ][A-Z\xc0-\xde][\w\xdf-\xff-]{{1,40}}(?=[ ]\d{{1,3}}[a-z]?,[ ]\d{{5}}(?<!000)[ ]))"
     rf"[ ]\d{{1,4}}[ ]?[a-zA-Z]?(?:,[ ]?(?:\n[ ]{{0,4}})?|[ ]?\n[ ]{{0,4}}){_CODE}{_TOWN}"
 )
 # Each with what stands in every match.
 _HINTED: Final = (
     (
         _GERMAN,
-        tuple(f"{name} " for name in "tra\xdfe trasse str. allee gasse platz damm Str. Allee Platz".split()),
+        ("tra\xdfe ", "trasse ", "str. ", "allee ", "gasse ", "platz ", "damm ", "Str. ", "Allee ", "Platz "),
     ),
     (
         _FRENCH,
-        tuple(f" {name} " for name in "rue avenue boulevard place quai all\xe9e chemin impasse".split()),
+        (" rue ", " avenue ", " boulevard ", " place ", " quai ", " all\xe9e ", " chemin ", " impasse "),
     ),
     (
         _SOUTHERN,
-        tuple(f"{name} " for name in "Calle Avenida Av. Paseo Plaza Carrera Rua Via Viale Piazza Corso".split()),
-    ),
-    (
-        _PLACED,
         (
-            *(f"{name} " for ending in _ENDINGS for name in (ending, ending.title())),
-            *(f"{name} " for name in ("Am", "An der", "Im", "In der", "Unter den", "Zum", "Zur", "Auf dem", "Auf der")),
+            *("Calle ", "Avenida ", "Av. ", "Paseo ", "Plaza ", "Carrera "),
+            *("Rua ", "Via ", "Viale ", "Piazza ", "Corso "),
         ),
     ),
+    (_PLACED, tuple(f"{name} " for name in (*_ENDINGS, *_PREFIXES))),
 )
 _DIGIT: Final = re.compile(r"[0-9]")
 

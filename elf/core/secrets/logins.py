@@ -8,14 +8,8 @@ from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.places import matches_at
-from elf.core.secrets.values import (
-    is_expression,
-    is_mixed,
-    is_placeholder,
-    is_stand_in,
-    is_strong,
-    is_technical,
-)
+from elf.core.secrets.samples import is_placeholder, is_stand_in
+from elf.core.secrets.values import is_expression, is_mixed, is_strong, is_technical
 
 _NAME: Final = r"['\"`]?[\w.@+-]{2,64}+['\"`]?"
 _VALUE: Final = (

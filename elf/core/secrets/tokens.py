@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
+from elf.core.secrets.samples import is_ciphertext
 from elf.core.secrets.token_rules import RULES, TokenRule
-from elf.core.secrets.values import changes_kind_often, is_ciphertext, is_identifier
+from elf.core.secrets.values import changes_kind_often, is_identifier
 
 _SHORTEST_TOKEN: Final = 16
 _SHORTEST_OPAQUE: Final = 40

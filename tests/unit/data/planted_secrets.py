@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from data.told_secrets import told_secrets
 from mnemonic import Mnemonic
 from stdnum import luhn
 from stdnum.iso7064 import mod_97_10
@@ -524,30 +525,7 @@ def hex_keys(rng: Random) -> Iterator[str]:
 
 
 def told(_rng: Random) -> Iterator[str]:
-    """Yield secrets as people tell them to an agent, by someone who had not seen the rules."""
-    yield from (
-        "The zip is encrypted, passphrase: tractor marble walrus cactus 55",
-        'the passphrase for my gpg key is "marble cactus marble copper 56" in case I forget',
-        "root pw on the old NAS is still Harbor8688?, we should change it some day",
-        "Das WLAN-Passwort lautet Marble3706!, bitte nicht weitergeben.",
-        "Le mot de passe du serveur est u?a79$poHFqX, tu peux te connecter ce soir.",
-        "La contrase\xf1a de la base de datos es Tg0xT!wL?sCR, usuario report.",
-        "hey, for the staging admin use user admin and password 1_KA.*yIo8ma please",
-        "ok the temp password they gave me is N3H1#7HNbt and I must change it on first login",
-        "For the VPN: server vpn2, account mreyes, secret da-IRo$4Lp.aozMU. Works only from the office laptop.",
-        "agent memory: the user told me their Jira password, I!T1hgrGYKML, to file the tickets for them",
-        "My bank login password used to be Spring but now it's FalconMaple36.",
-        "Backups are encrypted with the restic password MNa5vHF29CZ$nOXt4n.c - losing it means losing everything.",
-        "sudo asks for a password, it's Walrus6190$ on all of the lab machines",
-        "credentials for the demo tenant are demo_owner and Q9sbsF*#glox, don't put them on the slides",
-        "DB_PASSWORD=eRwDudNi1$A.rfJ8",
-        "smtp:\n  host: smtp.example.com\n  port: 587\n  user: notifier\n  pass: fR.cto4A01xkYD1A",
-        "net use Z: \\\\fileserver\\projects /user:CORP\\jhall Bv5qk2isWtmY",
-        "pika.ConnectionParameters('mq', 5672, '/', pika.PlainCredentials('worker', 'JH51U9FrFxwXwf'))",
-        'requests.get(url, auth=("reporting", "J--*VJBt7n2T"))',
-        "alarm code: 8585, you have 30 seconds after opening the door",
-        "SIM PIN 3442, three tries",
-    )
+    yield from (one.text for one in told_secrets())
 
 
 def declarations(rng: Random) -> Iterator[str]:
