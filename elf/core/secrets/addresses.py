@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
+from elf.core.secrets.places import has_digit
 
 
 def _either(words: str) -> str:
@@ -34,7 +35,6 @@ _RARE: Final = _either(
     Vista Wall Wells?"""
 )
 
-_DIGIT: Final = re.compile(r"[0-9]")
 # A number that a word follows. It is no part of a price, a time, a path or another number.
 _HOUSE: Final = re.compile(
     r"[0-9](?<![\w$\u20ac\xa3#.,:/+-][0-9])[0-9]{0,5}(?![\d.:%])"
@@ -137,7 +137,7 @@ _COMPANY_BEFORE: Final = re.compile(
 
 def find_addresses(text: str, _lowered: str) -> Iterator[SecretFinding]:
     """Yield every street address with a house number, and every post box."""
-    if _DIGIT.search(text) is None:
+    if not has_digit(text):
         return
     for number in _HOUSE.finditer(text):
         yield from _address_at(number, text)

@@ -35,8 +35,6 @@ _FEWEST_DIFFERENT: Final = 3
 
 def find_documents(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield the numbers of passports, driving licences and the NHS."""
-    if _DIGIT.search(text) is None:
-        return
     for kind, marks, pattern in (
         ("passport", _PASSPORT_MARKS, _PASSPORT),
         ("driving_licence", _LICENCE_MARKS, _LICENCE),

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
+from elf.core.secrets.places import has_digit
 
 _GERMAN: Final = re.compile(
     r"\b[A-Z\xc4\xd6\xdc][\w\xe4\xf6\xfc\xdf-]{0,40}"
@@ -28,26 +29,32 @@ _TOWN: Final = (
     r"[ ][A-Z\xc0-\xde][\w\xdf-\xff'-]{1,30}"
     r"(?:[ ](?:am|an der|im|in|ob|sur|de|del|la|aan den)[ ][A-Z\xc0-\xde][\w\xdf-\xff-]{1,30})?"
 )
-# 3511 KX, 111 51, 79104, and 0153, which must not be a year.
-_CODE: Final = r"(?:[A-Z]{1,2}-)?(?:\d{4}[ ]?[A-Z]{2}\b|\d{3}[ ]\d{2}\b|\d{5}\b|(?!19|20)\d{4}(?<!000)\b)"
-_PLACE_AFTER: Final = re.compile(rf",?[ ]?(?:\n[ ]{{0,4}})?{_CODE}{_TOWN}")
+_PLACE_AFTER: Final = re.compile(
+    rf",?[ ]?(?:\n[ ]{{0,4}})?(?:[A-Z]{{1,2}}-)?(?:\d{{4}}[ ]?[A-Z]{{2}}|\d{{3}}[ ]\d{{2}}|\d{{4,5}}){_TOWN}"
+)
 # Words that end the names of streets, but mean other things, too: only a post code and a town make an address of them.
 _ENDINGS: Final = (
     *("weg", "ufer", "steig", "stieg", "pfad", "graben", "chaussee", "promenade", "zeile", " Weg", " Ufer"),
     *("straat", "laan", "gracht", "kade", "plein", "singel", "dijk", "dreef", "steenweg"),
     *("vej", "ergade", "gatan", "v\xe4gen", "veien", "vegen", "gata", "katu"),
 )
-_PREFIXES: Final = ("Am", "An der", "Unter den")
-_PLACED: Final = re.compile(
-    rf"\b(?:(?!Block|Dekade)[A-Z\xc0-\xde][\w\xdf-\xff'-]{{2,40}}(?:{'|'.join(_ENDINGS)})"
-    rf"|(?:{'|'.join(_PREFIXES)})[ ][A-Z\xc0-\xde][\w\xdf-\xff-]{{1,40}}(?=[ ]\d{{1,3}}[a-z]?,[ ]\d{{5}}(?<!000)[ ]))"
-    rf"[ ]\d{{1,4}}[ ]?[a-zA-Z]?(?:,[ ]?(?:\n[ ]{{0,4}})?|[ ]?\n[ ]{{0,4}}){_CODE}{_TOWN}"
+# 79104 or 0153, which must not be a year, 3511 KX, 111 51, each with a town.
+_CODE_AND_TOWN: Final = re.compile(
+    r"[0-9](?<![0-9][0-9])(?<![\w.][0-9])(?:[0-9]{3}(?:[0-9]|[ ]?[A-Z]{2}|(?<!000)(?<!19[0-9]{2})(?<!20[0-9]{2}))"
+    rf"|[0-9]{{2}}[ ][0-9]{{2}}){_TOWN}"
 )
+_STREET_BEFORE: Final = re.compile(
+    rf"\b(?:(?P<known>[A-Z\xc0-\xde][\w\xdf-\xff'-]{{2,40}}(?<!\bBloc)(?:{'|'.join(_ENDINGS)}))"
+    r"|(?:Am|An der|Unter den)[ ][A-Z\xc0-\xde][\w\xdf-\xff-]{1,40})"
+    r"[ ]\d{1,4}[ ]?[a-zA-Z]?(?:,[ ]?(?:\n[ ]{0,4})?|[ ]?\n[ ]{0,4})(?:[A-Z]{1,2}-)?$"
+)
+_REACH: Final = 72  # of a street and its number before the post code
+_GERMAN_CODE: Final = re.compile(r"[0-9]{5}(?<!000)[ ]")
 # Each with what stands in every match.
 _HINTED: Final = (
     (
         _GERMAN,
-        ("tra\xdfe ", "trasse ", "str. ", "allee ", "gasse ", "platz ", "damm ", "Str. ", "Allee ", "Platz "),
+        ("tra\xdfe", "trasse", "str.", "allee", "gasse", "platz", "damm", "Str.", "Allee", "Platz"),
     ),
     (
         _FRENCH,
@@ -56,22 +63,24 @@ _HINTED: Final = (
     (
         _SOUTHERN,
         (
-            *("Calle ", "Avenida ", "Av. ", "Paseo ", "Plaza ", "Carrera "),
-            *("Rua ", "Via ", "Viale ", "Piazza ", "Corso "),
+            *("Calle", "Avenida", "Av.", "Paseo", "Plaza", "Carrera"),
+            *("Rua", "Via", "Viale", "Piazza", "Corso"),
         ),
     ),
-    (_PLACED, tuple(f"{name} " for name in (*_ENDINGS, *_PREFIXES))),
 )
-_DIGIT: Final = re.compile(r"[0-9]")
 
 
 def find_european_addresses(text: str, _lowered: str) -> Iterator[SecretFinding]:
     """Yield the street addresses with a house number in the forms of German, French, Spanish, Dutch and their like."""
-    if _DIGIT.search(text) is None:
+    if not has_digit(text):
         return
     for pattern, hints in _HINTED:
         if any(map(text.__contains__, hints)):
             yield from (_with_town(match, text) for match in pattern.finditer(text))
+    for place in _CODE_AND_TOWN.finditer(text):
+        street = _STREET_BEFORE.search(text, max(0, place.start() - _REACH), place.start())
+        if street is not None and (street["known"] or _GERMAN_CODE.match(place.group())):
+            yield SecretFinding("street_address", street.start(), place.end())
 
 
 def _with_town(match: re.Match[str], text: str) -> SecretFinding:

@@ -29,6 +29,8 @@ _SHORTEST_UNMISTAKABLE: Final = 8
 
 def told_value(text: str, lowered: str, end: int) -> tuple[int, int] | None:
     """Return where the password stands that a keyword ending at `end` leads to, or None."""
+    if not lowered.startswith((" ", ","), end):
+        return None
     for pattern in (_GIVEN, _IT_IS, _APPOSED):
         match = pattern.match(lowered, end)
         if match is None:
