@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from actors.index_parts import IndexParts
 from actors.index_rebuilder import IndexRebuilder
 from actors.shared_parts import SharedParts
@@ -11,8 +13,10 @@ from elf.families.notes.census import NoteCensus
 from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.drift import IndexDrift
 from elf.families.notes.endpoints import note_admin_endpoints
+from elf.families.notes.forgetting import NoteForgetting
 from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.leased_points import LeasedPoints
+from elf.families.notes.overview import NoteOverview
 from elf.families.notes.rebuild import IndexRebuild
 from elf.families.notes.rebuild_runs import RebuildRuns
 from elf.outbox.leased import LeasedOutbox
@@ -22,7 +26,38 @@ from elf.web.admin import collect_endpoint
 def admin_endpoints(shared: SharedParts, reach: IndexParts) -> list[Endpoint]:
     """Return the operations; the actor that carries out rebuilds is added to the supervisor."""
     decisions = DecisionAudit(database=shared.database, queries=shared.queries)
-    return [collect_endpoint(shared.collector), *note_admin_endpoints(decisions, _index_admin(shared, reach))]
+    forgetting = NoteForgetting(
+        database=shared.database,
+        queries=shared.queries,
+        store=shared.store,
+        clock=shared.clock,
+        ring=shared.bell.ring,
+    )
+    index = _index_admin(shared, reach)
+    notes = note_admin_endpoints(decisions, index, forgetting, _overview(shared))
+    return [collect_endpoint(shared.collector), *notes]
+
+
+def _overview(shared: SharedParts) -> NoteOverview:
+    config = shared.config
+    folders = {
+        "postgres": config.storage.postgres.place.folder,
+        "index": config.storage.qdrant.place.folder,
+        "model": Path(config.local_model.cache_dir),
+    }
+    return NoteOverview(
+        database=shared.database,
+        queries=shared.queries,
+        outbox=_indexing_outbox(shared),
+        embedding_version=config.embedding_version,
+        folders={name: folder for name, folder in folders.items() if folder is not None},
+        clock=shared.clock,
+    )
+
+
+def _indexing_outbox(shared: SharedParts) -> LeasedOutbox:
+    # Nothing is leased here.
+    return LeasedOutbox(shared.database, shared.queries, lease_seconds=shared.config.indexing.lease_seconds)
 
 
 def add_stored_readings(shared: SharedParts) -> None:
@@ -31,7 +66,7 @@ def add_stored_readings(shared: SharedParts) -> None:
     readings = StoredReadings(
         database=shared.database,
         outboxes={
-            "indexing": LeasedOutbox(shared.database, shared.queries, lease_seconds=lease_seconds),
+            "indexing": _indexing_outbox(shared),
             "traces": LeasedOutbox(shared.database, shared.search_queries, lease_seconds=lease_seconds),
         },
         census=NoteCensus(database=shared.database, queries=shared.queries),

@@ -16,6 +16,7 @@ from elf.families.notes.events import EventService
 from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.history import NoteHistory
+from elf.families.notes.id_lookup import IdLookup
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.search import NoteSearch
 from elf.families.notes.service import NotePolicy, NoteService
@@ -37,7 +38,7 @@ class NoteParts:
         policy = self._policy()
         notes = self._service(policy)
         return [
-            *note_endpoints(notes, self._events(notes, policy), self._search()),
+            *note_endpoints(notes, self._events(notes, policy), self._search(), self._ids()),
             *history_endpoints(self._history(policy)),
             *trace_endpoints(self.traces.explainer),
         ]
@@ -78,6 +79,9 @@ class NoteParts:
             clock=self.shared.clock,
             ring=self.shared.bell.ring,
         )
+
+    def _ids(self) -> IdLookup:
+        return IdLookup(database=self.shared.database, queries=self.shared.queries, clock=self.shared.clock)
 
     def _events(self, notes: NoteService, policy: NotePolicy) -> EventService:
         memory, security = self.shared.config.memory, self.shared.config.security

@@ -24,12 +24,12 @@ class Services:
 
 def public() -> list[Endpoint]:
     some = cast("Any", Services())
-    return [*note_endpoints(some, some, some), *history_endpoints(some), *trace_endpoints(some)]
+    return [*note_endpoints(some, some, some, some), *history_endpoints(some), *trace_endpoints(some)]
 
 
 def operators() -> list[Endpoint]:
     some = cast("Any", Services())
-    return [collect_endpoint(some), *note_admin_endpoints(some, some)]
+    return [collect_endpoint(some), *note_admin_endpoints(some, some, some, some)]
 
 
 FRONTS: dict[str, tuple[list[Endpoint], Document]] = {

@@ -19,6 +19,7 @@ from elf.core.slices import at_once
 from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Incoming, Match, Near, Outcome, ResolverRules, Surroundings, Workspace
 from elf.index.port import IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint
+from elf.index.schema import EVERY_TAG
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, 123456, tzinfo=UTC)
 DIM = 384
@@ -217,9 +218,15 @@ class MemoryIndex:
 
 def _matches(point: IndexPoint, query: IndexQuery) -> bool:
     payload = point.payload
-    return all(payload[name] == value for name, value in query.where.must.items()) and (
-        query.where.any_of is None
-        or any(all(payload[name] in values for name, values in group.items()) for group in query.where.any_of)
+    where = query.where
+    return (
+        all(payload[name] == value for name, value in where.must.items())
+        and (
+            where.any_of is None
+            or any(all(payload[name] in values for name, values in group.items()) for group in where.any_of)
+        )
+        and (where.key_prefix is None or str(payload["key"] or "").startswith(where.key_prefix))
+        and (EVERY_TAG in point.tags or set(where.tags) <= set(point.tags))
     )
 
 

@@ -29,7 +29,7 @@ def a_candidate(rank: int = 1, *, note_id: UUID | None = None) -> Candidate:
     return Candidate(uuid4(), note_id or uuid4(), 1.0 / rank, rank, 0.5 / rank, None)
 
 
-def a_dropped(reason: DropReason = "BELOW_TOP_K", rank: int = 13, **scores: float) -> DroppedCandidate:
+def a_dropped(reason: DropReason = "BELOW_TOP_K", rank: int = 13, **scores: Any) -> DroppedCandidate:
     return dropped(a_candidate(rank), reason, **scores)
 
 
@@ -38,7 +38,7 @@ def a_trace(**fields: Any) -> SearchTrace:
         "trace_id": uuid4(), "tenant_id": CONTEXT.tenant_id, "project_id": CONTEXT.project_id,
         "agent_id": CONTEXT.agent_id, "read_profile": "all_scopes", "query": "hot tea", "expansion_mode": "off",
         "expanded_queries": ["hot tea"], "allowed_scopes": ["agent_private", "project_shared", "org_shared"],
-        "candidate_count": 60, "top_k": 12,
+        "filters": {}, "candidate_count": 60, "top_k": 12,
         "config_snapshot": {"fusion": {"method": "minmax", "k": 60}, "candidate_k": 60},
         "created_at": NOW, "expires_at": NOW + timedelta(days=7), "items": [an_item(1), an_item(2)],
         "dropped": [a_dropped(rerank_score=0.25, final_score=0.2)], "degraded": [],

@@ -85,6 +85,6 @@ def admin_get(path: str, params: Mapping[str, Given] | None = None) -> Call[dict
     return replace(get(path, params or {}, reader(dict[str, Any])), timeout_s=math.inf)
 
 
-def admin_post(path: str) -> Call[dict[str, Any]]:
-    """The same with a POST, which has an empty body."""
-    return replace(post(path, {}, reader(dict[str, Any])), timeout_s=math.inf)
+def admin_post(path: str, body: Mapping[str, Given] | None = None) -> Call[dict[str, Any]]:
+    """The same with a POST."""
+    return replace(post(path, body or {}, reader(dict[str, Any])), timeout_s=math.inf)

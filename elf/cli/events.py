@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import calls, default_scope, run_request, similar_to
+from elf.cli.notes import calls, run_request, similar_to
 from elf.cli.outcome import UsageError
+from elf.cli.terminal import terminal
 from elf.cli.text import plain, print_columns
 from elf.config import Config
 
@@ -22,7 +23,7 @@ def add_event(options: argparse.Namespace) -> int:
 
     async def request(service: Service, config: Config, options: argparse.Namespace) -> Reply:
         call = calls(options).add_event(
-            messages, scope=options.scope or default_scope(config), dry_run=options.dry_run
+            messages, scope=options.scope or config.default_scope, dry_run=options.dry_run
         )
         return await service.ask(call)
 
@@ -72,10 +73,20 @@ def _show(body: dict[str, Any]) -> None:
     if not body["results"]:
         print("elf: nothing worth keeping was found", file=sys.stderr)
         return
-    rows = []
-    for note, result in zip(body["extracted"], body["results"], strict=True):
-        said = note.get("text") if isinstance(note, dict) else None
-        told = result["reason"] if result["op"] == "REJECTED" else said
-        said_of_it = [result["reason_code"]] if result["reason_code"] else similar_to(result)
-        rows.append([result["op"], result["note_id"], *(said_of_it or [None]), plain(told)])
-    print_columns(rows)
+    told = [_told(note, result) for note, result in zip(body["extracted"], body["results"], strict=True)]
+    if (console := terminal()) is not None:
+        from elf.cli.screens.notes import proposals
+
+        console.print(proposals(list(zip(body["results"], told, strict=True))))
+        return
+    print_columns(
+        [result["op"], result["note_id"], *(said or ["-"]), text]
+        for result, (said, text) in zip(body["results"], told, strict=True)
+    )
+
+
+def _told(note: Any, result: dict[str, Any]) -> tuple[list[str], str]:
+    """Return what is said of a note, if anything, and its text, or why it was rejected."""
+    text = note.get("text") if isinstance(note, dict) else None
+    said = [result["reason_code"]] if result["reason_code"] else similar_to(result)
+    return said, plain(result["reason"] if result["op"] == "REJECTED" else text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,13 +12,12 @@ import anyio
 
 from elf.cli.client import Reply, Service, admin_get, admin_post
 from elf.cli.outcome import ExitCode, Unreachable
+from elf.cli.progress import Show, progress
 from elf.cli.text import plain, print_columns, print_json
 from elf.config import load
 
 LOOK_EVERY_S = 0.2
 KINDS = ("missing", "stale", "orphaned")
-
-Show = Callable[[int, int], None]
 
 
 def rebuild(options: argparse.Namespace) -> int:
@@ -26,8 +25,7 @@ def rebuild(options: argparse.Namespace) -> int:
     try:
         reply = anyio.run(_rebuild, options)
     except KeyboardInterrupt:
-        print("elf: the rebuild goes on in the service", file=sys.stderr)
-        raise
+        raise KeyboardInterrupt("the rebuild goes on in the service") from None
     if options.json:
         print_json(reply.body)
     else:
@@ -82,7 +80,7 @@ async def _follow(service: Service, show: Show) -> None:
             reply = await service.ask(admin_get("/v1/admin/rebuild_qdrant"))
         except Unreachable:
             return  # the answer to the rebuild itself will say so
-        if reply.exit_code == ExitCode.DONE:
+        if reply.body.get("state") == "running":  # it tells of the last one, too
             show(reply.body["done"], reply.body["total"])
         await anyio.sleep(LOOK_EVERY_S)
 
@@ -98,15 +96,11 @@ async def _drift(options: argparse.Namespace) -> Reply:
 @contextmanager
 def _progress(label: str, options: argparse.Namespace) -> Iterator[Show | None]:
     """Show a bar, on a terminal only; it swings until it is told how far the work is."""
-    if options.json or not sys.stderr.isatty():
+    if options.json:
         yield None
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(label, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total or None)
+    with progress(label, unit="points") as show:
+        yield show
 
 
 def _counts(body: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import anyio
 
+from elf.cli import filters
 from elf.cli.client import Reply, Service
+from elf.cli.ids import Kind, whole_id
 from elf.cli.outcome import ExitCode, UsageError
+from elf.cli.terminal import terminal
 from elf.cli.text import plain, print_columns, print_json
 from elf.client.call import Call
 from elf.client.calls import Calls
@@ -25,7 +28,7 @@ Show = Callable[[dict[str, Any]], None]
 
 
 def add(options: argparse.Namespace) -> int:
-    return run_request(options, _add, _show_results)
+    return run_request(options, _add, lambda body: show_results(body["results"]))
 
 
 def search(options: argparse.Namespace) -> int:
@@ -42,8 +45,7 @@ def list_notes(options: argparse.Namespace) -> int:
 
 def run_request(options: argparse.Namespace, request: Request, show: Show, *, admin: bool = False) -> int:
     """Send one request and print the answer; the exit code says whether the service did what was asked."""
-    config = load(options.config)
-    options.defaults = config.defaults
+    config = configured(options)
 
     async def ask() -> Reply:
         async with Service(config, admin=admin) as service:
@@ -58,6 +60,13 @@ def run_request(options: argparse.Namespace, request: Request, show: Show, *, ad
     else:
         show(reply.check().body)
     return max(reply.exit_code, _rejected(reply.body))
+
+
+def configured(options: argparse.Namespace) -> Config:
+    """Return the config, whose [defaults] stand in for flags from then on."""
+    config = load(options.config)
+    options.defaults = config.defaults
+    return config
 
 
 def _rejected(body: dict[str, Any]) -> ExitCode:
@@ -78,27 +87,22 @@ def calls(options: argparse.Namespace) -> Calls:
 
 
 async def ask_by_id(
-    service: Service, options: argparse.Namespace, make: Callable[[Calls], Call[Any]]
+    service: Service,
+    options: argparse.Namespace,
+    given: str,
+    make: Callable[[Calls, str], Call[Any]],
+    *,
+    kind: Kind = "note",
 ) -> Reply:
-    """Ask for something that has an id within the context of the flags.
+    """Ask for something by its id, or how that begins, within the context of the flags.
 
     Without any of these flags: within the context of [defaults], and where it is not there, by the id alone.
     """
-    reply = await service.ask(make(calls(options)))
+    id = await whole_id(service, calls(options), given, kind=kind)
+    reply = await service.ask(make(calls(options), id))
     if reply.exit_code is ExitCode.REJECTED and not (options.tenant or options.project or options.agent):
-        return await service.ask(make(Calls()))
+        return await service.ask(make(Calls(), id))
     return reply
-
-
-def default_scope(config: Config) -> str:
-    """Return the scope a note gets when no flag names one."""
-    return config.defaults.scope or config.scopes.allowed[0]
-
-
-def default_profile(config: Config) -> str:
-    """Return that of [defaults], else the read profile that reads the most scopes, the first when several do."""
-    profiles = config.scopes.read_profiles
-    return config.defaults.read_profile or max(profiles, key=lambda name: len(profiles[name]))
 
 
 async def _add(service: Service, config: Config, options: argparse.Namespace) -> Reply:
@@ -111,32 +115,48 @@ async def _add(service: Service, config: Config, options: argparse.Namespace) ->
         "ttl_days": options.ttl_days,
         "source_ref": options.source_ref,
     }
-    scope = options.scope or default_scope(config)
+    scope = options.scope or config.default_scope
     return await service.ask(calls(options).add_notes([note], scope=scope))
 
 
 async def _search(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    within = replace(calls(options), read_profile=options.profile or default_profile(config))
-    return await service.ask(within.search(options.query, top_k=options.top_k))
+    within = replace(calls(options), read_profile=options.profile or config.default_profile)
+    return await service.ask(within.search(options.query, top_k=options.top_k, **filters.given(options)))
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await ask_by_id(service, options, lambda within: within.get(options.id))
+    return await ask_by_id(service, options, options.id, Calls.get)
 
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
     # Without a scope the service lists all but the private notes.
-    scope = None if options.shared else options.scope or default_scope(config)
+    scope = None if options.shared else options.scope or config.default_scope
     notes = calls(options).list_notes(
-        scope=scope, type=options.type, status=options.status, limit=options.limit
+        scope=scope,
+        type=options.type,
+        status=options.status,
+        key_prefix=options.key_prefix,
+        updated_since=options.since,
+        updated_before=options.until,
+        limit=options.limit,
     )
     return await service.ask(notes.at(options.cursor))
 
 
-def _show_results(body: dict[str, Any]) -> None:
-    for result in body["results"]:
-        reasons = [plain(result[name]) for name in ("reason_code", "reason") if result.get(name)]
-        print("  ".join([result["op"], plain(result["note_id"]), *reasons, *similar_to(result)]))
+def show_results(results: Sequence[dict[str, Any]]) -> None:
+    """Print what became of notes, one a line."""
+    if (console := terminal()) is not None:
+        from elf.cli.screens.notes import outcomes
+
+        console.print(outcomes([(result, [*reasons(result), *similar_to(result)]) for result in results]))
+        return
+    for result in results:
+        print("  ".join([result["op"], plain(result["note_id"]), *reasons(result), *similar_to(result)]))
+
+
+def reasons(result: dict[str, Any]) -> list[str]:
+    """Say why a note was rejected, or what else there is to say of its write."""
+    return [plain(result[name]) for name in ("reason_code", "reason") if result.get(name)]
 
 
 def similar_to(result: dict[str, Any]) -> list[str]:
@@ -149,20 +169,44 @@ def _show_hits(body: dict[str, Any]) -> None:
         print(f"elf: answered without {', '.join(map(plain, body['degraded']))}", file=sys.stderr)
     if not body["items"]:
         print("elf: nothing found", file=sys.stderr)
-    for rank, item in enumerate(body["items"], start=1):
+    elif (console := terminal()) is not None:
+        from elf.cli.screens.notes import hits
+
+        console.print(hits(body["items"]))
+    else:
+        _print_hits(body["items"])
+
+
+def _print_hits(items: Sequence[dict[str, Any]]) -> None:
+    for rank, item in enumerate(items, start=1):
         print(f"{rank:>3}  {item['final_score']:.4f}  {plain(item['snippet'])}")
         note = f"{plain(item['key'])}  {item['type']}  {plain(item['scope'])}  {item['note_id']}"
         print(f"             {note}  handle {item['result_handle']}")
 
 
 def _show_note(body: dict[str, Any]) -> None:
-    print_columns(body.items())
+    if (console := terminal()) is not None:
+        from elf.cli.screens.notes import note
+
+        console.print(note(body))
+    else:
+        print_columns(body.items())
 
 
 def _show_notes(body: dict[str, Any]) -> None:
     columns = ("note_id", "type", "scope", "key", "text")
     if not body["items"]:
         print("elf: nothing found", file=sys.stderr)
-    print_columns([[note[column] for column in columns] for note in body["items"]])
+    elif (console := terminal()) is not None:
+        from elf.cli.screens.notes import notes
+
+        console.print(notes(body["items"]))
+    else:
+        print_columns([[note[column] for column in columns] for note in body["items"]])
+    say_more(body)
+
+
+def say_more(body: dict[str, Any]) -> None:
+    """Say how to go on with a list that has not ended."""
     if body["next_cursor"]:
         print(f"elf: there are more; continue with --cursor {body['next_cursor']}", file=sys.stderr)

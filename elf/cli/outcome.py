@@ -12,7 +12,6 @@ class ExitCode(IntEnum):
     REJECTED = 1
     USAGE = 2
     UNAVAILABLE = 3
-    INTERRUPTED = 130
 
 
 class UsageError(Exception):

@@ -1,39 +1,116 @@
-"""`elf status`: whether the service is ready, the state of each of its parts, and what an operator should know."""
+"""`elf status`: whether the service is ready, how much it holds, and what an operator should know."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
 import anyio
 
-from elf.cli.client import Reply, Service
-from elf.cli.outcome import ExitCode, Refused
-from elf.cli.text import plain, print_columns, print_json
+from elf.cli.client import Reply, Service, admin_get
+from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
+from elf.cli.terminal import terminal
+from elf.cli.text import print_columns, print_json
 from elf.client.calls import Calls
-from elf.config import load
+from elf.config import Config, load
+
+OVERVIEW = "/v1/admin/overview"
+PATIENCE_S = 10.0
+UNITS = ("B", "KB", "MB", "GB", "TB")
+
+Row = tuple[str, str]
 
 
 def run(options: argparse.Namespace) -> int:
     """Ask the service; the exit code is that of an unavailable service until every part is ready."""
     config = load(options.config)
-
-    async def ask() -> tuple[str, Reply]:
-        async with Service(config) as service:
-            return service.address, await service.ask(Calls().ready())
-
-    address, reply = anyio.run(ask)
+    reply = anyio.run(_ready, Service(config))
     if "parts" not in reply.body:
         raise Refused(reply.message())
     if options.json:
         print_json(reply.body)
     else:
-        process = reply.body.get("process")
-        whose = f" (process {process}, one of several)" if process else ""
-        print(f"{'ready' if reply.body['ready'] else 'not ready'} at {address}{whose}")
-        print_columns(
-            (f"  {part['name']}", part["state"], f"restarts {part['restarts']}", part["last_error"] or "")
-            for part in reply.body["parts"]
-        )
-        for warning in reply.body.get("warnings", ()):
-            print(f"  warning: {plain(warning)}")
+        rows = [*_headline(reply.body, config), *anyio.run(_figures, config)]
+        rows += [("config", str(options.config)), *_parts(reply.body, everyone=options.parts)]
+        rows += [("warning", warning) for warning in reply.body.get("warnings", ())]
+        _print(rows)
     return ExitCode.DONE if reply.body["ready"] else ExitCode.UNAVAILABLE
+
+
+async def _ready(service: Service) -> Reply:
+    async with service:
+        return await service.ask(Calls().ready())
+
+
+async def _figures(config: Config) -> list[Row]:
+    """Return what the admin address tells; it reaches no further than the service's machine, and may be elsewhere."""
+    try:
+        async with Service(config, admin=True) as service:
+            overview = replace(admin_get(OVERVIEW), timeout_s=PATIENCE_S)
+            return _figure_rows((await service.ask(overview)).check().body)
+    except (Unreachable, UsageError, Refused) as error:
+        return [("figures", f"unknown: {error}")]
+
+
+def _headline(body: dict[str, Any], config: Config) -> list[Row]:
+    address = Service(config).address
+    process = f" (process {body['process']}, one of several)" if body.get("process") else ""
+    return [("service", f"{'ready' if body['ready'] else 'not ready'} at {address}{process}")]
+
+
+def _figure_rows(body: dict[str, Any]) -> list[Row]:
+    deleted, disk = body["deleted_notes"], body["disk_bytes"]
+    sizes = ", ".join(f"{name} {size(count)}" for name, count in disk.items())
+    return [
+        ("version", body["version"]),
+        ("notes", f"{body['notes']:,}" + (f", and {deleted:,} deleted" if deleted else "")),
+        ("waiting", _waiting(body)),
+        ("model", _model(body)),
+        ("disk", f"{size(sum(disk.values()))}: {sizes}"),
+    ]
+
+
+def _waiting(body: dict[str, Any]) -> str:
+    if not body["waiting_jobs"]:
+        return "no jobs"
+    failed = f", {body['failed_jobs']:,} of them after a failure" if body["failed_jobs"] else ""
+    return f"{body['waiting_jobs']:,} jobs{failed}, the oldest for {body['oldest_job_seconds']:.0f} s"
+
+
+def _model(body: dict[str, Any]) -> str:
+    left, notes = body["notes_to_embed"], body["notes"]
+    if not left:
+        return str(body["embedding_version"])
+    share = 100 * (notes - left) // notes
+    return f"{body['embedding_version']}, {left:,} of {notes:,} notes are still to be embedded with it ({share}% done)"
+
+
+def _parts(body: dict[str, Any], *, everyone: bool) -> list[Row]:
+    parts = body["parts"]
+    ready = [part for part in parts if part["state"] == "ready"]
+    told = parts if everyone else [part for part in parts if part not in ready]
+    rows = [("parts", f"{len(ready)} of {len(parts)} ready")]
+    for part in told:
+        restarts = f", {part['restarts']} restarts" if part["restarts"] else ""
+        why = f": {part['last_error']}" if part["last_error"] else ""
+        rows.append(("", f"{part['name']} {part['state']}{restarts}{why}"))
+    return rows
+
+
+def _print(rows: Iterable[Row]) -> None:
+    if (console := terminal()) is not None:
+        from elf.cli.screens.status import figures
+
+        console.print(figures(rows))
+    else:
+        print_columns(rows)
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in the unit that suits it, such as 1.5 GB; a KB is 1,024 bytes."""
+    number, unit = float(count), 0
+    while number >= 1000 and unit < len(UNITS) - 1:
+        number, unit = number / 1024, unit + 1
+    return f"{number:.{0 if unit == 0 or number >= 100 else 1}f} {UNITS[unit]}"

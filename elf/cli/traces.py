@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from typing import Any
 
 from elf.cli.client import Reply, Service
-from elf.cli.notes import ask_by_id, calls, run_request
+from elf.cli.ids import whole_id
+from elf.cli.notes import ask_by_id, calls, run_request, say_more
+from elf.cli.terminal import terminal
 from elf.cli.text import plain, print_columns
+from elf.client.calls import Calls
 from elf.config import Config
 
 
@@ -26,7 +30,7 @@ def traces(options: argparse.Namespace) -> int:
 
 
 async def _explain(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await ask_by_id(service, options, lambda within: within.explain(options.handle))
+    return await ask_by_id(service, options, options.handle, Calls.explain, kind="result")
 
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
@@ -34,10 +38,21 @@ async def _list(service: Service, config: Config, options: argparse.Namespace) -
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    return await service.ask(calls(options).trace(options.id))
+    within = calls(options)
+    return await service.ask(within.trace(await whole_id(service, within, options.id, kind="search")))
 
 
 def _show_explanation(body: dict[str, Any]) -> None:
+    if (console := terminal()) is not None:
+        from elf.cli.screens.traces import explanation
+
+        console.print(explanation(body))
+    else:
+        _print_explanation(body)
+    _say_degraded(body["trace"])
+
+
+def _print_explanation(body: dict[str, Any]) -> None:
     item, trace = body["item"], body["trace"]
     results = sorted([item, *body["other_items"]], key=lambda result: int(result["rank"]))
     print(f"rank {item['rank']} of {len(results)} for: {plain(trace['query'])}")
@@ -49,6 +64,16 @@ def _show_explanation(body: dict[str, Any]) -> None:
 
 
 def _show_trace(body: dict[str, Any]) -> None:
+    if (console := terminal()) is not None:
+        from elf.cli.screens import traces
+
+        console.print(traces.trace(body))
+    else:
+        _print_trace(body)
+    _say_degraded(body["trace"])
+
+
+def _print_trace(body: dict[str, Any]) -> None:
     print(f"{len(body['items'])} results for: {plain(body['trace']['query'])}")
     _show_results(body["items"], marked=None)
     _show_dropped(body["dropped"])
@@ -58,18 +83,27 @@ def _show_trace(body: dict[str, Any]) -> None:
 def _show_searches(body: dict[str, Any]) -> None:
     if not body["items"]:
         print("elf: nothing found", file=sys.stderr)
-    print_columns(
-        [search["trace_id"], search["created_at"], f"{search['result_count']} results", _without(search),
-         search["query"]]
-        for search in body["items"]
-    )  # fmt: skip
-    if body["next_cursor"]:
-        print(f"elf: there are more; continue with --cursor {body['next_cursor']}", file=sys.stderr)
+    elif (console := terminal()) is not None:
+        from elf.cli.screens.traces import searches
+
+        console.print(searches(body["items"]))
+    else:
+        print_columns(
+            [search["trace_id"], search["created_at"], f"{search['result_count']} results", _without(search),
+             search["query"]]
+            for search in body["items"]
+        )  # fmt: skip
+    say_more(body)
 
 
 def _show_item(item: dict[str, Any], *, candidates: int) -> None:
     why = item["explain"]
-    print_columns([("note", item["note_id"]), ("chunk", item["chunk_id"]), ("words", _words(why))])
+    print_columns([
+        ("note", item["note_id"]),
+        ("text", item["text"]),
+        ("chunk", item["chunk_id"]),
+        ("words", _words(why)),
+    ])  # fmt: skip
     print(f"found  number {plain(why['retrieval_rank'])} of {candidates} candidates, {_found(why)}")
     print(f"score  {_score(why['final_score'])}, of which")
     print_columns([(f"  {boost['name']}", _score(boost["score"])) for boost in why["boosts"]])
@@ -87,6 +121,7 @@ def _show_results(results: Sequence[dict[str, Any]], *, marked: dict[str, Any] |
             f"note {result['note_id']}",
             f"handle {result['result_handle']}",
             _words(result["explain"]),
+            result["text"],
         ]
         for result in results
     )
@@ -97,7 +132,7 @@ def _show_dropped(dropped: Sequence[dict[str, Any]]) -> None:
         return
     print("\nnot among them")
     print_columns(
-        [f"  {candidate['stage']}", f"note {candidate['note_id']}", candidate["reason"]]
+        [f"  {candidate['stage']}", f"note {candidate['note_id']}", candidate["reason"], candidate["text"]]
         for candidate in dropped
     )
 
@@ -112,9 +147,13 @@ def _show_search(trace: dict[str, Any]) -> None:
         ("search", trace["trace_id"]),
         ("at", trace["created_at"]),
         ("reads", f"{trace['read_profile']}: {scopes}"),
+        *([("only", json.dumps(filters, ensure_ascii=False))] if (filters := trace.get("filters")) else []),
         ("asked", "; ".join(trace["expanded_queries"])),
         ("took", ", ".join(times)),
     ])  # fmt: skip
+
+
+def _say_degraded(trace: dict[str, Any]) -> None:
     if trace["degraded"]:
         print(f"elf: it was answered {_without(trace)}", file=sys.stderr)
 

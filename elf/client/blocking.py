@@ -14,6 +14,8 @@ from elf.client.answer import Answer
 from elf.client.call import Call, Listing
 from elf.client.calls import Calls
 from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, Place, show_as
+from elf.client.context import project_of
+from elf.client.inputs import DEFAULT_SCOPE
 from elf.client.results import Page
 from elf.client.retries import DEFAULT_RETRIES, Retries
 
@@ -61,8 +63,9 @@ def _paging(build: Callable[Concatenate[Calls, P], Listing[T]]) -> Callable[Conc
 class Client(Connection[httpx.BaseTransport]):
     """A client of an ELF service; threads may share it. A context manager that closes its connections.
 
-    The context, `tenant_id` and so on, goes with every call that takes one. `timeout_s` is the longest wait for an
-    answer, `retries` says how long a call is tried, `headers` go with every request. `transport` replaces the network.
+    The context, `tenant_id` to `read_profile`, goes with every call that takes one; `user` is another name for the
+    project. Notes are written to `scope` when a call does not say. `timeout_s` is the longest wait for an answer,
+    `retries` says how long a call is tried, `headers` go with every request. `transport` replaces the network.
     Every method raises ServiceError or UnexpectedAnswer: see elf.client.errors. Raises ValueError when `base_url` is no
     http(s) URL.
     """
@@ -73,7 +76,9 @@ class Client(Connection[httpx.BaseTransport]):
         *,
         tenant_id: str | None = None,
         project_id: str | None = None,
+        user: str | None = None,
         agent_id: str | None = None,
+        scope: str = DEFAULT_SCOPE,
         read_profile: str | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         retries: Retries = DEFAULT_RETRIES,
@@ -83,7 +88,7 @@ class Client(Connection[httpx.BaseTransport]):
         place = Place.of(base_url)
         # No proxy setting of the environment counts. Loading certificates takes a while, and plain HTTP needs none.
         transport = transport or httpx.HTTPTransport(verify=place.is_encrypted, trust_env=False)
-        calls = Calls(tenant_id, project_id, agent_id, read_profile)
+        calls = Calls(tenant_id, project_of(user, project_id), agent_id, read_profile, scope)
         super().__init__(transport, place, headers, calls, timeout_s, retries)
 
     def __enter__(self) -> Self:
@@ -104,6 +109,7 @@ class Client(Connection[httpx.BaseTransport]):
     add_event = _method(Calls.add_event)
     search = _method(Calls.search)
     explain = _method(Calls.explain)
+    find_ids = _method(Calls.find_ids)
     traces = _paging(Calls.traces)
     trace = _method(Calls.trace)
     get = _method(Calls.get)

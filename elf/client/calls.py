@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 from uuid import UUID
 
 from elf.client import results as r
 from elf.client.call import Call, Given, Listing, Repeat, T, get, post, reader, renamed
+from elf.client.filters import Moment, SourceValue, filters_of, written
 from elf.client.inputs import DEFAULT_SCOPE, Message, NewNote, NoteStatus, NoteType, messages_of, notes_of
 from elf.core.errors import InvalidRequest
 from elf.core.ids import id_in_path
@@ -25,12 +27,16 @@ MEMORY = "/v1/memory"
 
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """Makes calls within one context; what is None is not sent, and the service says when it needs it."""
+    """Makes calls within one context; what is None is not sent, and the service says when it needs it.
+
+    `scope` is where notes are written when a call does not say.
+    """
 
     tenant_id: str | None = None
     project_id: str | None = None
     agent_id: str | None = None
     read_profile: str | None = None
+    scope: str = DEFAULT_SCOPE
 
     def add_note(
         self,
@@ -42,10 +48,10 @@ class Calls:
         confidence: float = DEFAULT_CONFIDENCE,
         ttl_days: float | None = None,
         source_ref: Mapping[str, object] | None = None,
-        scope: str = DEFAULT_SCOPE,
+        scope: str | None = None,
         merge_similar: bool = True,
     ) -> Call[r.WriteResult]:
-        """Write one note; `NewNote` says what the arguments mean.
+        """Write one note, without a `scope` in that of the context; `NewNote` says what the other arguments mean.
 
         Without `merge_similar`, a note without a key is only ever the one with exactly the same text.
 
@@ -64,10 +70,13 @@ class Calls:
         self,
         notes: Iterable[NewNote | Mapping[str, object]],
         *,
-        scope: str = DEFAULT_SCOPE,
+        scope: str | None = None,
         merge_similar: bool = True,
     ) -> Call[list[r.WriteResult]]:
-        """Write up to 256 notes in one transaction; the results are in their order. Sent again as `add_note` is."""
+        """Write up to 256 notes in one transaction, without a `scope` in that of the context.
+
+        The results are in the order of the notes. Sent again as `add_note` is.
+        """
         return self._add(notes_of(notes), scope, merge_similar, lambda results: results)
 
     def add_event(
@@ -80,13 +89,17 @@ class Calls:
     ) -> Call[r.EventWritten]:
         """Have the extractor propose notes from messages, oldest first, and store those that can be proven.
 
-        Without a scope each note goes where the extractor suggests; a dry run stores nothing. A language model may take
-        longer than other calls do: `timeout_s` takes the place of the client's. Sent again only when the first request
-        surely did nothing, because a model may word the same thing anew; a dry run is sent again always.
+        Without a `scope` they go to that of the context, whatever the extractor suggests. A dry run stores nothing. A
+        language model may take longer than other calls do: `timeout_s` takes the place of the client's. Sent again only
+        when the first request surely did nothing, because a model may word the same thing anew; a dry run is sent again
+        always.
         """
         body = {
-            **self._owner(), "scope": scope, "dry_run": dry_run, "messages": messages_of(messages),
-        }  # fmt: skip
+            **self._owner(),
+            "scope": self.scope if scope is None else scope,
+            "dry_run": dry_run,
+            "messages": messages_of(messages),
+        }
         repeat: Repeat = "safe" if dry_run else "undone"
         read = reader(r.RawEvent)
         call = post(f"{MEMORY}/add_event", body, lambda content: read(content).read(), repeat=repeat)
@@ -98,9 +111,23 @@ class Calls:
         *,
         top_k: int | None = None,
         candidate_k: int | None = None,
+        type: NoteType | Sequence[NoteType] | None = None,
+        key_prefix: str | None = None,
+        scope: str | Sequence[str] | None = None,
+        updated_since: Moment | None = None,
+        updated_before: Moment | None = None,
+        created_since: Moment | None = None,
+        created_before: Moment | None = None,
+        source: Mapping[str, SourceValue] | None = None,
         record_hits: bool = False,
     ) -> Call[r.SearchAnswer]:
         """Find the notes that answer a query, best first; without `top_k`, as many as the service's config says.
+
+        Only notes are found that are of the `type` and `scope`, or one of those given, whose key begins with
+        `key_prefix`, that last changed and were first stored from `since` on and earlier than `before`, and whose
+        source_ref has all fields of `source` (one within another by its path, as in "app.name"). A moment is an aware
+        datetime, one of RFC 3339 as text, or a date, which is its midnight in UTC. A scope must be one that the read
+        profile reads: raises ScopeDenied.
 
         `record_hits` counts the results as hits of their notes; then it is sent again only when the first request
         surely did nothing.
@@ -111,6 +138,16 @@ class Calls:
             "query": query,
             "top_k": top_k,
             "candidate_k": candidate_k,
+            "filters": filters_of(
+                type=type,
+                key_prefix=key_prefix,
+                scope=scope,
+                updated_since=updated_since,
+                updated_before=updated_before,
+                created_since=created_since,
+                created_before=created_before,
+                source=source,
+            ),
             "record_hits": record_hits or None,
         }
         repeat: Repeat = "undone" if record_hits else "safe"
@@ -145,16 +182,29 @@ class Calls:
         scope: str | None = None,
         status: NoteStatus | None = None,
         type: NoteType | None = None,
+        key_prefix: str | None = None,
+        updated_since: Moment | None = None,
+        updated_before: Moment | None = None,
         limit: int | None = None,
         cursor: str | None = None,
     ) -> Listing[r.Note]:
         """List notes, newest first; `limit` is the size of a page.
 
-        Without a scope, those of all scopes but agent_private; without a status, those that are active.
+        Without a scope, those of the scopes that the context's read profile reads, and without that, too, of all but
+        agent_private; without a status, those that are active. `key_prefix`, `updated_since` and `updated_before` are
+        as for `search`.
         """
         params: dict[str, Given] = {
-            **self._owner(), "scope": scope, "status": status, "type": type, "limit": limit,
-        }  # fmt: skip
+            **self._owner(),
+            "read_profile": self.read_profile if scope is None else None,
+            "scope": scope,
+            "status": status,
+            "type": type,
+            "key_prefix": key_prefix,
+            "updated_since": written(updated_since),
+            "updated_before": written(updated_before),
+            "limit": limit,
+        }
         return _listing(f"{MEMORY}/list", params, r.Page[r.Note], cursor)
 
     def update(
@@ -185,6 +235,13 @@ class Calls:
         """Delete a note. Sent again after a failure, as `update` is. Raises NotFound, ScopeDenied."""
         return post(f"{MEMORY}/delete", {**self._owner(), "note_id": note_id}, reader(r.Deleted))
 
+    def find_ids(
+        self, prefix: str, *, kind: Literal["note", "version", "search", "result"] = "note"
+    ) -> Call[r.FoundIds]:
+        """Find the ids that begin so, by 8 hex digits or more, of what this context may read; at most 20."""
+        params = {**self._owner(), "kind": kind, "prefix": prefix}
+        return get(f"{MEMORY}/ids", params, reader(r.FoundIds))
+
     def history(
         self, note_id: Id, *, limit: int | None = None, cursor: str | None = None
     ) -> Listing[r.NoteVersion]:
@@ -211,15 +268,18 @@ class Calls:
     def _add(
         self,
         notes: Sequence[object],
-        scope: str,
+        scope: str | None,
         merge_similar: bool,
         shape: Callable[[list[r.WriteResult]], T],
         *,
         only_note: str = "",
     ) -> Call[T]:
         body = {
-            **self._owner(), "scope": scope, "merge_similar": None if merge_similar else False, "notes": notes,
-        }  # fmt: skip
+            **self._owner(),
+            "scope": self.scope if scope is None else scope,
+            "merge_similar": None if merge_similar else False,
+            "notes": notes,
+        }
         decode = reader(r.NotesWritten)
 
         def read(content: bytes) -> T:

@@ -14,6 +14,7 @@ import httpx
 
 from elf.client.call import Call
 from elf.client.calls import Calls
+from elf.client.context import project_of
 from elf.client.retries import Course, Retries
 from elf.core.errors import InvalidRequest
 
@@ -96,13 +97,19 @@ class Connection(Generic[Transport]):
         *,
         tenant_id: str | None = None,
         project_id: str | None = None,
+        user: str | None = None,
         agent_id: str | None = None,
+        scope: str | None = None,
         read_profile: str | None = None,
     ) -> Self:
         """Return a client of another context over the same connections; what is not given stays as it is."""
         changes = {
-            "tenant_id": tenant_id, "project_id": project_id, "agent_id": agent_id, "read_profile": read_profile,
-        }  # fmt: skip
+            "tenant_id": tenant_id,
+            "project_id": project_of(user, project_id),
+            "agent_id": agent_id,
+            "scope": scope,
+            "read_profile": read_profile,
+        }
         other = copy.copy(self)
         other.calls = replace(
             self.calls, **{name: value for name, value in changes.items() if value is not None}

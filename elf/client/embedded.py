@@ -13,20 +13,18 @@ from anyio import to_thread
 
 from elf.client.asynchronous import AsyncClient
 from elf.client.blocking import Client
+from elf.client.context import project_of
 from elf.core.errors import StartupError
 from elf.core.service_extra import needing_service
 
 if TYPE_CHECKING:  # what needs the service's code is imported when a service is started, and not before
     from elf.config.model import Config
 
-DEFAULT_NAME = "local"
-DEFAULT_PROFILE = "all_scopes"
-
 
 class Local:
     """What `local` returns: a context manager and an async one. May be entered again after it was left."""
 
-    def __init__(self, where: Config | Path | str | None, context: dict[str, str]) -> None:
+    def __init__(self, where: Config | Path | str | None, context: dict[str, str | None]) -> None:
         self._where = where
         self._context = context
         self._stack = ExitStack()
@@ -34,8 +32,8 @@ class Local:
 
     def __enter__(self) -> Client:
         with ExitStack() as stack:
-            url = self._start(stack)
-            client = stack.enter_context(Client(url)).within(**self._context)
+            url, defaults = self._start(stack)
+            client = stack.enter_context(Client(url)).within(**defaults).within(**self._context)
             self._stack = stack.pop_all()
         return client
 
@@ -48,8 +46,9 @@ class Local:
         async with AsyncExitStack() as stack:
             services = ExitStack()
             stack.push_async_callback(_close_in_thread, services)
-            url = await to_thread.run_sync(self._start, services)
-            client = (await stack.enter_async_context(AsyncClient(url))).within(**self._context)
+            url, defaults = await to_thread.run_sync(self._start, services)
+            client = await stack.enter_async_context(AsyncClient(url))
+            client = client.within(**defaults).within(**self._context)
             self._async_stack = stack.pop_all()
         return client
 
@@ -58,14 +57,15 @@ class Local:
     ) -> None:
         await self._async_stack.__aexit__(kind, error, trace)
 
-    def _start(self, stack: ExitStack) -> str:
-        """Start the service, leave its stopping to the stack, and return its URL."""
+    def _start(self, stack: ExitStack) -> tuple[str, dict[str, str]]:
+        """Start the service, leave its stopping to the stack, and return its URL and the context of its config."""
         with needing_service("elf.client.local"):
             from actors.background import BackgroundSystem
 
-        service = BackgroundSystem(_config(self._where, stack))
+        config = _config(self._where, stack)
+        service = BackgroundSystem(config)
         stack.callback(service.stop)
-        return f"http://{service.start()}"
+        return f"http://{service.start()}", _context(config)
 
 
 async def _close_in_thread(services: ExitStack) -> None:
@@ -76,25 +76,34 @@ async def _close_in_thread(services: ExitStack) -> None:
 def local(
     where: Config | Path | str | None = None,
     *,
-    tenant_id: str = DEFAULT_NAME,
-    project_id: str = DEFAULT_NAME,
-    agent_id: str = DEFAULT_NAME,
-    read_profile: str = DEFAULT_PROFILE,
+    tenant_id: str | None = None,
+    project_id: str | None = None,
+    user: str | None = None,
+    agent_id: str | None = None,
+    scope: str | None = None,
+    read_profile: str | None = None,
 ) -> Local:
     """Run a whole service while a block runs: `with local() as client` or `async with local() as client`.
 
     `where` is a folder to keep the data in, on the example config that comes with ELF; or a config file, or a Config;
     without it, a folder that is deleted afterwards. Its fronts take free ports of this machine, whatever the config
     says. The service has a thread and an event loop of its own, prints nothing, and logs to the logger `elf` of the
-    standard library. Entering raises StartupError when it cannot start, ConfigError when the config is faulty.
+    standard library. The context is that of a client; what is not given is as [defaults] of the config says, and so the
+    same as on the command line and over MCP. Entering raises StartupError when it cannot start, ConfigError when the
+    config is faulty.
     """
     context = {
         "tenant_id": tenant_id,
-        "project_id": project_id,
+        "project_id": project_of(user, project_id),
         "agent_id": agent_id,
+        "scope": scope,
         "read_profile": read_profile,
     }
     return Local(where, context)
+
+
+def _context(config: Config) -> dict[str, str]:
+    return config.defaults.ids() | {"scope": config.default_scope, "read_profile": config.default_profile}
 
 
 def _config(where: Config | Path | str | None, stack: ExitStack) -> Config:

@@ -272,6 +272,7 @@ class Trace(Struct, frozen=True):
     expansion_mode: str
     expanded_queries: list[str]
     allowed_scopes: list[str]
+    filters: JsonObject
     candidate_count: int
     top_k: int
     config_snapshot: JsonObject
@@ -282,6 +283,19 @@ class Trace(Struct, frozen=True):
     stages: list[StageTime]
 
 
+class FoundId(Struct, frozen=True):
+    """A whole id, and the text of what it stands for: a note, a version, a result, or the query of a search."""
+
+    id: UUID
+    text: str
+
+
+class FoundIds(Struct, frozen=True):
+    """The ids that begin as was asked."""
+
+    items: list[FoundId]
+
+
 class TracedItem(Struct, frozen=True):
     """One result of a traced search; ranks count from 1."""
 
@@ -289,14 +303,19 @@ class TracedItem(Struct, frozen=True):
     note_id: UUID
     chunk_id: UUID | None
     rank: int
+    text: str | None
     explain: Explanation
 
 
 class DroppedItem(Struct, frozen=True):
-    """A candidate that is no result: the stage that dropped it, why, and what was known of it by then."""
+    """A candidate that is no result: the stage that dropped it, why, and what was known of it by then.
+
+    `filter` is the one that dropped it, where a filter did.
+    """
 
     note_id: UUID
     chunk_id: UUID
+    text: str | None
     stage: str
     reason_code: str
     reason: str
@@ -306,6 +325,7 @@ class DroppedItem(Struct, frozen=True):
     bm25_score: float | None
     rerank_score: float | None
     final_score: float | None
+    filter: str | None = None
 
 
 class ExplainedItem(Struct, frozen=True):
@@ -331,6 +351,7 @@ class TraceSummary(Struct, frozen=True):
     trace_id: UUID
     query: str
     read_profile: str
+    filters: JsonObject
     expansion_mode: str
     candidate_count: int
     top_k: int

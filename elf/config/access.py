@@ -24,10 +24,13 @@ HostName = Annotated[
 class Access(Table):
     """[service.access], optional: names that requests may ask for, beside addresses and names of this machine itself.
 
-    Without the table, fronts that only this machine reaches serve under its own names, others under every name.
+    Without the table, fronts that only this machine reaches serve under its own names, others under every name; without
+    `allowed_hosts` in it, all serve under this machine's own.
     """
 
-    allowed_hosts: list[HostName]
+    allowed_hosts: Annotated[list[HostName], Field(description="a list of host names, such as []")] = Field(
+        default_factory=list
+    )
 
 
 class Refusal(NamedTuple):

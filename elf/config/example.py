@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from elf.config.load import loads
+from elf.config.load import EXAMPLE, PACKAGED, loads
 from elf.config.model import Config
 from elf.core.errors import StartupError
-
-FILE_NAME = "elf.example.toml"
 
 
 def example_file() -> Path:
@@ -16,11 +14,10 @@ def example_file() -> Path:
 
     Raises StartupError when there is neither.
     """
-    package = Path(__file__).resolve().parent.parent
-    for path in (package / FILE_NAME, package.parent / FILE_NAME):
+    for path in (PACKAGED, PACKAGED.parent.parent / EXAMPLE):
         if path.is_file():
             return path
-    raise StartupError(f"the example config of ELF is missing: there is no {package / FILE_NAME}")
+    raise StartupError(f"the example config of ELF is missing: there is no {PACKAGED}")
 
 
 def example_config(folder: Path) -> Config:

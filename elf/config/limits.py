@@ -12,11 +12,14 @@ Count = Annotated[int, Field(ge=1, le=100_000)]
 
 
 class Limits(Table):
-    """[service.limits], optional: what the HTTP API of a process takes on at once. Without the table: everything."""
+    """[service.limits], optional, and so is each key: what the HTTP API of a process takes on at once.
 
-    max_concurrent: Count
-    max_per_tenant: Count
-    max_concurrent_events: Count
-    max_waiting: Annotated[int, Field(ge=0, le=100_000)]
-    max_wait_ms: Annotated[int, Field(ge=1, le=600_000)]
-    max_connections: Annotated[int, Field(ge=8, le=1_000_000)]
+    Without the table: everything.
+    """
+
+    max_concurrent: Count = 4
+    max_per_tenant: Count = 1
+    max_concurrent_events: Count = 4
+    max_waiting: Annotated[int, Field(ge=0, le=100_000)] = 64
+    max_wait_ms: Annotated[int, Field(ge=1, le=600_000)] = 5000
+    max_connections: Annotated[int, Field(ge=8, le=1_000_000)] = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -14,13 +14,31 @@ from elf.config.faults import describe, dotted
 from elf.config.model import Config
 from elf.core.errors import ConfigError, ConfigFault
 
+EXAMPLE = "elf.example.toml"
+PACKAGED: Final = (
+    Path(__file__).resolve().parent.parent / EXAMPLE
+)  # in an installed wheel; a checkout has none there
+
 
 def load(path: Path) -> Config:
     """Read and check a config file; relative folders in it are below the folder it stands in.
 
+    Those of the default config in an installed package are below the user's home folder: data has no place among code.
     Raises ConfigError with every fault found.
     """
-    return loads(_read(path), source=str(path), folder=path.absolute().parent)
+    return loads(_read(path), source=str(path), folder=_folder_of(path))
+
+
+def _folder_of(path: Path) -> Path:
+    if path.absolute() != PACKAGED:
+        return path.absolute().parent
+    try:
+        return Path.home()
+    except RuntimeError as error:  # neither HOME nor the system's list of users says
+        problem = (
+            "keeps its data in the home folder, and this user has none: copy the file to where data may be"
+        )
+        raise ConfigError(str(path), [ConfigFault("", problem)]) from error
 
 
 def loads(text: str, *, source: str, folder: Path | None = None) -> Config:

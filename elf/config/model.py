@@ -1,8 +1,7 @@
 """The config file as frozen models, one class a TOML table.
 
-Every key of a table is required unless it has a default, as the keys that the spec calls optional have.
-Tables called optional may be left out as a whole and are complete when present; each says what absence means.
-Rules between keys are in `elf.config.rules`.
+The keys of the spec's tables are required, but for those that the spec calls optional. Other tables and keys have
+defaults, which `elf.config.optional` and its neighbours show. Rules between keys are in `elf.config.rules`.
 """
 
 from __future__ import annotations
@@ -18,6 +17,18 @@ from elf.config.access import Access
 from elf.config.defaults import Defaults
 from elf.config.limits import Limits
 from elf.config.mcp import Mcp
+from elf.config.optional import (
+    SPEC_FUSION,
+    SPEC_MERGING,
+    Budget,
+    Fusion,
+    Gc,
+    Indexing,
+    LocalModel,
+    Merging,
+    QdrantServer,
+    Retention,
+)
 from elf.config.places import (
     EDGE,
     EMBEDDED,
@@ -27,27 +38,27 @@ from elf.config.places import (
     PostgresPlace,
     check_url,
     parse_address,
-    parse_folder,
 )
 from elf.config.process import Process, Processes
 from elf.config.table import Table
 from elf.config.tracing import Tracing
+from elf.config.values import (
+    Bind,
+    Days,
+    DaysOrNever,
+    Dimensions,
+    Milliseconds,
+    NotNegative,
+    Positive,
+    Text,
+    UnitInterval,
+    Weight,
+)
 
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NOTE_TYPES: tuple[NoteType, ...] = ("preference", "constraint", "decision", "profile", "fact", "plan")
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["auto", "json", "text"]
-
-Text = Annotated[str, Field(min_length=1, pattern=r"\S", description="a string that is not empty")]
-Positive = Annotated[int, Field(ge=1, le=1_000_000_000)]
-NotNegative = Annotated[int, Field(ge=0, le=1_000_000_000)]
-Days = Annotated[int, Field(ge=1, le=36_500)]
-DaysOrNever = Annotated[int, Field(ge=0, le=36_500)]
-Milliseconds = Annotated[int, Field(ge=1, le=3_600_000)]
-Dimensions = Annotated[int, Field(ge=1, le=16_000)]
-UnitInterval = Annotated[float, Field(ge=0.0, le=1.0)]
-Weight = Annotated[float, Field(ge=0.0, le=1e6)]
-Bind = Annotated[str, Field(description="host:port, such as 127.0.0.1:8765")]
 
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e]*")
@@ -122,23 +133,6 @@ class Postgres(Table):
         """Return the table with a relative data folder taken as below `folder`."""
         own = self.place.folder
         return self if own is None else self.model_copy(update={"dsn": f"{EMBEDDED}{folder / own}"})
-
-
-class QdrantServer(Table):
-    """[storage.qdrant.server], optional: how a Qdrant server is spoken to and its collection made.
-
-    Without the table: REST, no API key, the server's own defaults and no tenant index. `shard_number`,
-    `replication_factor` and `tenant_index` (points of a tenant lie together) take effect when the collection is made.
-    """
-
-    transport: Literal["rest", "grpc"]
-    grpc_port: Annotated[int, Field(ge=1, le=65_535)]
-    api_key: Annotated[
-        str, Field(pattern=r"^[\x21-\x7e]*\z", description="printable ASCII without spaces; empty for none")
-    ]
-    shard_number: Annotated[int, Field(ge=1, le=10_000)]
-    replication_factor: Annotated[int, Field(ge=1, le=100)]
-    tenant_index: bool
 
 
 class Qdrant(Table):
@@ -264,20 +258,6 @@ class Scopes(Table):
     write_allowed: Annotated[dict[str, bool], Field(description="a table with true or false for each scope")]
 
 
-class Merging(Table):
-    """[memory.merging], optional: what becomes of a note without a key that is like a stored one.
-
-    Without the table: the spec's rule, by which the thresholds of [memory] alone decide about the nearest note. By the
-    rule same_fact, the first of the `neighbours` nearest notes that states the same fact is the one, and only that.
-    """
-
-    rule: Literal["same_fact", "similarity"]
-    neighbours: Annotated[int, Field(ge=1, le=100)]
-
-
-SPEC_MERGING = Merging(rule="similarity", neighbours=1)
-
-
 class Memory(Table):
     """[memory]: limits of a note and of a request, similarity thresholds, retrieval sizes."""
 
@@ -342,35 +322,6 @@ class Explain(Table):
     retention_days: Days
 
 
-class Fusion(Table):
-    """[search.fusion], optional: how the two legs become one score of 0 to 1.
-
-    Without the table: reciprocal rank fusion with k = 60 and equal weights, and the rerank score alone ranks.
-    `rerank_weight` and `retrieval_weight` weigh the reranker's score and the fused score in the final score.
-    """
-
-    method: Literal["rrf", "minmax"]
-    k: Positive
-    dense_weight: Weight
-    bm25_weight: Weight
-    rerank_weight: Weight
-    retrieval_weight: Weight
-
-
-SPEC_FUSION = Fusion(
-    method="rrf", k=60, dense_weight=1.0, bm25_weight=1.0, rerank_weight=1.0, retrieval_weight=0.0
-)
-
-
-class Budget(Table):
-    """[search.budget], optional: how long a search may take before it answers without the parts that are slow.
-
-    Without the table only the providers' own limits hold.
-    """
-
-    total_ms: Annotated[int, Field(ge=50, le=600_000)]
-
-
 class Search(Table):
     """[search.*]"""
 
@@ -401,19 +352,6 @@ class TtlDays(Table):
     profile: DaysOrNever
 
 
-class Retention(Table):
-    """[lifecycle.retention], optional: how long what gathers around notes is kept. Without the table: as long as they.
-
-    Days are counted from when a hit, a decision or a version was made; 0 is for ever. A note keeps its `versions_kept`
-    newest versions whatever their age; what it is restored from is among the newest two.
-    """
-
-    hit_days: DaysOrNever
-    decision_days: DaysOrNever
-    version_days: DaysOrNever
-    versions_kept: Annotated[int, Field(ge=2, le=1_000_000)]
-
-
 class Lifecycle(Table):
     """[lifecycle]"""
 
@@ -439,48 +377,6 @@ class Security(Table):
         return _must_be_true(value)
 
 
-class Indexing(Table):
-    """[indexing], optional: how the outbox is worked off. Without the table: DEFAULT_INDEXING."""
-
-    indexers: Annotated[int, Field(ge=1, le=64)]
-    batch_size: Annotated[int, Field(ge=1, le=1000)]
-    lease_seconds: Annotated[int, Field(ge=5, le=3600)]
-    poll_interval_ms: Annotated[int, Field(ge=50, le=60_000)]
-
-
-DEFAULT_INDEXING = Indexing(indexers=2, batch_size=32, lease_seconds=60, poll_interval_ms=1000)
-
-
-class Gc(Table):
-    """[gc], optional: how often what has outlived its time is collected. Without the table: DEFAULT_GC."""
-
-    interval_hours: Annotated[int, Field(ge=1, le=8784)]
-    batch_size: Annotated[int, Field(ge=1, le=10_000)]
-
-
-DEFAULT_GC = Gc(interval_hours=24, batch_size=500)
-
-
-class LocalModel(Table):
-    """[local_model], optional: the packaged model. Without the table: DEFAULT_LOCAL_MODEL."""
-
-    cache_dir: Annotated[str, Field(description="a folder")]
-    threads: Annotated[int, Field(ge=1, le=256)]
-    token_cache_mb: Annotated[int, Field(ge=0, le=1_000_000)]
-
-    @field_validator("cache_dir")
-    @classmethod
-    def _is_a_folder(cls, value: str) -> str:
-        return str(parse_folder(value))
-
-    def anchored(self, folder: Path) -> Self:
-        """Return the table with a relative folder taken as below `folder`."""
-        return self.model_copy(update={"cache_dir": str(folder / self.cache_dir)})
-
-
-DEFAULT_LOCAL_MODEL = LocalModel(cache_dir=".elf/model", threads=2, token_cache_mb=512)
-
-
 class Config(Table):
     """A whole config file. Build it with `elf.config.load`, which reports every fault at once."""
 
@@ -494,9 +390,9 @@ class Config(Table):
     ranking: Ranking
     lifecycle: Lifecycle
     security: Security
-    indexing: Indexing = DEFAULT_INDEXING
-    gc: Gc = DEFAULT_GC
-    local_model: LocalModel = DEFAULT_LOCAL_MODEL
+    indexing: Indexing = Indexing()
+    gc: Gc = Gc()
+    local_model: LocalModel = LocalModel()
     defaults: Defaults = Defaults()
     mcp: Mcp = Mcp()
     tracing: Tracing | None = None
@@ -523,6 +419,17 @@ class Config(Table):
             }
         )
         return self.model_copy(update={"storage": storage, "local_model": self.local_model.anchored(folder)})
+
+    @property
+    def default_scope(self) -> str:
+        """Where a note is written when nobody says: by [defaults], else the first of scopes.allowed."""
+        return self.defaults.scope or self.scopes.allowed[0]
+
+    @property
+    def default_profile(self) -> str:
+        """What is read when nobody says: by [defaults], else the profile of the most scopes, the first of several."""
+        profiles = self.scopes.read_profiles
+        return self.defaults.read_profile or max(profiles, key=lambda name: len(profiles[name]))
 
     @property
     def embedding_version(self) -> str:

@@ -24,9 +24,9 @@ def process_names(name: str, count: int) -> list[str]:
 
 
 class Process(Table):
-    """[process], optional: which actors `elf up` runs. Without the table: all of them."""
+    """[process], optional: which actors `elf up` runs. Without the table, or its key: all of them."""
 
-    actors: Actors
+    actors: Actors = Field(default_factory=lambda: list(ACTOR_NAMES))
 
 
 class Processes(Table):

@@ -7,10 +7,11 @@ values is missing or FAULTY.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from elf.config.places import is_loopback, parse_address
+from elf.config.packaged import DIMENSIONS, ENCODER_NAMES, EXTRACTOR_NAME
+from elf.config.places import LOCAL, is_loopback, parse_address
 from elf.config.process import process_names
 
 Path = tuple[str | int, ...]
@@ -59,6 +60,22 @@ def _path(key: str, *rest: str | int) -> Path:
 def _dimensions_match(dimensions: int | str, vector_dim: int) -> Iterator[Breach]:
     if int(dimensions) != vector_dim:
         problem = f"must be equal to storage.qdrant.vector_dim ({vector_dim}), not {dimensions}"
+        yield Breach(_path("providers.embedding.dimensions"), problem)
+
+
+def _packaged_has(key: str, names: Collection[str]) -> Rule:
+    def rule(api_base: str, model: str) -> Iterator[Breach]:
+        if api_base == LOCAL and model not in names:
+            problem = f"must be {' or '.join(names)}, which is what {LOCAL} has, not {model}"
+            yield Breach(_path(key), problem)
+
+    return rule
+
+
+def _packaged_has_dimensions(api_base: str, dimensions: int | str, vector_dim: int) -> Iterator[Breach]:
+    # Where the two differ, that is said of the same key.
+    if api_base == LOCAL and int(dimensions) == vector_dim != DIMENSIONS:
+        problem = f"must be {DIMENSIONS}, the length of the vectors of {LOCAL}, not {dimensions}"
         yield Breach(_path("providers.embedding.dimensions"), problem)
 
 
@@ -229,6 +246,18 @@ def _listed(value: Any) -> Sequence[Any]:
 
 _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
     (_dimensions_match, ("providers.embedding.dimensions", "storage.qdrant.vector_dim")),
+    *(
+        (_packaged_has(f"{table}.model", names), (f"{table}.api_base", f"{table}.model"))
+        for table, names in (
+            ("providers.embedding", ENCODER_NAMES),
+            ("providers.rerank", ENCODER_NAMES),
+            ("providers.llm_extractor", [EXTRACTOR_NAME]),
+        )
+    ),
+    (
+        _packaged_has_dimensions,
+        ("providers.embedding.api_base", "providers.embedding.dimensions", "storage.qdrant.vector_dim"),
+    ),
     (_admin_is_loopback, ("service.admin_bind",)),
     (_front_is_loopback("http_bind"), ("service.http_bind", "security.bind_localhost_only")),
     (_front_is_loopback("mcp_bind"), ("service.mcp_bind", "security.bind_localhost_only")),

@@ -8,18 +8,19 @@ from pydantic import Field, field_validator
 
 from elf.config.places import check_url
 from elf.config.table import Table
+from elf.config.values import Text
 
 
 class Tracing(Table):
-    """[tracing], optional. Without the table ELF sends no spans anywhere."""
+    """[tracing], optional, and so is each key. Without the table ELF sends no spans anywhere."""
 
     endpoint: Annotated[
         str,
         Field(
             description="the URL at which a collector takes traces, such as http://127.0.0.1:4318/v1/traces"
         ),
-    ]
-    service_name: Annotated[str, Field(min_length=1, pattern=r"\S", description="a string that is not empty")]
+    ] = "http://127.0.0.1:4318/v1/traces"
+    service_name: Text = "elf"
 
     @field_validator("endpoint")
     @classmethod

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
@@ -30,11 +31,20 @@ from elf.index.port import (
     IndexPoint,
     IndexQuery,
     LegHit,
+    PayloadValue,
+    Period,
     QueryResult,
     StoredPoint,
     Vector,
 )
-from elf.index.schema import BM25, DENSE, UPDATED_AT_FIELD
+from elf.index.schema import (
+    BM25,
+    CREATED_AT_FIELD,
+    DENSE,
+    KEY_FIELD,
+    MOMENT_FIELDS,
+    UPDATED_AT_FIELD,
+)
 from elf.index.shelves import alternatives, shelf_of
 
 UPSERT_POINTS: Final = 256  # points of one transaction
@@ -46,7 +56,7 @@ class PgvectorIndex:
     """The VectorIndex over `database`, which somebody else opens and closes.
 
     Queries go to `reads`, a replica of it, when one is given: they see what has reached it.
-    Of a payload it keeps KEYWORD_FIELDS and `updated_at`; a filter by another field finds nothing. Every method
+    Of a payload it keeps KEYWORD_FIELDS, MOMENT_FIELDS and the key; equality with any other finds nothing. Each method
     raises IndexUnavailable when Postgres does not answer within `timeout_s`, or refuses; `ensure` and `count` take the
     time that their tables need.
     """
@@ -112,7 +122,7 @@ class PgvectorIndex:
     async def _write(self, rows: _Rows) -> None:
         async with self._database.transaction() as connection:
             await self._execute(connection, "put_shelves", *_columns(list(rows.shelves.values()), 3))
-            await self._execute(connection, "put_points", *_columns(rows.points, 5))
+            await self._execute(connection, "put_points", *_columns(rows.points, 9))
             # The statement before has waited for other writers of these points: this one sees what they wrote.
             await self._execute(connection, "drop_postings", [row[0] for row in rows.points])
             await self._execute(connection, "put_postings", *_columns(rows.postings, 5))
@@ -166,7 +176,9 @@ class PgvectorIndex:
         known = [self._counts.known(term) for term in terms]
         total = self._counts.known(_TOTAL)
         async with self._reads.connection() as connection:
-            rows = await self._fetch(connection, "find", *group.arguments(), terms, known, total)
+            rows = await self._fetch(
+                connection, "find", *group.arguments(), terms, known, total, *_narrow_arguments(group.where)
+            )
         hits = []
         for row in rows:
             if row["kind"] in (DENSE, BM25):
@@ -219,7 +231,13 @@ class _Rows:
         shelf = shelf_of(point.payload)
         self.shelves[shelf.number] = (shelf.number, shelf.place, shelf.fields)
         updated_at = str(point.payload.get(UPDATED_AT_FIELD, ""))
-        self.points.append((point.point_id, point.owner_id, shelf.number, updated_at, dense))
+        narrow = (
+            point.payload.get(KEY_FIELD),
+            _moment(point.payload.get(CREATED_AT_FIELD)),
+            _moment(updated_at),
+            ",".join(map(str, point.tags)),
+        )
+        self.points.append((point.point_id, point.owner_id, shelf.number, updated_at, dense, *narrow))
         self.postings.extend(
             (term, shelf.place, point.point_id, shelf.number, weight)
             for term, weight in zip(_terms(words), words.values, strict=True)
@@ -246,6 +264,19 @@ class _Group:
         """Return the first arguments of `find`."""
         filters = [dict(self.where.must), alternatives(self.where)]
         return [*filters, self.limit, *_columns(self.dense, 2), *_columns(self.words, 2)]
+
+
+def _narrow_arguments(where: IndexFilter) -> list[Any]:
+    """Return the last arguments of `find`."""
+    created, changed = (where.periods.get(name, Period()) for name in MOMENT_FIELDS)
+    return [
+        where.is_narrow, where.key_prefix, created.since, created.before, changed.since, changed.before,
+        list(where.tags),
+    ]  # fmt: skip
+
+
+def _moment(value: PayloadValue) -> datetime | None:
+    return datetime.fromisoformat(value) if isinstance(value, str) and value else None
 
 
 def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:

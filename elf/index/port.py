@@ -1,14 +1,19 @@
 """The port of the vector index: a derived store that finds candidate chunks and may be lost at any time.
 
-The port is free of any memory family: a point is an id, the id of its owner, a dense vector, the text for BM25 and a
-flat payload; a filter is a conjunction of equalities with one group of alternatives. Scores are raw and per leg
-(cosine similarity, BM25 with idf); fusion is the search pipeline's business.
+The port is free of any memory family: a point is an id, the id of its owner, a dense vector, the text for BM25, a
+flat payload and tags. A filter is a conjunction: equalities, one group of alternatives, the beginning of the key,
+periods and tags. It is exact, and applied before the best are chosen. Scores are raw and per leg (cosine similarity,
+BM25 with idf); fusion is the search pipeline's business.
+
+A point whose payload has no CREATED_AT_FIELD was written before there were tags. Until it is written anew, which a scan
+asks for, it is found by any key prefix, period and tags, so that nothing is hidden by what is not known of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple, Protocol
 from uuid import UUID
 
@@ -21,24 +26,47 @@ Vector = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class IndexPoint:
-    """One chunk as the index stores it. `text` only feeds the sparse vector and is never stored."""
+    """One chunk as the index stores it. `text` only feeds the sparse vector and is never stored.
+
+    `tags` stand for what its owner may be asked for by beside its fields: the caller's digests, at most a few dozen, or
+    EVERY_TAG alone.
+    """
 
     point_id: UUID
     owner_id: UUID
     dense: Vector
     text: str
     payload: Mapping[str, PayloadValue]
+    tags: Sequence[UUID] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """A half-open stretch of time: from `since` on, and before `before`; None is no bound. Moments are aware."""
+
+    since: datetime | None = None
+    before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class IndexFilter:
     """Points where every `must` equality holds and, unless `any_of` is None, at least one of its alternatives whole.
 
-    Each alternative maps a payload field to the values it may have. No alternative at all holds for no point.
+    Each alternative maps a payload field to the values it may have. No alternative at all holds for no point. The key
+    begins with `key_prefix`, in the same case, unless that is None. `periods` are for MOMENT_FIELDS. The point has all
+    of the `tags`.
     """
 
     must: Mapping[str, str]
     any_of: Sequence[Mapping[str, Sequence[str]]] | None = None
+    key_prefix: str | None = None
+    periods: Mapping[str, Period] = field(default_factory=dict)
+    tags: Sequence[UUID] = ()
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether it asks for more than equalities."""
+        return self.key_prefix is not None or bool(self.periods) or bool(self.tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +97,10 @@ class QueryResult:
 
 @dataclass(frozen=True, slots=True)
 class StoredPoint:
-    """What drift detection compares: the ids of a point and its stored `updated_at` payload value."""
+    """What drift detection compares: the ids of a point and its stored `updated_at` payload value.
+
+    That is empty for a point without CREATED_AT_FIELD, which has to be written anew.
+    """
 
     point_id: UUID
     owner_id: UUID
@@ -107,7 +138,7 @@ class VectorIndex(Protocol):
         ...
 
     async def count(self) -> int:
-        """Return the exact number of points."""
+        """Return the exact number of points that have CREATED_AT_FIELD."""
         ...
 
     async def aclose(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -11,17 +11,37 @@ from uuid import UUID
 import httpx
 import numpy as np
 
-from elf.config.model import QdrantServer
+from elf.config.optional import QdrantServer
 from elf.core.errors import IndexUnavailable
 from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder
-from elf.index.port import IndexFilter, IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint, Vector
-from elf.index.schema import BM25, DENSE, KEYWORD_FIELDS, OWNER_FIELD, TENANT_FIELD, UPDATED_AT_FIELD
+from elf.index.port import (
+    IndexPoint,
+    IndexQuery,
+    LegHit,
+    QueryResult,
+    StoredPoint,
+    Vector,
+)
+from elf.index.schema import (
+    BM25,
+    CREATED_AT_FIELD,
+    DENSE,
+    KEY_FIELD,
+    KEYWORD_FIELDS,
+    MOMENT_FIELDS,
+    OWNER_FIELD,
+    TAGS_FIELD,
+    TENANT_FIELD,
+    UPDATED_AT_FIELD,
+)
+from elf.index.server_filters import server_filter, undated
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, models
 
 UPSERT_POINTS: Final = 256  # points of one request
 CONNECTIONS: Final = 32  # to the server, kept open
+INDEXED_FIELDS: Final = (*KEYWORD_FIELDS, OWNER_FIELD, KEY_FIELD, *MOMENT_FIELDS, TAGS_FIELD)
 
 
 class QdrantServerIndex:
@@ -79,7 +99,7 @@ class QdrantServerIndex:
                 await self._create()
             info = await self._client.get_collection(self._collection)
             self._check(info.config.params.vectors)
-            for field in (*KEYWORD_FIELDS, OWNER_FIELD):
+            for field in INDEXED_FIELDS:
                 if field not in info.payload_schema:
                     await self._create_field_index(field)
 
@@ -122,8 +142,12 @@ class QdrantServerIndex:
     def _field_schema(self, field: str) -> models.PayloadSchemaType | models.KeywordIndexParams:
         kinds = self._models
         schema: models.PayloadSchemaType | models.KeywordIndexParams = kinds.PayloadSchemaType.KEYWORD
-        if field == OWNER_FIELD:
+        if field in (OWNER_FIELD, TAGS_FIELD):
             schema = kinds.PayloadSchemaType.UUID
+        elif field in MOMENT_FIELDS:
+            schema = kinds.PayloadSchemaType.DATETIME
+        elif field == KEY_FIELD:
+            schema = kinds.KeywordIndexParams(type=kinds.KeywordIndexType.KEYWORD, prefix=True)
         elif field == TENANT_FIELD and self._server is not None and self._server.tenant_index:
             schema = kinds.KeywordIndexParams(type=kinds.KeywordIndexType.KEYWORD, is_tenant=True)
         return schema
@@ -140,7 +164,11 @@ class QdrantServerIndex:
         return self._models.PointStruct(
             id=str(point.point_id),
             vector={DENSE: self._vector(point.dense), BM25: sparse},
-            payload={**point.payload, OWNER_FIELD: str(point.owner_id)},
+            payload={
+                **point.payload,
+                OWNER_FIELD: str(point.owner_id),
+                TAGS_FIELD: [str(tag) for tag in point.tags],
+            },
         )
 
     def _vector(self, vector: Vector) -> list[float]:
@@ -192,7 +220,7 @@ class QdrantServerIndex:
     def _legs(self, query: IndexQuery) -> Iterator[tuple[str, models.QueryRequest]]:
         if query.limit <= 0 or (query.where.any_of is not None and not query.where.any_of):
             return  # to the server, no alternative at all would be no condition
-        where = self._filter(query.where)
+        where = server_filter(query.where)
         if query.dense is not None:
             yield DENSE, self._request(DENSE, self._vector(query.dense), where, query.limit)
         if query.text is not None:
@@ -209,19 +237,6 @@ class QdrantServerIndex:
             query=vector, using=using, filter=where, limit=limit, with_payload=[OWNER_FIELD]
         )
 
-    def _filter(self, where: IndexFilter) -> models.Filter:
-        alternatives: list[models.Condition] = [
-            self._models.Filter(must=self._conditions(group)) for group in where.any_of or ()
-        ]
-        must = self._conditions({field: [value] for field, value in where.must.items()})
-        return self._models.Filter(must=must, should=alternatives or None)
-
-    def _conditions(self, fields: Mapping[str, Sequence[str]]) -> list[models.Condition]:
-        return [
-            self._models.FieldCondition(key=field, match=self._models.MatchAny(any=list(values)))
-            for field, values in fields.items()
-        ]
-
     async def scan(self, *, after: UUID | None, limit: int) -> list[StoredPoint]:
         if limit <= 0:
             return []
@@ -230,15 +245,18 @@ class QdrantServerIndex:
                 self._collection,
                 offset=None if after is None else str(after),  # the offset is the first point of the answer
                 limit=limit + 1,
-                with_payload=[OWNER_FIELD, UPDATED_AT_FIELD],
+                with_payload=[OWNER_FIELD, UPDATED_AT_FIELD, CREATED_AT_FIELD],
                 timeout=self._timeout_s,
             )
             stored = [_stored(record) for record in records]
         return [point for point in stored if point.point_id != after][:limit]
 
     async def count(self) -> int:
+        dated = self._models.Filter(must_not=[undated()])
         with _failures():
-            answer = await self._client.count(self._collection, exact=True, timeout=self._timeout_s)
+            answer = await self._client.count(
+                self._collection, count_filter=dated, exact=True, timeout=self._timeout_s
+            )
         return answer.count
 
     async def aclose(self) -> None:
@@ -291,6 +309,5 @@ def _hit(point: models.ScoredPoint) -> LegHit:
 
 def _stored(record: models.Record) -> StoredPoint:
     payload = record.payload or {}
-    return StoredPoint(
-        UUID(str(record.id)), UUID(payload[OWNER_FIELD]), str(payload.get(UPDATED_AT_FIELD, ""))
-    )
+    updated_at = payload.get(UPDATED_AT_FIELD, "") if payload.get(CREATED_AT_FIELD) else ""
+    return StoredPoint(UUID(str(record.id)), UUID(payload[OWNER_FIELD]), str(updated_at))

@@ -11,8 +11,8 @@ from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, Tool, ToolAnn
 from elf.config import Config
 from elf.config.model import NOTE_TYPES
 from elf.core.errors import ServiceError
-from elf.families.notes.operations import ADD_NOTE
-from elf.mcp import one_note
+from elf.families.notes.operations import ADD_NOTE, SEARCH
+from elf.mcp import flat_filters, one_note
 from elf.mcp.api import Answer, Api
 from elf.mcp.context import IDS, CallContext
 from elf.mcp.schemas import Schema, input_schema
@@ -53,6 +53,9 @@ class Toolbox:
             answer = await self._api.ask(ADD_NOTE, one_note.as_list(arguments))
             return answer if "notes" in arguments else one_note.of_arguments(answer)
         brief = BRIEF if text.operation.brief is not None else {}
+        if text.operation is SEARCH:
+            answer = await self._api.ask(SEARCH, {**brief, **flat_filters.as_filters(arguments)})
+            return flat_filters.of_arguments(answer, arguments)
         return await self._api.ask(text.operation, {**brief, **arguments})
 
 
@@ -76,7 +79,7 @@ def _input_schema(text: ToolText, context: CallContext, config: Config) -> Schem
     is_add = text.operation is ADD_NOTE
     writable = [scope for scope in config.scopes.allowed if config.scopes.write_allowed[scope]]
     return input_schema(
-        one_note.request_schema() if is_add else text.operation.request.model_json_schema(),
+        _request_schema(text),
         _meanings(text, context, _facts(config)),
         choices={
             "type": NOTE_TYPES,
@@ -84,6 +87,16 @@ def _input_schema(text: ToolText, context: CallContext, config: Config) -> Schem
             "read_profile": list(config.scopes.read_profiles),
         },
         defaults={**context.defaults_of(text), **(one_note.DEFAULTS if is_add else {})},
+    )
+
+
+def _request_schema(text: ToolText) -> Schema:
+    if text.operation is ADD_NOTE:
+        return one_note.request_schema()
+    return (
+        flat_filters.request_schema()
+        if text.operation is SEARCH
+        else text.operation.request.model_json_schema()
     )
 
 

@@ -11,7 +11,8 @@ from typing import Any, Self
 import anyio.to_thread
 import httpx
 
-from elf.config.model import Config, LocalModel, Provider
+from elf.config.model import Config, Provider
+from elf.config.optional import LocalModel
 from elf.core.measures import Measures
 from elf.providers.chat import HttpChat
 from elf.providers.embedding import HttpEmbedder

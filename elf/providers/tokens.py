@@ -9,9 +9,10 @@ import blake3
 from tokenizers import Tokenizer
 
 from elf.config.model import EmbeddingProvider
+from elf.config.packaged import ENCODER_NAMES
 from elf.core.errors import StartupError
 from elf.providers.hub import tokenizer_of
-from elf.providers.local.model import MODEL_NAMES, TOKENIZER, checked, find_model_folder
+from elf.providers.local.model import TOKENIZER, checked, find_model_folder
 
 
 class HfTokens:
@@ -37,7 +38,7 @@ class HfTokens:
         had.
         """
         repo = tokenizer_repo.strip() or embedding.model
-        if repo in MODEL_NAMES or (embedding.is_local and not tokenizer_repo.strip()):
+        if repo in ENCODER_NAMES or (embedding.is_local and not tokenizer_repo.strip()):
             return cls(_from_file(checked(find_model_folder(), TOKENIZER)))
         path = Path(repo)
         if path.exists():

@@ -12,19 +12,22 @@ from uuid import UUID
 
 import msgspec
 
-from elf.core.secrets import redacting
+from elf.core.secrets import redacting, redacting_json
 from elf.core.slices import Slices, at_once
 from elf.search.fuse import Candidate
 
 TRACE_VERSION: Final = 1
 
 DropStage = Literal["prefilter", "revalidation", "aggregation", "top_k"]
-DropReason = Literal["BEYOND_CANDIDATE_K", "BEYOND_PREFILTER", "NOT_LIVE", "BETTER_CHUNK", "BELOW_TOP_K"]
+DropReason = Literal[
+    "BEYOND_CANDIDATE_K", "BEYOND_PREFILTER", "NOT_LIVE", "FILTERED", "BETTER_CHUNK", "BELOW_TOP_K"
+]
 
 DROP_STAGES: Final[Mapping[DropReason, DropStage]] = {
     "BEYOND_CANDIDATE_K": "prefilter",
     "BEYOND_PREFILTER": "prefilter",
     "NOT_LIVE": "revalidation",
+    "FILTERED": "revalidation",
     "BETTER_CHUNK": "aggregation",
     "BELOW_TOP_K": "top_k",
 }
@@ -32,6 +35,8 @@ DROP_STAGES: Final[Mapping[DropReason, DropStage]] = {
 
 class DroppedCandidate(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     """A candidate that is not among the results, with what was known of it when it was dropped (else None).
+
+    `filter` is the name of the filter that dropped it.
 
     Its JSON is an array in the order of the fields: a trace holds many, and names would be most of it.
     """
@@ -46,6 +51,7 @@ class DroppedCandidate(msgspec.Struct, frozen=True, kw_only=True, gc=False, arra
     bm25_score: float | None = None
     rerank_score: float | None = None
     final_score: float | None = None
+    filter: str | None = None
 
 
 def dropped(
@@ -54,6 +60,7 @@ def dropped(
     *,
     rerank_score: float | None = None,
     final_score: float | None = None,
+    filter: str | None = None,
 ) -> DroppedCandidate:
     """Return a candidate as dropped for a reason."""
     return DroppedCandidate(
@@ -67,6 +74,7 @@ def dropped(
         bm25_score=candidate.bm25_score,
         rerank_score=rerank_score,
         final_score=final_score,
+        filter=filter,
     )
 
 
@@ -99,7 +107,10 @@ class TraceItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """One search. `stages` are pairs of a stage and its milliseconds, in the order they ran in."""
+    """One search. `stages` are pairs of a stage and its milliseconds, in the order they ran in.
+
+    `filters` are those that were given, as JSON.
+    """
 
     trace_id: UUID
     tenant_id: str
@@ -110,6 +121,7 @@ class SearchTrace(msgspec.Struct, frozen=True, kw_only=True):
     expansion_mode: Literal["off", "always", "dynamic"]
     expanded_queries: Sequence[str]
     allowed_scopes: Sequence[str]
+    filters: Mapping[str, Any]
     candidate_count: int
     top_k: int
     config_snapshot: Mapping[str, Any]
@@ -127,7 +139,7 @@ TraceSink = Callable[[SearchTrace], object]
 
 
 def redacted(trace: SearchTrace) -> SearchTrace:
-    """Return the trace with secrets redacted in the queries, and without matched terms that were part of one."""
+    """Return the trace with secrets redacted in queries and filters, and no matched terms that were part of one."""
     return at_once(redacting_trace(trace))
 
 
@@ -142,7 +154,8 @@ def redacting_trace(trace: SearchTrace) -> Slices[SearchTrace]:
     for text in trace.expanded_queries:
         shown = query if text == trace.query else (yield from redacting(text))
         queries.append(shown)
-    return msgspec.structs.replace(trace, query=query, expanded_queries=queries, items=items)
+    filters = yield from redacting_json(trace.filters)
+    return msgspec.structs.replace(trace, query=query, expanded_queries=queries, items=items, filters=filters)
 
 
 def _without_lost_terms(item: TraceItem, query: str) -> TraceItem:
@@ -166,6 +179,11 @@ def reason_in_words(
             return (
                 "the index named it, but Postgres had no such text that this search may read: it was deleted, has "
                 "expired, was rewritten, is out of scope or was embedded by another model"
+            )
+        case "FILTERED":
+            return (
+                f"the index named it, but by the note that Postgres has now, the filter {candidate.filter} does not"
+                " hold for it: it has just changed, or it has more in its source_ref than the index knows"
             )
         case "BETTER_CHUNK":
             rank = ranks.get(candidate.note_id)

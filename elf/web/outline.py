@@ -93,7 +93,9 @@ def filled(request: Model, value: Any) -> Model:
             continue
         if is_free(field):
             changes[name] = value[name]
-        elif isinstance(given := getattr(request, name), list) and model_within(field.annotation):
+        elif isinstance(given := getattr(request, name), BaseModel):
+            changes[name] = filled(given, value[name])
+        elif isinstance(given, list) and model_within(field.annotation):
             changes[name] = [filled(one, raw) for one, raw in zip(given, value[name], strict=True)]
     return request.model_copy(update=changes)
 

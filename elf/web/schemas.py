@@ -125,7 +125,7 @@ def _tidy(schema: Schema, *, is_request: bool) -> Schema:
     if is_request and tidy.get("type") == "string" and not {"format", "enum", "const"} & tidy.keys():
         tidy["allOf"] = [{"$ref": PLACE + ENGLISH}]
     if is_request and isinstance(tidy.get("additionalProperties"), dict):
-        tidy["propertyNames"] = _FREE_TEXT
+        tidy["propertyNames"] = _FREE_TEXT | tidy.get("propertyNames", {})
     return tidy
 
 

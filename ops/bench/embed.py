@@ -14,7 +14,8 @@ from typing import Any
 import anyio
 import httpx
 
-from elf.config.model import EmbeddingProvider, LocalModel, RerankProvider
+from elf.config.model import EmbeddingProvider, RerankProvider
+from elf.config.optional import LocalModel
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.http import ProviderHttp
 from elf.providers.local.app import LocalApp

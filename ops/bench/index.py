@@ -55,6 +55,7 @@ def made_point(number: int, vector: np.ndarray) -> IndexPoint:
             "status": "active",
             "type": "fact",
             "embedding_version": "bench:random:384",
+            "created_at": "2026-01-01T00:00:00+00:00",
             "updated_at": "2026-01-01T00:00:00+00:00",
             "chunk_index": 0,
             "importance": 0.5,

@@ -34,6 +34,7 @@ from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Context
+from elf.families.notes.note_filter import EVERYTHING
 from elf.families.notes.store import NoteStore
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import IndexFilter, IndexQuery
@@ -168,6 +169,7 @@ class Bare:
                 context=context,
                 scopes=self._scopes,
                 now=datetime.now(UTC),
+                filter=EVERYTHING,
             )
         mark()
         texts = [row["text"][row["snippet_start"] : row["snippet_end"]] for row in rows]

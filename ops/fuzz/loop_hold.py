@@ -112,7 +112,7 @@ async def measure(config: Config, seed: int, only: str) -> tuple[LoopProbe, list
         async def attack(system: System) -> None:
             command = [
                 sys.executable, "-m", "ops.fuzz.loop_hold", "--seed", str(seed), "--only", only, "--attack",
-                f"http://{system.http_address}", f"http://{system.admin_address}", f"http://{system.mcp_address}/mcp",
+                f"http://{system.http_address}", f"http://{system.fronts.admin}", f"http://{system.fronts.mcp}/mcp",
             ]  # fmt: skip
             done = await anyio.to_thread.run_sync(
                 lambda: subprocess.run(command, stdout=subprocess.PIPE, check=False)

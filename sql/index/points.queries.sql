@@ -4,14 +4,24 @@
 -- Both legs of several queries that share a filter, best first, and how many points hold each word that the caller had
 -- no count of ($9 null). `kind` says what a row is: dense, bm25, term (`number` is the word) or total (of all points).
 -- The conditions are fenced, so that only one plan is left: shelves first, then points and postings by their indexes.
+-- When $11 says so, only points count whose key begins with $12, that were created from $13 on and before $14, changed
+-- from $15 on and before $16 (each may be null), and that have all tags $17 or the tag of all zeros.
 WITH shelves AS MATERIALIZED (
   SELECT s.shelf, s.place FROM index_shelves AS s WHERE s.fields @> $1::jsonb AND s.fields @> ANY ($2::jsonb[])
+), narrowed AS MATERIALIZED (
+  SELECT p.point_id FROM index_points AS p
+  WHERE $11::boolean AND p.shelf = ANY (ARRAY (SELECT s.shelf FROM shelves AS s)) AND (p.created_at IS NULL OR (
+    ($12::text IS NULL OR starts_with(p.key, $12))
+    AND (p.created_at >= $13::timestamptz) IS NOT FALSE AND (p.created_at < $14::timestamptz) IS NOT FALSE
+    AND (p.changed_at >= $15::timestamptz) IS NOT FALSE AND (p.changed_at < $16::timestamptz) IS NOT FALSE
+    AND (p.tags @> $17::uuid[] OR p.tags @> '{00000000-0000-0000-0000-000000000000}')))
 ), dense AS (
   SELECT q.number, hit.point_id, hit.owner_id, -hit.distance AS score
   FROM unnest($4::int[], $5::vector[]) AS q (number, dense)
   CROSS JOIN LATERAL (
     SELECT p.point_id, p.owner_id, p.dense <#> q.dense AS distance FROM index_points AS p
     WHERE p.shelf = ANY (ARRAY (SELECT s.shelf FROM shelves AS s))
+      AND (NOT $11 OR p.point_id IN (SELECT n.point_id FROM narrowed AS n))
     ORDER BY distance LIMIT $3
   ) AS hit
 ), counted AS MATERIALIZED (
@@ -35,6 +45,7 @@ WITH shelves AS MATERIALIZED (
       SELECT p.point_id, p.weight FROM index_postings AS p
       WHERE p.term = w.term AND p.place = ANY (ARRAY (SELECT DISTINCT s.place FROM shelves AS s))
         AND (p.shelf IN (SELECT s.shelf FROM shelves AS s)) IS TRUE
+        AND (NOT $11 OR p.point_id IN (SELECT n.point_id FROM narrowed AS n))
       OFFSET 0
     ) AS found
     WHERE w.number = q.number
@@ -56,13 +67,17 @@ ON CONFLICT (shelf) DO NOTHING;
 
 -- name: put_points
 -- Writes points, in the order of their ids, so that writers who meet wait and never lock each other out.
-INSERT INTO index_points (point_id, owner_id, shelf, updated_at, dense)
-SELECT t.point_id, t.owner_id, t.shelf, t.updated_at, t.dense
-FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::vector[])
-  AS t (point_id, owner_id, shelf, updated_at, dense)
+-- The tags of a point come joined by commas: an array of arrays would have to be rectangular.
+INSERT INTO index_points (point_id, owner_id, shelf, updated_at, dense, key, created_at, changed_at, tags)
+SELECT t.point_id, t.owner_id, t.shelf, t.updated_at, t.dense, t.key, t.created_at, t.changed_at,
+  string_to_array(t.tags, ',')::uuid[]
+FROM unnest(
+  $1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::vector[], $6::text[], $7::timestamptz[], $8::timestamptz[],
+  $9::text[]) AS t (point_id, owner_id, shelf, updated_at, dense, key, created_at, changed_at, tags)
 ORDER BY t.point_id
 ON CONFLICT (point_id) DO UPDATE SET
-  owner_id = excluded.owner_id, shelf = excluded.shelf, updated_at = excluded.updated_at, dense = excluded.dense;
+  owner_id = excluded.owner_id, shelf = excluded.shelf, updated_at = excluded.updated_at, dense = excluded.dense,
+  key = excluded.key, created_at = excluded.created_at, changed_at = excluded.changed_at, tags = excluded.tags;
 
 -- name: drop_postings
 -- Forgets the words of points.
@@ -89,13 +104,14 @@ WITH locked AS (
 DELETE FROM index_points AS p USING locked WHERE p.point_id = locked.point_id RETURNING p.point_id;
 
 -- name: scan_points
--- A page of all points in the order of their ids, from the first ($1 null) or behind an id.
-SELECT p.point_id, p.owner_id, p.updated_at FROM index_points AS p
+-- A page of all points in the order of their ids, from the first ($1 null) or behind an id. Those that have to be written
+-- anew are without their updated_at.
+SELECT p.point_id, p.owner_id, CASE WHEN p.created_at IS NULL THEN '' ELSE p.updated_at END AS updated_at FROM index_points AS p
 WHERE p.point_id > coalesce($1::uuid, '00000000-0000-0000-0000-000000000000') ORDER BY p.point_id LIMIT $2;
 
 -- name: count_points
--- How many points there are.
-SELECT count(*) FROM index_points;
+-- How many points there are but for those that have to be written anew.
+SELECT (SELECT count(*) FROM index_points) - (SELECT count(*) FROM index_points WHERE created_at IS NULL);
 
 -- name: missing_relations
 -- How many of these tables and indexes are not there.

@@ -4,6 +4,7 @@
 -- Both legs of several queries: the chunks with the greatest cosine similarity to the vectors $8 of the queries $7, and
 -- those with the greatest BM25 score (k1 = 1.2, b = 0.75, what the reader sees as the collection) for the texts $10 of the
 -- queries $9. Queries count from 1; query n has $11[n] hits a leg at most.
+-- Only notes count that the filter $12 to $18 lets through, as in read_candidates.
 -- All live chunks of the project are gone through. They and their vectors are looked up by id, whatever the planner
 -- believes: a few lookups for each note of one project, while the tables hold those of all projects.
 WITH asked AS MATERIALIZED (
@@ -23,6 +24,10 @@ WITH asked AS MATERIALIZED (
   WHERE n.tenant_id = $1 AND n.project_id = $2
     AND n.scope = ANY ($4::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $3)
     AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $6)
+    AND (n.type = ANY ($12::text[])) IS NOT FALSE AND ($13::text IS NULL OR starts_with(n.key, $13))
+    AND (n.updated_at >= $14::timestamptz) IS NOT FALSE AND (n.updated_at < $15::timestamptz) IS NOT FALSE
+    AND (n.created_at >= $16::timestamptz) IS NOT FALSE AND (n.created_at < $17::timestamptz) IS NOT FALSE
+    AND (n.source_ref @> ANY ($18::jsonb[])) IS NOT FALSE
 ), near AS (
   SELECT q.query, live.note_id, live.chunk_id, 1 - (e.vec <=> q.vec) AS score
   FROM live

@@ -83,11 +83,12 @@ FROM indexing_outbox
 WHERE status IN ('PENDING', 'FAILED');
 
 -- name: read_for_indexing
--- The notes of a batch of jobs as they are now but for their references, which may be large and are not indexed, each
--- with its chunks and vectors of one embedding version, if any.
+-- The notes of a batch of jobs as they are now, each with its chunks and vectors of one embedding version, if any.
+-- `source` is the reference, null for a large one.
 SELECT
   n.note_id, n.tenant_id, n.project_id, n.agent_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.status,
   n.created_at, n.updated_at, n.expires_at, n.requested_ttl_days, n.embedding_version, '{}'::jsonb AS source_ref,
+  CASE WHEN pg_column_size(n.source_ref) <= 2048 THEN n.source_ref END AS source,
   c.chunk_id, c.chunk_index, c.start_offset, c.end_offset, c.text AS chunk_text, c.chunking, e.vec
 FROM memory_notes AS n
 LEFT JOIN (

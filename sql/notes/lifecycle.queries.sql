@@ -118,3 +118,17 @@ WITH page AS MATERIALIZED (
 SELECT (SELECT count(*) FROM page) AS looked_at, (SELECT count(*) FROM dropped) AS dropped, last.note_id, last.ts
 FROM (SELECT 1) AS one
 LEFT JOIN LATERAL (SELECT p.note_id, p.ts FROM page AS p ORDER BY p.note_id DESC, p.ts DESC LIMIT 1) AS last ON true;
+
+-- name: count_notes_of
+-- How many notes of a project, or of its agent $3, are not deleted; a null agent is every agent.
+SELECT count(*)
+FROM memory_notes AS n
+WHERE n.tenant_id = $1 AND n.project_id = $2 AND ($3::text IS NULL OR n.agent_id = $3) AND n.status <> 'deleted';
+
+-- name: lock_notes_of
+-- Locks up to $4 of them, and waits for those that somebody else works on: none may be passed over.
+SELECT n.*
+FROM memory_notes AS n
+WHERE n.tenant_id = $1 AND n.project_id = $2 AND ($3::text IS NULL OR n.agent_id = $3) AND n.status <> 'deleted'
+LIMIT $4
+FOR UPDATE OF n;

@@ -7,17 +7,38 @@ SELECT
   n.created_at, n.updated_at, n.expires_at, n.source_ref::text AS source_ref
 FROM memory_notes AS n WHERE n.note_id = $1;
 
--- name: shared_notes
--- Those of the notes that are no agent's own.
-SELECT n.note_id FROM memory_notes AS n WHERE n.note_id = ANY ($1::uuid[]) AND n.scope <> 'agent_private';
+-- name: texts_of_notes
+-- Those of the notes that the project ($2, $3) shares or that are its agent $4's own, with a null for the agent no
+-- agent's own; and their texts, as they are now, of those that are active at $5.
+SELECT n.note_id, CASE WHEN n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $5) THEN n.text END AS text
+FROM memory_notes AS n
+WHERE n.note_id = ANY ($1::uuid[]) AND n.tenant_id = $2 AND n.project_id = $3
+  AND (n.scope <> 'agent_private' OR n.agent_id = $4);
 
 -- name: count_notes
 -- How many notes there are of each status, over all tenants. One index holds the status, so no note is read for it.
 SELECT n.status, count(*) AS notes FROM memory_notes AS n GROUP BY n.status;
 
+-- name: overview_of_notes
+-- How many notes can be found at $1, how many of them have no vectors of version $2, and how many are gone but not purged.
+SELECT
+  count(*) FILTER (WHERE t.is_live) AS notes,
+  count(*) FILTER (WHERE t.is_live AND t.embedding_version <> $2) AS notes_to_embed,
+  count(*) FILTER (WHERE NOT t.is_live AND t.status <> 'deprecated') AS deleted_notes
+FROM (
+  SELECT
+    n.status, n.embedding_version, n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $1) AS is_live
+  FROM memory_notes AS n
+) AS t;
+
+-- name: database_bytes
+-- What this database takes on the server's disk.
+SELECT pg_database_size(current_database());
+
 -- name: list_notes
 -- One page of a project's notes, newest first, behind the cursor ($7, $8). The status 'expired' means active by its
--- row but past its time; a null type does not filter. The cursor is never null: `$7 IS NULL OR ...` would keep a
+-- row but past its time; a null type does not filter, nor does a null beginning of the key ($12), or bound of the last
+-- change (from $13 on, before $14). The cursor is never null: `$7 IS NULL OR ...` would keep a
 -- generic plan from starting at it. The page ends early, before the note whose reference makes all of them as JSON text
 -- more than $11 bytes, but for the first; `has_next` tells whether any note comes after a row.
 SELECT p.*
@@ -35,7 +56,8 @@ FROM (
       AND n.status = CASE $5::text WHEN 'expired' THEN 'active' ELSE $5::text END
       AND ($5::text = 'deleted' OR $5::text = 'deprecated'
         OR (n.expires_at IS NOT NULL AND n.expires_at <= $9) = ($5::text = 'expired'))
-      AND ($6::text IS NULL OR n.type = $6)
+      AND ($6::text IS NULL OR n.type = $6) AND ($12::text IS NULL OR starts_with(n.key, $12))
+      AND (n.updated_at >= $13::timestamptz) IS NOT FALSE AND (n.updated_at < $14::timestamptz) IS NOT FALSE
       AND (n.updated_at, n.note_id) < ($7::timestamptz, $8::uuid)
     ORDER BY n.updated_at DESC, n.note_id DESC
     LIMIT $10 + 1
@@ -51,7 +73,9 @@ LIMIT $10;
 -- offsets that its neighbour chunks reach to. The chunks lead and their notes are looked up by id, whatever the planner
 -- believes: while a young table has no statistics it would go through all notes of the project instead. A neighbour is
 -- looked for only where there can be one; most notes are a single chunk. A large reference is null, for few candidates
--- become results; `read_references` has it.
+-- become results; `read_references` has it. `unmet` names what a note fails of the filter $8 to $14, of which a null
+-- holds for every note: types, the beginning of the key, since and before the last change, since and before the
+-- creation, and objects of which the reference has to contain one. No reference is read unless that one is given.
 WITH wanted AS MATERIALIZED (
   SELECT c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset
   FROM memory_note_chunks AS c
@@ -61,7 +85,16 @@ SELECT
   n.note_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.updated_at, n.expires_at,
   CASE WHEN pg_column_size(n.source_ref) <= 1024 THEN n.source_ref::text END AS source_ref, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
   coalesce(before.start_offset, c.start_offset) AS snippet_start,
-  coalesce(behind.end_offset, c.end_offset) AS snippet_end
+  coalesce(behind.end_offset, c.end_offset) AS snippet_end,
+  CASE
+    WHEN n.type <> ALL ($8::text[]) THEN 'type'
+    WHEN $9::text IS NOT NULL AND starts_with(n.key, $9) IS NOT TRUE THEN 'key_prefix'
+    WHEN n.updated_at < $10::timestamptz THEN 'updated_since'
+    WHEN n.updated_at >= $11::timestamptz THEN 'updated_before'
+    WHEN n.created_at < $12::timestamptz THEN 'created_since'
+    WHEN n.created_at >= $13::timestamptz THEN 'created_before'
+    WHEN NOT n.source_ref @> ANY ($14::jsonb[]) THEN 'source'
+  END AS unmet
 FROM wanted AS c
 CROSS JOIN LATERAL (SELECT m.* FROM memory_notes AS m WHERE m.note_id = c.note_id OFFSET 0) AS n
 LEFT JOIN LATERAL (

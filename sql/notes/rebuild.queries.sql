@@ -11,7 +11,8 @@ WHERE n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $2)
 
 -- name: lease_rebuild_page
 -- A page of chunks in the order of their notes behind ($1, $2), each with its vector (null when there is none that has a
--- direction), its note as it is now (without the texts that no point holds) and a leased job for that note. Rows and
+-- direction), its note as it is now (without the texts that no point holds; `source` is the reference, null for a
+-- large one) and a leased job for that note. Rows and
 -- vectors are looked up by id, whatever the planner believes.
 WITH page AS MATERIALIZED (
   SELECT
@@ -30,7 +31,7 @@ WITH page AS MATERIALIZED (
 SELECT
   p.*, jobs.outbox_id, n.tenant_id, n.project_id, n.agent_id, n.scope, n.type, n.key, n.importance, n.confidence,
   n.status, n.created_at, n.updated_at, n.expires_at, n.requested_ttl_days, n.embedding_version, '' AS text,
-  '{}'::jsonb AS source_ref, n.expires_at IS NULL OR n.expires_at > $3 AS in_time, e.vec
+  '{}'::jsonb AS source_ref, CASE WHEN pg_column_size(n.source_ref) <= 2048 THEN n.source_ref END AS source, n.expires_at IS NULL OR n.expires_at > $3 AS in_time, e.vec
 FROM page AS p
 JOIN jobs ON jobs.note_id = p.note_id
 CROSS JOIN LATERAL (SELECT m.* FROM memory_notes AS m WHERE m.note_id = p.note_id OFFSET 0) AS n

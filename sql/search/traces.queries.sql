@@ -23,15 +23,16 @@ jobs AS MATERIALIZED (
 ), traces AS (
   INSERT INTO search_traces (
     trace_id, tenant_id, project_id, agent_id, read_profile, query, expansion_mode, expanded_queries, allowed_scopes,
-    candidate_count, top_k, config_snapshot, trace_version, created_at, expires_at, degraded, stages, dropped)
+    candidate_count, top_k, config_snapshot, trace_version, created_at, expires_at, degraded, stages, dropped, filters)
   SELECT
     j.trace_id, t.tenant_id, t.project_id, t.agent_id, t.read_profile, t.query, t.expansion_mode, t.expanded_queries,
     t.allowed_scopes, t.candidate_count, t.top_k, t.config_snapshot, t.trace_version, t.created_at, t.expires_at,
-    t.degraded, t.stages, t.dropped::json
+    t.degraded, t.stages, t.dropped::json, t.filters
   FROM jobs AS j, jsonb_to_record(j.payload) AS t (
     tenant_id text, project_id text, agent_id text, read_profile text, query text, expansion_mode text,
     expanded_queries jsonb, allowed_scopes jsonb, candidate_count int, top_k int, config_snapshot jsonb,
-    trace_version int, created_at timestamptz, expires_at timestamptz, degraded jsonb, stages jsonb, dropped text)
+    trace_version int, created_at timestamptz, expires_at timestamptz, degraded jsonb, stages jsonb, dropped text,
+    filters jsonb)
   ON CONFLICT (trace_id) DO NOTHING
 ), items AS (
   INSERT INTO search_trace_items (
@@ -119,7 +120,7 @@ SELECT i.* FROM search_trace_items AS i WHERE i.trace_id = $1 ORDER BY i.rank;
 -- name: list_traces
 -- A page of an agent's traces that are kept at $6, newest first, behind the cursor ($4, $5), which is never null.
 SELECT
-  t.trace_id, t.query, t.read_profile, t.expansion_mode, t.candidate_count, t.top_k, t.degraded, t.stages, t.created_at,
+  t.trace_id, t.query, t.read_profile, t.filters, t.expansion_mode, t.candidate_count, t.top_k, t.degraded, t.stages, t.created_at,
   (SELECT count(*) FROM search_trace_items AS i WHERE i.trace_id = t.trace_id) AS result_count
 FROM search_traces AS t
 WHERE t.tenant_id = $1 AND t.project_id = $2 AND t.agent_id = $3

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,16 @@ from elf.db.database import Database
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.pgvector import PgvectorIndex
-from elf.index.port import IndexFilter, IndexPoint, IndexQuery, LegHit, PayloadValue, VectorIndex
+from elf.index.port import (
+    IndexFilter,
+    IndexPoint,
+    IndexQuery,
+    LegHit,
+    PayloadValue,
+    Period,
+    VectorIndex,
+)
+from elf.index.schema import EVERY_TAG
 from elf.index.server import QdrantServerIndex
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 
@@ -144,6 +154,7 @@ def point(
     dense: Sequence[float] = (1.0,),
     point_id: UUID | None = None,
     owner_id: UUID | None = None,
+    tags: Sequence[UUID] = (),
     **payload: PayloadValue,
 ) -> IndexPoint:
     fields: dict[str, PayloadValue] = {
@@ -154,6 +165,7 @@ def point(
         "status": "active",
         "type": "fact",
         "embedding_version": "test:v:8",
+        "created_at": "2026-01-01T00:00:00+00:00",
         "updated_at": "2026-01-02T03:04:05+00:00",
         "key": None,
         "importance": 0.5,
@@ -165,6 +177,7 @@ def point(
         dense=vector(*dense),
         text=text,
         payload=fields | payload,
+        tags=tags,
     )
 
 
@@ -407,6 +420,122 @@ async def test_a_filter_lets_through_what_it_says(index: VectorIndex) -> None:
     assert {name: set(ids(one.dense)) for name, one in zip(FILTERS, results, strict=True)} == due
     assert {name: set(ids(one.bm25)) for name, one in zip(FILTERS, results, strict=True)} == due
     assert sum(map(bool, due.values())) >= 10  # the filters are not all empty
+
+
+MOMENTS = [f"2026-01-0{day}T12:00:00{fraction}+00:00" for day in (1, 2, 3) for fraction in ("", ".000001")]
+SECOND = datetime.fromisoformat(MOMENTS[2])
+TICK = timedelta(microseconds=1)
+TAGS = [UUID(int=number) for number in (1, 2, 3)]
+KEYS = [None, "", "a", "a/b", "a/bc", "A/b", "a%", "a_b", "ключ 😀", "ключ"]
+
+NARROW: Mapping[str, IndexFilter] = {
+    **{
+        f"keys that begin with {prefix!r}": replace(search_filter(), key_prefix=prefix)
+        for prefix in ("a", "a/b", "A", "a%", "_", "ключ", "a/bcd")
+    },
+    "a key's beginning alone": IndexFilter(must={}, key_prefix="a/"),
+    "created from a moment on": replace(search_filter(), periods={"created_at": Period(since=SECOND)}),
+    "created before a moment": replace(search_filter(), periods={"created_at": Period(before=SECOND)}),
+    "changed in one microsecond": replace(
+        search_filter(), periods={"updated_at": Period(since=SECOND, before=SECOND + TICK)}
+    ),
+    "changed in no time": replace(
+        search_filter(), periods={"updated_at": Period(since=SECOND, before=SECOND)}
+    ),
+    "in another time zone": replace(
+        search_filter(),
+        periods={"created_at": Period(since=SECOND.astimezone(timezone(timedelta(hours=5, minutes=30))))},
+    ),
+    "one tag": replace(search_filter(), tags=TAGS[:1]),
+    "two tags": replace(search_filter(), tags=TAGS[:2]),
+    "a tag that no point has": replace(search_filter(), tags=[uuid4()]),
+    "all at once": replace(
+        search_filter(),
+        any_of=[
+            {"scope": ["project_shared"], "type": ["fact"]},
+            {"scope": ["agent_private"], "agent_id": ["anna"], "type": ["fact"]},
+        ],
+        key_prefix="a",
+        periods={"created_at": Period(since=SECOND), "updated_at": Period(before=SECOND + 2 * TICK)},
+        tags=TAGS[:1],
+    ),
+}
+
+
+def lets_through(where: IndexFilter, one: IndexPoint) -> bool:
+    """The whole filter's meaning, spelt out."""
+    key = one.payload["key"]
+    return (
+        holds(where, one.payload)
+        and (where.key_prefix is None or (isinstance(key, str) and key.startswith(where.key_prefix)))
+        and all(
+            (period.since is None or moment_of(one, name) >= period.since)
+            and (period.before is None or moment_of(one, name) < period.before)
+            for name, period in where.periods.items()
+        )
+        and (EVERY_TAG in one.tags or set(where.tags) <= set(one.tags))
+    )
+
+
+def moment_of(one: IndexPoint, name: str) -> datetime:
+    return datetime.fromisoformat(str(one.payload[name]))
+
+
+async def test_a_filter_by_key_period_and_tags_lets_through_what_it_says(index: VectorIndex) -> None:
+    choice = random.Random(7)
+    points = [
+        point(
+            "needle",
+            project_id=choice.choice(["alpha", "alpha", "beta"]),
+            scope=choice.choice(["agent_private", "project_shared"]),
+            agent_id=choice.choice(["anna", "bert"]),
+            type=choice.choice(["fact", "plan"]),
+            key=choice.choice(KEYS),
+            created_at=choice.choice(MOMENTS),
+            updated_at=choice.choice(MOMENTS),
+            tags=choice.choice([TAGS, TAGS[:2], TAGS[1:], [], [EVERY_TAG]]),
+        )
+        for _ in range(300)
+    ]
+    await index.upsert(points)
+    due = {
+        name: {one.point_id for one in points if lets_through(where, one)} for name, where in NARROW.items()
+    }
+    results = await index.query([IndexQuery(vector(1.0), "needle", where, 500) for where in NARROW.values()])
+    assert {name: set(ids(one.dense)) for name, one in zip(NARROW, results, strict=True)} == due
+    assert {name: set(ids(one.bm25)) for name, one in zip(NARROW, results, strict=True)} == due
+    assert sum(map(bool, due.values())) >= 12  # the filters are not all empty
+
+
+async def test_a_filter_is_applied_before_the_best_are_chosen(index: VectorIndex) -> None:
+    wanted = point("needle and much else", dense=[0.1, 1.0], key="wanted", tags=TAGS[:1])
+    await index.upsert([*(point("needle", key="other") for _ in range(50)), wanted])
+    for where in (replace(search_filter(), key_prefix="w"), replace(search_filter(), tags=TAGS[:1])):
+        [result] = await index.query([IndexQuery(vector(1.0), "needle", where, 1)])
+        assert (ids(result.dense), ids(result.bm25)) == ([wanted.point_id], [wanted.point_id])
+
+
+async def test_a_point_from_before_there_were_tags_is_found_by_any_and_has_to_be_written_anew(
+    index: VectorIndex,
+) -> None:
+    old = point("needle", created_at=None)
+    new = point("needle", key="new")
+    await index.upsert([old, new])
+    narrow = replace(
+        search_filter(), key_prefix="x", periods={"created_at": Period(since=SECOND)}, tags=TAGS[:1]
+    )
+    assert (
+        ids(await dense_hits(index, narrow))
+        == ids(await word_hits(index, "needle", narrow))
+        == [old.point_id]
+    )
+    assert await dense_hits(index, replace(narrow, must=narrow.must | {"tenant_id": "other"})) == []
+    assert await index.count() == 1
+    stored = await index.scan(after=None, limit=10)
+    assert {one.point_id: bool(one.updated_at) for one in stored} == {old.point_id: False, new.point_id: True}
+    await index.upsert([replace(old, payload={**old.payload, "created_at": MOMENTS[0]})])
+    assert await index.count() == 2
+    assert await dense_hits(index, narrow) == []
 
 
 # Writing

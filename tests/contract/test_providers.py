@@ -18,7 +18,7 @@ from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.config.model import LocalModel
+from elf.config.optional import LocalModel
 from elf.core.errors import ProviderBroken, ProviderRefused
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.local.app import LocalApp

@@ -34,6 +34,7 @@ def use(memory: Client) -> None:
     reveal_type(memory.restore("x").version_id)  # type: uuid.UUID | None
     reveal_type(memory.ready().parts)  # type: list[elf.client.results.Part]
     reveal_type(memory.within(agent_id="b"))  # type: elf.client.blocking.Client
+    reveal_type(memory.within(user="ana", scope="project_shared").calls.scope)  # type: str
 
 
 async def use_async(memory: AsyncClient) -> None:
@@ -56,6 +57,7 @@ def misuse(memory: Client) -> None:
     memory.list(status="lost")  # fault: arg-type
     memory.get(5)  # fault: arg-type
     memory.within(tenant_id=5)  # fault: arg-type
+    memory.within(user=5)  # fault: arg-type
     Client("x", timeout_s="9")  # fault: arg-type
     NewNote(text=5)  # fault: arg-type
     str(memory.search("x").itms)  # fault: attr-defined

@@ -29,8 +29,12 @@ CHECKS = (
 )
 # What only the service can know: names of its config, ids and cursors it gave out, and rules between two fields.
 BEYOND_SCHEMAS = frozenset(
-    {"$", "$.agent_id", "$.cursor", "$.note_id", "$.read_profile", "$.result_handle", "$.version_id"}
-)
+    "$" + name
+    for name in (
+        "", ".agent_id", ".cursor", ".filters", ".filters.source", ".note_id", ".read_profile", ".result_handle",
+        ".version_id",
+    )
+)  # fmt: skip
 TAKEN = "took what its document forbids"
 REFUSED = "refused what its document allows"
 

@@ -105,7 +105,7 @@ def test_addresses_of_unknown_kinds_are_all_named_with_their_keys(config: Callab
     assert [entry.name for entry in path.parent.iterdir()] == ["elf.toml"]
 
 
-@pytest.mark.parametrize("cut", ["[memory]", "token_cache_mb"])
+@pytest.mark.parametrize("cut", ["[memory]", "evidence_max_quotes"])
 def test_a_half_written_config_is_named(config: Callable[..., Path], cut: str) -> None:
     path = config()
     text = path.read_text(encoding="utf-8")

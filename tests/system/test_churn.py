@@ -125,14 +125,22 @@ def assert_explanations_tell_no_more(service: RunningService, record: Record, se
     for one in seen:
         if not one.answer["items"]:
             continue
+        began = time.time()
         told = explained(service, one.reader, one.answer["items"][0]["result_handle"])
         named = [told["item"], *told["other_items"]]
         assert [item["note_id"] for item in named] == [item["note_id"] for item in one.answer["items"]]
         assert all(one.reader.may_read(places[entry["note_id"]]) for entry in [*named, *told["dropped"]])
+        for entry in [*named, *told["dropped"]]:
+            text = entry.pop("text")
+            version = None if text is None else record.of_text(text)
+            assert text is None or (version is not None and version.note_id == entry["note_id"]), entry
+            assert version is None or version.could_be_seen(began, time.time()), (
+                "its text now, and of no note that is over"
+            )
         told["trace"].pop("query"), told["trace"].pop("expanded_queries")
         matched = {term for item in named for term in item["explain"].pop("matched_terms")}
         assert all(term.lower() in one.query.lower() for term in matched)
-        assert "mark" not in str(told), "an explanation holds no text of a note"
+        assert "mark" not in str(told), "an explanation holds no other text of a note"
 
 
 def explained(service: RunningService, reader: Reader, handle: str) -> dict[str, Any]:

@@ -200,6 +200,9 @@ def test_the_documented_examples_run(
     printed = capsys.readouterr().out.splitlines()
     assert printed[0].startswith("ADD ")
     assert "Preference: Ana wants answers in English." in printed[1]
-    assert printed[2] == "[True, True] ['Profile: My name is Ana.', 'Preference: I prefer tea to coffee.']"
+    assert printed[2] == "['Fact: Ana works in Lisbon.', 'Plan: Ana flies to Oslo on Monday.']"
+    assert printed[3] == "[True, True] ['Profile: My name is Ana.', 'Preference: I prefer tea to coffee.']"
     assert "('query',)" in printed
-    assert printed[-3:-1] == ["True True", "Plan: The launch is on Friday."]
+    listed = printed[printed.index("True True") + 1 :]
+    assert listed[0] == "Plan: The launch is on Friday."
+    assert "Decision: We use Postgres 18." in listed

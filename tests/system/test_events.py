@@ -222,6 +222,20 @@ def test_the_same_event_twice_says_none(events: RunningService, chat: FakeChat, 
     assert [result["note_id"] for result in second] == [result["note_id"] for result in first]
 
 
+def test_what_an_extractor_would_share_stays_with_the_agent_that_sent_it(
+    events: RunningService, chat: FakeChat, tenant: str
+) -> None:
+    chat.proposes(proposed(scope_suggestion="org_shared"))
+    (result,) = add_event(events, tenant)["results"]
+    found = events.wait_found(tenant, "What does the user drink?", result["note_id"])
+    assert found["scope"] == "agent_private"
+    others = place(tenant) | {"agent_id": "b"}
+    assert events.search(tenant, "What does the user drink?", **others) == []
+    note = f"/v1/memory/notes/{result['note_id']}"
+    assert events.client.get(note, params=others).status_code == 404
+    assert events.client.get(note).status_code == 404
+
+
 def test_add_note_and_add_event_share_their_notes(
     events: RunningService, chat: FakeChat, tenant: str
 ) -> None:
@@ -237,11 +251,13 @@ def test_every_rejection_has_its_code_and_its_decision(
 ) -> None:
     chat.proposes(proposed(" "), proposed("\u8336"), proposed("x" * 241))
     codes = [result["reason_code"] for result in add_event(events, tenant)["results"]]
-    chat.proposes(proposed(type="mood"), proposed(scope_suggestion=None), {"text": "Half a note."})
+    chat.proposes(proposed(type="mood"), {"text": "Half a note."})
     codes += [result["reason_code"] for result in add_event(events, tenant)["results"]]
+    chat.proposes(proposed())
+    codes += [result["reason_code"] for result in add_event(events, tenant, scope="galaxy")["results"]]
     assert codes == [
         "REJECT_EMPTY", "REJECT_CJK", "REJECT_TOO_LONG",
-        "REJECT_INVALID_TYPE", "REJECT_SCOPE_DENIED", "REJECT_MALFORMED",
+        "REJECT_INVALID_TYPE", "REJECT_MALFORMED", "REJECT_SCOPE_DENIED",
     ]  # fmt: skip
     decisions = rows(
         events.config.parent,
@@ -367,7 +383,8 @@ def test_the_rule_based_extractor_keeps_what_is_plainly_stated(service: RunningS
     ]
     assert [result["op"] for result in body["results"]] == ["ADD", "ADD"]
     found = service.wait_found(tenant, "Which database do we use?", body["results"][1]["note_id"])
-    assert found["scope"] == "project_shared"
+    assert found["scope"] == "agent_private"
+    assert body["extracted"][1]["scope_suggestion"] == "project_shared"
     assert found["source_ref"]["evidence"][0]["quote"] == "We decided to use Postgres 18."
 
 

@@ -61,7 +61,7 @@ def test_every_result_is_explained_by_its_trace_as_it_was_by_the_answer(
         assert told["trace"]["trace_id"] == found["trace_id"]
         assert told["item"] == {
             "result_handle": item["result_handle"], "note_id": item["note_id"], "chunk_id": item["chunk_id"],
-            "rank": rank, "explain": item["explain"],
+            "rank": rank, "text": item["snippet"], "explain": item["explain"],
         }  # fmt: skip
         why = told["item"]["explain"]
         total = sum(boost["score"] for boost in why["boosts"])

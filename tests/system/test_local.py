@@ -13,7 +13,9 @@ import structlog
 
 from actors.background import BackgroundSystem
 from elf.client import Client, local
+from elf.client.calls import Calls
 from elf.config import Config, load
+from elf.config.defaults import Defaults
 from elf.config.places import Address, parse_address
 from elf.core.errors import StartupError
 from tests.folders import fresh_folder
@@ -85,6 +87,7 @@ async def test_an_async_block_may_be_one_of_any_event_loop_and_any_config(
     path = write_config(tmp_path, http_bind='"127.0.0.1:1"', max_note_chars="77")
     for where in (path, str(path), load(path)):
         async with local(where, tenant_id=tenant) as memory:
+            assert memory.calls == Calls(tenant, "default", "default", "all_scopes", "agent_private")
             await memory.add_note("Fact: Tea is green.", key="tea")
             assert [note.tenant_id async for note in memory.list(scope="agent_private")] == [tenant]
         config, stopped = seen
@@ -95,6 +98,13 @@ async def test_an_async_block_may_be_one_of_any_event_loop_and_any_config(
             "stopped",
         )
         seen.clear()
+
+    defaults = Defaults(project_id="ana", scope="project_shared", read_profile="private_only")
+    async with local(load(path).model_copy(update={"defaults": defaults}), agent_id="bot") as memory:
+        assert memory.calls == Calls("default", "ana", "bot", "private_only", "project_shared")
+    unsaid = load(path).model_copy(update={"defaults": Defaults()})
+    async with local(unsaid, user="bob", scope="org_shared", read_profile="private_only") as memory:
+        assert memory.calls == Calls("default", "bob", "default", "private_only", "org_shared")
 
 
 def test_what_keeps_it_from_starting_is_raised_where_it_is_entered(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from elf.cli.main import main
+from elf.cli import main
 from tests.folders import fresh_folder
 from tests.metrics_kit import Page
 from tests.system.fake_chat import FakeChat, running_chat

@@ -17,22 +17,22 @@ from elf.cli.importing.lanes import Batch, Lanes
 from elf.cli.importing.lines import Context, Line, Rejection, read_lines
 from elf.cli.importing.report import Report
 from elf.cli.importing.writer import BatchWriter
-from elf.cli.notes import context, default_scope
+from elf.cli.notes import configured, context
 from elf.cli.outcome import ExitCode, Unreachable, UsageError
 from elf.cli.text import print_json
+from elf.client import Retries
 from elf.client.call import get
-from elf.config import load
 
 LANES = 4
+AGAIN = "import the file again, lines already stored stay as they are"
 
 Advance = Callable[[int], None]
 
 
 def run(options: argparse.Namespace) -> int:
     """Import a file; the exit code says whether every line was stored."""
-    config = load(options.config)
-    options.defaults = config.defaults
-    where = Context(**context(options), scope=options.scope or default_scope(config))
+    config = configured(options)
+    where = Context(**context(options), scope=options.scope or config.default_scope)
     defaults = {"type": options.type, "importance": options.importance, "confidence": options.confidence}
     failure: Unreachable | None = None
     with ExitStack() as stack:
@@ -44,6 +44,8 @@ def run(options: argparse.Namespace) -> int:
             anyio.run(importer.run, read_lines(source, where, defaults), advance)
         except Unreachable as error:
             failure = error
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(f"{report.summary()}; {AGAIN}") from None
     _tell(report, failure, as_json=options.json)
     if failure:
         raise failure
@@ -69,7 +71,7 @@ def _opened_for_errors(options: argparse.Namespace) -> TextIO:
 
 @contextmanager
 def _progress(path: Path) -> Iterator[Advance]:
-    """Show a bar of the bytes read, on a terminal only."""
+    """Show a bar of the bytes that are done with, on a terminal only."""
     if not sys.stderr.isatty():
         yield lambda _: None
         return
@@ -88,10 +90,7 @@ def _tell(report: Report, failure: Unreachable | None, *, as_json: bool) -> None
     report.print_rejections()
     print(report.summary())
     if failure:
-        print(
-            "elf: stopped before the end; import the file again, lines already stored stay as they are",
-            file=sys.stderr,
-        )
+        print(f"elf: stopped before the end; {AGAIN}", file=sys.stderr)
 
 
 class Importer:
@@ -100,22 +99,36 @@ class Importer:
     def __init__(self, service: Service, report: Report, *, patience_s: float) -> None:
         self._service = service
         self._report = report
-        self._writer = BatchWriter(service, report, patience_s=patience_s)
+        self._retries = Retries(patience_s=max(patience_s, 0.0))
+        self._writer = BatchWriter(service, report, retries=self._retries)
         self._failure: Unreachable | None = None
 
     async def run(self, lines: Iterator[tuple[int, Line | Rejection | None]], advance: Advance) -> None:
-        """Write all lines. Raises Unreachable when the service is away at first or for too long later."""
+        """Write all lines. Raises Unreachable when the service stays away for longer than the patience.
+
+        `advance` is told of bytes that are done with: those of a note when it was written.
+        """
         async with self._service:
-            await self._service.ask(get("/health", {}, bytes))
+            await self._wait_for_service()
             async with anyio.create_task_group() as group:
                 lanes = []
                 for _ in range(LANES):
                     sender, receiver = anyio.create_memory_object_stream[Batch](1)
                     lanes.append(sender)
-                    group.start_soon(self._write_lane, receiver, group.cancel_scope)
+                    group.start_soon(self._write_lane, receiver, advance, group.cancel_scope)
                 await self._read(lines, lanes, advance)
         if self._failure:
             raise self._failure
+
+    async def _wait_for_service(self) -> None:
+        probe = get("/health", {}, bytes)
+        try:
+            await self._service.ask(probe)
+        except Unreachable as error:
+            if not self._retries.patience_s:
+                raise
+            print(f"elf: {error}; waiting up to {self._retries.patience_s:g} s for it", file=sys.stderr)
+            await self._service.ask(probe, retries=self._retries)
 
     async def _read(
         self,
@@ -128,7 +141,6 @@ class Importer:
             for sender in senders:
                 stack.enter_context(sender)
             for size, line in lines:
-                advance(size)
                 match line:
                     case Line():
                         self._report.lines += 1
@@ -137,16 +149,23 @@ class Importer:
                     case Rejection():
                         self._report.lines += 1
                         self._report.reject(line)
+                        advance(size)
+                    case None:
+                        advance(size)
             for lane, batch in lanes.rest():
                 await senders[lane].send(batch)
 
     async def _write_lane(
-        self, receiver: MemoryObjectReceiveStream[Batch], everything: anyio.CancelScope
+        self,
+        receiver: MemoryObjectReceiveStream[Batch],
+        advance: Advance,
+        everything: anyio.CancelScope,
     ) -> None:
         with receiver:
             try:
                 async for batch in receiver:
                     await self._writer.write(batch)
+                    advance(sum(line.size for line in batch.lines))
             except Unreachable as error:
                 # Kept aside instead of raised, so that it leaves the task group as itself and not as a group.
                 self._failure = self._failure or error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, BinaryIO, NamedTuple
 
 MAX_LINE_BYTES = 1024 * 1024  # what the service takes in one request
@@ -84,7 +85,29 @@ def _parse(number: int, raw: bytes, context: Context, defaults: Mapping[str, Any
             return Rejection(number, name, "NOT_READ", "must be a string")
         if value is not None:
             own[name] = value
+    if "expires_at" in note and (fault := _expiry_as_ttl(number, note)):
+        return fault
     return Line(number, context._replace(**own), {**defaults, **note}, len(raw))
+
+
+def _expiry_as_ttl(number: int, note: dict[str, Any]) -> Rejection | None:
+    """Say the moment of an export as what the service takes: days from now on."""
+    given = note.pop("expires_at")
+    if given is None:
+        return None
+    if note.get("ttl_days") is not None:
+        return Rejection(number, "expires_at", "NOT_READ", "must not be given beside ttl_days")
+    try:
+        left = datetime.fromisoformat(given) - datetime.now(UTC)
+    except (TypeError, ValueError):
+        return Rejection(
+            number,
+            "expires_at",
+            "NOT_READ",
+            "must be a moment with its time zone, as in 2026-03-01T12:00:00Z",
+        )
+    note["ttl_days"] = left / timedelta(days=1)
+    return None if left > timedelta(0) else Rejection(number, "expires_at", "EXPIRED", "is over")
 
 
 def _refuse_constant(name: str) -> None:

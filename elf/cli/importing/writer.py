@@ -20,10 +20,10 @@ _NOTE_FIELD = re.compile(r"\$\.notes\[(\d+)\]\.?(.*)")
 class BatchWriter:
     """Writes batches and reports what became of each line. Writing a batch twice is harmless: the service sees it."""
 
-    def __init__(self, service: Service, report: Report, *, patience_s: float) -> None:
+    def __init__(self, service: Service, report: Report, *, retries: Retries) -> None:
         self._service = service
         self._report = report
-        self._retries = Retries(patience_s=max(patience_s, 0.0))
+        self._retries = retries
 
     async def write(self, batch: Batch) -> None:
         """Write a batch whole. Raises Unreachable when the service stays away for longer than the patience."""

@@ -104,6 +104,9 @@ class BriefTraceResponse(Response):
         description="The queries that were searched for, if not only this one."
     )
     scopes: list[str] = Field(description="The scopes that were read.")
+    filters: Annotated[dict[str, Any], Field(default_factory=dict, exclude_if=lambda value: not value)] = (
+        Field(description="The filters of the search, with secrets blanked.")
+    )
     degraded: ListOf[str] = Field(description="The parts that could not help with the answer.")
     items: list[BriefTracedItem] = Field(description="The results, by rank.")
     dropped: list[BriefDrop] = Field(
@@ -144,6 +147,7 @@ def brief_trace(shown: ShownTrace) -> BriefTraceResponse:
         query=trace.query,
         expanded_queries=expanded,
         scopes=trace.allowed_scopes,
+        filters=trace.filters,
         degraded=trace.degraded,
         items=[_brief_item(item) for item in shown.items],
         dropped=_closest(shown.dropped, {item.note_id for item in shown.items}),

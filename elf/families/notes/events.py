@@ -17,6 +17,7 @@ import structlog
 from elf.core.blank import is_blank
 from elf.core.cjk import contains_cjk
 from elf.core.evidence import EvidenceBounds, Quote, evidence_fault
+from elf.core.scopes import AGENT_PRIVATE
 from elf.core.secrets import find_secret, redact, redact_json
 from elf.families.notes.decisions import Attempt, Refused
 from elf.families.notes.extraction import Candidate, NoteExtractor, read_candidate
@@ -91,26 +92,25 @@ class EventService:
 
     def _attempt(self, raw: object, request: AddEventRequest, talk: _Conversation) -> Attempt:
         candidate = read_candidate(raw)
+        # What the extractor suggests is only told: else the words of a conversation could have it publish.
+        scope = AGENT_PRIVATE if request.scope is None else request.scope
         if isinstance(candidate, Rejection):
-            return self._policy.refused(candidate, type="", scope=request.scope or "", key=None, text="")
-        scope = candidate.scope_suggestion if request.scope is None else request.scope
+            return self._policy.refused(candidate, type="", scope=scope, key=None, text="")
         rejection = self._rejection(candidate, scope, talk)
         if rejection is None:
-            return self._incoming(candidate, scope or "", talk)
+            return self._incoming(candidate, scope, talk)
         return self._policy.refused(
-            rejection, type=candidate.type, scope=scope or "", key=candidate.key, text=candidate.text
+            rejection, type=candidate.type, scope=scope, key=candidate.key, text=candidate.text
         )
 
-    def _rejection(self, candidate: Candidate, scope: str | None, talk: _Conversation) -> Rejection | None:
+    def _rejection(self, candidate: Candidate, scope: str, talk: _Conversation) -> Rejection | None:
         quotes = _quotes(candidate)
         fault = talk.fault(quotes, self._evidence)
         if fault is not None:
             return Rejection("REJECT_EVIDENCE_MISMATCH", fault)
         rejection = self._policy.gate.check(
-            type=candidate.type, scope=scope or "", key=candidate.key, text=candidate.text
+            type=candidate.type, scope=scope, key=candidate.key, text=candidate.text
         )
-        if rejection is not None and rejection.code == "REJECT_SCOPE_DENIED" and scope is None:
-            return Rejection("REJECT_SCOPE_DENIED", "neither the request nor the extractor names a scope")
         return rejection or _secret_in(quotes)
 
     def _incoming(self, candidate: Candidate, scope: str, talk: _Conversation) -> Incoming:

@@ -29,12 +29,15 @@ class ExactSearch:
     async def query(self, queries: Sequence[IndexQuery], ask: Ask) -> list[QueryResult]:
         """Return both legs of each query, each as long as its limit allows, in one round trip.
 
-        What is found is live at `ask.now` and may be read by the speaker of its context within its scopes; the queries'
-        filters say the same and are not read. Raises DatabaseUnavailable. Cancelled, it stops Postgres, too.
+        What is found is live at `ask.now`, may be read by the speaker of its context within its scopes, and is let
+        through by its filter; the queries' filters say the same and are not read. Raises DatabaseUnavailable.
+        Cancelled, it stops Postgres, too.
         """
         results: list[dict[str, list[LegHit]]] = [{"dense": [], "words": []} for _ in queries]
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["exact_search"], *self._reader(ask), *_inputs(queries))
+            rows = await connection.fetch(
+                self._sql["exact_search"], *self._reader(ask), *_inputs(queries), *ask.filter.arguments()
+            )
         for row in rows:
             hit = LegHit(row["chunk_id"], row["note_id"], row["score"])
             results[row["query"] - 1][row["leg"]].append(hit)

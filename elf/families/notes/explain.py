@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -38,7 +38,7 @@ _OWNER = ("tenant_id", "project_id", "agent_id")
 
 
 class SearchExplainer:
-    """Reads traces. They hold a query and ids, and no text of a note."""
+    """Reads traces. They hold a query and ids, and no text of a note: that is read from the note."""
 
     def __init__(self, *, traces: TraceStore, database: Database, queries: Queries, clock: Clock) -> None:
         """`queries` are those of the folder sql/notes."""
@@ -53,32 +53,39 @@ class SearchExplainer:
         Unless the whole context is given, no private note is named, and the handle of one is unknown.
         """
         found = await self._traces.trace_of_item(request.result_handle, now=self._clock.now())
-        trace, rows = ({}, []) if found is None or not _is_of(found[0], request) else found
-        items = [_item(row) for row in rows]
-        dropped = await in_slices(_dropping(trace, items)) if trace else []
-        if any(getattr(request, name) is None for name in _OWNER):
-            shared = await self._shared({item.note_id for item in items} | {one.note_id for one in dropped})
-            items = [item for item in items if item.note_id in shared]
-            dropped = [one for one in dropped if one.note_id in shared]
+        if found is None or not _is_of(found[0], request):
+            raise _unknown(request.result_handle)
+        whole = None not in _owner(request)
+        items, dropped = await self._told(*found, but_private=not whole)
         explained = next((item for item in items if item.result_handle == request.result_handle), None)
         if explained is None:
-            raise InvalidRequest(
-                f"nothing is known of the result {request.result_handle} in this context: there is no such "
-                "result_handle, its trace has expired, or it has not been stored yet, which takes a moment",
-                fields=["$.result_handle"],
-            )
+            raise _unknown(request.result_handle)
         return Explained(
-            trace=_trace(trace),
+            trace=_trace(found[0]),
             item=explained,
             other_items=[item for item in items if item is not explained],
             dropped=dropped,
         )
 
-    async def _shared(self, note_ids: Collection[UUID]) -> set[UUID]:
-        """Return those of the notes that are not private; one that is gone may have been."""
+    async def _told(
+        self, trace: Row, rows: Sequence[Row], *, but_private: bool = False
+    ) -> tuple[list[TracedItem], list[ShownDrop]]:
+        """Return the results and the other candidates; `but_private` leaves out what is, or may have been, private."""
+        candidates = msgspec.json.decode(trace["dropped"], type=list[DroppedCandidate])
+        agent_id = None if but_private else trace["agent_id"]
+        note_ids = {row["note_id"] for row in rows} | {candidate.note_id for candidate in candidates}
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["shared_notes"], list(note_ids))
-        return {row["note_id"] for row in rows}
+            notes = await connection.fetch(
+                self._sql["texts_of_notes"],
+                list(note_ids), trace["tenant_id"], trace["project_id"], agent_id, self._clock.now(),
+            )  # fmt: skip
+        texts = {note["note_id"]: note["text"] for note in notes}
+        items = [_item(row, texts) for row in rows]
+        dropped = await in_slices(_dropping(trace, items, candidates, texts))
+        if but_private:
+            items = [item for item in items if item.note_id in texts]
+            dropped = [one for one in dropped if one.note_id in texts]
+        return items, dropped
 
     async def trace(self, request: TraceRequest) -> ShownTrace | BriefTraceResponse:
         """Read a whole trace. Raises NotFound when there is none of this id in the context given."""
@@ -88,10 +95,8 @@ class SearchExplainer:
                 f"there is no trace {request.trace_id} in this context; a trace is stored a moment after its search",
                 fields=["$.trace_id"],
             )
-        trace, rows = found
-        items = [_item(row) for row in rows]
-        dropped = await in_slices(_dropping(trace, items))
-        shown = ShownTrace(trace=_trace(trace), items=items, dropped=dropped)
+        items, dropped = await self._told(*found)
+        shown = ShownTrace(trace=_trace(found[0]), items=items, dropped=dropped)
         return shown if request.detail == "full" else brief_trace(shown)
 
     async def page(self, request: TracesRequest) -> TracesResponse:
@@ -111,9 +116,21 @@ class SearchExplainer:
         )
 
 
+def _unknown(result_handle: UUID) -> InvalidRequest:
+    return InvalidRequest(
+        f"nothing is known of the result {result_handle} in this context: there is no such result_handle, its trace "
+        "has expired, or it has not been stored yet, which takes a moment",
+        fields=["$.result_handle"],
+    )
+
+
+def _owner(request: ExplainRequest | TraceRequest) -> list[str | None]:
+    return [getattr(request, name) for name in _OWNER]
+
+
 def _is_of(trace: Row, request: ExplainRequest | TraceRequest) -> bool:
     """Tell whether nothing that the request says of the searcher is wrong."""
-    return all(getattr(request, name) in (None, trace[name]) for name in _OWNER)
+    return all(given in (None, trace[name]) for name, given in zip(_OWNER, _owner(request), strict=True))
 
 
 def _trace(row: Row) -> Trace:
@@ -125,31 +142,35 @@ def _stages(row: Row) -> list[StageTime]:
     return [StageTime(name=name, ms=ms) for name, ms in row["stages"]]
 
 
-def _item(row: Row) -> TracedItem:
+def _item(row: Row, texts: Mapping[UUID, str | None]) -> TracedItem:
     return TracedItem(
         result_handle=row["item_id"],
         note_id=row["note_id"],
         chunk_id=row["chunk_id"],
         rank=row["rank"],
+        text=texts.get(row["note_id"]),
         explain={name: row[name] for name in _EXPLAINED},  # type: ignore[arg-type]
     )
 
 
-def _dropping(trace: Row, items: Sequence[TracedItem]) -> Slices[list[ShownDrop]]:
+def _dropping(
+    trace: Row,
+    items: Sequence[TracedItem],
+    candidates: Sequence[DroppedCandidate],
+    texts: Mapping[UUID, str | None],
+) -> Slices[list[ShownDrop]]:
     ranks = {item.note_id: item.rank for item in items}
     last_score = items[-1].explain.final_score if items else None
-    candidates = msgspec.json.decode(trace["dropped"], type=list[DroppedCandidate])
     shown = []
     for candidate in candidates:
         yield
-        shown.append(_shown_drop(candidate, trace["top_k"], last_score, ranks))
+        words = reason_in_words(candidate, top_k=trace["top_k"], last_score=last_score, ranks=ranks)
+        shown.append(_shown_drop(candidate, words, texts.get(candidate.note_id)))
     return shown
 
 
-def _shown_drop(
-    candidate: DroppedCandidate, top_k: int, last_score: float | None, ranks: Mapping[UUID, int]
-) -> ShownDrop:
+def _shown_drop(candidate: DroppedCandidate, words: str, text: str | None) -> ShownDrop:
     fields = msgspec.structs.asdict(candidate)
     reason_code = fields.pop("reason")
-    words = reason_in_words(candidate, top_k=top_k, last_score=last_score, ranks=ranks)
-    return ShownDrop(**fields, reason_code=reason_code, reason=words)
+    fields["filter"] = candidate.filter or msgspec.UNSET
+    return ShownDrop(**fields, text=text, reason_code=reason_code, reason=words)

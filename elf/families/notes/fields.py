@@ -6,11 +6,12 @@ called.
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Any, Literal
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from elf.core.blank import NOT_BLANK
 from elf.core.secrets import find_credential
@@ -175,6 +176,63 @@ Detail = Annotated[
 
 # Searches
 
+
+def _moment(value: object) -> object:
+    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
+        raise ValueError(_NO_MOMENT)
+    try:
+        moment = datetime.fromisoformat(value.upper())
+        return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise ValueError(_NO_MOMENT) from None
+
+
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d([Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d))?", re.ASCII)
+_NO_MOMENT: Final = (
+    "should be a moment of RFC 3339, such as 2026-01-31T09:30:00Z, or a date, which is its midnight in UTC"
+)
+KeyPrefix = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=128,
+        description="Only notes whose key begins so, in the same case.",
+        examples=["deploy/"],
+    ),
+]
+
+
+def _moment_schema(description: str) -> dict[str, Any]:
+    return {
+        "type": "string",
+        "anyOf": [{"format": "date-time"}, {"format": "date"}],
+        "description": description,
+        "examples": ["2026-01-31T09:30:00Z", "2026-01-31"],
+    }
+
+
+UpdatedSince = Annotated[
+    datetime,
+    BeforeValidator(_moment),
+    WithJsonSchema(
+        _moment_schema(
+            "Only notes that last changed then or later: a moment of RFC 3339, or a date, which is its midnight in UTC."
+        )
+    ),
+]
+UpdatedBefore = Annotated[
+    datetime,
+    BeforeValidator(_moment),
+    WithJsonSchema(_moment_schema("Only notes that last changed earlier.")),
+]
+CreatedSince = Annotated[
+    datetime,
+    BeforeValidator(_moment),
+    WithJsonSchema(_moment_schema("Only notes first stored then or later.")),
+]
+CreatedBefore = Annotated[
+    datetime, BeforeValidator(_moment), WithJsonSchema(_moment_schema("Only notes first stored earlier."))
+]
 TraceId = Annotated[UUID, Field(description="The search's id, for its trace.", examples=[TRACE_EXAMPLE])]
 ResultHandle = Annotated[
     UUID,

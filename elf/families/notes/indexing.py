@@ -30,6 +30,7 @@ from elf.families.notes.fleet import Fleet
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Note
 from elf.families.notes.patient_embedding import Done, Waiting, embed_patiently
+from elf.families.notes.source_fields import tags_of
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexPoint, VectorIndex
 from elf.outbox.leased import Job, JobsFailed
@@ -52,11 +53,15 @@ class IndexedChunk:
 
 
 class _Batch(NamedTuple):
-    """Leased jobs, the notes they name as they are now, and what is stored for them: chunks that have their vectors."""
+    """Leased jobs, the notes they name as they are now, and what is stored for them: chunks that have their vectors.
+
+    `tags` are those of the notes, for their points.
+    """
 
     jobs: Sequence[Job]
     notes: Mapping[UUID, Note]
     stored: Mapping[UUID, Sequence[IndexedChunk]]
+    tags: Mapping[UUID, Sequence[UUID]]
 
     def of(self, note_ids: Iterable[UUID]) -> _Batch:
         """Return the part of the batch that is about these notes."""
@@ -128,11 +133,14 @@ class NoteIndexing:
             rows = await connection.fetch(self._sql["read_for_indexing"], note_ids, self._embedder.version)
         notes: dict[UUID, Note] = {}
         chunks: dict[UUID, list[IndexedChunk]] = {}
+        tags: dict[UUID, Sequence[UUID]] = {}
         for row in rows:
-            notes.setdefault(row["note_id"], Note.from_row(row))
+            if row["note_id"] not in notes:
+                notes[row["note_id"]] = Note.from_row(row)
+                tags[row["note_id"]] = tags_of(row["source"])
             if row["chunk_id"] is not None:
                 chunks.setdefault(row["note_id"], []).append(stored_chunk(row))
-        return _Batch(jobs, notes, chunks)
+        return _Batch(jobs, notes, chunks, tags)
 
     def _is_ready(self, note: Note, chunks: Sequence[IndexedChunk]) -> bool:
         return (
@@ -204,7 +212,7 @@ class NoteIndexing:
         if not batch.jobs:
             return
         points = [
-            point_of(batch.notes[note_id], chunk, self._embedder.version)
+            point_of(batch.notes[note_id], chunk, self._embedder.version, batch.tags[note_id])
             for note_id, found in chunks.items()
             for chunk in found
         ]
@@ -285,8 +293,8 @@ def _indexed_chunks(note: Note, text: EmbeddedText, chunking: str) -> list[Index
     ]
 
 
-def point_of(note: Note, chunk: IndexedChunk, embedding_version: str) -> IndexPoint:
-    """Return the index point of a chunk, with the payload of section 6."""
+def point_of(note: Note, chunk: IndexedChunk, embedding_version: str, tags: Sequence[UUID]) -> IndexPoint:
+    """Return the index point of a chunk, with the payload of section 6 and the tags of its note."""
     payload: dict[str, Any] = {
         "note_id": str(note.note_id),
         "chunk_id": str(chunk.chunk_id),
@@ -300,6 +308,7 @@ def point_of(note: Note, chunk: IndexedChunk, embedding_version: str) -> IndexPo
         "type": note.type,
         "key": note.key,
         "status": note.status,
+        "created_at": note.created_at.isoformat(),
         "updated_at": note.updated_at.isoformat(),
         "expires_at": None if note.expires_at is None else note.expires_at.isoformat(),
         "importance": note.importance,
@@ -307,5 +316,10 @@ def point_of(note: Note, chunk: IndexedChunk, embedding_version: str) -> IndexPo
         "embedding_version": embedding_version,
     }
     return IndexPoint(
-        point_id=chunk.chunk_id, owner_id=note.note_id, dense=chunk.vector, text=chunk.text, payload=payload
+        point_id=chunk.chunk_id,
+        owner_id=note.note_id,
+        dense=chunk.vector,
+        text=chunk.text,
+        payload=payload,
+        tags=tags,
     )

@@ -30,6 +30,7 @@ from elf.db.errors import retrying
 from elf.db.queries import Queries
 from elf.families.notes.indexing import point_of, stored_chunk
 from elf.families.notes.model import Note
+from elf.families.notes.source_fields import tags_of
 from elf.index.port import IndexPoint, StoredPoint
 
 LEASE_TIMEOUT_S: Final = 10.0
@@ -176,4 +177,4 @@ def _seen(row: Mapping[str, Any]) -> Seen:
 
 
 def _point(row: Mapping[str, Any]) -> IndexPoint:
-    return point_of(Note.from_row(row), stored_chunk(row), row["chunk_version"])
+    return point_of(Note.from_row(row), stored_chunk(row), row["chunk_version"], tags_of(row["source"]))

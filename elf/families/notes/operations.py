@@ -8,6 +8,7 @@ from elf.core.endpoint import Operation
 from elf.core.errors import NotFound, ScopeDenied
 from elf.families.notes import audit_requests as a
 from elf.families.notes import brief as b
+from elf.families.notes import id_requests as i
 from elf.families.notes import requests as r
 from elf.families.notes import trace_requests as t
 
@@ -25,7 +26,7 @@ ADD_EVENT: Final = Operation(
 )  # fmt: skip
 SEARCH: Final = Operation(
     "search", "POST", "/v1/memory/search", "Find the notes that answer a query",
-    r.SearchRequest, r.SearchResponse, tag=SEARCHES, brief=b.BriefSearchResponse,
+    r.SearchRequest, r.SearchResponse, tag=SEARCHES, errors=(ScopeDenied,), brief=b.BriefSearchResponse,
 )  # fmt: skip
 GET_NOTE: Final = Operation(
     "get_note", "GET", "/v1/memory/notes/{note_id}", "Read one note",
@@ -42,6 +43,10 @@ UPDATE_NOTE: Final = Operation(
 DELETE_NOTE: Final = Operation(
     "delete_note", "POST", "/v1/memory/delete", "Delete a note",
     r.DeleteRequest, r.DeleteResponse, tag=NOTES, errors=(NotFound, ScopeDenied),
+)  # fmt: skip
+FIND_IDS: Final = Operation(
+    "find_ids", "GET", "/v1/memory/ids", "Find ids by how they begin",
+    i.FindIdsRequest, i.FindIdsResponse, tag=NOTES,
 )  # fmt: skip
 
 NOTE_HISTORY: Final = Operation(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
 from elf.config.model import NoteType
 from elf.core.blank import NOT_BLANK
 from elf.core.json_strings import MAX_STRING_CHARS
 from elf.families.notes import fields as f
+from elf.families.notes.source_fields import SOURCE_SCHEMA
 
 MAX_NOTES = 256
 MAX_MESSAGES = 256
@@ -120,7 +121,8 @@ class AddEventRequest(InContext):
             str,
             Field(
                 max_length=128,
-                description="Who shares the notes. Without it, each note goes where the extractor suggests.",
+                description="Who shares the notes. Without it, nobody: each is agent_private, whatever "
+                "scope the extractor suggests.",
                 examples=["agent_private"],
             ),
         ]
@@ -189,6 +191,9 @@ class ListRequest(Request):
     scope: Annotated[f.Identifier, Field(description="Only notes of this scope.")] | None = None
     status: f.NoteStatus = Field(default="active", description="Only notes of this status.")
     type: Annotated[NoteType, Field(description="Only notes of this type.")] | None = None
+    key_prefix: f.KeyPrefix | None = None
+    updated_since: f.UpdatedSince | None = None
+    updated_before: f.UpdatedBefore | None = None
     limit: f.PageSize = 50
     cursor: f.CursorGiven | None = None
     detail: f.Detail = "full"
@@ -235,6 +240,52 @@ class DeleteResponse(Response):
     op: Literal["DELETE", "NONE"] = Field(description="DELETE: deleted now. NONE: it was deleted before.")
 
 
+class SearchFilters(Request):
+    """What notes have to be to be found; every one that is given has to hold. Without any, all that the reader may see.
+
+    Both the index and Postgres apply them before the best notes are chosen.
+    """
+
+    type: (
+        Annotated[
+            list[NoteType], Field(min_length=1, max_length=6, description="Only notes of one of these types.")
+        ]
+        | None
+    ) = None
+    key_prefix: f.KeyPrefix | None = None
+    scope: (
+        Annotated[
+            list[f.Identifier],
+            Field(
+                min_length=1,
+                max_length=100,
+                description="Only notes of one of these scopes, each of which the read profile has to read.",
+                examples=[["project_shared"]],
+            ),
+        ]
+        | None
+    ) = None
+    updated_since: f.UpdatedSince | None = None
+    updated_before: f.UpdatedBefore | None = None
+    created_since: f.CreatedSince | None = None
+    created_before: f.CreatedBefore | None = None
+    source: (
+        Annotated[
+            dict[str, JsonValue],
+            WithJsonSchema(SOURCE_SCHEMA),
+        ]
+        | None
+    ) = None
+
+    @model_validator(mode="after")
+    def _leaves_time(self) -> SearchFilters:
+        for name in ("updated", "created"):
+            since, before = getattr(self, f"{name}_since"), getattr(self, f"{name}_before")
+            if since is not None and before is not None and since >= before:
+                raise ValueError(f"{name}_since must be earlier than {name}_before")
+        return self
+
+
 class SearchRequest(InContext):
     read_profile: f.ReadProfile
     query: Annotated[
@@ -273,6 +324,7 @@ class SearchRequest(InContext):
         ]
         | None
     ) = None
+    filters: SearchFilters | None = Field(default=None, description="What notes have to be to be found.")
     record_hits: bool = Field(
         default=False, description="Whether to count the results as hits of their notes."
     )

@@ -13,6 +13,7 @@ from elf.core.errors import IndexUnavailable, ProviderUnavailable, ServiceError
 from elf.core.scopes import AGENT_PRIVATE
 from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context
+from elf.families.notes.note_filter import EVERYTHING, NoteFilter
 from elf.index.port import IndexFilter, IndexQuery, QueryResult, Vector
 from elf.providers.port import Embedder
 from elf.providers.vectors import have_direction
@@ -24,10 +25,12 @@ from elf.search.trace import DropReason
 EMBEDDING = "embedding"
 EXPANSION = "expansion"
 INDEX = "index"
+EXACT = "exact"
 # What a stage may take of the time that is left, so that its stand-in has time too.
 EXPANSION_SHARE = 0.5
 EMBEDDING_SHARE = 0.5
 INDEX_SHARE = 0.5
+EXACT_SHARE = 0.5
 SECOND_PASS = 0.5  # of these shares: what remains after a first search is little already
 
 log = structlog.get_logger()
@@ -44,23 +47,29 @@ class RetrievalRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What a search looks for, and where: the scopes it may read as it runs at `now`."""
+    """What a search looks for, and where: the scopes it may read as it runs at `now`, and of those notes which."""
 
     query: str
     context: Context
     scopes: Sequence[str]
     now: datetime
     candidate_k: int
+    filter: NoteFilter = EVERYTHING
 
 
 @dataclass(slots=True)
 class Retrieved:
-    """The wordings searched for, the candidates, best first, those cut and why, and the parts that could not help."""
+    """The wordings searched for, the candidates, best first, those cut and why, and the parts that could not help.
+
+    `asked` is what the index was asked, and `is_all` whether it named every note that it was asked for.
+    """
 
     queries: Sequence[str]
     candidates: Sequence[Candidate] = ()
     cut: Sequence[tuple[Candidate, DropReason]] = ()
     degraded: list[str] = field(default_factory=list)
+    asked: Sequence[IndexQuery] = ()
+    is_all: bool = True
 
     def without(self, part: str) -> None:
         """Note that a part could not help."""
@@ -128,6 +137,21 @@ class CandidateRetrieval:
         self._cut(candidates, ask, found)
         return found
 
+    async def retrieve_exactly(self, ask: Ask, found: Retrieved, stages: Stages) -> bool:
+        """Find the candidates of the same wordings anew in Postgres itself; False when that takes too long.
+
+        Raises Unavailable when Postgres is away.
+        """
+        try:
+            with stages.stage(EXACT, share=EXACT_SHARE):
+                results = await self._stand_in.query(found.asked, ask)
+        except TimeoutError:
+            log.warning("not_searched_exactly", error="out of time")
+            found.without(EXACT)
+            return False
+        self._cut(self._fused(results), ask, found)
+        return True
+
     def _finds_little(self, candidates: Sequence[Candidate]) -> bool:
         best = candidates[0].score if candidates else 0.0
         return self._mode == "dynamic" and self._expander.wanted_after(len(candidates), best)
@@ -173,15 +197,20 @@ class CandidateRetrieval:
             )
             for query, vector in zip(queries, vectors, strict=True)
         ]
+        found.asked = [*found.asked, *asked]
         try:
             with stages.stage("index", share=INDEX_SHARE * share):
                 if not self._index.is_away:
                     await self._fresh.settled(Project(ask.context.tenant_id, ask.context.project_id))
-                return await self._index.query(asked)
+                results = await self._index.query(asked)
+                found.is_all = found.is_all and not any(
+                    _is_full(result, ask.candidate_k) for result in results
+                )
+                return results
         except (IndexUnavailable, TimeoutError) as error:
             log.warning("index_not_asked", error=_described(error))
             found.without(INDEX)
-        with stages.stage("exact", share=share):
+        with stages.stage(EXACT, share=share):
             return await self._stand_in.query(asked, ask)
 
     async def _embedded(
@@ -216,7 +245,7 @@ class CandidateRetrieval:
             "status": "active",
             "embedding_version": self._embedder.version,
         }
-        return IndexFilter(must=must, any_of=any_of)
+        return ask.filter.narrowing(IndexFilter(must=must, any_of=any_of))
 
     def _fused(self, results: Sequence[QueryResult]) -> list[Candidate]:
         return fuse(results, rules=self._rules.fusion)
@@ -225,10 +254,15 @@ class CandidateRetrieval:
         asked_for = ask.candidate_k
         most = min(self._rules.prefilter or asked_for, asked_for)
         found.candidates = candidates[:most]
+        found.is_all = found.is_all and len(candidates) <= most
         found.cut = [
             *((candidate, "BEYOND_PREFILTER") for candidate in candidates[most:asked_for]),
             *((candidate, "BEYOND_CANDIDATE_K") for candidate in candidates[asked_for:]),
         ]
+
+
+def _is_full(result: QueryResult, limit: int) -> bool:
+    return max(len(result.dense), len(result.bm25)) >= limit
 
 
 def _described(error: Exception) -> str:

@@ -29,6 +29,8 @@ class Revalidation:
     async def rows(self, chunk_ids: Sequence[UUID], ask: Ask, *, embedding_version: str) -> list[Row]:
         """Return the rows of `read_candidates` as of now, in no particular order. Raises DatabaseUnavailable.
 
+        The rows of notes that the filter of `ask` does not let through say in `unmet` what they fail.
+
         Without the primary there are none: nobody could tell whether they are still true.
         """
 
@@ -40,6 +42,7 @@ class Revalidation:
                 context=ask.context,
                 scopes=ask.scopes,
                 now=ask.now,
+                filter=ask.filter,
             )
 
         async with self._reads.connection() as connection:

@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from elf.core.clock import Clock
-from elf.core.errors import ServiceError, Unavailable
+from elf.core.errors import ScopeDenied, ServiceError, Unavailable
 from elf.core.scopes import ScopeRules
 from elf.core.slices import in_slices
 from elf.core.words import Stems, TermMatcher
@@ -21,8 +21,9 @@ from elf.db.database import Database
 from elf.db.ids import random_ids
 from elf.families.notes.brief import BriefSearchResponse, brief_search
 from elf.families.notes.model import as_real
+from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.ranking import RECENCY_IMPORTANCE, FoundChunk, NoteRanking, Ranked, Scored
-from elf.families.notes.requests import SearchRequest
+from elf.families.notes.requests import SearchFilters, SearchRequest
 from elf.families.notes.retrieval import Ask, CandidateRetrieval, Retrieved
 from elf.families.notes.revalidation import Revalidation
 from elf.families.notes.service import context_of
@@ -92,18 +93,21 @@ class NoteSearch:
         self._stems = Stems()
 
     async def search(self, request: SearchRequest) -> FoundNotes | BriefSearchResponse:
-        """Answer a search. Raises InvalidRequest for an unknown profile, Unavailable when it cannot be answered."""
-        ask = Ask(
-            query=request.query,
-            context=context_of(request),
-            scopes=self._scopes.readable(request.read_profile),
-            now=self._clock.now(),
-            candidate_k=request.candidate_k or max(self._rules.candidate_k, request.top_k or 0),
-        )
+        """Answer a search. Raises InvalidRequest for an unknown profile or a filter that is none, ScopeDenied for
+        one that names a scope beyond the profile, Unavailable when it cannot be answered."""
+        ask = self._ask(request)
         stages = Stages(self._rules.budget_s)
         try:
             retrieved = await self._retrieval.retrieve(ask, stages)
-            found = await self._revalidate(retrieved, ask, stages)
+            found, unmet = await self._revalidate(retrieved, ask, stages)
+            # The places of notes that the filter drops may have been others': Postgres knows whose.
+            if (
+                unmet
+                and not retrieved.is_all
+                and await self._retrieval.retrieve_exactly(ask, retrieved, stages)
+            ):
+                found, unmet_now = await self._revalidate(retrieved, ask, stages)
+                unmet |= unmet_now
         except TimeoutError as error:
             raise _out_of_time() from error
         scores = await self._rerank_scores(ask, found, retrieved, stages)
@@ -118,23 +122,53 @@ class NoteSearch:
             for entry, handle in zip(ranked.best, handles, strict=True)
             if (reference := references.get(entry.found.row["note_id"])) is not None
         ]
-        self._trace(self._traced(trace_id, request, ask, retrieved, found, ranked, items, stages))
+        self._trace(self._traced(trace_id, request, ask, retrieved, found, unmet, ranked, items, stages))
         answer: dict[str, Any] = {"trace_id": trace_id, "items": items, "degraded": retrieved.degraded}
         return FoundNotes(**answer) if request.detail == "full" else await in_slices(brief_search(**answer))
+
+    def _ask(self, request: SearchRequest) -> Ask:
+        return Ask(
+            query=request.query,
+            context=context_of(request),
+            scopes=self._readable(request),
+            now=self._clock.now(),
+            candidate_k=request.candidate_k or max(self._rules.candidate_k, request.top_k or 0),
+            filter=NoteFilter.of(request.filters),
+        )
+
+    def _readable(self, request: SearchRequest) -> Sequence[str]:
+        """Return the scopes to look in: those of the profile, or the ones of them that the filter names."""
+        readable = self._scopes.readable(request.read_profile)
+        wanted = None if request.filters is None else request.filters.scope
+        if wanted is None:
+            return readable
+        if closed := [place for place, scope in enumerate(wanted) if scope not in readable]:
+            raise ScopeDenied(
+                f"the read profile {request.read_profile} reads {', '.join(readable) or 'nothing'}, and so a filter"
+                " can name no other scope",
+                fields=[f"$.filters.scope[{place}]" for place in closed],
+            )
+        return [scope for scope in readable if scope in wanted]
 
     def _top_k(self, request: SearchRequest, ask: Ask) -> int:
         return request.top_k or min(self._rules.top_k, ask.candidate_k)
 
-    async def _revalidate(self, retrieved: Retrieved, ask: Ask, stages: Stages) -> list[FoundChunk]:
+    async def _revalidate(
+        self, retrieved: Retrieved, ask: Ask, stages: Stages
+    ) -> tuple[list[FoundChunk], dict[UUID, DroppedCandidate]]:
+        """Return the candidates that Postgres vouches for, by rank, and by chunk those that the filter drops."""
         if not retrieved.candidates:
-            return []
+            return [], {}
         by_id = {candidate.point_id: candidate for candidate in retrieved.candidates}
         with stages.stage("revalidate"):
             rows = await self._revalidation.rows(
                 list(by_id), ask, embedding_version=self._retrieval.embedding_version
             )
-        found = [FoundChunk.of(row, by_id[row["chunk_id"]]) for row in rows]
-        return sorted(found, key=lambda chunk: chunk.candidate.rank)
+        unmet = {row["chunk_id"]: row["unmet"] for row in rows if row["unmet"] is not None}
+        found = [FoundChunk.of(row, by_id[row["chunk_id"]]) for row in rows if row["unmet"] is None]
+        return sorted(found, key=lambda chunk: chunk.candidate.rank), {
+            chunk_id: dropped(by_id[chunk_id], "FILTERED", filter=name) for chunk_id, name in unmet.items()
+        }
 
     async def _references(self, best: Sequence[Scored], stages: Stages) -> Mapping[UUID, str]:
         """Return the references of the results; that of a note which has just changed or gone is missing.
@@ -196,6 +230,7 @@ class NoteSearch:
         ask: Ask,
         retrieved: Retrieved,
         found: Sequence[FoundChunk],
+        unmet: Mapping[UUID, DroppedCandidate],
         ranked: Ranked,
         items: Sequence[Mapping[str, Any]],
         stages: Stages,
@@ -210,13 +245,14 @@ class NoteSearch:
             expansion_mode=self._rules.expansion_mode,
             expanded_queries=retrieved.queries,
             allowed_scopes=ask.scopes,
+            filters=_shown(request.filters),
             candidate_count=len(retrieved.candidates),
             top_k=self._top_k(request, ask),
             config_snapshot=self._rules.snapshot,
             created_at=ask.now,
             expires_at=ask.now + timedelta(days=self._rules.trace_days),
             items=[TraceItem.of(item, rank) for rank, item in enumerate(items, start=1)],
-            dropped=_dropped(retrieved, found, ranked),
+            dropped=_dropped(retrieved, found, unmet, ranked),
             degraded=retrieved.degraded,
             stages=stages.timings,
         )
@@ -226,12 +262,19 @@ def _out_of_time() -> Unavailable:
     return Unavailable("the search could not be answered within its time")
 
 
-def _dropped(retrieved: Retrieved, found: Sequence[FoundChunk], ranked: Ranked) -> list[DroppedCandidate]:
-    live = {chunk.candidate.point_id for chunk in found}
+def _shown(filters: SearchFilters | None) -> dict[str, Any]:
+    return {} if filters is None else filters.model_dump(mode="json", exclude_none=True)
+
+
+def _dropped(
+    retrieved: Retrieved, found: Sequence[FoundChunk], unmet: Mapping[UUID, DroppedCandidate], ranked: Ranked
+) -> list[DroppedCandidate]:
+    live = {chunk.candidate.point_id for chunk in found} | unmet.keys()
     gone = [candidate for candidate in retrieved.candidates if candidate.point_id not in live]
     return [
         *(dropped(candidate, reason) for candidate, reason in retrieved.cut),
         *(dropped(candidate, "NOT_LIVE") for candidate in gone),
+        *unmet.values(),
         *(_outdone(entry, "BETTER_CHUNK") for entry in ranked.other_chunks),
         *(_outdone(entry, "BELOW_TOP_K") for entry in ranked.below),
     ]

@@ -53,6 +53,7 @@ from elf.families.notes.resolver import (
 from elf.families.notes.shown import ShownNote, ShownNotes
 from elf.families.notes.store import ListFilter, NoteStore, meeting_writers
 from elf.families.notes.visibility import check_readable, check_writable, not_found
+from elf.index.port import Period
 
 log = structlog.get_logger()
 
@@ -404,6 +405,8 @@ class NoteService:
             reader_agent_id=request.agent_id,
             status=request.status,
             type=request.type,
+            key_prefix=request.key_prefix,
+            updated=Period(request.updated_since, request.updated_before),
         )
 
     def _scopes_to_list(self, request: ListRequest) -> Sequence[str]:

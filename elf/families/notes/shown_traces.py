@@ -18,6 +18,7 @@ class ShownDrop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     note_id: UUID
     chunk_id: UUID
+    text: str | None
     stage: str
     reason_code: str
     reason: str
@@ -27,6 +28,7 @@ class ShownDrop(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     bm25_score: float | None
     rerank_score: float | None
     final_score: float | None
+    filter: str | msgspec.UnsetType
 
 
 class Explained(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,8 +24,10 @@ from elf.families.notes.embedding import EmbeddedText
 from elf.families.notes.embedding import Vector as FloatVector
 from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context, Note
+from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.resolver import Change, Incoming, Near
 from elf.families.notes.shown import ShownNote
+from elf.index.port import Period
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
 # A page of notes or versions ends before the one whose free JSON makes it more than this, but for the first.
@@ -36,12 +38,16 @@ NEEDED_TO_READ = ("memory_notes", "memory_note_chunks", "note_chunk_embeddings")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListFilter:
-    """Which notes a page shows: the scopes to look in, who reads, a status, and optionally a type."""
+    """Which notes a page shows: the scopes to look in, who reads, a status, and optionally a type, how the key begins
+    and when they last changed.
+    """
 
     scopes: Sequence[str]
     reader_agent_id: str | None
     status: str
     type: str | None
+    key_prefix: str | None
+    updated: Period
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +170,8 @@ class NoteStore:
         rows = await connection.fetch(
             self._sql["list_notes"],
             tenant_id, project_id, list(filter.scopes), filter.reader_agent_id, filter.status, filter.type,
-            start.updated_at, start.note_id, now, limit, MAX_PAGE_BYTES,
+            start.updated_at, start.note_id, now, limit, MAX_PAGE_BYTES, filter.key_prefix, filter.updated.since,
+            filter.updated.before,
         )  # fmt: skip
         return [ShownNote.of(row) for row in rows], bool(rows) and rows[-1]["has_next"]
 
@@ -252,12 +259,13 @@ class NoteStore:
         context: Context,
         scopes: Sequence[str],
         now: datetime,
+        filter: NoteFilter,
     ) -> list[Mapping[str, Any]]:
         """Return the rows of `read_candidates`, in no particular order."""
         return await connection.fetch(
             self._sql["read_candidates"],
             list(chunk_ids), embedding_version, context.tenant_id, context.project_id, context.agent_id,
-            list(scopes), now,
+            list(scopes), now, *filter.arguments(),
         )  # fmt: skip
 
     async def unchanged(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import Field
 
 from elf.families.notes import fields as f
 from elf.families.notes.requests import Explanation, InContext, Request, Response
+
+NoteTextNow = Annotated[
+    str | None, Field(description="The note's text as it is now; null when there is no such note any more.")
+]
 
 
 class ExplainRequest(Request):
@@ -57,6 +61,9 @@ class Trace(Response):
     expansion_mode: Literal["off", "always", "dynamic"] = Field(description="When queries are reworded.")
     expanded_queries: list[str] = Field(description="The queries that were searched for.")
     allowed_scopes: list[str] = Field(description="The scopes that were read.")
+    filters: dict[str, Any] = Field(
+        description="The filters of the search, with secrets blanked; empty when it had none."
+    )
     candidate_count: int = Field(
         description="How many candidates were looked at, after fusion and the prefilter."
     )
@@ -78,6 +85,7 @@ class TracedItem(Response):
         description="The piece of the note's text that was found; null for a note whose text is gone."
     )
     rank: int = Field(description="The place among the results, from 1.")
+    text: NoteTextNow
     explain: Explanation
 
 
@@ -86,6 +94,7 @@ class DroppedItem(Response):
 
     note_id: f.NoteId
     chunk_id: f.ChunkId
+    text: NoteTextNow
     stage: str = Field(description="The stage that dropped it.")
     reason_code: str = Field(description="Why, for programs.")
     reason: str = Field(description="Why, for people.")
@@ -97,6 +106,11 @@ class DroppedItem(Response):
     bm25_score: float | None = Field(description="The BM25 score; null when the word search did not name it.")
     rerank_score: float | None = Field(description="The reranker's score; null when it did not get so far.")
     final_score: float | None = Field(description="The final score; null when it did not get so far.")
+    filter: str | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="Of a candidate with the reason FILTERED: the filter that dropped it.",
+    )
 
 
 class ExplainResponse(Response):
@@ -125,6 +139,7 @@ class TraceSummary(Response):
     trace_id: f.TraceId
     query: str = Field(description="The query, with secrets blanked.")
     read_profile: f.ReadProfile
+    filters: dict[str, Any] = Field(description="The filters of the search, with secrets blanked.")
     expansion_mode: str = Field(description="When queries are reworded.")
     candidate_count: int = Field(
         description="How many candidates were looked at, after fusion and the prefilter."

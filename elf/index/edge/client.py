@@ -6,6 +6,7 @@ import asyncio
 from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar, cast
 from uuid import UUID
@@ -39,6 +40,7 @@ from elf.index.edge.protocol import (
     Scan,
     Settle,
     Upsert,
+    WireFilter,
     WireLeg,
     WirePoint,
     WireQuery,
@@ -272,13 +274,32 @@ def _expect(reply: Reply, kind: type[_T]) -> _T:
 def wire_point(point: IndexPoint) -> WirePoint:
     """Return a point of the port as the index process takes it."""
     return WirePoint(
-        point.point_id.bytes, point.owner_id.bytes, _float_bytes(point.dense), point.text, dict(point.payload)
+        point.point_id.bytes,
+        point.owner_id.bytes,
+        _float_bytes(point.dense),
+        point.text,
+        dict(point.payload),
+        _join(point.tags),
     )
 
 
 def _wire_query(query: IndexQuery) -> WireQuery:
     dense = None if query.dense is None else _float_bytes(query.dense)
-    return WireQuery(dense, query.text, dict(query.where.must), _wire_alternatives(query.where), query.limit)
+    return WireQuery(dense, query.text, _wire_filter(query.where), query.limit)
+
+
+def _wire_filter(where: IndexFilter) -> WireFilter:
+    return WireFilter(
+        dict(where.must),
+        _wire_alternatives(where),
+        where.key_prefix,
+        {name: (_written(period.since), _written(period.before)) for name, period in where.periods.items()},
+        _join(where.tags),
+    )
+
+
+def _written(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
 
 
 def _wire_alternatives(where: IndexFilter) -> list[dict[str, list[str]]] | None:

@@ -45,13 +45,24 @@ class Message(msgspec.Struct, frozen=True, array_like=True, tag=True):
 
 
 class WirePoint(msgspec.Struct, frozen=True, array_like=True):
-    """A point to write: ids of 16 bytes, the dense vector as float32 bytes."""
+    """A point to write: ids of 16 bytes, the dense vector as float32 bytes, tags as 16 bytes each, concatenated."""
 
     point_id: bytes
     owner_id: bytes
     dense: bytes
     text: str
     payload: Payload
+    tags: bytes = b""
+
+
+class WireFilter(msgspec.Struct, frozen=True, array_like=True):
+    """The filter of the port; periods are pairs of RFC 3339 moments, tags are concatenated."""
+
+    must: dict[str, str]
+    any_of: list[dict[str, list[str]]] | None = None
+    key_prefix: str | None = None
+    periods: dict[str, tuple[str | None, str | None]] = {}
+    tags: bytes = b""
 
 
 class WireQuery(msgspec.Struct, frozen=True, array_like=True):
@@ -59,8 +70,7 @@ class WireQuery(msgspec.Struct, frozen=True, array_like=True):
 
     dense: bytes | None
     text: str | None
-    must: dict[str, str]
-    any_of: list[dict[str, list[str]]] | None
+    where: WireFilter
     limit: int
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -29,11 +29,27 @@ from elf.index.edge.protocol import (
     WireResult,
     split_ids,
 )
-from elf.index.schema import BM25, DENSE, KEYWORD_FIELDS, OWNER_FIELD, UPDATED_AT_FIELD
+from elf.index.schema import (
+    BM25,
+    CREATED_AT_FIELD,
+    DENSE,
+    KEY_FIELD,
+    KEYWORD_FIELDS,
+    MOMENT_FIELDS,
+    OWNER_FIELD,
+    TAGS_FIELD,
+    UPDATED_AT_FIELD,
+)
 
 _SCROLL_PAGE: Final = 1000
 NOTHING: Final = WireLeg()
 Stored: TypeAlias = tuple[bytes, bytes, str]
+_FIELD_INDEXES: Final[Mapping[str, engine.PayloadSchemaType | engine.KeywordIndexParams]] = {
+    **dict.fromkeys(KEYWORD_FIELDS, engine.PayloadSchemaType.Keyword),
+    **dict.fromkeys(MOMENT_FIELDS, engine.PayloadSchemaType.Datetime),
+    **dict.fromkeys((OWNER_FIELD, KEYS_FIELD, TAGS_FIELD), engine.PayloadSchemaType.Uuid),
+    KEY_FIELD: engine.KeywordIndexParams(prefix=True),
+}
 
 
 class Refused(Exception):
@@ -68,6 +84,7 @@ class Shard:
         self._vector_dim = vector_dim
         self._encoder = encoder
         self._owners: dict[bytes, bytes] = {}
+        self._undated: set[bytes] = set()  # points without CREATED_AT_FIELD
 
     @classmethod
     def create(cls, path: Path, *, vector_dim: int, encoder: Bm25Encoder) -> Shard:
@@ -75,10 +92,7 @@ class Shard:
         path.mkdir(mode=0o700)
         with engine_failures():
             edge = engine.EdgeShard.create(str(path), _engine_config(vector_dim))
-            for field in (*KEYWORD_FIELDS, OWNER_FIELD, KEYS_FIELD):
-                kind = engine.PayloadSchemaType
-                schema = kind.Keyword if field in KEYWORD_FIELDS else kind.Uuid
-                edge.update(engine.UpdateOperation.create_field_index(field, schema))
+            _index_fields(edge)
         return cls(edge, vector_dim=vector_dim, encoder=encoder)
 
     @classmethod
@@ -87,6 +101,7 @@ class Shard:
         try:
             with engine_failures():
                 edge = engine.EdgeShard.load(str(path), _engine_config(vector_dim))
+                _index_fields(edge)  # it may have been made before one of them was filtered by
                 shard = cls(edge, vector_dim=vector_dim, encoder=encoder)
                 shard._prove()
         except Refused as error:
@@ -97,8 +112,9 @@ class Shard:
         after: bytes | None = None
         while page := self.scan(after=after, limit=_SCROLL_PAGE):
             self._owners.update((point_id, owner_id) for point_id, owner_id, _ in page)
+            self._undated.update(point_id for point_id, _, updated_at in page if not updated_at)
             after = page[-1][0]
-        total = self.count()
+        total = self._total()
         with_vector = engine.Filter(must=[engine.HasVectorCondition(DENSE)])
         if not total == len(self._owners) == self._edge.count(engine.CountRequest(filter=with_vector)):
             raise ShardDamaged(f"{total} points, but {len(self._owners)} payloads or fewer vectors")
@@ -112,7 +128,10 @@ class Shard:
         return len(self._owners)
 
     def count(self) -> int:
-        """Ask the engine for the exact number of points. Raises Refused or ShardDamaged."""
+        """Return the exact number of points with CREATED_AT_FIELD. Raises Refused or ShardDamaged."""
+        return self._total() - len(self._undated)
+
+    def _total(self) -> int:
         with engine_failures():
             return self._edge.count(engine.CountRequest(exact=True))
 
@@ -127,7 +146,12 @@ class Shard:
         owner = str(UUID(bytes=point.owner_id))
         if any(isinstance(value, float) and not math.isfinite(value) for value in point.payload.values()):
             raise Refused("a payload value is not a finite number")
-        payload = {**point.payload, OWNER_FIELD: owner, KEYS_FIELD: composite_keys(point.payload)}
+        payload = {
+            **point.payload,
+            OWNER_FIELD: owner,
+            KEYS_FIELD: composite_keys(point.payload),
+            TAGS_FIELD: [str(UUID(bytes=tag)) for tag in ids_of(point.tags)],
+        }
         with engine_failures():
             words = self._encoder.document(point.text)
             sparse = engine.SparseVector(words.indices, words.values)
@@ -149,7 +173,12 @@ class Shard:
             return
         with engine_failures():
             self._edge.update(engine.UpdateOperation.upsert_points([prepared for _, prepared in points]))
-        self._owners.update((wire.point_id, wire.owner_id) for wire, _ in points)
+        for wire, _ in points:
+            self._owners[wire.point_id] = wire.owner_id
+            if _is_dated(wire.payload):
+                self._undated.discard(wire.point_id)
+            else:
+                self._undated.add(wire.point_id)
 
     def delete_points(self, point_ids: Sequence[bytes]) -> None:
         """Delete points; ids that are not there are ignored. Raises Refused or ShardDamaged."""
@@ -161,6 +190,7 @@ class Shard:
             self._edge.update(engine.UpdateOperation.delete_points(names))
         for point_id in known:
             self._owners.pop(point_id, None)
+        self._undated.difference_update(known)
 
     def delete_owners(self, owner_ids: Sequence[bytes], *, keep: Sequence[bytes]) -> None:
         """Delete all points of these owners but those in `keep`. Raises Refused or ShardDamaged."""
@@ -191,7 +221,8 @@ class Shard:
         ]
 
     def _legs(self, query: WireQuery) -> Iterator[tuple[str, engine.QueryRequest]]:
-        where = compile_filter(query.must, query.any_of)
+        with engine_failures():
+            where = compile_filter(query.where, some_undated=bool(self._undated))
         if where is None or query.limit <= 0:
             return
         if query.dense is not None:
@@ -221,7 +252,7 @@ class Shard:
             if after is None
             else UUID(bytes=after),  # the engine's offset is the first point it returns
             limit=limit + 1,
-            with_payload=[OWNER_FIELD, UPDATED_AT_FIELD],
+            with_payload=[OWNER_FIELD, UPDATED_AT_FIELD, CREATED_AT_FIELD],
         )
         with engine_failures():
             records, _ = self._edge.scroll(request)
@@ -247,6 +278,17 @@ def ids_of(data: bytes) -> list[bytes]:
     return split_ids(data)
 
 
+def _index_fields(edge: engine.EdgeShard) -> None:
+    there = edge.info().payload_schema
+    for field, schema in _FIELD_INDEXES.items():
+        if field not in there:
+            edge.update(engine.UpdateOperation.create_field_index(field, schema))
+
+
+def _is_dated(payload: Mapping[str, object]) -> bool:
+    return bool(payload.get(CREATED_AT_FIELD))
+
+
 def _engine_config(vector_dim: int) -> engine.EdgeConfig:
     return engine.EdgeConfig(
         vectors={DENSE: engine.EdgeVectorParams(size=vector_dim, distance=engine.Distance.Cosine)},
@@ -263,7 +305,7 @@ def _stored(record: engine.Record) -> Stored:
     return (
         _id_bytes(record.id),
         UUID(payload[OWNER_FIELD]).bytes,
-        str(payload.get(UPDATED_AT_FIELD, "")),
+        str(payload.get(UPDATED_AT_FIELD, "")) if _is_dated(payload) else "",
     )
 
 

@@ -14,8 +14,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from elf.config.packaged import DIMENSIONS, ENCODER_NAMES
 from elf.providers.local.encoder import Encoder
-from elf.providers.local.model import DIMENSIONS, MODEL_NAMES
 from elf.providers.local.rerank import relevance
 from elf.providers.local.token_vectors import TokenVectors
 from elf.providers.local.wire import JsonApp, Refusal, decode
@@ -96,9 +96,9 @@ def _base64(vector: Vector) -> str:
 
 
 def _check_model(model: str) -> None:
-    if model not in MODEL_NAMES:
+    if model not in ENCODER_NAMES:
         raise Refusal(
-            400, f"there is no model of this name; there is {' or '.join(sorted(MODEL_NAMES))}", param="model"
+            400, f"there is no model of this name; there is {' or '.join(ENCODER_NAMES)}", param="model"
         )
 
 

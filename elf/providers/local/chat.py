@@ -16,10 +16,9 @@ import anyio.to_thread
 import msgspec
 from blake3 import blake3
 
+from elf.config.packaged import EXTRACTOR_NAME
 from elf.providers.local.extractor import Asked, extract_notes
 from elf.providers.local.wire import JsonApp, Refusal, decode
-
-MODEL_NAME = "rule-based-extractor"
 
 _MESSAGES_BEGIN = "\nHere are the messages as JSON:\n"
 _LIMIT = re.compile(r"^- (?P<name>MAX_NOTES|MAX_NOTE_CHARS) = (?P<value>\d{1,9})$", re.MULTILINE)
@@ -51,8 +50,8 @@ class ExtractorApp(JsonApp):
 
     async def _complete(self, content: bytes) -> object:
         request = decode(self._request_decoder, content)
-        if request.model != MODEL_NAME:
-            raise Refusal(404, f"there is no model of this name; there is {MODEL_NAME}", param="model")
+        if request.model != EXTRACTOR_NAME:
+            raise Refusal(404, f"there is no model of this name; there is {EXTRACTOR_NAME}", param="model")
         prompts = [message.content for message in request.messages if message.role == "user"]
         if len(prompts) != 1:
             raise Refusal(400, "must hold one message of the user: the extraction prompt", param="messages")
@@ -62,7 +61,7 @@ class ExtractorApp(JsonApp):
             "id": f"chatcmpl-{blake3(content).hexdigest(16)}",
             "object": "chat.completion",
             "created": int(time.time()),
-            "model": MODEL_NAME,
+            "model": EXTRACTOR_NAME,
             "choices": [
                 {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
             ],

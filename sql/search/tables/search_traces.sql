@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS search_traces (
   dropped json NOT NULL DEFAULT '[]'
 );
 
+ALTER TABLE search_traces ADD COLUMN IF NOT EXISTS filters jsonb NOT NULL DEFAULT '{}';
+
 CREATE INDEX IF NOT EXISTS idx_search_traces_expires ON search_traces (expires_at);
 
 CREATE INDEX IF NOT EXISTS idx_search_traces_context ON search_traces (tenant_id, project_id, created_at);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import anyio
@@ -14,13 +15,16 @@ import pytest
 from elf.core.ids import NoteId, chunk_id_for
 from elf.families.notes.exact_search import ExactSearch
 from elf.families.notes.model import Context
+from elf.families.notes.note_filter import EVERYTHING, NoteFilter
 from elf.families.notes.retrieval import Ask
-from elf.index.port import IndexFilter, IndexQuery, LegHit, QueryResult
+from elf.index.port import IndexFilter, IndexQuery, LegHit, Period, QueryResult
 from tests.db.conftest import until
 from tests.db.notes.conftest import House
-from tests.notes_kit import CONTEXT, SCOPES, at_cosine, unit, vector_of
+from tests.notes_kit import CONTEXT, NOW, SCOPES, at_cosine, unit, vector_of
 
 pytestmark = pytest.mark.anyio
+
+HOUR = timedelta(hours=1)
 
 
 def query(text: str | None = None, dense: Any = None, limit: int = 10) -> IndexQuery:
@@ -37,9 +41,20 @@ class Desk:
         )
 
     async def ask(
-        self, *queries: IndexQuery, context: Context = CONTEXT, scopes: Sequence[str] = SCOPES
+        self,
+        *queries: IndexQuery,
+        context: Context = CONTEXT,
+        scopes: Sequence[str] = SCOPES,
+        filter: NoteFilter = EVERYTHING,
     ) -> list[QueryResult]:
-        ask = Ask(query="", context=context, scopes=scopes, now=self.house.clock.now(), candidate_k=10)
+        ask = Ask(
+            query="",
+            context=context,
+            scopes=scopes,
+            now=self.house.clock.now(),
+            candidate_k=10,
+            filter=filter,
+        )
         return await self.search.query(queries, ask)
 
     async def words(self, text: str, **reader: Any) -> Sequence[LegHit]:
@@ -65,6 +80,45 @@ async def fill(house: House, *texts: str, **fields: Any) -> list[NoteId]:
 
 def owners(hits: Sequence[LegHit]) -> list[Any]:
     return [hit.owner_id for hit in hits]
+
+
+# Filters
+
+
+@pytest.mark.parametrize(
+    ("filter", "due"),
+    [
+        (NoteFilter(types=["plan"]), {"plan"}),
+        (NoteFilter(types=["plan", "decision"]), {"plan", "decided"}),
+        (NoteFilter(key_prefix="de"), {"decided"}),
+        (NoteFilter(key_prefix="D"), set()),
+        (NoteFilter(updated=Period(since=NOW + HOUR)), {"decided", "later"}),
+        (NoteFilter(updated=Period(since=NOW, before=NOW + HOUR)), {"plan", "fact"}),
+        (NoteFilter(created=Period(before=NOW + HOUR)), {"plan", "fact", "decided"}),
+        (NoteFilter(created=Period(since=NOW + HOUR)), {"later"}),
+        (NoteFilter(source={"app.name": "elf"}), {"plan", "fact"}),
+        (NoteFilter(source={"app.name": "elf", "build": 7.0}), {"plan"}),
+        (NoteFilter(source={"build": "7"}), {"decided"}),
+        (NoteFilter(source={"build": None}), {"later"}),
+        (NoteFilter(source={"app": "elf", "app.name": "elf"}), set()),
+    ],
+)
+async def test_both_legs_know_only_what_the_filter_lets_through(
+    house: House, desk: Desk, filter: NoteFilter, due: set[str]
+) -> None:
+    ids = {}
+    for key, fields in {
+        "plan": {"type": "plan", "source_ref": {"app": {"name": "elf"}, "build": 7}},
+        "fact": {"source_ref": {"app.name": "elf", "build": True}},
+        "decided": {"type": "decision", "source_ref": {"build": "7", "app": {"name": ["elf"]}}},
+    }.items():
+        ids[key] = await house.add_one(f"tea {key}", key=key, **fields)
+    house.clock.turn(hours=1)
+    ids["later"] = await house.add_one("tea later", key="later", source_ref={"build": None})
+    await house.update(ids["decided"], importance=0.9)
+    await house.index_all()
+    [result] = await desk.ask(query("tea", unit(1.0)), filter=filter)
+    assert set(owners(result.dense)) == set(owners(result.bm25)) == {ids[key] for key in due}
 
 
 # The dense leg

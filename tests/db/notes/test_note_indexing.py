@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 from elf.core.errors import IndexUnavailable, InternalError, ProviderUnavailable
 from elf.core.ids import chunk_id_for
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder
+from elf.families.notes.source_fields import tag
 from elf.index.port import IndexPoint
+from elf.index.schema import EVERY_TAG
 from tests.db.notes.conftest import House
 from tests.notes_kit import FakeEmbedder, vector_of
 
@@ -39,10 +42,26 @@ async def test_a_note_becomes_points_with_the_payload_of_the_spec(house: House) 
         "note_id": str(note_id), "chunk_id": str(chunk_id), "chunk_index": 0, "start_offset": 0,
         "end_offset": 8, "tenant_id": "acme", "project_id": "alpha", "agent_id": "anna",
         "scope": "project_shared", "type": "fact", "key": "k", "status": "active",
-        "updated_at": note.updated_at.isoformat(), "expires_at": note.expires_at.isoformat(),
-        "importance": 0.5, "confidence": 0.9, "embedding_version": "fake:hash:384",
+        "created_at": note.created_at.isoformat(), "updated_at": note.updated_at.isoformat(),
+        "expires_at": note.expires_at.isoformat(), "importance": 0.5, "confidence": 0.9,
+        "embedding_version": "fake:hash:384",
     }  # fmt: skip
     assert await statuses(house) == ["DONE"]
+
+
+async def test_every_point_of_a_note_has_the_tags_of_its_source_ref(house: House) -> None:
+    source = {"ticket": "SUP-1", "app": {"name": "elf"}}
+    await house.add_one(LONG, key="k", source_ref=source)
+    await house.index_all()
+    for point in house.index.points.values():
+        assert point.tags == [tag("ticket", "SUP-1"), tag("app.name", "elf")]
+
+
+async def test_a_large_source_ref_is_found_by_any_field(house: House) -> None:
+    rng = random.Random(1)
+    await house.add_one("Fact: a.", source_ref={"log": [rng.random() for _ in range(1000)], "ticket": 1})
+    await house.index_all()
+    assert [point.tags for point in house.index.points.values()] == [[EVERY_TAG]]
 
 
 async def test_a_long_note_has_several_chunks_and_their_mean(house: House) -> None:

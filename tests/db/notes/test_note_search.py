@@ -27,16 +27,16 @@ from elf.core.ids import NoteId, chunk_id_for
 from elf.db.database import Connection, Database
 from elf.db.errors import Retryable
 from elf.families.notes.ranking import NoteRanking, RankingRules
-from elf.families.notes.requests import SearchItem, SearchRequest, SearchResponse
+from elf.families.notes.requests import SearchFilters, SearchItem, SearchRequest, SearchResponse
 from elf.families.notes.retrieval import Ask, CandidateRetrieval, RetrievalRules
 from elf.families.notes.search import NoteSearch, SearchRules
-from elf.index.port import IndexFilter, IndexQuery, QueryResult
+from elf.index.port import IndexFilter, IndexQuery, LegHit, QueryResult
 from elf.search.expand import ExpansionRules, QueryExpander
 from elf.search.fuse import FusionRules
 from elf.search.rerank import GREATEST_SCORE, CachedReranker
 from elf.search.trace import SearchTrace
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
-from tests.notes_kit import at_cosine, scope_rules, unit
+from tests.notes_kit import NOW, at_cosine, scope_rules, unit
 from tests.search_kit import FakeChat
 
 pytestmark = pytest.mark.anyio
@@ -612,6 +612,90 @@ async def test_a_profile_that_reads_nothing_asks_nobody_and_finds_nothing(house:
     )
     (trace,) = desk.traces
     assert (trace.items, trace.dropped, trace.candidate_count, trace.allowed_scopes) == ([], [], 0, ())
+
+
+# Filters
+
+
+async def test_a_note_that_the_filter_no_longer_lets_through_is_dropped_and_told_so(house: House) -> None:
+    good, fair = await fill(house, "good tea", "fair tea")
+    await house.execute("UPDATE memory_notes SET type = 'plan' WHERE note_id = $1", good)
+    desk = Desk(house)
+    assert await desk.texts(filters=SearchFilters(type=["fact"])) == ["fair tea"]
+    (trace,) = desk.traces
+    assert [(one.note_id, one.stage, one.reason, one.filter) for one in trace.dropped] == [
+        (good, "revalidation", "FILTERED", "type")
+    ]
+    assert trace.filters == {"type": ["fact"]}
+    assert [item.note_id for item in trace.items] == [fair]
+    assert desk.stand_in.asked == []  # the index named all that it had
+
+
+async def test_every_filter_is_asked_of_postgres_again(house: House) -> None:
+    await house.add_one("good tea", key="tea", source_ref={"ticket": "A"})
+    await house.index_all()
+    desk = Desk(house)
+    before, after = ((NOW + timedelta(hours=hours)).isoformat() for hours in (-1, 1))
+    for filters, change in (
+        (SearchFilters(key_prefix="te"), "key = 'other'"),
+        (SearchFilters(key_prefix="te"), "key = NULL"),
+        (SearchFilters(source={"ticket": "A"}), """source_ref = '{"ticket": "B"}'"""),
+        (
+            SearchFilters.model_validate({"updated_since": before}),
+            "updated_at = updated_at - interval '1 day'",
+        ),
+        (
+            SearchFilters.model_validate({"updated_before": after}),
+            "updated_at = updated_at + interval '1 day'",
+        ),
+        (
+            SearchFilters.model_validate({"created_since": before}),
+            "created_at = created_at - interval '1 day'",
+        ),
+        (
+            SearchFilters.model_validate({"created_before": after}),
+            "created_at = created_at + interval '1 day'",
+        ),
+    ):
+        assert await desk.texts(filters=filters) == ["good tea"]
+        (kept,) = await house.rows("SELECT key, source_ref, updated_at, created_at FROM memory_notes")
+        await house.execute(f"UPDATE memory_notes SET {change}")
+        assert await desk.texts(filters=filters) == []
+        (one,) = desk.traces[-1].dropped
+        assert (one.reason, one.filter) == ("FILTERED", next(iter(filters.model_fields_set)))
+        await house.execute(
+            "UPDATE memory_notes SET key = $1, source_ref = $2, updated_at = $3, created_at = $4",
+            *kept.values(),
+        )
+
+
+async def test_when_dropped_notes_may_have_taken_the_place_of_others_postgres_is_asked_itself(
+    house: House,
+) -> None:
+    many = {f"field {number}": number for number in range(65)}
+    house.model.known = {"good tea": at_cosine(0.9), "fair tea": at_cosine(0.5)}
+    await house.add_one("good tea", key="many", source_ref=many)
+    fair = await house.add_one("fair tea", key="few", source_ref={"ticket": 1})
+    await house.index_all()
+    desk = Desk(house)
+    desk.stand_in.results = [QueryResult([LegHit(chunk_id_for(fair, 0), fair, 0.5)], [])]
+    house.model.known = {"what": unit(1.0)}
+    fields = {"query": "what", "candidate_k": 1, "top_k": 1, "filters": SearchFilters(source={"ticket": 1})}
+    answer = await desk.ask(**fields)
+    assert ([item.note_id for item in answer.items], answer.degraded) == ([fair], [])
+    assert len(desk.stand_in.asked) == 1
+    assert [one.reason for one in desk.traces[0].dropped] == ["FILTERED"]
+    assert "exact" in dict(desk.traces[0].stages)
+
+
+async def test_what_postgres_cannot_say_in_time_is_answered_without(house: House) -> None:
+    many = {f"field {number}": number for number in range(65)}
+    await house.add_one("good tea", key="many", source_ref=many)
+    await house.index_all()
+    desk = Desk(house, budget_s=1.0)
+    desk.stand_in.query = lambda queries, ask: anyio.sleep_forever()  # type: ignore[assignment, return-value]
+    answer = await desk.ask(candidate_k=1, top_k=1, filters=SearchFilters(source={"ticket": 1}))
+    assert (answer.items, answer.degraded) == ([], ["exact"])
 
 
 # A replica that lags

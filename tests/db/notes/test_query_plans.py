@@ -84,15 +84,21 @@ ANALYZE;
 """
 
 GROUP = ("acme", "project 5", "agent 1", "project_shared", "fact")
+ID_RANGE = (UUID("0b8ff2a0" + 24 * "0"), UUID("0b8ff2a0" + 24 * "f"))
 SOME_NOTES = [UUID(int=number) for number in range(32)]
+UNFILTERED = (None,) * 7
+FILTERED = (
+    ["fact"], "key 1", NOW - timedelta(days=1), NOW, NOW - timedelta(days=1), NOW, ['{"a": 1}', '{"b": 1}'],
+)  # fmt: skip
 
 
 class Plan(NamedTuple):
-    """What a plan reads: the tables it scans whole and the indexes it uses."""
+    """What a plan reads: the tables it scans whole, the indexes it uses, and how it enters them and chooses rows."""
 
     scanned: set[str]
     indexes: set[str]
     conditions: str
+    filters: str
 
 
 @pytest.fixture(scope="module")
@@ -120,16 +126,18 @@ async def explain(dsn: str, statement: str, values: Sequence[Any], kind: str) ->
     scanned: set[str] = set()
     indexes: set[str] = set()
     conditions: list[str] = []
+    filters: list[str] = []
     pending = [json.loads(text)[0]["Plan"]]
     while pending:
         node = pending.pop()
         pending += node.get("Plans", [])
         if node["Node Type"] == "Seq Scan":
             scanned.add(node["Relation Name"])
+        filters.append(str(node.get("Filter")))
         if "Index Name" in node:
             indexes.add(node["Index Name"])
             conditions.append(str(node.get("Index Cond")))
-    return Plan(scanned, indexes, " ".join(conditions))
+    return Plan(scanned, indexes, " ".join(conditions), " ".join(filters))
 
 
 HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
@@ -146,17 +154,17 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "get_note": ((SOME_NOTES[0],), {"memory_notes_pkey"}),
     "list_notes": (
         ("acme", "project 5", ["project_shared", "org_shared"], None, "active", None,
-         datetime.now(UTC) - timedelta(hours=1), SOME_NOTES[0], NOW, 51, 2**20),
+         datetime.now(UTC) - timedelta(hours=1), SOME_NOTES[0], NOW, 51, 2**20, None, None, None),
         {"idx_notes_newest"},
     ),
     "read_candidates": (
-        ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW),
+        ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW, *UNFILTERED),
         {"memory_note_chunks_pkey", "memory_notes_pkey", "idx_note_chunks_note_index"},
     ),
     "read_references": ((SOME_NOTES, [NOW] * len(SOME_NOTES)), {"memory_notes_pkey"}),
     "exact_search": (
         ("acme", "project 7", "agent 1", ["project_shared"], VERSION, NOW, [1, 2], [Vector(unit(1.0))] * 2, [1, 2],
-         ["text", "words"], [60, 60]),
+         ["text", "words"], [60, 60], *UNFILTERED),
         {"note_chunk_embeddings_pkey"},
     ),
     "lease_jobs": ((32, timedelta(seconds=60), VERSION), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
@@ -193,7 +201,11 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "release_abandoned": ((1, 10_000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
     "unchanged_notes": ((SOME_NOTES, [NOW] * 32, NOW), {"memory_notes_pkey"}),
-    "shared_notes": ((SOME_NOTES,), {"memory_notes_pkey"}),
+    "notes_by_id_range": ((*ID_RANGE, *GROUP[:3], 20), {"memory_notes_pkey"}),
+    "versions_by_id_range": ((*ID_RANGE, *GROUP[:3], 20), {"memory_note_versions_pkey"}),
+    "traces_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, NOW), set()),
+    "results_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, NOW), {"search_trace_items_pkey"}),
+    "texts_of_notes": ((SOME_NOTES, *GROUP[:3], NOW), {"memory_notes_pkey"}),
     "versions_of_open_jobs": ((), {"idx_outbox_version_due"}),
     "count_waiting_jobs": ((VERSION, timedelta(seconds=10), 100), {"idx_outbox_version_due"}),
     "adopt_jobs": ((VERSION, "other", 1000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
@@ -243,6 +255,19 @@ async def test_a_hot_query_uses_its_index_and_scans_no_big_table(
     plan = await explain(seeded_dsn, queries[name], values, kind)
     assert not plan.scanned & BIG
     assert indexes <= plan.indexes
+
+
+@pytest.mark.parametrize("name", ["read_candidates", "exact_search"])
+async def test_a_filter_is_asked_of_the_notes_that_are_looked_up(
+    seeded_dsn: str, queries: Queries, name: str, kind: str
+) -> None:
+    values, indexes = HOT[name]
+    plan = await explain(seeded_dsn, queries[name], values[: -len(FILTERED)] + FILTERED, kind)
+    assert not plan.scanned & BIG
+    assert indexes <= plan.indexes
+    if name == "exact_search":  # the other one says what a note fails, and lets it through
+        for condition in ("type = ANY", "starts_with", "updated_at >=", "created_at <", "source_ref @>"):
+            assert condition in plan.filters
 
 
 @pytest.mark.parametrize(

@@ -100,6 +100,25 @@ async def test_the_whole_context_opens_a_result_whatever_note_it_is(
     assert (answer.item.result_handle, len(answer.other_items), len(answer.dropped)) == (handle, 1, 1)
 
 
+async def test_what_is_told_of_a_note_has_its_text_while_there_is_one(
+    store: TraceStore, explainer: SearchExplainer, database: Database
+) -> None:
+    items, left_out = [an_item(1), an_item(2)], [a_dropped(), a_dropped()]
+    for found in (items[0], left_out[0]):
+        await put_note(database, found.note_id, "agent_private")
+    trace = a_trace(items=items, dropped=left_out)
+    await keep(store, trace)
+    answer = await explainer.explain(asks(items[0].item_id, **OWNER))
+    assert [one.text for one in (answer.item, *answer.other_items, *answer.dropped)] == [
+        "tea",
+        None,
+        "tea",
+        None,
+    ]
+    whole = await explainer.trace(TraceRequest(trace_id=trace.trace_id, **OWNER))
+    assert [one.text for one in (*whole.items, *whole.dropped)] == ["tea", None, "tea", None]
+
+
 @pytest.mark.parametrize("missing", [[*OWNER], *([name] for name in OWNER)])
 async def test_without_the_whole_context_a_handle_tells_of_shared_notes_alone(
     store: TraceStore, explainer: SearchExplainer, database: Database, missing: list[str]

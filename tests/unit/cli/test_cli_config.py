@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +12,10 @@ from command_line import CommandLine
 from fake_service import FakeService
 
 from elf.cli import main
-from elf.config import Config
+from elf.config import Config, load
 from elf.core.errors import StartupError
 
+EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
 COMMANDS = [
     ("up",),
     ("check",),
@@ -24,14 +28,49 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_every_command_requires_a_config(
-    command: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+def test_without_c_the_config_is_that_of_the_folder_and_else_the_default(
+    elf: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(command)
-    assert ended.value.code == 2
-    assert "-c/--config" in capsys.readouterr().err
+    monkeypatch.chdir(tmp_path)
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out == "elf.toml: fine\n"
+    elf.config.unlink()
+    assert main(["check"]) == 0
+    assert capsys.readouterr().out == f"{EXAMPLE}: fine\n"
+
+
+def test_the_default_config_of_an_installed_package_keeps_its_data_in_the_home_folder(
+    elf: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr(
+        sys.modules["elf.config.load"], "PACKAGED", elf.config
+    )  # the package has a function load
+    assert load(elf.config).storage.postgres.place.folder == home / ".elf/postgres"
+
+
+def test_a_service_that_is_away_is_named_with_the_config_that_was_chosen(
+    elf: CommandLine,
+    service: FakeService,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    elf.config.write_text(elf.config.read_text().replace(f"127.0.0.1:{service.port}", "127.0.0.1:1"))
+    monkeypatch.chdir(elf.config.parent)
+    assert main(["list"]) == 3
+    *_, hint = capsys.readouterr().err.splitlines()
+    assert hint == "elf: the config is elf.toml, for none was named; `elf up` starts its service"
+    assert "for none was named" not in elf("list").err
+
+
+def test_without_any_config_it_is_said_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("elf.config.example.PACKAGED", tmp_path / "a/b/none.toml")
+    assert main(["list"]) == 2
+    assert "name a config with -c FILE, or write one with `elf init`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
@@ -136,3 +175,60 @@ def test_an_interrupted_command_ends_with_130(elf: CommandLine, monkeypatch: pyt
 def test_the_file_is_the_one_that_was_named_last(elf: CommandLine, tmp_path: Path) -> None:
     # ops/up puts its own -c before the user's.
     assert elf("check", "-c", str(tmp_path / "none.toml")).err.startswith(f"elf: {tmp_path / 'none.toml'}")
+
+
+@pytest.mark.parametrize("named", [[], ["own memory.toml"]], ids=["elf.toml", "named"])
+def test_init_writes_the_whole_example_with_which_everything_works(
+    named: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", *named]) == 0
+    name = named[0] if named else "elf.toml"
+    assert [file.name for file in tmp_path.iterdir()] == [name]
+    assert (tmp_path / name).read_bytes() == EXAMPLE.read_bytes()
+    written, begin = capsys.readouterr().out.splitlines()
+    assert written.startswith(f"{name} is written")
+    commands = [shlex.split(command) for command in re.findall("`elf (.*?)`", begin)]
+    assert [command[0] for command in commands] == ["up", "check"]
+    assert main(commands[1]) == 0
+    assert capsys.readouterr().out == f"{name}: fine\n"
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "link to nowhere"])
+def test_init_leaves_what_is_there_as_it_is(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    place = Path("elf.toml")
+    match kind:
+        case "file":
+            place.write_text("mine")
+        case "folder":
+            place.mkdir()
+        case _:
+            place.symlink_to("nowhere")
+    assert main(["init"]) == 2
+    assert (
+        capsys.readouterr().err == "elf: elf.toml is there already and is left as it is; name another file\n"
+    )
+    assert kind != "file" or place.read_text() == "mine"
+    assert not Path("nowhere").exists()
+
+
+@pytest.mark.parametrize("name", ["none/elf.toml", "a\0b.toml"])
+def test_init_says_why_it_cannot_write(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", name]) == 2
+    assert "cannot be written: " in capsys.readouterr().err
+
+
+def test_check_and_up_name_a_model_that_the_package_lacks(elf: CommandLine) -> None:
+    elf.config.write_text(elf.config.read_text().replace("rule-based-extractor", "gpt-5"))
+    for command in ("check", "up"):
+        outcome = elf(command)
+        assert outcome.code == 2
+        assert outcome.err.splitlines()[1:] == [
+            "  providers.llm_extractor.model: must be rule-based-extractor, which is what local: has, not gpt-5"
+        ]

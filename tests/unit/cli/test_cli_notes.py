@@ -1,4 +1,4 @@
-"""`elf add`, `search`, `get`, `list` and `status`: what is asked, what is printed, how they end."""
+"""`elf add`, `search`, `get` and `list`: what is asked, what is printed, how they end."""
 
 from __future__ import annotations
 
@@ -139,6 +139,31 @@ def test_a_search_reads_every_scope_and_leaves_the_size_to_the_service(
     ]
 
 
+def test_a_search_sends_the_filters_of_its_flags(elf: CommandLine, service: FakeService) -> None:
+    answers(service, {"items": [], "degraded": []})
+    flags = (
+        "--type", "fact", "--type", "plan", "--key-prefix", "deploy/", "--scope", "project_shared",
+        "--since", "2026-01-31", "--until", "2026-02-01T00:00:00Z",
+        "--source", "ticket=SUP-1=2", "--source", "build:=7", "--source", "app.ok:=null",
+    )  # fmt: skip
+    assert elf("search", "which tea?", *flags).code == 0
+    assert service.asked[0].body["filters"] == {
+        "type": ["fact", "plan"], "key_prefix": "deploy/", "scope": ["project_shared"],
+        "updated_since": "2026-01-31", "updated_before": "2026-02-01T00:00:00Z",
+        "source": {"ticket": "SUP-1=2", "build": 7, "app.ok": None},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("flags", [("--type", "idea"), ("--source", "ticket"), ("--source", "build:=NaN")])
+def test_a_filter_that_is_none_ends_with_2_and_sends_nothing(
+    elf: CommandLine, service: FakeService, flags: tuple[str, str]
+) -> None:
+    outcome = elf("search", "tea", *flags)
+    assert outcome.code == 2
+    assert flags[0] in outcome.err
+    assert service.asked == []
+
+
 def test_a_search_says_what_it_was_answered_without(elf: CommandLine, service: FakeService) -> None:
     answers(service, {"items": [HIT], "degraded": ["rerank"]})
     assert elf("search", "tea").err == "elf: answered without rerank\n"
@@ -210,41 +235,6 @@ def test_an_empty_list_says_so(elf: CommandLine, service: FakeService) -> None:
     assert elf("list") == (0, "", "elf: nothing found\n")
 
 
-def test_status_shows_each_part(elf: CommandLine, service: FakeService) -> None:
-    parts = [
-        {"name": "postgres", "state": "running", "restarts": 0, "last_error": None},
-        {"name": "index", "state": "backing_off", "restarts": 2, "last_error": "killed\x07"},
-    ]
-    answers(service, {"ready": False, "parts": parts}, status=503)
-    code, out, _ = elf("status")
-    assert code == 3
-    assert out.splitlines() == [
-        f"not ready at 127.0.0.1:{service.port}",
-        "  postgres  running      restarts 0",
-        "  index     backing_off  restarts 2  killed",
-    ]
-    assert elf("status", "--json").code == 3
-    answers(service, {"ready": True, "parts": parts[:1]})
-    outcome = elf("status", "--json")
-    assert (outcome.code, outcome.data) == (0, {"ready": True, "parts": parts[:1]})
-
-
-def test_status_shows_what_is_wrong_beside_the_parts(elf: CommandLine, service: FakeService) -> None:
-    warnings = ["there:2 has the embedding\x07model acme:large:384", "17 indexing jobs wait"]
-    answers(service, {"ready": True, "parts": [], "warnings": warnings})
-    code, out, _ = elf("status")
-    assert code == 0
-    assert out.splitlines()[1:] == [
-        "  warning: there:2 has the embedding model acme:large:384",
-        "  warning: 17 indexing jobs wait",
-    ]
-
-
-def test_status_says_which_of_several_processes_answers(elf: CommandLine, service: FakeService) -> None:
-    answers(service, {"ready": True, "process": "api-2", "parts": []})
-    assert elf("status").out.splitlines()[0].endswith(" (process api-2, one of several)")
-
-
 @pytest.mark.parametrize("command", COMMANDS[:4], ids=lambda command: command[0])
 def test_json_prints_the_answer_as_it_is(
     elf: CommandLine, service: FakeService, command: tuple[str, ...]
@@ -290,7 +280,9 @@ def test_something_else_at_the_address_is_not_the_service(
     assert outcome.err == f"elf: what answers at http://127.0.0.1:{service.port} is not ELF (HTTP 200)\n"
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, ("import", __file__)], ids=lambda command: command[0])
+@pytest.mark.parametrize(
+    "command", [*COMMANDS, ("import", __file__, "--patience", "0")], ids=lambda command: command[0]
+)
 def test_a_service_that_is_not_there_ends_with_3(elf: CommandLine, command: tuple[str, ...]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

@@ -16,11 +16,11 @@ CONTEXT = {"tenant_id": "default", "project_id": "default", "agent_id": "default
 TRACE = {
     "trace_id": TRACE_ID, "query": "which\x1b[31m tea?", "read_profile": "all",
     "expanded_queries": ["which tea?", "tea"],
-    "allowed_scopes": ["a", "b"], "candidate_count": 60, "degraded": ["embedding"],
+    "allowed_scopes": ["a", "b"], "filters": {"type": ["fact"]}, "candidate_count": 60, "degraded": ["embedding"],
     "created_at": "2026-03-01T12:00:00Z",
     "stages": [{"name": "index", "ms": 1.25}, {"name": "rerank", "ms": 10.0}],
 }  # fmt: skip
-DROPPED = [{"note_id": NOTES[1], "stage": "top_k", "reason": "scored too little"}]
+DROPPED = [{"note_id": NOTES[1], "stage": "top_k", "reason": "scored too little", "text": None}]
 
 
 def result(rank: int, *terms: str, **explain: Any) -> dict[str, Any]:
@@ -31,7 +31,7 @@ def result(rank: int, *terms: str, **explain: Any) -> dict[str, Any]:
     }  # fmt: skip
     return {
         "rank": rank, "note_id": NOTES[rank - 1], "chunk_id": NOTES[0], "result_handle": HANDLES[rank - 1],
-        "explain": why | explain,
+        "text": f"Tea {rank}\x07 is green.", "explain": why | explain,
     }  # fmt: skip
 
 
@@ -49,6 +49,7 @@ def test_an_explanation_says_why_this_note_why_this_rank_and_why_not_another(
     assert out.splitlines() == [
         "rank 2 of 2 for: which [31m tea?",
         f"note   {NOTES[1]}",
+        "text   Tea 2  is green.",
         f"chunk  {NOTES[0]}",
         "words  tea (in key, text)",
         "found  number 4 of 60 candidates, fused score 0.750000, reranked 0.900000",
@@ -57,15 +58,16 @@ def test_an_explanation_says_why_this_note_why_this_rank_and_why_not_another(
         "  recency_importance  0.050000",
         "",
         "results",
-        f"    1  0.850000  note {NOTES[0]}  handle {HANDLES[0]}  none of the query",
-        f">   2  0.850000  note {NOTES[1]}  handle {HANDLES[1]}  tea (in key, text)",
+        f"    1  0.850000  note {NOTES[0]}  handle {HANDLES[0]}  none of the query   Tea 1  is green.",
+        f">   2  0.850000  note {NOTES[1]}  handle {HANDLES[1]}  tea (in key, text)  Tea 2  is green.",
         "",
         "not among them",
-        f"  top_k  note {NOTES[1]}  scored too little",
+        f"  top_k  note {NOTES[1]}  scored too little  -",
         "",
         f"search  {TRACE_ID}",
         "at      2026-03-01T12:00:00Z",
         "reads   all: a, b",
+        'only    {"type": ["fact"]}',
         "asked   which tea?; tea",
         "took    index 1.2 ms, rerank 10.0 ms",
     ]
@@ -129,8 +131,8 @@ def test_a_search_is_shown_whole(elf: CommandLine, service: FakeService, flags: 
     assert (code, err) == (0, "")
     assert out.splitlines()[:5] == [
         "2 results for: which [31m tea?",
-        f"    1  0.850000  note {NOTES[0]}  handle {HANDLES[0]}  tea (in key, text)",
-        f"    2  0.850000  note {NOTES[1]}  handle {HANDLES[1]}  none of the query",
+        f"    1  0.850000  note {NOTES[0]}  handle {HANDLES[0]}  tea (in key, text)  Tea 1  is green.",
+        f"    2  0.850000  note {NOTES[1]}  handle {HANDLES[1]}  none of the query   Tea 2  is green.",
         "",
         "not among them",
     ]

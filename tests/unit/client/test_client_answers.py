@@ -6,6 +6,7 @@ import base64
 import traceback
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +30,7 @@ from elf.client import (
     Unavailable,
     UnexpectedAnswer,
     Unreachable,
+    local,
 )
 from elf.client.results import History
 from elf.core import errors as core
@@ -71,6 +73,33 @@ def test_a_client_of_another_context_shares_the_connections() -> None:
         {"tenant_id": "t", "project_id": "p", "agent_id": "b"},
         {"tenant_id": "t", "project_id": None, "agent_id": "a"},
     ]
+
+
+def test_notes_and_events_go_to_the_scope_of_the_context_unless_the_call_says_otherwise() -> None:
+    network = Script(written("ADD"))
+    with client_of(network, scope="project_shared") as client:
+        client.add_note("x")
+        client.within(scope="org_shared").add_notes([{"text": "x"}])
+        client.within(agent_id="b").add_note("x")
+        client.add_note("x", scope="agent_private")
+    with client_of(network) as client:
+        client.add_note("x")
+    assert [body["scope"] for body in network.bodies] == [
+        "project_shared", "org_shared", "project_shared", "agent_private", "agent_private",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_a_user_is_the_project_of_that_name_and_never_beside_another(
+    kind: type[Client | AsyncClient],
+) -> None:
+    client = kind(URL, user="ana", transport=Script(written("ADD")))
+    assert client.calls.project_id == "ana"
+    assert client.within(user="bob").calls.project_id == "bob"
+    assert client.within(agent_id="b").calls.project_id == "ana"
+    for both in (partial(kind, URL), client.within, local):
+        with pytest.raises(TypeError, match="give user or project_id, not both"):
+            both(user="ana", project_id="website")
 
 
 def test_headers_go_with_every_request() -> None:

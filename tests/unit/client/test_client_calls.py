@@ -10,7 +10,8 @@ import sys
 import types
 import typing
 from collections.abc import Callable
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -36,7 +37,15 @@ from elf.client.call import Call, Listing
 from elf.client.calls import Calls
 from elf.config.model import NOTE_TYPES
 from elf.core.endpoint import Operation
-from elf.families.notes import audit_requests, extraction, fields, operations, requests, trace_requests
+from elf.families.notes import (
+    audit_requests,
+    extraction,
+    fields,
+    id_requests,
+    operations,
+    requests,
+    trace_requests,
+)
 from elf.web import readiness
 from elf.web.parsing import parse_body, parse_values
 
@@ -44,6 +53,7 @@ REPO = Path(__file__).resolve().parents[3]
 NOTE_ID = "01890a5d-ac96-774b-bcce-b302099a8057"
 NOTE = {"type": "fact", "text": "y", "importance": 0.1, "confidence": 1.0}
 MESSAGE = {"role": "tool", "content": "y", "ts": "z"}
+DAY = date(2026, 2, 1)
 CALLS = Calls("t", "p", "a", "all_scopes")
 
 ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
@@ -55,12 +65,17 @@ ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
     (operations.ADD_EVENT, CALLS.add_event([Message(role="user", content="x", msg_id="1")], scope="s", dry_run=True)),
     (operations.SEARCH, CALLS.search("x")),
     (operations.SEARCH, CALLS.search("x", top_k=3, candidate_k=9, record_hits=True)),
+    (operations.SEARCH, CALLS.search("x", type="plan", key_prefix="k", scope="s", source={"a.b": 1, "c": None})),
+    (operations.SEARCH, CALLS.search("x", type=["plan", "fact"], scope=["s", "t"], updated_since=date(2026, 1, 31),
+     updated_before="2026-02-01T00:00:00Z", created_since=datetime(2026, 1, 1, tzinfo=UTC), created_before=DAY)),
     (operations.SEARCH_EXPLAIN, CALLS.explain(NOTE_ID)),
+    (operations.FIND_IDS, CALLS.find_ids("0b8ff2a0", kind="result")),
     (operations.SEARCH_TRACES, CALLS.traces(limit=3)),
     (operations.SEARCH_TRACE, CALLS.trace(NOTE_ID)),
     (operations.GET_NOTE, CALLS.get(NOTE_ID)),
     (operations.GET_NOTE, Calls().get(NOTE_ID)),
     (operations.LIST_NOTES, CALLS.list_notes()),
+    (operations.LIST_NOTES, CALLS.list_notes(key_prefix="k/", updated_since=DAY, updated_before="2026-03-01")),
     (operations.LIST_NOTES, CALLS.list_notes(scope="s", status="deleted", type="plan", limit=3, cursor="c")),
     (operations.UPDATE_NOTE, CALLS.update(NOTE_ID, text="x", importance=0.1, confidence=0.2, ttl_days=0)),
     (operations.UPDATE_NOTE, CALLS.update(NOTE_ID, text="x")),
@@ -89,6 +104,8 @@ ANSWERED: list[tuple[type[msgspec.Struct], type[BaseModel]]] = [
     (results.Restored, audit_requests.RestoreResponse),
     (results.StageTime, trace_requests.StageTime),
     (results.Trace, trace_requests.Trace),
+    (results.FoundId, id_requests.FoundId),
+    (results.FoundIds, id_requests.FindIdsResponse),
     (results.TracedItem, trace_requests.TracedItem),
     (results.DroppedItem, trace_requests.DroppedItem),
     (results.ExplainedItem, trace_requests.ExplainResponse),
@@ -122,6 +139,27 @@ def test_a_call_is_a_request_that_the_service_takes(
 ) -> None:
     call = asked.at(asked.cursor) if isinstance(asked, Listing) else asked
     assert isinstance(parsed(operation, call), operation.request)
+
+
+def test_an_event_goes_to_the_scope_of_the_context_or_to_that_of_the_call() -> None:
+    def scope_of(calls: Calls, **said: Any) -> str | None:
+        request = parsed(operations.ADD_EVENT, calls.add_event([MESSAGE], **said))
+        scope: str | None = request.model_dump()["scope"]
+        return scope
+
+    assert scope_of(CALLS) == "agent_private"
+    assert scope_of(replace(CALLS, scope="project_shared")) == "project_shared"
+    assert scope_of(CALLS, scope="org_shared") == "org_shared"
+
+
+def test_a_listing_reads_what_a_search_reads_unless_it_names_a_scope() -> None:
+    def listed(calls: Calls, **said: Any) -> tuple[str | None, str | None]:
+        request = parsed(operations.LIST_NOTES, calls.list_notes(**said).at(None)).model_dump()
+        return request["read_profile"], request["scope"]
+
+    assert listed(CALLS) == ("all_scopes", None)
+    assert listed(CALLS, scope="org_shared") == (None, "org_shared")
+    assert listed(replace(CALLS, read_profile=None)) == (None, None)
 
 
 def test_every_operation_of_the_notes_api_has_a_method_in_both_clients() -> None:

@@ -1,7 +1,10 @@
 """The template of the requirements, filled in: exactly its keys, in its order, as a deployment writes them."""
 
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
 
+KeyPath = tuple[str, ...]
 FaultsOf = Callable[..., dict[str, str]]
 """Replaces texts of the template and returns the faults found, key to problem."""
 
@@ -137,3 +140,33 @@ evidence_min_quotes = 1
 evidence_max_quotes = 2
 evidence_max_quote_chars = 320
 """
+
+
+def leaves(tables: Mapping[str, Any], above: KeyPath = ()) -> list[KeyPath]:
+    """List the paths of the keys of tables; one whose value is an empty table counts as a key, too."""
+    paths = []
+    for key, value in tables.items():
+        if isinstance(value, dict) and value:
+            paths += leaves(value, (*above, key))
+        else:
+            paths.append((*above, key))
+    return paths
+
+
+TEMPLATE_KEYS = leaves(tomllib.loads(SPEC_TEMPLATE))
+OPTIONAL_IN_SPEC = {("chunking", "tokenizer_repo"), ("search", "cache", "max_payload_bytes")}
+REQUIRED_KEYS = [
+    path for path in TEMPLATE_KEYS if path not in OPTIONAL_IN_SPEC and path[:2] != ("scopes", "read_profiles")
+]  # the names of the profiles are the user's
+
+
+def without(text: str, path: KeyPath) -> str:
+    """Return the text of a config file without the line of one key."""
+    table = f"[{'.'.join(path[:-1])}]\n"
+    before, found, after = text.partition(f"\n{table}")
+    if not found:
+        assert text.startswith(table), path
+        before, found, after = "", table, text.removeprefix(table)
+    lines = after.splitlines(keepends=True)
+    lines.remove(next(line for line in lines if line.startswith(f"{path[-1]} = ")))
+    return before + found + "".join(lines)

@@ -3,54 +3,26 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from any_value import JSON_LIKE, faults_in, toml
 from hypothesis import given
 from hypothesis import strategies as st
-from spec_template import SPEC_TEMPLATE, FaultsOf
+from spec_template import REQUIRED_KEYS, SPEC_TEMPLATE, TEMPLATE_KEYS, FaultsOf, KeyPath, without
 
 from elf.config import loads
+from elf.config.example import example_file
 from elf.config.faults import dotted
+from elf.config.packaged import ENCODER_NAMES
 from elf.core.errors import ConfigError, ConfigFault
 
 
-def leaves(tables: dict[str, Any], above: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    """List the paths of the template's keys; a table of free names counts as one."""
-    paths = []
-    for key, value in tables.items():
-        if isinstance(value, dict) and value:
-            paths += leaves(value, (*above, key))
-        else:
-            paths.append((*above, key))
-    return paths
-
-
-TEMPLATE = tomllib.loads(SPEC_TEMPLATE)
-OPTIONAL = {("chunking", "tokenizer_repo"), ("search", "cache", "max_payload_bytes")}
-
-
-def without(path: tuple[str, ...]) -> str:
-    """Return the template without the line of one key."""
-    table = f"[{'.'.join(path[:-1])}]\n"
-    before, found, after = SPEC_TEMPLATE.partition(table)
-    assert found
-    lines = after.splitlines(keepends=True)
-    lines.remove(next(line for line in lines if line.startswith(f"{path[-1]} = ")))
-    return before + found + "".join(lines)
-
-
-REQUIRED = [
-    path for path in leaves(TEMPLATE) if path not in OPTIONAL and path[:2] != ("scopes", "read_profiles")
-]  # the names of the profiles are the user's
-
-
-@pytest.mark.parametrize("path", REQUIRED, ids=".".join)
-def test_every_key_of_the_template_is_required(path: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("path", REQUIRED_KEYS, ids=".".join)
+def test_every_key_of_the_template_is_required(path: KeyPath) -> None:
     with pytest.raises(ConfigError) as caught:
-        loads(without(path), source="elf.toml")
+        loads(without(SPEC_TEMPLATE, path), source="elf.toml")
     assert [fault.key for fault in caught.value.faults] == [".".join(path)]
     assert caught.value.faults[0].problem.startswith("is missing; ")
 
@@ -161,6 +133,41 @@ def test_a_fault_names_its_key_and_what_is_allowed(
 
 
 @pytest.mark.parametrize(
+    ("table", "names"),
+    [
+        ("embedding", "all-MiniLM-L6-v2 or sentence-transformers/all-MiniLM-L6-v2"),
+        ("rerank", "all-MiniLM-L6-v2 or sentence-transformers/all-MiniLM-L6-v2"),
+        ("llm_extractor", "rule-based-extractor"),
+    ],
+)
+def test_a_model_that_the_package_lacks_is_a_fault_with_those_it_has(table: str, names: str) -> None:
+    text = example_file().read_text(encoding="utf-8")
+    before, head, after = text.partition(f"[providers.{table}]\n")
+    changed = before + head + re.sub(r'(?m)^model = ".*"$', 'model = "gpt-5"', after, count=1)
+    (fault,) = faults_in(changed)
+    assert fault.key == f"providers.{table}.model"
+    assert fault.problem == f"must be {names}, which is what local: has, not gpt-5"
+    elsewhere = re.sub(r'(?m)^api_base = ".*"$', 'api_base = "http://127.0.0.1:1"', after, count=1)
+    assert faults_in(before + head + elsewhere) == ()
+
+
+@pytest.mark.parametrize("name", ENCODER_NAMES)
+def test_each_name_of_the_packaged_model_is_taken(name: str) -> None:
+    text = example_file().read_text(encoding="utf-8").replace("all-MiniLM-L6-v2", name)
+    assert faults_in(text) == ()
+
+
+def test_vectors_of_another_length_than_the_packaged_model_has_are_a_fault() -> None:
+    text = example_file().read_text(encoding="utf-8")
+    (fault,) = faults_in(re.sub(r"(?m)^(vector_dim|dimensions) = 384$", r"\1 = 512", text))
+    assert fault == ConfigFault(
+        "providers.embedding.dimensions", "must be 384, the length of the vectors of local:, not 512"
+    )
+    (fault,) = faults_in(text.replace("\ndimensions = 384", "\ndimensions = 512"))
+    assert "must be equal to storage.qdrant.vector_dim" in fault.problem
+
+
+@pytest.mark.parametrize(
     ("old", "new", "key", "problem"),
     [
         ("log_level", "loglevel", "service.loglevel", "is not a known key; did you mean log_level?"),
@@ -200,7 +207,6 @@ retrieval_weight = 0
 @pytest.mark.parametrize(
     ("table", "key", "problem"),
     [
-        ('rule = "same_fact"', "memory.merging.neighbours", "is missing"),
         ('rule = "same"\nneighbours = 8', "memory.merging.rule", "must be one of same_fact, similarity"),
         (
             'rule = "same_fact"\nneighbours = 0',
@@ -215,11 +221,6 @@ def test_a_faulty_table_of_merging_says_what_is_allowed(
     faults = faults_of(("[chunking]", f"[memory.merging]\n{table}\n\n[chunking]"))
     assert list(faults) == [key]
     assert problem in faults[key]
-
-
-def test_an_optional_table_is_complete_when_present(faults_of: FaultsOf) -> None:
-    faults = faults_of(("[ranking]", "[indexing]\nindexers = 2\n\n[ranking]"))
-    assert set(faults) == {"indexing.batch_size", "indexing.lease_seconds", "indexing.poll_interval_ms"}
 
 
 def test_public_binds_are_allowed_when_the_config_says_so() -> None:
@@ -247,50 +248,17 @@ def test_a_fault_never_shows_a_secret(old: str, new: str) -> None:
     assert "hunter2" not in str(caught.value)
 
 
-JSON_LIKE = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-def toml(value: Any) -> str:
-    """Write a value as TOML; None, which TOML lacks, becomes a date."""
-    match value:
-        case None:
-            return "1979-05-27"
-        case bool():
-            return str(value).lower()
-        case str():
-            return '"' + "".join(f"\\U{ord(c):08x}" for c in value if not 0xD800 <= ord(c) < 0xE000) + '"'
-        case list():
-            return "[" + ", ".join(map(toml, value)) + "]"
-        case dict():
-            pairs = {toml(key): toml(inner) for key, inner in value.items()}
-            return "{" + ", ".join(f"{key} = {inner}" for key, inner in pairs.items()) + "}"
-        case _:
-            return str(value)
-
-
-@given(st.sampled_from(leaves(TEMPLATE)), JSON_LIKE)
+@given(st.sampled_from(TEMPLATE_KEYS), JSON_LIKE)
 def test_any_value_at_any_key_loads_or_is_a_fault_below_that_key_or_of_a_rule_about_it(
-    path: tuple[str, ...], value: Any
+    path: KeyPath, value: Any
 ) -> None:
     table = f"[{'.'.join(path[:-1])}]\n"
-    text = without(path).replace(table, f"{table}{path[-1]} = {toml(value)}\n", 1)
+    text = without(SPEC_TEMPLATE, path).replace(table, f"{table}{path[-1]} = {toml(value)}\n", 1)
     for fault in faults_in(text):
         assert "function" not in fault.key
         assert "input" not in fault.problem.lower()
         # A rule between two tables is reported at one of them only.
         assert fault.key.split(".")[0] in {path[0], "providers", "scopes", "service"}
-
-
-def faults_in(text: str) -> Sequence[ConfigFault]:
-    try:
-        loads(text, source="elf.toml")
-    except ConfigError as error:
-        return error.faults
-    return ()
 
 
 def test_a_path_is_written_as_toml_writes_keys() -> None:
@@ -305,13 +273,10 @@ def test_a_read_replica_must_be_a_server_and_its_password_is_not_shown(faults_of
     assert "hunter2" not in found["storage.postgres.read_dsn"]
 
 
-def test_the_table_of_a_qdrant_server_is_complete_or_left_out(faults_of: FaultsOf) -> None:
-    table = '[storage.qdrant.server]\ntransport = "http3"\ngrpc_port = 6334\nshard_number = 0\ntenant_index = true\n'
+def test_faults_of_the_table_of_a_qdrant_server_are_named(faults_of: FaultsOf) -> None:
+    table = '[storage.qdrant.server]\ntransport = "http3"\nshard_number = 0\n'
     found = faults_of(("[providers.embedding]\n", f"{table}\n[providers.embedding]\n"))
-    server = "storage.qdrant.server"
-    assert found.keys() == {
-        f"{server}.{key}" for key in ("transport", "shard_number", "api_key", "replication_factor")
-    }
+    assert found.keys() == {f"storage.qdrant.server.{key}" for key in ("transport", "shard_number")}
 
 
 def processes(*tables: str) -> tuple[str, str]:
@@ -328,7 +293,6 @@ def processes(*tables: str) -> tuple[str, str]:
         ("actors = []", "process.actors", "must be a list of one or more actors, each one of http_front,"),
         ('actors = "indexer"', "process.actors", "must be a list of one or more actors"),
         ('actors = ["indexer", "gc_ticker", "indexer"]', "process.actors[2]", "names indexer a second time"),
-        ("", "process.actors", "is missing; it must be a list of one or more actors"),
     ],
 )
 def test_an_actor_that_there_is_not_is_named_with_those_there_are(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from spec_template import SPEC_TEMPLATE
 
 from elf.config import load, loads
-from elf.config.model import DEFAULT_INDEXING, DEFAULT_LOCAL_MODEL, SPEC_FUSION, SPEC_MERGING, Config
+from elf.config.model import Config
+from elf.config.optional import SPEC_FUSION, SPEC_MERGING, Gc, Indexing, LocalModel
 from elf.config.process import Processes
 from elf.config.table import Table
 from elf.config.tracing import Tracing
@@ -36,9 +37,9 @@ def test_a_filled_in_template_of_the_spec_loads_and_behaves_as_the_spec_says() -
     assert config.search.fusion == SPEC_FUSION
     assert config.memory.merging == SPEC_MERGING
     assert (SPEC_MERGING.rule, SPEC_MERGING.neighbours) == ("similarity", 1)
-    assert config.indexing == DEFAULT_INDEXING
+    assert (config.indexing, config.gc) == (Indexing(), Gc())
     assert config.lifecycle.retention is None
-    assert config.local_model == DEFAULT_LOCAL_MODEL
+    assert config.local_model == LocalModel()
 
 
 def test_the_example_loads_and_has_every_key_there_is() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from deployed import OPS, REPO
 
-from elf.cli.main import main
+from elf.cli import main
 from elf.config import load
 
 SCALED = OPS / "elf.scaled.toml"

@@ -62,7 +62,11 @@ def made_points(count: int, *, owner_id: UUID | None = None) -> list[IndexPoint]
             owner_id=owner_id or uuid4(),
             dense=rng.normal(size=DIM).astype(np.float32),
             text=f"word{number} common",
-            payload={"tenant_id": "acme", "updated_at": "2026-01-01T00:00:00+00:00"},
+            payload={
+                "tenant_id": "acme",
+                "created_at": "2026-01-01T00:00:00+00:00",
+                "updated_at": "2026-01-01T00:00:00+00:00",
+            },
         )
         for number in range(count)
     ]

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import qdrant_edge as engine
+
 from elf.index.edge.filters import KEY_SHAPES, MAX_KEYS, compile_filter, composite_keys
+from elf.index.edge.protocol import WireFilter
 
 CONTEXT = {"tenant_id": "t", "project_id": "p", "status": "active", "embedding_version": "v"}
+
+
+def compiled_of(must: dict[str, str], any_of: list[dict[str, list[str]]] | None) -> engine.Filter | None:
+    return compile_filter(WireFilter(must, any_of), some_undated=False)
 
 
 def test_a_point_has_one_key_for_each_shape() -> None:
@@ -28,16 +35,14 @@ def test_neighbouring_values_do_not_run_into_each_other() -> None:
 
 
 def test_the_filter_of_a_search_is_a_lookup_of_keys_alone() -> None:
-    compiled = compile_filter(
-        CONTEXT, [{"scope": ["x", "y"]}, {"scope": ["agent_private"], "agent_id": ["a"]}]
-    )
+    compiled = compiled_of(CONTEXT, [{"scope": ["x", "y"]}, {"scope": ["agent_private"], "agent_id": ["a"]}])
     assert compiled is not None
     assert not compiled.must
     assert len(compiled.should or []) == 3
 
 
 def test_what_no_shape_covers_stays_a_condition_of_its_own() -> None:
-    compiled = compile_filter(CONTEXT | {"type": "fact"}, [{"scope": ["x"]}])
+    compiled = compiled_of(CONTEXT | {"type": "fact"}, [{"scope": ["x"]}])
     assert compiled is not None
     assert len(compiled.must or []) == 1
     assert len(compiled.should or []) == 1
@@ -45,20 +50,29 @@ def test_what_no_shape_covers_stays_a_condition_of_its_own() -> None:
 
 def test_too_many_combinations_fall_back_to_conditions() -> None:
     agents = [f"agent{number}" for number in range(MAX_KEYS + 1)]
-    compiled = compile_filter(CONTEXT, [{"scope": ["agent_private"], "agent_id": agents}])
+    compiled = compiled_of(CONTEXT, [{"scope": ["agent_private"], "agent_id": agents}])
     assert compiled is not None
     assert len(compiled.must or []) == 1  # the agents
     assert len(compiled.should or []) == 1  # the key of the shorter shape
 
 
 def test_a_filter_that_cannot_hold_is_none() -> None:
-    assert compile_filter({"scope": "x"}, [{"scope": ["y"]}]) is None
-    assert compile_filter({}, [{"scope": []}]) is None
-    assert compile_filter({"scope": "x"}, []) is None
+    assert compiled_of({"scope": "x"}, [{"scope": ["y"]}]) is None
+    assert compiled_of({}, [{"scope": []}]) is None
+    assert compiled_of({"scope": "x"}, []) is None
 
 
 def test_an_empty_filter_has_no_conditions() -> None:
-    compiled = compile_filter({}, None)
+    compiled = compiled_of({}, None)
     assert compiled is not None
     assert not compiled.must
     assert not compiled.should
+
+
+def test_what_is_narrower_than_equalities_stands_beside_the_keys() -> None:
+    where = WireFilter(CONTEXT, [{"scope": ["x"]}], "deploy/", {"created_at": ("2026-01-01T00:00:00Z", None)})
+    for some_undated, conditions in ((False, 2), (True, 1)):  # in the second case as one alternative
+        compiled = compile_filter(where, some_undated=some_undated)
+        assert compiled is not None
+        assert len(compiled.must or []) == conditions
+        assert len(compiled.should or []) == 1

@@ -20,6 +20,7 @@ from elf.index.edge.protocol import (
     RequestDecoder,
     Scan,
     Upsert,
+    WireFilter,
     WirePoint,
     WireQuery,
     split_ids,
@@ -30,8 +31,9 @@ REQUESTS: list[Request] = [
     Count(1),
     Scan(2, ID, 10),
     Scan(3, None, 10),
-    Query(4, [WireQuery(b"\0" * 8, "wörds 😀", {"a": "b"}, [{"c": ["d", "e"]}, {}], 60)]),
-    Upsert(5, [WirePoint(ID, ID, b"\0" * 8, "", {"a": None, "b": 1, "c": 0.5, "d": True, "e": "x"})]),
+    Query(4, [WireQuery(b"\0" * 8, "wörds 😀", WireFilter({"a": "b"}, [{"c": ["d", "e"]}, {}]), 60)]),
+    Query(5, [WireQuery(None, None, WireFilter({}, None, "kéy", {"created_at": ("x", None)}, ID * 2), 1)]),
+    Upsert(6, [WirePoint(ID, ID, b"\0" * 8, "", {"a": None, "b": 1, "c": 0.5, "d": True, "e": "x"}, ID)]),
 ]
 
 

@@ -12,7 +12,7 @@ from anyio import create_task_group, create_tcp_listener
 from anyio.abc import SocketAttribute, SocketStream
 from qdrant_client import AsyncQdrantClient, models
 
-from elf.config.model import QdrantServer
+from elf.config.optional import QdrantServer
 from elf.core.errors import IndexUnavailable
 from elf.index.server import QdrantServerIndex
 
@@ -110,7 +110,17 @@ async def test_a_collection_has_the_shape_that_the_config_says() -> None:
     tenant = client.field_schemas.pop("tenant_id")
     assert isinstance(tenant, models.KeywordIndexParams)
     assert tenant.is_tenant is True
-    assert client.field_schemas.pop("note_id") == models.PayloadSchemaType.UUID
+    key = client.field_schemas.pop("key")
+    assert isinstance(key, models.KeywordIndexParams)
+    assert key.prefix is True
+    kinds = models.PayloadSchemaType
+    others = {
+        "note_id": kinds.UUID,
+        "_tags": kinds.UUID,
+        "created_at": kinds.DATETIME,
+        "updated_at": kinds.DATETIME,
+    }
+    assert {name: client.field_schemas.pop(name) for name in others} == others
     assert client.field_schemas.keys() == {
         "project_id", "agent_id", "scope", "status", "type", "embedding_version",
     }  # fmt: skip

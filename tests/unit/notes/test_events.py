@@ -164,9 +164,6 @@ async def test_a_note_is_stored_with_its_evidence_and_reason() -> None:
         (proposed("A note.", key="\u8336"), "REJECT_CJK"),
         (proposed("x" * 61), "REJECT_TOO_LONG"),
         (proposed("A note.", type="mood"), "REJECT_INVALID_TYPE"),
-        (proposed("A note.", scope_suggestion="galaxy"), "REJECT_SCOPE_DENIED"),
-        (proposed("A note.", scope_suggestion="org_shared"), "REJECT_SCOPE_DENIED"),
-        (proposed("A note.", scope_suggestion=None), "REJECT_SCOPE_DENIED"),
         (proposed("The password: hunter2xyz!"), "REJECT_SECRET"),
         (proposed("A note.", importance=2), "REJECT_MALFORMED"),
         ("a note", "REJECT_MALFORMED"),
@@ -174,7 +171,7 @@ async def test_a_note_is_stored_with_its_evidence_and_reason() -> None:
 )  # fmt: skip
 @pytest.mark.anyio
 async def test_every_rule_has_its_code(note: Any, code: str | None) -> None:
-    response, notes = await respond(note, org_shared=False)
+    response, notes = await respond(note)
     assert codes(response) == [code]
     (result,) = response.results
     assert result.op == ("ADD" if code is None else "REJECTED")
@@ -199,19 +196,30 @@ async def test_a_bad_note_does_not_stop_the_others_and_the_order_is_kept() -> No
 
 
 @pytest.mark.anyio
-async def test_the_scope_of_the_request_wins_over_the_suggestion() -> None:
-    response, notes = await respond(proposed(scope_suggestion="nowhere"), to=request(scope="project_shared"))
-    assert codes(response) == [None]
-    assert notes.stored[0].scope == "project_shared"
+async def test_only_the_caller_can_have_notes_shared() -> None:
+    notes = [proposed(scope_suggestion=scope) for scope in ("org_shared", "galaxy", None)]
+    for asked, scope in ((None, "agent_private"), ("project_shared", "project_shared")):
+        response, storing = await respond(*notes, to=request(scope=asked))
+        assert codes(response) == [None] * 3
+        assert [note.scope for note in storing.stored] == [scope] * 3
+        assert response.extracted == notes
 
 
+@pytest.mark.parametrize(
+    ("scope", "reason"),
+    [
+        (None, "the scope agent_private may not be written"),
+        ("org_shared", "the scope org_shared may not be written"),
+        ("galaxy", "the scope must be one of agent_private, project_shared, org_shared"),
+    ],
+)
 @pytest.mark.anyio
-async def test_no_scope_at_all_is_told_apart_from_a_wrong_one() -> None:
-    response, _ = await respond(proposed(scope_suggestion=None), proposed(scope_suggestion="galaxy"))
-    assert [result.reason for result in response.results] == [
-        "neither the request nor the extractor names a scope",
-        "the scope must be one of agent_private, project_shared, org_shared",
-    ]
+async def test_a_scope_that_may_not_be_written_is_refused(scope: str | None, reason: str) -> None:
+    note = proposed(scope_suggestion="project_shared")
+    response, notes = await respond(note, to=request(scope=scope), agent_private=False, org_shared=False)
+    (result,) = response.results
+    assert (result.reason_code, result.reason) == ("REJECT_SCOPE_DENIED", reason)
+    assert notes.stored == []
 
 
 @pytest.mark.anyio

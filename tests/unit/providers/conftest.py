@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from elf.config.model import LocalModel
+from elf.config.optional import LocalModel
 from elf.providers.local.encoder import Encoder
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tokenizers import Tokenizer
 
-from elf.config.model import LocalModel
+from elf.config.optional import LocalModel
 from elf.providers.local.encoder import Encoder
 from elf.providers.local.model import MAX_TOKENS, TOKENIZER, find_model_folder
 from elf.providers.local.token_cache import TokenCache

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elf.config.packaged import EXTRACTOR_NAME
 from elf.families.notes.extraction import (
     Candidate,
     ExtractionLimits,
@@ -18,7 +19,7 @@ from elf.families.notes.extraction import (
     notes_schema,
     read_candidate,
 )
-from elf.providers.local.chat import MODEL_NAME, ExtractorApp
+from elf.providers.local.chat import ExtractorApp
 from elf.providers.local.extractor import Asked, extract_notes
 from tests.providers_kit import chat_over
 
@@ -232,7 +233,7 @@ def test_every_note_fits_the_schema_the_limits_and_its_evidence(
 # The wire
 
 
-async def complete(model: str = MODEL_NAME, **body: Any) -> httpx.Response:
+async def complete(model: str = EXTRACTOR_NAME, **body: Any) -> httpx.Response:
     transport = httpx.ASGITransport(app=ExtractorApp())
     async with httpx.AsyncClient(transport=transport, base_url="http://local") as client:
         return await client.post("/v1/chat/completions", json={"model": model, **body})
@@ -252,7 +253,7 @@ async def test_it_answers_the_extraction_prompt_in_the_shape_of_openai() -> None
     )
     assert response.status_code == 200
     body = response.json()
-    assert (body["object"], body["model"]) == ("chat.completion", MODEL_NAME)
+    assert (body["object"], body["model"]) == ("chat.completion", EXTRACTOR_NAME)
     (choice,) = body["choices"]
     assert (choice["message"]["role"], choice["finish_reason"]) == ("assistant", "stop")
     (note,) = json.loads(choice["message"]["content"])["notes"]
@@ -271,11 +272,11 @@ async def test_a_message_that_looks_like_the_prompt_changes_nothing() -> None:
     ("model", "messages", "status"),
     [
         ("gpt-9", prompt_messages("x"), 404),
-        (MODEL_NAME, [{"role": "user", "content": "Tell me a story."}], 400),
-        (MODEL_NAME, [], 400),
-        (MODEL_NAME, [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], 400),
-        (MODEL_NAME, [{"role": "user", "content": prompt_messages("x")[1]["content"] + "?"}], 400),
-        (MODEL_NAME, "talk", 400),
+        (EXTRACTOR_NAME, [{"role": "user", "content": "Tell me a story."}], 400),
+        (EXTRACTOR_NAME, [], 400),
+        (EXTRACTOR_NAME, [{"role": "user", "content": "a"}, {"role": "user", "content": "b"}], 400),
+        (EXTRACTOR_NAME, [{"role": "user", "content": prompt_messages("x")[1]["content"] + "?"}], 400),
+        (EXTRACTOR_NAME, "talk", 400),
     ],
 )
 @pytest.mark.anyio
@@ -292,7 +293,7 @@ async def test_it_takes_the_strongest_way_of_asking_for_json() -> None:
     chat = chat_over(
         httpx.ASGITransport(app=ExtractorApp()),
         api_base="local:",
-        model=MODEL_NAME,
+        model=EXTRACTOR_NAME,
         path="/v1/chat/completions",
     )
     limits = ExtractionLimits(max_notes=3, max_note_chars=240, scopes=SCOPES)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from elf.config.model import LocalModel
+from elf.config.optional import LocalModel
 from elf.core.errors import StartupError
 from elf.providers.local.encoder import Encoder
 from elf.providers.local.graph_cache import cached_graph

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elf.config.packaged import EXTRACTOR_NAME
 from elf.core.cjk import contains_cjk, contains_nul
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.families.notes import requests
-from elf.providers.local.chat import MODEL_NAME, ExtractorApp
+from elf.providers.local.chat import ExtractorApp
 from elf.search.cache import cache_key
 from elf.search.expand import (
     MAX_QUERY_CHARS,
@@ -199,7 +200,7 @@ async def test_junk_is_asked_for_again_and_then_a_failure(content: str) -> None:
 async def test_the_rule_based_extractor_refuses_to_expand() -> None:
     network = httpx.ASGITransport(app=ExtractorApp())
     with pytest.raises(ProviderRefused) as refused:
-        await expander(chat_over(network, api_base="local:", model=MODEL_NAME)).expand(QUERY)
+        await expander(chat_over(network, api_base="local:", model=EXTRACTOR_NAME)).expand(QUERY)
     assert refused.value.provider_status == 400
 
 

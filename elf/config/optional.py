@@ -1,0 +1,123 @@
+"""Tables that a config file may leave out, and each of their keys, too.
+
+A key left out has the default that its field shows. A table left out means something else where its docstring says so:
+with the spec's own tables alone, the spec's own rules hold.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field, field_validator
+
+from elf.config.places import parse_folder
+from elf.config.table import Table
+from elf.config.values import DaysOrNever, Positive, Weight
+
+
+class QdrantServer(Table):
+    """[storage.qdrant.server]: how a Qdrant server is spoken to and its collection made.
+
+    Without the table: REST, no API key, the server's own defaults and no tenant index. `shard_number`,
+    `replication_factor` and `tenant_index` (points of a tenant lie together) take effect when the collection is made.
+    """
+
+    transport: Literal["rest", "grpc"] = "rest"
+    grpc_port: Annotated[int, Field(ge=1, le=65_535)] = 6334
+    api_key: Annotated[
+        str, Field(pattern=r"^[\x21-\x7e]*\z", description="printable ASCII without spaces; empty for none")
+    ] = ""
+    shard_number: Annotated[int, Field(ge=1, le=10_000)] = 1
+    replication_factor: Annotated[int, Field(ge=1, le=100)] = 1
+    tenant_index: bool = False
+
+
+class Merging(Table):
+    """[memory.merging]: what becomes of a note without a key that is like a stored one.
+
+    By the rule same_fact, the first of the `neighbours` nearest notes that states the same fact is the one, and only
+    that. Without the table: SPEC_MERGING, by which the thresholds of [memory] alone decide about the nearest note.
+    """
+
+    rule: Literal["same_fact", "similarity"] = "same_fact"
+    neighbours: Annotated[int, Field(ge=1, le=100)] = 8
+
+
+SPEC_MERGING: Final = Merging(rule="similarity", neighbours=1)
+
+
+class Fusion(Table):
+    """[search.fusion]: how the two legs become one score of 0 to 1.
+
+    `rerank_weight` and `retrieval_weight` weigh the reranker's score and the fused score in the final score. Without
+    the table: SPEC_FUSION, reciprocal rank fusion with equal weights, where the rerank score alone ranks.
+    """
+
+    method: Literal["rrf", "minmax"] = "minmax"
+    k: Positive = 60
+    dense_weight: Weight = 0.5
+    bm25_weight: Weight = 0.5
+    rerank_weight: Weight = 0.9
+    retrieval_weight: Weight = 0.1
+
+
+SPEC_FUSION: Final = Fusion(
+    method="rrf", k=60, dense_weight=1.0, bm25_weight=1.0, rerank_weight=1.0, retrieval_weight=0.0
+)
+
+
+class Budget(Table):
+    """[search.budget]: how long a search may take before it answers without the parts that are slow.
+
+    Without the table only the providers' own limits hold.
+    """
+
+    total_ms: Annotated[int, Field(ge=50, le=600_000)] = 5000
+
+
+class Retention(Table):
+    """[lifecycle.retention]: how long what gathers around notes is kept. Without the table: as long as they.
+
+    Days are counted from when a hit, a decision or a version was made; 0 is for ever, and so is a key left out: what
+    the file does not name is not thrown away. A note keeps its `versions_kept` newest versions whatever their age; what
+    it is restored from is among the newest two.
+    """
+
+    hit_days: DaysOrNever = 0
+    decision_days: DaysOrNever = 0
+    version_days: DaysOrNever = 0
+    versions_kept: Annotated[int, Field(ge=2, le=1_000_000)] = 20
+
+
+class Indexing(Table):
+    """[indexing]: how the outbox is worked off."""
+
+    indexers: Annotated[int, Field(ge=1, le=64)] = 2
+    batch_size: Annotated[int, Field(ge=1, le=1000)] = 32
+    lease_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
+    poll_interval_ms: Annotated[int, Field(ge=50, le=60_000)] = 1000
+
+
+class Gc(Table):
+    """[gc]: how often what has outlived its time is collected."""
+
+    interval_hours: Annotated[int, Field(ge=1, le=8784)] = 24
+    batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500
+
+
+class LocalModel(Table):
+    """[local_model]: the packaged model."""
+
+    cache_dir: Annotated[str, Field(description="a folder")] = ".elf/model"
+    threads: Annotated[int, Field(ge=1, le=256)] = 2
+    token_cache_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 512
+
+    @field_validator("cache_dir")
+    @classmethod
+    def _is_a_folder(cls, value: str) -> str:
+        return str(parse_folder(value))
+
+    def anchored(self, folder: Path) -> Self:
+        """Return the table with a relative folder taken as below `folder`."""
+        return self.model_copy(update={"cache_dir": str(folder / self.cache_dir)})
