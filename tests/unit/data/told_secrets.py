@@ -1,7 +1,7 @@
 """Texts with one secret each, as people and programs hold them, by someone who had not seen the rules.
 
 Each line of `told_secrets.txt` is a text with \\n, \\t and \\\\ escaped, a tab, and its secret. Those below the line
-`%%%% missed` are known not to be found: nothing tells them surely from texts without a secret. Of these lines 35 were
+`%%%% missed` are known not to be found: nothing tells them surely from texts without a secret. Of the 149 lines 40 were
 missed or cut short when first measured. Keys with a vendor's mark are left out: `planted_secrets` makes them.
 """
 
