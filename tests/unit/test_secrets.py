@@ -11,6 +11,7 @@ import pytest
 from data.ordinary import ordinary_sentences
 from data.ordinary_texts import HALVES, Half, ordinary_texts
 from data.planted_secrets import CARRIERS, Planted, planted_secrets, run
+from data.told_secrets import Told, told_secrets
 from hypothesis import given
 from hypothesis import strategies as st
 from stdnum import luhn
@@ -39,12 +40,19 @@ NEAR_MISSES = NEAR_MISSES_FILE.read_text(encoding="utf-8").rstrip("\n").split("\
 
 # One of each half speaks of a password in plain words, a kitchen's garlic and a slide's hunter2, which nothing tells
 # from a real one.
-MOST_FALSE_ALARMS: dict[Half, int] = {"open": 1, "sealed": 1, "later": 0, "broad": 0, "working": 0}
+MOST_FALSE_ALARMS: dict[Half, int] = {
+    "open": 1,
+    "sealed": 1,
+    "later": 0,
+    "broad": 0,
+    "working": 0,
+    "distant": 0,
+}
 
 # The kinds that are known by more than the shape of a token.
 KINDS_BY_CONTEXT = {
     "token", "credential", "password", "pin", "connection_string", "seed_phrase", "iban", "card_number", "card_code",
-    "us_ssn", "bank_account", "street_address", "hex_key",
+    "us_ssn", "bank_account", "street_address", "hex_key", "passport", "driving_licence", "nhs_number",
 }  # fmt: skip
 
 
@@ -56,6 +64,12 @@ def found(text: str) -> list[str]:
     return [text[finding.start : finding.end] for finding in find_secrets(text)]
 
 
+def is_found_whole(one: Told) -> bool:
+    start = one.text.index(one.secret)
+    end = start + len(one.secret)
+    return any(found.start <= start and end <= found.end for found in find_secrets(one.text))
+
+
 def test_nearly_every_planted_secret_is_found() -> None:
     planted = [one for seed in (1, 2, 3) for one in planted_secrets(seed)]
     missed = [one for one in planted if find_secret(one.text) is None]
@@ -64,6 +78,14 @@ def test_nearly_every_planted_secret_is_found() -> None:
     print(f"secrets: {len(planted)} planted, recall {recall:.4f}, missed {families}")  # noqa: T201 - a measurement
     assert len(planted) >= 300
     assert recall == 1, [one.text for one in missed]
+
+
+def test_secrets_that_people_tell_are_found_whole() -> None:
+    cut = [one.text for one in told_secrets() if not is_found_whole(one)]
+    missed = [one.text for one in told_secrets(missed=True) if not is_found_whole(one)]
+    total = len(told_secrets()) + len(told_secrets(missed=True))
+    print(f"secrets: {total} told, {len(cut) + len(missed)} missed or cut short")  # noqa: T201 - a measurement
+    assert cut == []
 
 
 def test_every_kind_is_planted() -> None:

@@ -1,4 +1,4 @@
-"""Street addresses: a house number with a street, a post box, and the forms of a few other languages."""
+"""Street addresses: a house number with a street, and a post box. Those of the continent: `european_addresses`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
+from elf.core.secrets.places import has_digit
 
 
 def _either(words: str) -> str:
@@ -34,7 +35,6 @@ _RARE: Final = _either(
     Vista Wall Wells?"""
 )
 
-_DIGIT: Final = re.compile(r"[0-9]")
 # A number that a word follows. It is no part of a price, a time, a path or another number.
 _HOUSE: Final = re.compile(
     r"[0-9](?<![\w$\u20ac\xa3#.,:/+-][0-9])[0-9]{0,5}(?![\d.:%])"
@@ -116,70 +116,17 @@ _POST_BOX: Final = re.compile(
     re.IGNORECASE,
 )
 _MILITARY: Final = re.compile(r"\b(?:[A-Z][\w ]{0,30} )?[AFD]PO A[AEP] \d{5}\b")
-_GERMAN: Final = re.compile(
-    r"\b[A-Z\xc4\xd6\xdc][\w\xe4\xf6\xfc\xdf-]{0,40}"
-    r"(?:stra\xdfe|strasse|str\.|allee|gasse|platz|damm|[ ](?:Stra\xdfe|Strasse|Str\.|Allee|Platz))"
-    r"[ ]\d{1,4}[ ]?[a-zA-Z]?\b"
-)
-_FRENCH: Final = re.compile(
-    r"[0-9](?<!\w[0-9])\d{0,3}(?:[ ]?(?:bis|ter))?,?[ ](?:rue|avenue|boulevard|place|quai|all\xe9e|chemin|impasse)[ ]"
-    r"(?:de[ ]|du[ ]|des[ ]|d'|l'|la[ ]|le[ ]|les[ ]){0,3}[A-Z\xc0-\xdd][\w\xc0-\xff'-]+"
-)
-_SOUTHERN: Final = re.compile(
-    r"\b(?:Calle|Avenida|Av\.|Paseo|Plaza|Carrera|Rua|Via|Viale|Piazza|Corso)"
-    r"(?:[ ](?:de|la|del|las|los|da|do|dos|di|della|dei)){0,3}"
-    r"(?:[ ][A-Z\xc0-\xdd][\w\xc0-\xff'-]+){1,3},?[ ](?:n[\xba\xb0o.]+[ ]?)?\d{1,4}\b"
-)
 # Each with what stands in every match.
 _HINTED: Final = (
     (_POST_BOX, ("box", "Box", "BOX")),
     (_MILITARY, ("PO A",)),
-    (
-        _GERMAN,
-        tuple(
-            f"{name} "
-            for name in [
-                "traße",
-                "trasse",
-                "str.",
-                "allee",
-                "gasse",
-                "platz",
-                "damm",
-                "Str.",
-                "Allee",
-                "Platz",
-            ]
-        ),
-    ),
-    (
-        _FRENCH,
-        tuple(
-            f" {name} "
-            for name in ["rue", "avenue", "boulevard", "place", "quai", "allée", "chemin", "impasse"]
-        ),
-    ),
-    (
-        _SOUTHERN,
-        tuple(
-            f"{name} "
-            for name in [
-                "Calle",
-                "Avenida",
-                "Av.",
-                "Paseo",
-                "Plaza",
-                "Carrera",
-                "Rua",
-                "Via",
-                "Viale",
-                "Piazza",
-                "Corso",
-            ]
-        ),
-    ),
 )
 _COLUMN_BEFORE: Final = re.compile(r"\d[ ]{2,}$")  # of a table: process and thread
+# The name or number of a house before the number of the street.
+_HOUSE_BEFORE: Final = re.compile(
+    r"(?:\b(?:[A-Z][\w'-]{1,20}[ ]){1,2}(?:Cottage|House|Lodge|Farm|Barn|Villa|Manor|Hall|Court)"
+    r"|\b(?:Flat|Apartment|Apt|Unit|Suite)[ ][\w-]{1,6}),[ ]$"
+)
 _REACH: Final = 60  # how far before a house number its surroundings are read
 # The address of a company or of who wrote a program, in its licence or its imprint.
 _COMPANY_BEFORE: Final = re.compile(
@@ -190,7 +137,7 @@ _COMPANY_BEFORE: Final = re.compile(
 
 def find_addresses(text: str, _lowered: str) -> Iterator[SecretFinding]:
     """Yield every street address with a house number, and every post box."""
-    if _DIGIT.search(text) is None:
+    if not has_digit(text):
         return
     for number in _HOUSE.finditer(text):
         yield from _address_at(number, text)
@@ -242,6 +189,8 @@ def _is_placed(end: int, text: str, *, is_home: bool) -> bool:
 
 
 def _whole(match: re.Match[str], text: str) -> SecretFinding:
-    """Return the address with what belongs to it behind the street: flat, town, state, post code."""
+    """Return the address with what belongs to it: the house before it; flat, town, state and post code behind it."""
     place = _PLACE_AFTER.match(text, match.end()) or _UNIT_AFTER.match(text, match.end())
-    return SecretFinding("street_address", match.start(), match.end() if place is None else place.end())
+    house = _HOUSE_BEFORE.search(text, max(0, match.start() - _REACH), match.start())
+    start = match.start() if house is None else house.start()
+    return SecretFinding("street_address", start, match.end() if place is None else place.end())

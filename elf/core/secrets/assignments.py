@@ -18,6 +18,8 @@ from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.keywords import Keyword, find_keywords
 from elf.core.secrets.places import matches_at
 from elf.core.secrets.programs import begins_block, is_chosen, is_in_program
+from elf.core.secrets.samples import is_placeholder, is_stand_in
+from elf.core.secrets.told import told_value
 from elf.core.secrets.values import (
     Link,
     is_expression,
@@ -25,9 +27,7 @@ from elf.core.secrets.values import (
     is_mixed,
     is_password,
     is_pin,
-    is_placeholder,
     is_random,
-    is_stand_in,
     is_variable,
     passphrase_at,
 )
@@ -75,8 +75,22 @@ _CHAINED: Final = re.compile(
     r"(?:[a-z0-9]{1,16}+[_.-]){0,3}(?:[a-z]{0,4}pass(?:word)?|pwd?|psw|token|secret|sig|pat|(?<=_)key)(?:=|:(?!//))[\w-]"
 )
 _TRAILING: Final = ".,:;!?)]}>\"'`*"
+# What ends no sentence where it stands, but a password.
+_LAST_SIGNS: Final = re.compile(r"[!?]{1,4}(?=[,;.])")
+_LAST_OF_LINE: Final = re.compile(r"[!?]{1,4}(?=[,;.]|[ \t]{0,4}\r?(?:\n|$))")
 _END_OF_CLAUSE: Final = re.compile(r"[\"'`]?(?:[.,;!?]{1,3}(?:\s|$)|\s[|-]\s)")
 _ALONE: Final = re.compile(r"[\"'`,;]{0,2}[ \t]{0,4}\r?(?:\n|$)")
+
+# The fingerprint of a key, or its last digits.
+_OF_PGP: Final = re.compile(r"(?:gpg|pgp)[ _-]?$", re.IGNORECASE)
+_LONGEST_OWNER: Final = 4
+_KEY_ID: Final = re.compile(r"(?:0x)?(?:[0-9A-Fa-f]{40}|[0-9A-Fa-f]{16}|[0-9A-Fa-f]{8})")
+
+# A PIN that nothing but a space ties to its number: those of programs and plugs are numbered so, too.
+_OWN_PIN: Final = re.compile(
+    r"\b(?:sim|atm|card|phone|voicemail|bank|door|safe|alarm|unlock)[ -]$", re.IGNORECASE
+)
+_LONGEST_OWN: Final = 12
 
 _VALUE_BEFORE: Final = re.compile(
     r"(?<!\S)['\"`]?(?P<value>[^\s'\"`,;:]{5,64})['\"`]?,?[ \t]{1,4}(?:is|was|as|for|=)[ \t]{1,4}"
@@ -85,6 +99,7 @@ _VALUE_BEFORE: Final = re.compile(
 _OF: Final = re.compile(r"\b(?:my|our|the|his|her|their|your|a|its)\s")
 _QUOTE: Final = re.compile(r"[\"'`]")
 
+_PHRASE: Final = "phrase"  # of a passphrase or pass phrase
 _SCHEMES: Final = ("bearer", "basic", "ssws")
 _HEADER: Final = re.compile(r"(?:bearer|basic|ssws)\s{1,4}(?P<value>[a-z0-9._~+/-]{12,512}+={0,2})")
 
@@ -101,6 +116,8 @@ def find_assignments(text: str, lowered: str) -> Iterator[SecretFinding]:
             yield from _value_at(position, keyword, text, lowered, is_changing=is_changing)
         if keyword.kind == "password":
             yield from _value_before(before, keyword.start - len(before), text)
+            told = None if keyword.is_vague else told_value(text, lowered, keyword.end)
+            yield from [SecretFinding("password", *told)] if told else []
     yield from _find_headers(text, lowered)
 
 
@@ -140,7 +157,7 @@ def _judged(
     start = match.start("quoted" if quoted else "plain")
     value = match["quoted"] if quoted else _unquoted(match["plain"])
     phrase = (
-        passphrase_at(text, start)
+        passphrase_at(text, start, numbered=_PHRASE in text[keyword.start : keyword.end].lower())
         if link is Link.ASSIGNED and keyword.kind == "password" and not quoted
         else None
     )
@@ -163,16 +180,22 @@ def _judged(
         is_sample = (quoted or "=" in sign) and is_stand_in(value, numbered=True)
         is_secret = not is_sample and _is_password(value, keyword, link, following)
     elif keyword.kind == "pin":
-        is_secret = link is not Link.BESIDE and is_pin(value)
+        is_own = _OWN_PIN.search(text, max(0, keyword.start - _LONGEST_OWN), keyword.start) is not None
+        is_secret = (link is not Link.BESIDE or is_own) and is_pin(
+            value, text[match.end() : match.end() + _FOLLOWING]
+        )
     else:
         shortest = _SHORTEST_OF_SHORT if keyword.is_short else _SHORTEST_KEY[link]
         is_secret = is_random(value, shortest=shortest) and not is_stand_in(value, numbered=True)
+        is_secret = is_secret and not _is_fingerprint(value, keyword, text)
     is_name = not quoted and sign != "" and is_variable(value)
     if is_name and "=" not in sign:  # behind a colon hunter2 is no name, though value2 is one
         is_type = keyword.kind == "credential" and not value.islower() and is_identifier(value)
         is_name = value.isalpha() or is_type or is_stand_in(value, numbered=True)
-    if is_secret and not (is_name and is_in_program(text, keyword.start, sign, start, start + len(value))):
-        yield SecretFinding(keyword.kind, start, start + len(value))
+    end = start + len(value)
+    if is_secret and not (is_name and is_in_program(text, keyword.start, sign, start, end)):
+        last_signs = _LAST_OF_LINE if link is Link.ASSIGNED else _LAST_SIGNS
+        yield SecretFinding(keyword.kind, start, end if quoted else _skip(last_signs, text, end))
 
 
 def _is_password(value: str, keyword: Keyword, link: Link, following: str | None) -> bool:
@@ -183,6 +206,11 @@ def _is_password(value: str, keyword: Keyword, link: Link, following: str | None
     if keyword.is_short and link is not Link.ASSIGNED:  # "pass" and "pw" are other words, too
         return link is Link.STATED and len(value) >= 6 and is_mixed(value)
     return True
+
+
+def _is_fingerprint(value: str, keyword: Keyword, text: str) -> bool:
+    before = text[max(0, keyword.start - _LONGEST_OWNER) : keyword.start]
+    return _KEY_ID.fullmatch(value) is not None and _OF_PGP.search(before) is not None
 
 
 def _unquoted(plain: str) -> str:

@@ -18,7 +18,6 @@ from elf.core.secrets.finding import SecretFinding
 _SHORTEST: Final = 12
 _LONGEST: Final = 19
 _FOUR: Final = 4
-_PAIR: Final = 2
 _OLD_VISA_LENGTH: Final = 13
 
 _REGION: Final = re.compile(rf"[0-9](?:[ .\-_/]{{0,3}}[0-9]){{{_SHORTEST - 1},}}")
@@ -32,6 +31,9 @@ _GROUPINGS: Final = frozenset(
         (4, 4, 4, 2), (4, 4, 5), (4, 5, 6), (4, 5, 5), (4, 4, 4), (6, 13), (6, 10), (8, 8), (4, 12),
     }
 )  # fmt: skip
+# As what they are read with no word beside them. Other groups are as often numbers of a list.
+_SURE_GROUPINGS: Final = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3)})
+_WIDEST_SERIES: Final = 1500  # from the first to the last of four numbers that grow or fall
 _MOST_GROUPS: Final = 5
 
 _PREFIXES: Final = (
@@ -108,6 +110,16 @@ class _Digits:
 
     def digits(self, first: int, last: int) -> str:
         return "".join(self.text[start:end] for start, end in self.spans[first : last + 1])
+
+    def is_series(self, first: int, end: int) -> bool:
+        """Tell whether groups are numbers that grow, or fall, a little from each to the next: 4210 4355 4480 4615."""
+        numbers = [int(self.text[slice(*span)]) for span in self.spans[first:end]]
+        is_ordered = numbers in (sorted(numbers), sorted(numbers, reverse=True))
+        return (
+            is_ordered
+            and len(set(numbers)) == len(numbers)
+            and abs(numbers[-1] - numbers[0]) <= _WIDEST_SERIES
+        )
 
     def form(self, first: int, last: int) -> _Form | None:
         """Return groups as what may be a card, None where they are a price, a code or another number."""
@@ -210,10 +222,15 @@ def _grouped_at(
     for count in range(2, min(_MOST_GROUPS, len(sizes) - place) + 1):
         if sizes[place : place + count] not in _GROUPINGS:
             continue
-        is_listed = count == _PAIR and len(sizes) > _PAIR  # two of a row of numbers
         form = digits.form(first + place, first + place + count - 1)
         if form is None or (
-            not form.is_named and (is_amidst or is_listed or _goes_on(digits, first, sizes, place + count))
+            not form.is_named
+            and (
+                is_amidst
+                or sizes[place : place + count] not in _SURE_GROUPINGS
+                or _goes_on(digits, first, sizes, place + count)
+                or digits.is_series(first + place, first + place + count)
+            )
         ):
             continue
         if form.is_valid:

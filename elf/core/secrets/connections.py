@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.values import is_placeholder, is_stand_in
+from elf.core.secrets.samples import is_placeholder, is_stand_in
 
 _LONGEST_SCHEME: Final = 31
 _SCHEME: Final = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,30}$")

@@ -10,7 +10,7 @@ from typing import Final
 from stdnum import numdb
 
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.places import matches_at
+from elf.core.secrets.places import has_digit, matches_at
 
 _DIGIT: Final = re.compile(r"[0-9]")
 _GAP: Final = r"[ .\-_/]"
@@ -55,7 +55,7 @@ _ACCOUNT_MARKS: Final = ("bank a", "checking a", "savings a", "account and routi
 
 def find_id_numbers(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield IBANs, social security numbers, bank accounts and card codes."""
-    if _DIGIT.search(text) is None:
+    if not has_digit(text):
         return
     yield from _find_ibans(text)
     yield from _find_ssns(lowered)

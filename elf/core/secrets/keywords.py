@@ -17,7 +17,8 @@ _KEYWORD: Final = re.compile(
     r"(?P<long>pass[ _-]?(?:w[o0]rd|code|phrase)s?|passwd|identified by|passwort|kennwort|psswd|pswd"
     r"|contrase(?:\xf1|n)a|mot de passe)"
     r"|(?P<short>(?:passw?|pwd?|psw)(?![a-z]))"
-    r"|(?P<pin>pin(?<![a-z]pin)(?![a-z])(?: number)?|(?:alarm|door|gate|garage|safe|entry|access) code(?![a-z]))"
+    r"|(?P<pin>pin(?<![a-z]pin)(?![a-z])(?: number)?)"
+    r"|(?P<lock>(?:door|gate|garage|lockbox|(?P<vague>alarm|safe|entry|access)) code(?![a-z]))"
     r"|(?P<key>(?:key|token|secret|credential|(?:pat|sig)(?<![a-z](?:pat|sig))(?![a-z]))(?![a-rt-z]))"
 )
 _CORES: Final = (
@@ -35,7 +36,16 @@ _CORES: Final = (
         "token",
     ),
     *("secret", "credential", "pat", "sig"),
-    *("alarm code", "door code", "gate code", "garage code", "safe code", "entry code", "access code"),
+    *(
+        "alarm code",
+        "door code",
+        "gate code",
+        "garage code",
+        "lockbox code",
+        "safe code",
+        "entry code",
+        "access code",
+    ),
 )
 # Whose password it is, glued to a short keyword: rootpw, dbpass. "bypass" and "compass" are other words.
 _OWNERS: Final = tuple(
@@ -57,7 +67,13 @@ _KEYS_OF: Final = tuple(
 # Short, but no other word; and a short one after a user's name is no other word, either.
 _SHORT_OF_PASSWORD: Final = ("passw", "pwd", "pw", "psw")
 _LOGIN: Final = re.compile(r"\b(?:user(?:name)?|login|root|admin)\b[^.!?\n]{0,24}$")
+# Machines have alarm codes, programs have access codes; those of a home are a person's.
+_HOME: Final = re.compile(
+    r"\b(?:my|our|his|her|their|your|home|house|flat|apartment|office|door|front|burglar|disarm\w*|building|hotel"
+    r"|you have)\b"
+)
 _REACH: Final = 40  # how far before a keyword its owner is looked for
+_REACH_OF_HOME: Final = 56
 # The rest of a name: passwd_prod, passwordStaging, db_password2.
 _TAIL: Final = re.compile(r"(?:[_-]?[a-z0-9]{1,20}+){1,5}+")
 _TAIL_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
@@ -122,15 +138,24 @@ def _keyword(word: re.Match[str], before: str, text: str, lowered: str) -> Keywo
         return None
     if word["key"] == "key" and not (before[:-1] if before[-1:] in " _.-" else before).endswith(_KEYS_OF):
         return None
+    if word["lock"] and not _is_of_lock(word, before, lowered):
+        return None
     if _DIGEST_OF.search(before) or (word["pin"] and before.endswith(_POSTAL)):
         return None
-    kind = "pin" if word["pin"] else "credential" if word["key"] else "password"
+    kind = "pin" if word["pin"] or word["lock"] else "credential" if word["key"] else "password"
     end, tail = _named(word.end(), text, lowered)
     if any(map(_OTHER_TAILS.__contains__, tail)) or (kind == "pin" and tail):
         return None
     is_vague = word["key"] in ("pat", "sig") or not all(map(_SURE_TAILS.__contains__, tail))
     is_short = is_short and not (word["short"] in _SHORT_OF_PASSWORD or _LOGIN.search(before))
     return Keyword(word.start(), end, kind, is_short, is_vague)
+
+
+def _is_of_lock(word: re.Match[str], before: str, lowered: str) -> bool:
+    if before[-1:].isalpha():  # unsafe code
+        return False
+    around = before, lowered[word.end() : word.end() + _REACH_OF_HOME]
+    return word["vague"] is None or any(map(_HOME.search, around))
 
 
 def _named(position: int, text: str, lowered: str) -> tuple[int, list[str]]:

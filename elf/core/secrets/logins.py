@@ -8,7 +8,8 @@ from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.places import matches_at
-from elf.core.secrets.values import is_expression, is_mixed, is_placeholder, is_stand_in, is_strong
+from elf.core.secrets.samples import is_placeholder, is_stand_in
+from elf.core.secrets.values import is_expression, is_mixed, is_strong, is_technical
 
 _NAME: Final = r"['\"`]?[\w.@+-]{2,64}+['\"`]?"
 _VALUE: Final = (
@@ -31,7 +32,9 @@ _USER: Final = re.compile(
 )
 # "credentials are root / hunter2", "login: root:hunter2", "username root, hunter2", "curl -u root:hunter2"
 _PAIR: Final = re.compile(
-    r"(?:\b(?:creds?|credentials?|logins?|log in|sign in|user(?:name)?\s?[/:&]\s?pass(?:word)?)|(?<!\S)(?:-u|--user))\b"
+    r"(?:\b(?:creds?|credentials?|logins?|log in|sign in|user(?:name)?\s?[/:&]\s?pass(?:word)?)"
+    r"|(?<!\S)(?:-u|--user))\b(?![.@-])"
+    r"(?: for(?: [\w'./-]{1,30}+){1,5}?(?= (?:is|are)\b| ?:))?"
     r"(?:[ \t]{0,3}(?:is|are|was|with|as|details|info|:|=)){0,3}[ \t]{0,3}"
     rf"{_NAME}(?:\s?[:/]\s?|,? (?:and|with|then|/) ){_SECRET_WORD}{_VALUE}"
 )
@@ -41,6 +44,15 @@ _WELL_KNOWN: Final = re.compile(
     rf"|\bssh [\w.-]{{1,40}}+@[\w.-]{{1,64}}+,? (?:with|using) )"
     rf"{_SECRET_WORD}{_VALUE}"
 )
+# "account bob, secret hunter2", "user admin and the password hunter2"
+_ACCOUNT: Final = re.compile(
+    rf"(?:account|user(?:name)?|login)\b[ :=]{{1,3}}{_NAME}(?:,|,? and|,? with) (?:the )?"
+    rf"(?:password|passphrase|passwd|pass|pwd|pw|psw|secret)(?: is)?[ :=]{{1,3}}{_VALUE}"
+)
+_ACCOUNT_MARKS: Final = ("account", "user", "login")
+# net use X: \\server\share /user:CORP\bob hunter2
+_NET_USE: Final = re.compile(rf"/user:[\w.@\\-]{{1,64}}+[ ]{{1,3}}{_VALUE}")
+_REACH_OF_NET_USE: Final = 160
 # auth=("root", "hunter2"), PlainCredentials('worker', 'hunter2')
 _CALL: Final = re.compile(
     r"(?:auth\s?=\s?|credentials?|login)\(\s{0,4}(['\"])[\w.@+-]{1,64}+\1,\s{0,4}"
@@ -75,9 +87,18 @@ def find_logins(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield the passwords beside a login's name, and those given to a command."""
     yield from _find_entering(text, lowered)
     yield from _find_pairs(text, lowered)
-    for match in matches_at(_WELL_KNOWN_MARKS, _WELL_KNOWN, lowered):
+    known = (
+        *matches_at(_WELL_KNOWN_MARKS, _WELL_KNOWN, lowered),
+        *matches_at(_ACCOUNT_MARKS, _ACCOUNT, lowered),
+    )
+    for match in known:
         start, value = _value(match, text)
         if is_strong(value) and not is_placeholder(value):
+            yield SecretFinding("password", start, start + len(value))
+    for match in matches_at(("/user:",), _NET_USE, lowered):
+        start, value = _value(match, text)
+        before = lowered[max(0, match.start() - _REACH_OF_NET_USE) : match.start()].rpartition("\n")[2]
+        if "net use" in before and is_mixed(value) and not is_placeholder(value):
             yield SecretFinding("password", start, start + len(value))
     if "-p" in lowered or "-a " in lowered:
         yield from _find_flags(text, lowered)
@@ -85,7 +106,7 @@ def find_logins(text: str, lowered: str) -> Iterator[SecretFinding]:
 
 def may_begin_pair(lowered: str) -> bool:
     """Tell whether a text in lower case may hold the first word of a pair of a name and a password."""
-    return any(map(lowered.__contains__, _PAIR_MARKS))
+    return any(map(lowered.__contains__, (*_PAIR_MARKS, *_ACCOUNT_MARKS)))
 
 
 def _find_entering(text: str, lowered: str) -> Iterator[SecretFinding]:
@@ -101,7 +122,7 @@ def _find_pairs(text: str, lowered: str) -> Iterator[SecretFinding]:
     for match in (*matches_at(_PAIR_MARKS, _PAIR, lowered), *matches_at(_CALL_MARKS, _CALL, lowered)):
         start, value = _value(match, text)
         is_sample = is_placeholder(value) or is_stand_in(value, numbered=True)
-        if is_mixed(value) and not is_sample and not is_expression(value):
+        if is_mixed(value) and not (is_sample or is_expression(value) or is_technical(value)):
             yield SecretFinding("password", start, start + len(value))
 
 

@@ -13,8 +13,8 @@ from elf.core.secrets.folding import Folded, cut
 from elf.core.secrets.token_rules import RULES
 
 KINDS: Final = frozenset(rule.kind for rule in RULES) | {
-    "bank_account", "card_code", "card_number", "connection_string", "credential", "hex_key", "iban", "password", "pin",
-    "private_key", "seed_phrase", "street_address", "token", "us_ssn",
+    "bank_account", "card_code", "card_number", "connection_string", "credential", "driving_licence", "hex_key", "iban",
+    "nhs_number", "passport", "password", "pin", "private_key", "seed_phrase", "street_address", "token", "us_ssn",
 }  # fmt: skip
 """All kinds a finding can be of."""
 

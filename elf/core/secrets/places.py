@@ -1,4 +1,4 @@
-"""Where a pattern may match: at fixed letters, which are found much faster than any pattern."""
+"""Where a pattern may match: at fixed letters, which are found much faster than any pattern; and where none can."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def matches_at(marks: Iterable[str], pattern: re.Pattern[str], text: str) -> Ite
             if match is not None:
                 yield match
             place = text.find(mark, place + len(mark))
+
+
+def has_digit(text: str) -> bool:
+    """Tell whether a text holds a digit of ASCII."""
+    return any(map(text.__contains__, "0123456789"))

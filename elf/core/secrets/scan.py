@@ -11,6 +11,9 @@ from elf.core.secrets.addresses import find_addresses
 from elf.core.secrets.assignments import find_assignments
 from elf.core.secrets.cards import find_cards
 from elf.core.secrets.connections import find_connections
+from elf.core.secrets.declarations import find_declarations
+from elf.core.secrets.documents import find_documents
+from elf.core.secrets.european_addresses import find_european_addresses
 from elf.core.secrets.finding import Detector, SecretFinding
 from elf.core.secrets.folding import Folded, fold, lower
 from elf.core.secrets.hex_keys import find_hex_keys, may_hold_hex_key, names_digest
@@ -30,11 +33,14 @@ DETECTORS: Final[tuple[Detector, ...]] = (
     find_connections,
     find_seed_phrases,
     find_id_numbers,
+    find_documents,
     find_cards,
     find_assignments,
     find_logins,
+    find_declarations,
     find_hex_keys,
     find_addresses,
+    find_european_addresses,
 )
 
 # Words that, before a number or a run of letters, tell that it is something else. No more than a few characters of

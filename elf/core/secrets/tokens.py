@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from elf.core.secrets.finding import SecretFinding
+from elf.core.secrets.samples import is_ciphertext
 from elf.core.secrets.token_rules import RULES, TokenRule
 from elf.core.secrets.values import changes_kind_often, is_identifier
 
@@ -26,8 +27,14 @@ _OPAQUE: Final = re.compile(
     rf"(?<![\w+/=.-])(?!sha\d{{1,3}}-|md5-|(?:0x)?[0-9A-Fa-f]+(?![\w+/=-]))[A-Za-z0-9+/_-]{{{_SHORTEST_OPAQUE},}}={{0,2}}(?![\w+/=-])"
 )
 _PUBLIC_BEFORE: Final = re.compile(
-    r"(?:(?:sha\d{1,3}|md5|blake\w{0,8}|ssh-\w{1,16}|ecdsa-[\w-]{1,40}|integrity|checksum)[-:= ]{0,4}|\bz?h1:"
-    r"|;base64,|\b25[67] 3 \d{1,2} |\bpub(?:lic)?[_ -]?key[\"']?[ ]{0,2}[:=]?[ ]{0,2}[\"']?"
+    r"(?:(?:sha\d{1,3}|md5|blake\w{0,8}|ssh-\w{1,16}|ecdsa-[\w-]{1,40}|integrity|checksum)[-:= ]{0,4}[\"']?|\bz?h1:"
+    r"|;base64,|\b25[67] 3 \d{1,2} |,(?:iv|tag):|enc\[aes256_gcm,data:"
+    # what anyone may see, by its name
+    r"|(?<![a-z])(?:(?:public|pub|verif(?:y|ying|ication)|host|site|peer)[_ -]?key|peer|fingerprint|thumbprint"
+    r"|digest|hash|etag|nonce|salt|signature|certificate|cert|ciphertext|cursor|challenge|commitment)"
+    r"(?:[_ -](?:base64|b64|of \w{1,16}))?"
+    r"[\"']?(?: is)?[ ]{0,4}[:=(]?[ ]{0,2}\[?[\"'`]?"
+    r"|[\"'](?:x|y|n|x5c|x5t(?:\#s256)?)[\"']:[ ]{0,2}\[?[\"']"  # the numbers of a public key in JSON
     # the id of a request, a host, a trace: anything called an id but that of a session
     r"|(?<!session)(?<!session[-_ ])id[\"']?(?:>|[ ]{0,2}[:=][ ]{0,2}[\"']?))$",
     re.IGNORECASE,
@@ -36,9 +43,15 @@ _PUBLIC_BEFORE: Final = re.compile(
 _LOGGED_REQUEST: Final = re.compile(
     r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS)\b[^\n]*[\s\"][1-5]\d\d\s[^\n]*$"
 )
+_CONTENT_ID: Final = re.compile(r"Qm[1-9A-HJ-NP-Za-km-z]{44}")  # of a file in IPFS
+_ACCOUNT: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{43,44}")  # of a block chain, where it is called such
+_ACCOUNT_BEFORE: Final = re.compile(
+    r"\b(?:program|mint|address|owner|account|authority|validator)\b[\"'`:= ]{1,4}$", re.IGNORECASE
+)
 _CHESS_BOARD: Final = re.compile(r"(?:[rnbqkpRNBQKP1-8]{1,8}/){7}[rnbqkpRNBQKP1-8]{1,8}")
 _FEWEST_SPACES: Final = 3  # random bytes hold none among printable ones
 _REACH: Final = 256
+_REACH_OF_NAME: Final = 64
 _ADDRESS_MARKS: Final = ("://", "www.")
 
 # The armour of what anyone may see: certificates, public keys, signatures.
@@ -63,7 +76,7 @@ def is_public_after(text: str) -> bool:
     before = text[-_REACH:]
     words = before.split()
     in_word = bool(words) and before.endswith(words[-1]) and any(map(words[-1].__contains__, _ADDRESS_MARKS))
-    return in_word or _PUBLIC_BEFORE.search(before[-64:]) is not None
+    return in_word or _PUBLIC_BEFORE.search(before[-_REACH_OF_NAME:]) is not None
 
 
 def _find_marked(rule: TokenRule, mark: str, text: str) -> Iterator[SecretFinding]:
@@ -119,10 +132,18 @@ def _find_opaque(words: list[str], text: str) -> Iterator[SecretFinding]:
 def _is_opaque(match: re.Match[str], text: str) -> bool:
     start = match.start()
     run = match.group()[:_JUDGED]
-    if not changes_kind_often(run) or is_identifier(run) or _CHESS_BOARD.fullmatch(run) or _is_prose(run):
+    if not changes_kind_often(run) or is_identifier(run) or _is_other(run):
         return False
     before = text[max(0, start - _REACH) : start]
+    if _ACCOUNT.fullmatch(run) and _ACCOUNT_BEFORE.search(before[-_REACH_OF_NAME:]):
+        return False
     return not is_public_after(before) and _LOGGED_REQUEST.search(before) is None
+
+
+def _is_other(run: str) -> bool:
+    """Tell whether a run that looks random is known to be something else."""
+    is_known = _CHESS_BOARD.fullmatch(run) or _CONTENT_ID.fullmatch(run) or is_ciphertext(run)
+    return bool(is_known) or _is_prose(run)
 
 
 def _is_prose(run: str) -> bool:

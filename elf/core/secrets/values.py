@@ -1,10 +1,12 @@
-"""What the value given to a password or key looks like: a secret, a sample, a part of a program, or prose."""
+"""What the value given to a password or key looks like: a secret, a part of a program, or prose. Samples: `samples`."""
 
 from __future__ import annotations
 
 import re
 from enum import Enum
 from typing import Final
+
+from elf.core.secrets.samples import is_stand_in
 
 
 class Link(Enum):
@@ -17,46 +19,6 @@ class Link(Enum):
 
 _JUDGED: Final = 128  # so many characters of a value tell what it is
 
-_PLACEHOLDER: Final = re.compile(
-    r"""
-    [<\[({].* | \$\{?\w.* | \$\(.* | %\(?\w+[%)].* | ([x*.\-_?\#\u2022])\1+ | x{3,}.* | \*+.* | [@:]\w+ | \#\{.*
-    | (?:my|the|some)[_-].* | your[_-]?\w.*
-    | (?:change|replace|fill|set|insert)[_-]?(?:me|this|in)? | to-?do | tbd | n/?a
-    | none | null | nil | undefined | true | false | yes | no | str(?:ing)? | int | bytes | any
-    | optional.* | redacted.* | example.* | placeholder.*
-    | (?:env|process\.env|os|sys|config|settings|secrets|self|this|vars?|args|request|req|user|form|data|params?
-        |inputs?|github)[.\[(].*
-    | [\w.$]+(?:\(|\[['"\w]).* | (?:vault|op|arn|https?|file|ref|env|ssm|aws-sm|gcp-sm|s3|doc|see)[:/].*
-    | :[A-Za-z]\w*\(.* | [\w./-]+@sha\d+:[0-9a-f]+
-    | (?:required|nullable|sometimes|present|confirmed|string|min|max)(?::[\w,]+)?(?:\|[\w:,.-]+)+
-    | /[\w./-]* | \.{0,2}/.* | ~/.* | [\w-]+\.(?:pem|key|pub|ppk|crt|cer|json|ya?ml|txt|env|conf|ini|py|js|ts|md)
-    | [a-z_]+(?::[\w,./]+)?(?:\|[a-z_]+(?::[\w,./]+)?)+  # rules for a form: required|min:8
-    | pass(?:word|wd|code|phrase)? | secret | token | key | api[_-]?key | [A-Z]+(?:_[A-Z]+)+
-    | (?:passwort|kennwort|contrase[n\xf1]a|clave|senha|wachtwoord|l[o\xf6]senord|adgangskode|passord|salasana|parola
-        |heslo|has[l\u0142]o|jelsz[o\xf3]|[s\u015f]ifre)  # the word itself, in a file of translations
-    | \d{4}-\d\d-\d\d.* | \d{1,2}[:/]\d\d.*
-    """,
-    re.IGNORECASE | re.VERBOSE,
-)
-# Words that stand in for a secret in samples: testpassword, my-secret-token. Each is taken whole, the longest first,
-# so that nothing is tried twice.
-_STAND_IN_WORDS: Final = """
-    authentication authorization placeholder credentials credential passphrase production postgresql encryption
-    username userpass password passcode database encrypted plaintext something generated temporary whatever
-    testing examples example changeme replace correct invalid private default postgres repeated current confirm
-    account someone service signing session website openai stripe github google insert secret sample passwd string
-    sender client server public tester access change verify slack admin token mysql login value dummy guest hello
-    world valid wrong plain local redis super strong email field input hashed enter short first other agent
-    test fake mock demo your user pass here text hash data name form this that with goes real temp root type some
-    repo code again test auth jwt aws bot api key app pwd foo bar baz qux old new the our put set raw db id pw my me
-    in is it an a
-    """
-_STAND_IN: Final = re.compile(
-    r"[\W_]*(?:(?>" + "|".join(sorted(set(_STAND_IN_WORDS.split()), key=len, reverse=True)) + r")s?[\W_]*)++",
-    re.IGNORECASE,
-)
-_LONGEST_STAND_IN: Final = 64
-_SAMPLE_NUMBER: Final = re.compile(r"[\W_]*\d{0,4}[\W_]*")
 _KEYWORD_WITHIN: Final = re.compile(
     r"pass[_-]?(?:word|code|phrase)|passwd|token|secret|credential|passwort|kennwort|contrase|senha|wachtwoord"
     r"|mot de passe",
@@ -65,7 +27,7 @@ _KEYWORD_WITHIN: Final = re.compile(
 
 _EXPRESSION: Final = re.compile(
     r"""
-    \$?[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)\$?[A-Za-z_]\w*)+[;,)]*  # user.password
+    \$?[A-Za-z_]\w*(?:(?:\.|->|::|\?\.)\$?[A-Za-z_]\w*)+(?:[;,)]*|[;,][\w$]+\.[\w$]+[=(].*)  # user.password
     | :?[a-z-]+(?:\([^()]*\))?\{.*  # a selector of a style sheet: hover{color:#111}
     | !?[A-Za-z_$][\w$.]*(?:\(|\[|<\w|=>|->|::|\?\?|\|\||&&).*  # a call, an index, a type, a function
     | [A-Z]\w*\{.* | (?:[A-Za-z_$][\w$]*\.)+[A-Za-z_$][\w$]*@[0-9a-f]{1,16}  # an object as it is printed
@@ -77,8 +39,9 @@ _EXPRESSION: Final = re.compile(
 _LONGEST_ODD_NAME: Final = 10
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]*")
 _UNIT: Final = re.compile(
-    r"(?:-|\s+)?(?:or more |to \d+ |- ?\d+ )?(?:\+ )?(?:char|letter|digit|symbol|word|day|week|month|year|hour|minute"
-    r"|second|attempt|tr(?:y|ies)|time|user|account|bit|byte|%|people|reset)",
+    r"(?:-|[ \t]{1,8})?(?:or more |to \d+ |- ?\d+ )?(?:\+ )?(?:char|letter|digit|symbol|word|day|week|month|year"
+    r"|hour|minute|second|attempt|tr(?:y|ies)|time|user|account|bit|byte|%|people|reset"
+    r"|lines?\b|rows?\b|pages?\b|files?\b|requests?\b|met(?:er|re)s?\b)",
     re.IGNORECASE,
 )
 _STOP: Final = r"[\s\"'`*)\]}]{0,8}(?:$|\n|[.,;!?|&](?!\w)|\(|(?:and|but|user|username|login|email)\b|-\s"
@@ -152,18 +115,9 @@ _PART: Final = r"(?:[a-z]+\d{0,6}|[A-Z]+\d{0,6}|[A-Z][a-z]+\d{0,6}|\d{1,4})"
 _JOINED: Final = re.compile(rf"{_PART}(?:[_/.+-]+{_PART})+[_/.+-]*")
 
 
-def is_placeholder(value: str) -> bool:
-    """Tell whether a value only stands for a secret: `<password>`, `${TOKEN}`, `****`, `os.environ[...]`, a path."""
-    return _PLACEHOLDER.fullmatch(value[:_JUDGED]) is not None or is_stand_in(value)
-
-
-def is_stand_in(value: str, *, numbered: bool = False) -> bool:
-    """Tell whether a value is made of words that samples are made of: testpassword; `numbered` also secret123."""
-    words = _STAND_IN.match(value) if len(value) <= _LONGEST_STAND_IN else None
-    if words is None:
-        return False
-    rest = value[words.end() :]
-    return rest == "" or (numbered and _SAMPLE_NUMBER.fullmatch(rest) is not None)
+def is_technical(value: str) -> bool:
+    """Tell whether a value that mixes letters and digits is a name or a measure: oauth2, 16chars, v1.2, 6.hours."""
+    return _TECHNICAL.fullmatch(value) is not None
 
 
 def is_expression(value: str) -> bool:
@@ -174,7 +128,7 @@ def is_expression(value: str) -> bool:
 
 def _is_dotted_key(value: str) -> bool:
     """Tell whether what could be a dotted name has a part that nobody would call anything: fR.cto4A01xkYD1A."""
-    parts = value.split(".")
+    parts = value.rstrip(";,)").split(".")
     return any(
         len(part) >= _LONGEST_ODD_NAME and part.isalnum() and changes_kind_often(part) for part in parts
     )
@@ -191,9 +145,9 @@ def is_identifier(run: str) -> bool:
     return sum(map(len, words)) > _LONGEST_RANDOM_WORD * len(words) or _JOINED.fullmatch(run) is not None
 
 
-def is_pin(value: str) -> bool:
-    """Tell whether a value is a personal number of 4 to 8 digits."""
-    return value.isdecimal() and 4 <= len(value) <= 8
+def is_pin(value: str, following: str) -> bool:
+    """Tell whether a value is a personal number of 4 to 8 digits, and what follows it is no unit."""
+    return value.isdecimal() and 4 <= len(value) <= 8 and _UNIT.match(following) is None
 
 
 def is_random(value: str, *, shortest: int) -> bool:
@@ -229,10 +183,16 @@ def is_password(value: str, link: Link, *, following: str | None) -> bool:
     return _is_word_password(value, link, following)
 
 
-def passphrase_at(text: str, start: int) -> str | None:
-    """Return the passphrase at `start`: a clause of a few plain words without grammar, correct horse battery staple."""
+def passphrase_at(text: str, start: int, *, numbered: bool) -> str | None:
+    """Return the passphrase at `start`: a clause of a few plain words without grammar, correct horse battery staple.
+
+    If it may be `numbered`, a number can be its last word.
+    """
     clause = _CLAUSE_END.split(text[start : start + _LONGEST_CLAUSE], maxsplit=1)[0].rstrip()
-    return clause if 4 <= clause.count(" ") + 1 <= 8 and _is_phrase(clause.split(" ")) else None
+    words = clause.split(" ")
+    if numbered and len(words) > 4 and words[-1].isdecimal():
+        words.pop()
+    return clause if 4 <= len(words) <= 8 and _is_phrase(words) else None
 
 
 def is_mixed(value: str) -> bool:
@@ -270,6 +230,8 @@ def _is_quoted_password(value: str) -> bool:
     """Tell whether a quoted text of plain words is a password: one word, or a few without grammar."""
     words = value.split(" ")
     if len(words) > 1:
+        if len(words) > 4 and words[-1].isdecimal():
+            words.pop()
         return len(words) < 9 and (_is_phrase(words) or (len(words) < 5 and any(map(is_strong, words))))
     plain = value.replace("-", "")
     is_word = plain.isalpha() and (plain.islower() or plain.istitle())

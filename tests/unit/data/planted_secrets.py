@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
+from data.told_secrets import told_secrets
 from mnemonic import Mnemonic
 from stdnum import luhn
 from stdnum.iso7064 import mod_97_10
@@ -368,6 +369,13 @@ def addresses(_rng: Random) -> Iterator[str]:
         "Profile: lives at 890 Fifth Avenue, Manhattan",
         "visit us at 15 Park Square",
         "17 Cherry Tree Lane, London",
+        "Dr. Ilse Vandermoor's home address is Lindenstraat 47, 3511 KX Utrecht, send the flowers there.",
+        "My new address from June: Birkenweg 9, 79104 Freiburg",
+        "J'habite au 23 rue des Tanneurs, 67000 Strasbourg, sonnez deux fois.",
+        "Invoice to my private address please: Oakhurst Cottage, 6 Mill Lane, Wexbridge BA11 7TT",
+        "Bitte an Unter den Linden 77, 10117 Berlin liefern",
+        "Hun bor p\xe5 Kirkegata 14, 0153 Oslo",
+        "Drottninggatan 5, 111 51 Stockholm",
     )
 
 
@@ -516,6 +524,37 @@ def hex_keys(rng: Random) -> Iterator[str]:
     yield run(rng, HEX, 128)
 
 
+def told(_rng: Random) -> Iterator[str]:
+    yield from (one.text for one in told_secrets())
+
+
+def declarations(rng: Random) -> Iterator[str]:
+    for form in (
+        'variable "db_password" {{\n  type    = string\n  default = "{}"\n}}',
+        "- name: DB_PASSWORD\n  value: {}",
+        '{{"name": "DB_PASSWORD", "value": "{}"}}',
+        '<add key="SmtpPassword" value="{}"/>',
+        '<property name="javax.persistence.jdbc.password" value="{}"/>',
+        '- name: SESSION_SECRET\n  value: "{}"',
+    ):
+        yield form.format(run(rng, ALNUM, 18) + "4k")
+
+
+def documents(_rng: Random) -> Iterator[str]:
+    yield from (
+        "My passport number is R63967178, needed for the visa form.",
+        "passport no. 849004833 (US), expires 2031-05",
+        "Reisepass: CMJNP7LMV, g\xfcltig bis 2030",
+        "passeport n\xb0 14AV52617",
+        '{"traveller": "M. Okonjo", "passport": "LV5045623", "meal": "veg"}',
+        "driver's license Q8068884, California, for the rental car",
+        "UK driving licence number: HARGR706164J99CX",
+        "F\xfchrerschein-Nr. B072FML585F, Klasse B",
+        "my NHS number is 724 839 5374, the clinic asked for it",
+        "NHS no: 7248395374",
+    )
+
+
 INVISIBLE: Final = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b\u180e\u180f\u200b\u200d\u202e\u2060\u2065\u206f\u3164\ufe0f\ufeff"
     "\uffa0\ufff0\ufff8\U0001bca0\U0001d173\U000e0001\U000e0041\U000e0100\U000e01ef\U000e0fff"
@@ -574,6 +613,9 @@ FAMILIES: Final[tuple[Callable[[Random], Iterator[str]], ...]] = (
     names_of_passwords,
     in_programs,
     hex_keys,
+    told,
+    declarations,
+    documents,
     disguised,
     around_placeholders,
 )

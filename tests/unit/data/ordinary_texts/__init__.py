@@ -4,7 +4,8 @@ They were written before the rules they measure, and none was picked because it 
 who write and tune rules. The `sealed` half only measures them: whoever reads it to mend a rule spends it. The `later`
 texts were written by someone who had seen neither rules nor halves, when the sealed half was spent. So were `broad`
 and `working`, still later and by two others: the first measurement of them gave 5 and 1 false alarms of 330 each. Those
-of `broad` are of all families, in no order.
+of `broad` are of all families, in no order. The `distant` ones are of other tools, languages and trades, by someone who
+knew the rules and looked for what they would trip over: 15 false alarms of 150 when first measured.
 
 A half is a text file. A line `%%%% family subkind` begins each text, which runs until the next such line. Digests,
 ids and readings are made at random; names, hosts and numbers stand for nobody.
@@ -17,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
-Half = Literal["open", "sealed", "later", "broad", "working"]
+Half = Literal["open", "sealed", "later", "broad", "working", "distant"]
 Family = Literal["code", "log", "table", "prose", "mixed"]
 
 HALVES: Final[tuple[Half, ...]] = get_args(Half)
