@@ -50,6 +50,14 @@ def seen(config: Path, *arguments: str, width: int = 80, **environment: str) -> 
     return written.decode()
 
 
+def stoppable(command: list[str]) -> subprocess.Popen[str]:
+    """Start a command that heeds Ctrl-C as at a terminal, though the tests may run where it is ignored."""
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
+
+
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65_536)
@@ -125,7 +133,7 @@ def test_a_stop_at_the_terminal_ends_in_one_line(elf: CommandLine, service: Fake
 
     service.respond = never
     command = [sys.executable, "-m", "elf", "search", "-c", str(elf.config), "tea"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with stoppable(command) as process:
         assert asked.wait(60)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
@@ -147,7 +155,7 @@ def test_a_stopped_import_says_what_it_stored(elf: CommandLine, service: FakeSer
 
     service.respond = some
     command = [sys.executable, "-m", "elf", "import", "-c", str(elf.config), str(file)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with stoppable(command) as process:
         assert enough.wait(60)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
