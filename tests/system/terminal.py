@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -102,3 +103,6 @@ class Terminal:
 
 def _take_terminal() -> None:
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    signal.signal(
+        signal.SIGINT, signal.SIG_DFL
+    )  # which is ignored where the tests run in the background of a shell

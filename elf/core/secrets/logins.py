@@ -56,7 +56,7 @@ _REACH_OF_NET_USE: Final = 160
 # auth=("root", "hunter2"), PlainCredentials('worker', 'hunter2')
 _CALL: Final = re.compile(
     r"(?:auth\s?=\s?|credentials?|login)\(\s{0,4}(['\"])[\w.@+-]{1,64}+\1,\s{0,4}"
-    r"(?P<quote>['\"])(?P<quoted>[^'\"\n]{4,64}+)(?P=quote)(?P<plain>(?!))?\s{0,4}\)"
+    r"(?P<quote>['\"])(?P<quoted>[^'\"\n]{4,64}+)(?P<plain>(?!))?(?:(?P=quote)\s{0,4}\)|\Z)"  # a text may be cut there
 )
 _CALL_MARKS: Final = ("auth", "credential", "login")
 _WELL_KNOWN_MARKS: Final = ("root", "admin", "ssh ")

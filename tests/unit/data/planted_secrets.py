@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from data.told_secrets import told_secrets
 from mnemonic import Mnemonic
 from stdnum import luhn
 from stdnum.iso7064 import mod_97_10
+
+from .told_secrets import told_secrets
 
 ALNUM: Final = string.ascii_letters + string.digits
 HEX: Final = string.digits + "abcdef"
