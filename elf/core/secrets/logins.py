@@ -56,7 +56,8 @@ _REACH_OF_NET_USE: Final = 160
 # auth=("root", "hunter2"), PlainCredentials('worker', 'hunter2')
 _CALL: Final = re.compile(
     r"(?:auth\s?=\s?|credentials?|login)\(\s{0,4}(['\"])[\w.@+-]{1,64}+\1,\s{0,4}"
-    r"(?P<quote>['\"])(?P<quoted>[^'\"\n]{4,64}+)(?P<plain>(?!))?(?:(?P=quote)\s{0,4}\)|\Z)"  # a text may be cut there
+    r"(?P<quote>['\"])(?P<quoted>[^'\"\n]{4,64}+)(?P<plain>(?!))?"
+    r"(?:(?P=quote)\s{0,4}(?:\)|\Z)|\Z)"  # a text may be cut there
 )
 _CALL_MARKS: Final = ("auth", "credential", "login")
 _WELL_KNOWN_MARKS: Final = ("root", "admin", "ssh ")
