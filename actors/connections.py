@@ -36,7 +36,8 @@ class Connections:
     """At most `limit` open connections.
 
     When one more comes, the one that has waited longest for its client makes room: it is between two requests, or its
-    client has been slow to send one. While all of them work on requests, the new one is refused.
+    client has been slow to send one. While all of them work on requests, the new one is refused. Those that are about
+    to end leave their room already, or each that comes meanwhile would close one which has just come.
     """
 
     def __init__(self, front: str, limit: int) -> None:
@@ -44,6 +45,7 @@ class Connections:
         self._limit = limit
         self._open = self._accepted = self._displaced = self._refused = 0
         self._waiting: dict[ClientConnection, None] = {}  # the one that has waited longest comes first
+        self._leaving: set[ClientConnection] = set()
         self._tell = Occasional("connections_short", front=front, limit=limit)
 
     def waits(self, connection: ClientConnection) -> None:
@@ -51,12 +53,17 @@ class Connections:
         self._waiting[connection] = None
 
     def works(self, connection: ClientConnection) -> None:
-        """Take note that a connection has all of a request, or that it has ended."""
+        """Take note that a connection has all of a request."""
         self._waiting.pop(connection, None)
+
+    def leaves(self, connection: ClientConnection) -> None:
+        """Take note that a connection is about to end, and that nothing can hold it up."""
+        self._waiting.pop(connection, None)
+        self._leaving.add(connection)
 
     def admit(self, sock: socket.socket) -> bool:
         """Count a new connection, once there is room for it. False when there is none: then it has been refused."""
-        if self._open >= self._limit and not self.make_room():
+        if self._open - len(self._leaving) >= self._limit and not self.make_room():
             self._refused += 1
             self._tell("refused")
             _refuse(sock)
@@ -70,14 +77,17 @@ class Connections:
         connection = next(iter(self._waiting), None)
         if connection is None:
             return False
-        self.works(connection)
+        self.leaves(connection)
         self._displaced += 1
         self._tell("displaced")
         connection.cut()
         return True
 
-    def ended(self) -> None:
-        """Take note that an admitted connection has ended."""
+    def ended(self, connection: ClientConnection | None) -> None:
+        """Take note that an admitted connection has ended; None is one that was lost before it could be served."""
+        if connection is not None:
+            self._waiting.pop(connection, None)
+            self._leaving.discard(connection)
         self._open -= 1
 
     def statistics(self) -> ConnectionStatistics:

@@ -36,10 +36,14 @@ Send = Callable[[Any], Awaitable[None]]
 
 
 class Watcher(Protocol):
-    """What is told whether a connection waits for its client, who may let it wait for ever, or works on a request."""
+    """What is told what a connection is at.
+
+    It waits for its client, who may let it wait for ever, or it works on a request, or it is about to end.
+    """
 
     def waits(self, connection: ClientConnection) -> None: ...
     def works(self, connection: ClientConnection) -> None: ...
+    def leaves(self, connection: ClientConnection) -> None: ...
 
 
 class ClientConnection(TCPServer):
@@ -109,6 +113,10 @@ class ClientConnection(TCPServer):
             if not self.writer.is_closing():
                 await self._has_nothing_to_answer.wait()
         self._has_ended = True
+        if (
+            not self.writer.transport.get_write_buffer_size()
+        ):  # else it lasts for as long as its client reads slowly
+            self._watcher.leaves(self)
         await self.protocol.handle(Closed())
         await self.idle_task.stop()
 

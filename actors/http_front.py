@@ -140,7 +140,7 @@ class _Serving:
         """Serve an admitted connection from now on."""
         task = asyncio.get_running_loop().create_task(self._serve(sock))
         self._tasks.add(task)
-        task.add_done_callback(self._forget)
+        task.add_done_callback(self._tasks.discard)
 
     async def end(self) -> None:
         """Let the requests in flight end within GRACE_S seconds, and cut off those that do not. Cannot be cancelled."""
@@ -157,16 +157,13 @@ class _Serving:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        self._tasks.discard(task)
-        self._connections.ended()
-
     async def _serve(self, sock: socket.socket) -> None:
         try:
             streams = await _streams(sock)
         except OSError as error:
             sock.close()
             log.info("client_lost", error=type(error).__name__)
+            self._connections.ended(None)
             return
         connection = ClientConnection(
             self._app, self._config, self._context, self._state, streams, watcher=self._connections
@@ -178,7 +175,7 @@ class _Serving:
             _tell(unwrapped(error))
         finally:
             self._served.discard(connection)
-            self._connections.works(connection)
+            self._connections.ended(connection)
 
 
 def _tell(error: BaseException) -> None:

@@ -208,6 +208,26 @@ async def test_connections_that_wait_for_their_clients_make_room_for_one_that_as
         assert not (await answer(idle[0])).endswith(b"ok")  # the oldest of them has been closed
 
 
+async def test_connections_that_come_while_as_many_end_are_all_served() -> None:
+    async with served(limit=8) as front:
+        ending = [_connected(front.address) for _ in range(8)]
+        await front.until(lambda counts: counts.accepted == 8)
+        for sock in ending:
+            sock.close()
+        coming = [_connected(front.address) for _ in range(8)]  # the front has had no turn since
+        for sock in coming:
+            with sock:
+                await front.until(lambda counts: counts.accepted == 16)
+                sock.sendall(GET)
+                assert b"200" in await anyio.to_thread.run_sync(sock.recv, 4096)
+
+
+def _connected(address: Address) -> socket.socket:
+    sock = socket.create_connection(address)
+    sock.settimeout(PATIENCE_S)
+    return sock
+
+
 async def test_a_connection_at_work_is_never_closed_for_another_which_is_refused_instead() -> None:
     with capture_logs() as logs:
         async with served(limit=1) as front:
