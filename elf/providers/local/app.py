@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from elf.config.packaged import DIMENSIONS, ENCODER_NAMES
 from elf.providers.local.encoder import Encoder
-from elf.providers.local.rerank import relevance
-from elf.providers.local.token_vectors import TokenVectors
+from elf.providers.local.rerank import calibrated, likeness
+from elf.providers.token_vectors import TokenVectors
 from elf.providers.local.wire import JsonApp, Refusal, decode
 
 Vector = npt.NDArray[np.float32]
@@ -80,7 +80,7 @@ class LocalApp(JsonApp):
     def _rank(
         self, query: str, tokens: TokenVectors, documents: list[TokenVectors]
     ) -> list[dict[str, float]]:
-        scores = relevance(self._encoder.words(query, tokens), documents)
+        scores = calibrated(likeness(self._encoder.words(query, tokens), documents).told_apart)
         order = np.argsort(-scores, kind="stable").tolist()
         values = scores.tolist()
         return [{"index": place, "relevance_score": values[place]} for place in order]

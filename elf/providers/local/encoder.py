@@ -23,7 +23,7 @@ from elf.providers.local.model import MAX_TOKENS, TOKENIZER, checked, find_model
 from elf.providers.local.rerank import QueryTokens, rarity
 from elf.providers.local.runtime import onnxruntime
 from elf.providers.local.token_cache import TokenCache
-from elf.providers.local.token_vectors import TokenVectors, pack
+from elf.providers.token_vectors import TokenVectors, pack
 from elf.providers.port import Matrix
 
 T = TypeVar("T")

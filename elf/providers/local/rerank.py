@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from elf.providers.local.token_vectors import TokenVectors
+from elf.providers.token_vectors import TokenVectors
 from elf.providers.port import Matrix
 
 Floats = npt.NDArray[np.float32]
@@ -22,6 +23,8 @@ _PRIOR_COSINE = 0.3
 _LEAST_WEIGHT = 0.05
 # The logistic map of raw scores to 0..1: unrelated documents come out near 0.1 and close ones near 0.9.
 _MIDDLE, _SLOPE = 0.4, 0.1
+
+_TINY = 1e-9
 
 # BERT's vocabulary is sorted by frequency from its first whole word ("the") on.
 _FIRST_WORD_ID = 1996
@@ -51,51 +54,76 @@ def rarity(token_ids: Sequence[int]) -> Floats:
     return np.sqrt(np.log(ranks + 1.0) / scale).astype(np.float32)
 
 
-def relevance(query: QueryTokens, documents: Sequence[TokenVectors]) -> Floats:
-    """Return a score of 0..1 for each document, float32 of shape (len(documents),).
+class Likeness(NamedTuple):
+    """How like a query each document is: two arrays, float32 of shape (documents,).
 
-    Each word of the query is compared with its best counterpart in a document (MaxSim of ColBERT, Khattab and
-    Zaharia 2020), after what all candidates have in common, the mean of their token vectors, is taken off both. A
-    word counts by its rarity, and less the closer all candidates come to it: what every candidate says tells none of
-    them apart. The weighted mean goes through a logistic map. A query or document without tokens scores 0.
+    `told_apart` says which document fits the query better than the others; it means nothing beside another query's.
+    `plain` is the same for every query: 1 is the query's own words, some 0.3 is nothing in common.
     """
-    scores = np.zeros(len(documents), dtype=np.float32)
+
+    told_apart: Floats
+    plain: Floats
+
+
+def likeness(query: QueryTokens, documents: Sequence[TokenVectors]) -> Likeness:
+    """Compare each word of the query with its best counterpart in a document (MaxSim of ColBERT, Khattab, Zaharia 2020).
+
+    `plain` is the mean of these cosines, each word counting by its rarity. For `told_apart`, what all documents have in
+    common, the mean of their token vectors, is taken off both sides first, and a word counts less the closer all
+    documents come to it: what every document says tells none of them apart. A query or document without tokens
+    gets 0.
+    """
+    found = Likeness(*np.zeros((2, len(documents)), dtype=np.float32))
     places = [place for place, document in enumerate(documents) if len(document)]
     if not places or len(query.rarity) == 0:
-        return scores
+        return found
     present = [documents[place] for place in places]
     mean = _common_part(present)
-    directions = _unit(query.vectors - mean)
-    best = np.concatenate([_best_cosines(directions, mean, part) for part in _parts(present, _PASS_TOKENS)])
-    common = (best.sum(axis=0) + _PRIOR * _PRIOR_COSINE) / (len(best) + _PRIOR)
+    best = [_best_cosines(query.vectors, mean, part) for part in _parts(present, _PASS_TOKENS)]
+    apart, plain = (np.concatenate(halves) for halves in zip(*best, strict=True))
+    common = (apart.sum(axis=0) + _PRIOR * _PRIOR_COSINE) / (len(apart) + _PRIOR)
     weights = query.rarity * np.clip(1.0 - common, _LEAST_WEIGHT, 1.0)
-    scores[places] = _calibrated(best @ weights / weights.sum())
+    found.told_apart[places] = apart @ weights / weights.sum()
+    found.plain[places] = plain @ query.rarity / query.rarity.sum()
+    return found
+
+
+def calibrated(raw: Floats) -> Floats:
+    """Map likenesses told apart to scores of 0 to 1, by a logistic function."""
+    scores: Floats = (1.0 / (1.0 + np.exp(-(raw - _MIDDLE) / _SLOPE))).astype(np.float32)
     return scores
 
 
 def _common_part(documents: Sequence[TokenVectors]) -> Floats:
     """Return the mean of all token vectors, shrunk towards zero when there are few documents."""
-    total = np.add.reduce([document.total for document in documents])
+    total = np.add.reduce([_scales(part) @ _values(part) for part in _parts(documents, _CACHED_TOKENS)])
     tokens = sum(map(len, documents))
     mean: Floats = np.asarray(total / tokens * (len(documents) / (len(documents) + _PRIOR)), dtype=np.float32)
     return mean
 
 
-def _best_cosines(directions: Matrix, mean: Floats, documents: Sequence[TokenVectors]) -> Matrix:
-    """Return the best cosine of each direction, a column, in each document, a row; tokens are relative to the mean.
+def _best_cosines(
+    query: Matrix, mean: Floats, documents: Sequence[TokenVectors]
+) -> tuple[Matrix, Matrix]:
+    """Return the best cosine of each of the query's tokens, a column, in each document, a row: relative to the mean, plain.
 
-    With unit tokens t, the cosine of a unit direction d and t - m is (d.t - d.m) / sqrt(1 - 2 t.m + m.m), so one
-    product with the unshifted tokens is enough.
+    With unit tokens t, the cosine of a unit direction d and t - m is (d.t - d.m) / sqrt(1 - 2 t.m + m.m), and with
+    q - m = length * d that of q and t is length * d.t + m.t, so one product with the unshifted tokens is enough.
     """
+    lengths, directions = _lengths_and_directions(query - mean)
     wanted = np.vstack([directions, mean]).T
     products = np.concatenate([_values(part) @ wanted for part in _parts(documents, _CACHED_TOKENS)])
-    products *= np.concatenate([document.scales for document in documents])[:, None]
+    products *= _scales(documents)[:, None]
     along, towards_mean = products[:, :-1], products[:, -1:]
-    lengths = np.sqrt(np.maximum(1.0 - 2.0 * towards_mean + mean @ mean, 1e-9))
-    cosines = (along - directions @ mean) / lengths
-    ends = np.cumsum([len(document) for document in documents])
-    best: Matrix = np.maximum.reduceat(cosines, [0, *ends[:-1]], axis=0)
-    return best
+    distances = np.sqrt(np.maximum(1.0 - 2.0 * towards_mean + mean @ mean, _TINY))
+    starts = np.cumsum([0, *(len(document) for document in documents[:-1])])
+    apart: Matrix = np.maximum.reduceat((along - directions @ mean) / distances, starts, axis=0)
+    plain: Matrix = np.maximum.reduceat(along * lengths + towards_mean, starts, axis=0)
+    return apart, plain
+
+
+def _scales(documents: Sequence[TokenVectors]) -> Floats:
+    return np.concatenate([document.scales for document in documents])
 
 
 def _values(documents: Sequence[TokenVectors]) -> Matrix:
@@ -103,15 +131,10 @@ def _values(documents: Sequence[TokenVectors]) -> Matrix:
     return np.concatenate([document.values for document in documents], dtype=np.float32)
 
 
-def _unit(vectors: Matrix) -> Matrix:
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: Matrix = (vectors / np.maximum(lengths, 1e-9)).astype(np.float32)
-    return unit
-
-
-def _calibrated(raw: Floats) -> Floats:
-    calibrated: Floats = (1.0 / (1.0 + np.exp(-(raw - _MIDDLE) / _SLOPE))).astype(np.float32)
-    return calibrated
+def _lengths_and_directions(vectors: Matrix) -> tuple[Floats, Matrix]:
+    lengths = np.linalg.norm(vectors, axis=1)
+    directions: Matrix = (vectors / np.maximum(lengths, _TINY)[:, None]).astype(np.float32)
+    return lengths, directions
 
 
 def _parts(documents: Sequence[TokenVectors], most_tokens: int) -> Iterator[list[TokenVectors]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from blake3 import blake3
 
-from elf.providers.local.token_vectors import TokenVectors
+from elf.providers.token_vectors import TokenVectors
 
 # A digest, the objects around two small arrays and a dictionary entry, measured.
 _OVERHEAD_BYTES = 480

@@ -5,17 +5,21 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.providers.local.rerank import QueryTokens, rarity, relevance
-from elf.providers.local.token_vectors import TokenVectors, pack
+from elf.providers.local.rerank import QueryTokens, calibrated, likeness, rarity
+from elf.providers.token_vectors import TokenVectors, pack
 
 
 def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVectors:
     hidden = np.random.default_rng(seed).standard_normal((1, count + 2, dimensions), dtype=np.float32)
     return pack(hidden + 0.3, [list(range(1, count + 1))])[0]
+
+
+NOTHING = 1.0 / (1.0 + math.exp(4.0))  # what a likeness of 0 is mapped to
 
 
 def query_of(vectors: TokenVectors) -> QueryTokens:
@@ -28,11 +32,15 @@ def unit(
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
+def relevance(query: QueryTokens, documents: list[TokenVectors]) -> npt.NDArray[np.float32]:
+    return calibrated(likeness(query, documents).told_apart)
+
+
 def by_hand(query: QueryTokens, documents: list[TokenVectors]) -> list[float]:
     """The score as its definition reads: centre, compare, weigh, map."""
     present = [document.unpack().astype(np.float64) for document in documents if len(document)]
     if not present or not len(query.rarity):
-        return [0.0] * len(documents)
+        return [NOTHING] * len(documents)
     count = len(present)
     mean = np.concatenate(present).mean(axis=0) * count / (count + 8.0)
     words = unit(query.vectors.astype(np.float64) - mean)
@@ -40,7 +48,7 @@ def by_hand(query: QueryTokens, documents: list[TokenVectors]) -> list[float]:
     common = (best.sum(axis=0) + 8.0 * 0.3) / (count + 8.0)
     weights = query.rarity * np.clip(1.0 - common, 0.05, 1.0)
     scores = iter(1.0 / (1.0 + np.exp(-((best @ weights) / weights.sum() - 0.4) / 0.1)))
-    return [float(next(scores)) if len(document) else 0.0 for document in documents]
+    return [float(next(scores)) if len(document) else NOTHING for document in documents]
 
 
 @given(
@@ -72,9 +80,9 @@ def test_a_word_that_every_candidate_holds_counts_less() -> None:
     shared, telling = some_vectors(1, seed=1), some_vectors(1, seed=2)
     filler = [some_vectors(4, seed=seed) for seed in range(10, 20)]
     with_shared = [
-        TokenVectors.of(*(np.concatenate(pair) for pair in _pairs(shared, text))) for text in filler
+        TokenVectors(*(np.concatenate(pair) for pair in _pairs(shared, text))) for text in filler
     ]
-    target = TokenVectors.of(*(np.concatenate(pair) for pair in _pairs(telling, filler[0])))
+    target = TokenVectors(*(np.concatenate(pair) for pair in _pairs(telling, filler[0])))
     query = QueryTokens(np.vstack([shared.unpack(), telling.unpack()]), rarity([5000, 5000]))
     scores = relevance(query, [target, *with_shared[1:]])
     assert int(np.argmax(scores)) == 0
@@ -90,11 +98,24 @@ def _pairs(
     return [(left.values, right.values), (left.scales, right.scales)]
 
 
-def test_what_has_no_tokens_scores_zero() -> None:
+def test_what_has_no_tokens_is_like_nothing() -> None:
     nothing, something = some_vectors(0), some_vectors(3)
-    assert relevance(query_of(nothing), [something]).tolist() == [0.0]
-    assert relevance(query_of(something), [nothing, nothing]).tolist() == [0.0, 0.0]
-    assert relevance(query_of(something), []).tolist() == []
+    assert np.stack(likeness(query_of(nothing), [something])).tolist() == [[0.0], [0.0]]
+    assert np.stack(likeness(query_of(something), [nothing, nothing])).tolist() == [[0.0, 0.0]] * 2
+    assert np.stack(likeness(query_of(something), [])).tolist() == [[], []]
+
+
+@given(st.integers(1, 8), st.lists(st.integers(1, 30), min_size=1, max_size=12), st.integers(0, 2**31))
+def test_the_plain_likeness_of_a_document_does_not_depend_on_the_others(
+    words: int, lengths: list[int], seed: int
+) -> None:
+    query = query_of(some_vectors(words, seed=seed))
+    documents = [some_vectors(length, seed=seed + place + 1) for place, length in enumerate(lengths)]
+    expected = [
+        (document.unpack() @ query.vectors.T).max(axis=0) @ query.rarity / query.rarity.sum()
+        for document in documents
+    ]
+    np.testing.assert_allclose(likeness(query, documents).plain, expected, atol=1e-4)
 
 
 def test_rarity_grows_with_the_rank_in_the_vocabulary() -> None:

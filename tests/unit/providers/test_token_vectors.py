@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from elf.providers.local.token_cache import TokenCache
-from elf.providers.local.token_vectors import TokenVectors, pack
+from elf.providers.token_vectors import TokenVectors, pack
 
 
 def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVectors:
@@ -43,7 +44,21 @@ def test_packed_arrays_do_not_keep_their_batch_alive() -> None:
     vectors = some_vectors(3)
     assert vectors.values.base is None
     assert vectors.scales.base is None
-    assert vectors.nbytes == 3 * 384 + 3 * 4 + 384 * 4
+    assert vectors.nbytes == 3 * 384 + 3 * 4
+
+
+@given(st.integers(0, 12), st.integers(0, 2**31))
+def test_bytes_hold_all_of_it(count: int, seed: int) -> None:
+    vectors = some_vectors(count, seed=seed)
+    read = TokenVectors.from_bytes(vectors.to_bytes(), tokens=count)
+    assert len(read) == count
+    assert read.unpack().tolist() == vectors.unpack().tolist()
+
+
+@pytest.mark.parametrize("content", [b"", b"1234567", some_vectors(2).to_bytes() + b"1"])
+def test_bytes_that_are_not_those_of_so_many_tokens_are_refused(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"buffer|reshape"):
+        TokenVectors.from_bytes(content, tokens=2)
 
 
 def test_the_cache_returns_what_was_put_and_none_for_the_rest() -> None:
@@ -56,7 +71,7 @@ def test_the_cache_returns_what_was_put_and_none_for_the_rest() -> None:
 
 
 def test_the_cache_drops_what_was_unused_for_longest() -> None:
-    cache = TokenCache(15_000)  # four entries of four tokens fit, a fifth does not
+    cache = TokenCache(8_500)  # four entries of four tokens fit, a fifth does not
     cache.put_many([(str(number), some_vectors(4)) for number in range(4)])
     cache.get_many(["0"])
     cache.put_many([("4", some_vectors(4))])
