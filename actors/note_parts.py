@@ -114,5 +114,6 @@ class NoteParts:
             clock=shared.clock,
             trace=self.traces.sink,
             metrics=shared.metrics,
+            tokens=shared.tokens,
         )
         return parts.note_search(shared.supervisor)

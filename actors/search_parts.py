@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from actors.cache_writer import CacheWriter
 from actors.kernel import Channel, Supervisor
 from actors.metrics_parts import Metrics
+from actors.token_writer import TokenWriter
 from elf.config.model import Config
+from elf.config.optional import WEAK_BELOW
 from elf.core.clock import Clock
 from elf.core.scopes import ScopeRules
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.families.notes.chunk_tokens import NOTE_CHUNK_TOKENS
 from elf.families.notes.exact_search import ExactSearch
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.ranking import NoteRanking, RankingRules
+from elf.families.notes.reranking import Reranking, SnippetReranking, TokenReranking
 from elf.families.notes.retrieval import CandidateRetrieval, RetrievalRules
 from elf.families.notes.search import NoteSearch, SearchRules
 from elf.families.notes.store import NoteStore
@@ -25,9 +30,12 @@ from elf.search.cache import AnswerCache, LatePut
 from elf.search.expand import ExpansionRules, QueryExpander
 from elf.search.fuse import FusionRules
 from elf.search.guards import SearchProviders, guarded
+from elf.search.late_rerank import LateReranker
 from elf.search.rerank import CachedReranker
+from elf.search.token_store import TokenRow, TokenStore
 from elf.search.trace import TraceSink
 
+TOKEN_PUTS = 32  # searches whose token vectors wait to be stored
 CACHE_PUTS = 256  # answers waiting to be written; more are not kept
 
 
@@ -48,6 +56,7 @@ class SearchParts:
     clock: Clock
     trace: TraceSink
     metrics: Metrics
+    tokens: TokenStore | None
 
     def note_search(self, supervisor: Supervisor) -> NoteSearch:
         """Return the search; the actors that it needs are added to the supervisor."""
@@ -60,7 +69,7 @@ class SearchParts:
             reads=self.reads,
             store=self.store,
             retrieval=self._retrieval(cache, asked),
-            reranker=self._reranker(cache, puts, asked),
+            reranking=self._reranking(supervisor, cache, puts, asked),
             ranking=NoteRanking(self._ranking_rules(), self.scopes),
             scopes=self.scopes,
             rules=self._search_rules(),
@@ -113,6 +122,7 @@ class SearchParts:
                 bm25_weight=fusion.bm25_weight,
             ),
             prefilter=search.prefilter.max_candidates,
+            chunks_per_note=search.rerank.chunks_per_note if search.rerank else 0,
         )
         return CandidateRetrieval(
             index=asked.index,
@@ -126,6 +136,33 @@ class SearchParts:
             rules=rules,
             fresh=self.fresh,
         )
+
+    def _reranking(
+        self,
+        supervisor: Supervisor,
+        cache: AnswerCache | None,
+        puts: Channel[LatePut],
+        asked: SearchProviders,
+    ) -> Reranking:
+        rules, late = self.config.search.rerank, self.providers.late
+        if rules is not None and late is not None and self.tokens is not None:
+            made: Channel[Sequence[TokenRow]] = Channel("token_puts", TOKEN_PUTS, "drop")
+            self.metrics.watch_channels(made)
+            supervisor.add(
+                TokenWriter(database=self.database, store=self.tokens, table=NOTE_CHUNK_TOKENS, puts=made),
+                needs=["database"],
+            )
+            reranker = LateReranker(
+                late=late,
+                store=self.tokens,
+                table=NOTE_CHUNK_TOKENS,
+                reads=self.reads,
+                max_words=rules.max_words,
+                later=made.send_nowait,
+            )
+            return TokenReranking(reranker, length_weight=rules.length_weight)
+        tells_relevance = rules is not None and rules.weak_below is not None
+        return SnippetReranking(self._reranker(cache, puts, asked), tells_relevance=tells_relevance)
 
     def _reranker(
         self, cache: AnswerCache | None, puts: Channel[LatePut], asked: SearchProviders
@@ -160,8 +197,16 @@ class SearchParts:
             budget_s=None if search.budget is None else search.budget.total_ms / 1000.0,
             expansion_mode=search.expansion.mode,
             trace_days=search.explain.retention_days,
+            weak_below=self._weak_below(),
+            min_relevance=search.rerank.min_relevance if search.rerank else None,
             snapshot=self._snapshot(),
         )
+
+    def _weak_below(self) -> float | None:
+        rules = self.config.search.rerank
+        if rules is None:
+            return None
+        return WEAK_BELOW if rules.weak_below is None and self.config.compares_tokens else rules.weak_below
 
     def _snapshot(self) -> dict[str, Any]:
         """Return what of the config an answer depends on."""

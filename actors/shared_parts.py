@@ -29,9 +29,11 @@ from elf.families.notes.freshness import FreshNews, FreshWrites
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
 from elf.families.notes.retention import NoteRetention, RetentionRules
 from elf.families.notes.store import NEEDED_TO_READ, NoteStore
-from elf.providers.port import Embedder
+from elf.providers.local.model import tokens_version
+from elf.providers.port import Embedder, LateInteraction
 from elf.providers.tokens import HfTokens
 from elf.search.retention import retention_steps
+from elf.search.token_store import TokenStore
 
 
 @dataclass
@@ -57,8 +59,16 @@ class SharedParts:
         self.bell = OutboxBell(self.wake, announce)
         self.supervisor.add(OutboxRinger(self.database, announce, sender=self.process_id), needs=["database"])
         self.fresh = FreshWrites(tell=self._news.send_nowait)
-        self.store = NoteStore(self.queries, self.fresh)
+        self.tokens = self._token_store()
+        self.store = NoteStore(self.queries, self.fresh, self.tokens)
         self.scopes = _scope_rules(self.config)
+
+    def _token_store(self) -> TokenStore | None:
+        """Return where token vectors are kept, if the config has tokens compared."""
+        rules = self.config.search.rerank
+        if rules is None or not self.config.compares_tokens:
+            return None
+        return TokenStore(self.search_queries, version=tokens_version(rules.words_per_chunk))
 
     def _add_database(self) -> Callable[[], str]:
         place = self.config.storage.postgres.place
@@ -104,13 +114,13 @@ class SharedParts:
             listener = FreshListener(self.dsn, self.fresh.hear, but_not_from=self.process_id)
             self.supervisor.add(listener, needs=["database"])
 
-    def texts(self, embedder: Embedder) -> TextEmbedder:
+    def texts(self, embedder: Embedder, late: LateInteraction | None) -> TextEmbedder:
         """Return what cuts texts into chunks as the config says, and embeds them."""
         chunking = self.config.chunking
         kept = Path(self.config.local_model.cache_dir) / "tokenizers"
         tokens = HfTokens.open(chunking.tokenizer_repo, self.config.providers.embedding, kept=kept)
         return TextEmbedder(
-            embedder, tokens, chunking.max_tokens, chunking.overlap_tokens, tokenizer=tokens.name
+            embedder, tokens, chunking.max_tokens, chunking.overlap_tokens, tokenizer=tokens.name, late=late
         )
 
     @cached_property

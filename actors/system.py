@@ -41,7 +41,7 @@ from elf.families.notes.fleet import Fleet
 from elf.families.notes.spans import MEMORY_SPANS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import Providers, open_embedder, open_providers
-from elf.providers.port import Embedder
+from elf.providers.port import Embedder, LateInteraction
 from elf.web.admission import Admission
 from elf.web.app import create_app
 from elf.web.openapi import ADMIN, PUBLIC, About
@@ -139,6 +139,7 @@ class _Models(NamedTuple):
     """What a process needs of the model providers."""
 
     embedder: Embedder | None = None
+    late: LateInteraction | None = None
     all: Providers | None = None
 
 
@@ -146,10 +147,10 @@ class _Models(NamedTuple):
 async def _models(config: Config, actors: frozenset[ActorName], metrics: Metrics) -> AsyncIterator[_Models]:
     if "http_front" in actors:
         async with await open_providers(config, measures=metrics.measures) as providers:
-            yield _Models(providers.embedder, providers)
+            yield _Models(providers.embedder, providers.late, providers)
     elif "indexer" in actors:
-        async with open_embedder(config, measures=metrics.measures) as embedder:
-            yield _Models(embedder)
+        async with open_embedder(config, measures=metrics.measures) as (embedder, late):
+            yield _Models(embedder, late)
     else:
         yield _Models()
 
@@ -232,7 +233,7 @@ class _Builder:
     @cached_property
     def _texts(self) -> TextEmbedder:
         assert self._models.embedder is not None
-        return self._shared.texts(self._models.embedder)
+        return self._shared.texts(self._models.embedder, self._models.late)
 
     def _index(self) -> IndexParts:
         if self._reach is None:

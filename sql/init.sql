@@ -11,6 +11,7 @@ CREATE EXTENSION IF NOT EXISTS vector;
 \ir notes/tables/memory_notes.sql
 \ir notes/tables/memory_note_chunks.sql
 \ir notes/tables/note_chunk_embeddings.sql
+\ir notes/tables/note_chunk_tokens.sql
 \ir notes/tables/note_embeddings.sql
 \ir notes/tables/memory_note_versions.sql
 \ir notes/tables/memory_hits.sql

@@ -25,6 +25,7 @@ from elf.config.optional import (
     Gc,
     Indexing,
     LocalModel,
+    LocalRerank,
     Merging,
     QdrantServer,
     Retention,
@@ -331,6 +332,7 @@ class Search(Table):
     cache: SearchCache
     explain: Explain
     fusion: Fusion = SPEC_FUSION
+    rerank: LocalRerank | None = None
     budget: Budget | None = None
 
 
@@ -430,6 +432,11 @@ class Config(Table):
         """What is read when nobody says: by [defaults], else the profile of the most scopes, the first of several."""
         profiles = self.scopes.read_profiles
         return self.defaults.read_profile or max(profiles, key=lambda name: len(profiles[name]))
+
+    @property
+    def compares_tokens(self) -> bool:
+        """Whether the reranker is the packaged model and compares the tokens of chunks, which are kept for it."""
+        return self.search.rerank is not None and self.providers.rerank.is_local
 
     @property
     def embedding_version(self) -> str:

@@ -67,6 +67,26 @@ SPEC_FUSION: Final = Fusion(
 )
 
 
+class LocalRerank(Table):
+    """[search.rerank]: how the `local:` reranker compares the words of chunks, and which matches are weak.
+
+    `length_weight` is taken off a note's likeness for each time that its text is e times as long as 240 characters: the
+    more words a note has, the better the best of them fits by chance. `weak_below` left out is WEAK_BELOW for `local:`;
+    of the scores of another reranker nobody knows what they mean, unless it is given. `min_relevance` of 0 keeps all.
+    Without the table, and for a reranker behind a URL, snippets are reranked, and their scores alone count.
+    """
+
+    max_words: Annotated[int, Field(ge=1, le=1_000_000)] = 4000
+    chunks_per_note: Annotated[int, Field(ge=1, le=1000)] = 3
+    words_per_chunk: Annotated[int, Field(ge=1, le=254)] = 254
+    length_weight: Weight = 0.01
+    weak_below: float | None = None
+    min_relevance: float = 0.0
+
+
+WEAK_BELOW: Final = 0.45
+
+
 class Budget(Table):
     """[search.budget]: how long a search may take before it answers without the parts that are slow.
 
@@ -111,7 +131,7 @@ class LocalModel(Table):
 
     cache_dir: Annotated[str, Field(description="a folder")] = ".elf/model"
     threads: Annotated[int, Field(ge=1, le=256)] = 2
-    token_cache_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 512
+    token_cache_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 64
 
     @field_validator("cache_dir")
     @classmethod

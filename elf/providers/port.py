@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+from elf.providers.token_vectors import TokenVectors
 
 Matrix = npt.NDArray[np.float32]
 T = TypeVar("T")
@@ -47,6 +49,40 @@ class Reranker(Protocol):
 
     async def rerank(self, query: str, documents: Sequence[str]) -> list[float]:
         """Return one score a document (higher is better), aligned to `documents`; NaN is a missing score."""
+        ...
+
+
+class LateScore(NamedTuple):
+    """How well a document answers a query.
+
+    `unhandicapped` and `score` are 0 to 1 and say which of the documents compared is the better one, before and after
+    the handicap. `relevance` may be compared between queries: at most 1, for the query's own words.
+    """
+
+    unhandicapped: float
+    score: float
+    relevance: float
+
+
+class LateInteraction(Protocol):
+    """Compares the tokens of a query with those of documents, in this process.
+
+    The token vectors of a document do not depend on the query, so that they are made once and kept.
+    """
+
+    @property
+    def version(self) -> str:
+        """What the token vectors are made by; those of different versions never meet."""
+        ...
+
+    async def encode(self, texts: Sequence[str]) -> list[TokenVectors]:
+        """Return the token vectors of each text; those of a text that was just embedded cost no pass of the model."""
+        ...
+
+    async def score(
+        self, query: str, documents: Sequence[TokenVectors], handicaps: Sequence[float]
+    ) -> list[LateScore]:
+        """Score documents, in their order. A handicap is taken off a document's mean cosine with the query's words."""
         ...
 
 

@@ -18,17 +18,26 @@ from elf.search.fuse import Candidate
 
 TRACE_VERSION: Final = 1
 
-DropStage = Literal["prefilter", "revalidation", "aggregation", "top_k"]
+DropStage = Literal["prefilter", "revalidation", "aggregation", "relevance", "top_k"]
 DropReason = Literal[
-    "BEYOND_CANDIDATE_K", "BEYOND_PREFILTER", "NOT_LIVE", "FILTERED", "BETTER_CHUNK", "BELOW_TOP_K"
+    "BEYOND_CANDIDATE_K",
+    "BEYOND_CHUNKS_PER_NOTE",
+    "BEYOND_PREFILTER",
+    "NOT_LIVE",
+    "FILTERED",
+    "BETTER_CHUNK",
+    "BELOW_MIN_RELEVANCE",
+    "BELOW_TOP_K",
 ]
 
 DROP_STAGES: Final[Mapping[DropReason, DropStage]] = {
     "BEYOND_CANDIDATE_K": "prefilter",
+    "BEYOND_CHUNKS_PER_NOTE": "prefilter",
     "BEYOND_PREFILTER": "prefilter",
     "NOT_LIVE": "revalidation",
     "FILTERED": "revalidation",
     "BETTER_CHUNK": "aggregation",
+    "BELOW_MIN_RELEVANCE": "relevance",
     "BELOW_TOP_K": "top_k",
 }
 
@@ -90,6 +99,7 @@ class TraceItem(msgspec.Struct, frozen=True, kw_only=True):
     rerank_score: float
     tie_breaker_score: float
     final_score: float
+    relevance: float | None
     boosts: Sequence[Mapping[str, Any]]
     matched_terms: Sequence[str]
     matched_fields: Sequence[str]
@@ -102,6 +112,7 @@ class TraceItem(msgspec.Struct, frozen=True, kw_only=True):
             note_id=item["note_id"],
             chunk_id=item["chunk_id"],
             rank=rank,
+            relevance=item["relevance"],
             **item["explain"],
         )
 
@@ -173,6 +184,8 @@ def reason_in_words(
     match candidate.reason:
         case "BEYOND_CANDIDATE_K":
             return f"number {candidate.retrieval_rank} after fusion, beyond the candidates asked for"
+        case "BEYOND_CHUNKS_PER_NOTE":
+            return f"number {candidate.retrieval_rank} after fusion, behind other parts of the same note"
         case "BEYOND_PREFILTER":
             return f"number {candidate.retrieval_rank} after fusion, beyond what the prefilter keeps for the reranker"
         case "NOT_LIVE":
@@ -189,6 +202,8 @@ def reason_in_words(
             rank = ranks.get(candidate.note_id)
             place = "also not among the results" if rank is None else f"result number {rank}"
             return f"another part of the same note scored higher; that note is {place}"
+        case "BELOW_MIN_RELEVANCE":
+            return "its relevance is below the least that was asked for"
         case "BELOW_TOP_K":
             words = f"scored {_shown(candidate.final_score)}, the last of the {top_k} results {_shown(last_score)}"
             tied = candidate.final_score == last_score

@@ -37,13 +37,13 @@ jobs AS MATERIALIZED (
 ), items AS (
   INSERT INTO search_trace_items (
     item_id, trace_id, note_id, chunk_id, rank, retrieval_score, retrieval_rank, rerank_score, tie_breaker_score,
-    final_score, boosts, matched_terms, matched_fields)
+    final_score, relevance, boosts, matched_terms, matched_fields)
   SELECT
     i.item_id, j.trace_id, i.note_id, i.chunk_id, i.rank, i.retrieval_score, i.retrieval_rank, i.rerank_score,
-    i.tie_breaker_score, i.final_score, i.boosts, i.matched_terms, i.matched_fields
+    i.tie_breaker_score, i.final_score, i.relevance, i.boosts, i.matched_terms, i.matched_fields
   FROM jobs AS j, json_to_recordset((j.payload ->> 'items')::json) AS i (
     item_id uuid, note_id uuid, chunk_id uuid, rank int, retrieval_score float8, retrieval_rank int,
-    rerank_score float8, tie_breaker_score float8, final_score float8, boosts jsonb, matched_terms jsonb,
+    rerank_score float8, tie_breaker_score float8, final_score float8, relevance float8, boosts jsonb, matched_terms jsonb,
     matched_fields jsonb)
   ON CONFLICT (item_id) DO NOTHING
 )

@@ -69,6 +69,11 @@ class BriefSearchResponse(Response):
 
     trace_id: f.TraceId
     items: list[BriefNote] = Field(description="The results, best first, one a note.")
+    weak_match: bool = Field(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="Whether no result is relevant enough to count on: most likely there is nothing on this.",
+    )
     degraded: ListOf[str] = Field(description="The parts that could not help with this answer.")
 
 
@@ -116,11 +121,13 @@ class BriefTraceResponse(Response):
 
 
 def brief_search(
-    *, trace_id: UUID, items: Iterable[Mapping[str, Any]], degraded: Iterable[str]
+    *, trace_id: UUID, items: Iterable[Mapping[str, Any]], weak_match: bool | None, degraded: Iterable[str]
 ) -> Slices[BriefSearchResponse]:
     """Return the answer to a search in brief; `items` are the fields of SearchItems, each reference as raw JSON."""
     notes = yield from _brief_notes((item, item["snippet"]) for item in items)
-    return BriefSearchResponse(trace_id=trace_id, items=notes, degraded=list(degraded))
+    return BriefSearchResponse(
+        trace_id=trace_id, items=notes, weak_match=bool(weak_match), degraded=list(degraded)
+    )
 
 
 def brief_page(page: ShownNotes) -> Slices[BriefListResponse]:

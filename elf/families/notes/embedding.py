@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from elf.core.chunking import CHUNKING_RULE, Chunk, TokenCounter, split
 from elf.core.slices import Slices, in_slices
-from elf.providers.port import Embedder
+from elf.providers.port import Embedder, LateInteraction
+from elf.providers.token_vectors import TokenVectors
 from elf.providers.vectors import has_direction, have_direction, mean
 
 Vector = npt.NDArray[np.float32]
@@ -18,10 +19,14 @@ Vector = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedText:
-    """The chunks of one text, a row of `vectors` for each, and their mean. Every vector has a direction."""
+    """The chunks of one text, a row of `vectors` for each, and their mean. Every vector has a direction.
+
+    `tokens` are the token vectors of those chunks that were embedded now, by their places.
+    """
 
     chunks: Sequence[Chunk]
     vectors: npt.NDArray[np.float32]
+    tokens: Mapping[int, TokenVectors] = field(default_factory=dict)
 
     @property
     def pooled(self) -> Vector | None:
@@ -42,7 +47,8 @@ class EmbeddedText:
 class TextEmbedder:
     """Splits texts as configured and embeds all their chunks in one provider call.
 
-    `tokenizer` names what `tokens` counts by: the same name, the same tokens.
+    `tokenizer` names what `tokens` counts by: the same name, the same tokens. `late` makes the token vectors of what is
+    embedded; without it there are none.
     """
 
     embedder: Embedder
@@ -50,6 +56,7 @@ class TextEmbedder:
     max_tokens: int
     overlap_tokens: int
     tokenizer: str
+    late: LateInteraction | None = None
 
     @property
     def chunking(self) -> str:
@@ -85,15 +92,24 @@ class TextEmbedder:
         splits = await in_slices(self._splitting(texts))
         vectors = {text: vector for text, vector in (known or {}).items() if has_direction(vector)}
         unknown = [chunk.text for chunks in splits for chunk in chunks if chunk.text not in vectors]
+        tokens: Mapping[str, TokenVectors] = {}
         if unknown:
             found = await self.embedder.embed(unknown)
             counting = zip(unknown, found, have_direction(found), strict=True)
             vectors.update((text, row) for text, row, counts in counting if counts)
-        return [self._embedded(chunks, vectors) for chunks in splits]
+            if self.late is not None:
+                tokens = dict(zip(unknown, await self.late.encode(unknown), strict=True))
+        return [self._embedded(chunks, vectors, tokens) for chunks in splits]
 
-    def _embedded(self, chunks: list[Chunk], vectors: Mapping[str, Vector]) -> EmbeddedText | None:
+    def _embedded(
+        self, chunks: list[Chunk], vectors: Mapping[str, Vector], tokens: Mapping[str, TokenVectors]
+    ) -> EmbeddedText | None:
         if not chunks:
             return EmbeddedText(chunks, np.empty((0, self.dimensions), dtype=np.float32))
         if any(chunk.text not in vectors for chunk in chunks):
             return None
-        return EmbeddedText(chunks, np.stack([vectors[chunk.text] for chunk in chunks]))
+        return EmbeddedText(
+            chunks,
+            np.stack([vectors[chunk.text] for chunk in chunks]),
+            {place: tokens[chunk.text] for place, chunk in enumerate(chunks) if chunk.text in tokens},
+        )

@@ -148,6 +148,7 @@ def _item(row: Row, texts: Mapping[UUID, str | None]) -> TracedItem:
         note_id=row["note_id"],
         chunk_id=row["chunk_id"],
         rank=row["rank"],
+        relevance=row["relevance"],
         text=texts.get(row["note_id"]),
         explain={name: row[name] for name in _EXPLAINED},  # type: ignore[arg-type]
     )

@@ -253,3 +253,19 @@ RetrievalRank = Annotated[
 FinalScore = Annotated[
     float, Field(description="The score the results are ordered by, the higher the better.")
 ]
+
+Relevance = Annotated[
+    float | None,
+    Field(
+        description="How much of the query the result holds, on one scale for every query: with the packaged reranker up"
+        " to 1, and below 0.45 there is mostly nothing to find. Null when the reranker's scores tell no such thing, or it"
+        " could not help."
+    ),
+]
+WeakMatch = Annotated[
+    bool | None,
+    Field(
+        description="Whether no result is relevant enough to count on; null when that is not known. A false name or"
+        " person in the query is not noticed by it."
+    ),
+]

@@ -12,13 +12,11 @@ from elf.core.scopes import ScopeRules
 from elf.search.boost import recency_importance
 from elf.search.fuse import Candidate
 
+# The terms of a final score.
 RERANK = "rerank"
+LENGTH = "length"
 RETRIEVAL = "retrieval"
 RECENCY_IMPORTANCE = "recency_importance"
-# The terms of a final score, in the order they are told in.
-RERANKED = (RERANK, RETRIEVAL, RECENCY_IMPORTANCE)
-RERANKED_ONLY = (RERANK, RECENCY_IMPORTANCE)
-NOT_RERANKED = (RETRIEVAL, RECENCY_IMPORTANCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,29 +43,47 @@ class FoundChunk(NamedTuple):
     def of(cls, row: Mapping[str, Any], candidate: Candidate) -> FoundChunk:
         return cls(candidate, row, row["text"][row["snippet_start"] : row["snippet_end"]])
 
+    @property
+    def own_text(self) -> str:
+        """The chunk's text, without that around it."""
+        text: str = self.row["text"][self.row["start_offset"] : self.row["end_offset"]]
+        return text
+
+
+class RerankScore(NamedTuple):
+    """What a reranker says of a candidate: a score, what its length takes off it, and how relevant it is if known."""
+
+    score: float
+    length: float = 0.0
+    relevance: float | None = None
+
 
 class Scored(NamedTuple):
-    """A found chunk with its final score, the sum of its terms; `names` say what each term stands for."""
+    """A found chunk with its final score, the sum of `boosts`: its terms by name, in the order they are told in."""
 
     found: FoundChunk
     rerank_score: float
-    names: Sequence[str]
-    terms: Sequence[float]
+    relevance: float | None
+    boosts: Mapping[str, float]
     final: float
-
-    @property
-    def boosts(self) -> dict[str, float]:
-        """The terms by name."""
-        return dict(zip(self.names, self.terms, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """The best chunk of each of the best notes, and what is not among them: other chunks of a note, and later notes."""
+    """The best chunk of each of the best notes, and what is not among them.
+
+    That is other chunks of a note, notes of too little relevance, and later notes.
+    """
 
     best: Sequence[Scored]
     other_chunks: Sequence[Scored]
+    irrelevant: Sequence[Scored]
     below: Sequence[Scored]
+
+    @property
+    def relevance(self) -> float | None:
+        """The relevance of the most relevant of the best notes; None when it is not known of any."""
+        return max((entry.relevance for entry in self.best if entry.relevance is not None), default=None)
 
 
 class NoteRanking:
@@ -78,11 +94,18 @@ class NoteRanking:
         self._scopes = scopes
 
     def rank(
-        self, found: Sequence[FoundChunk], scores: Sequence[float] | None, *, now: datetime, top_k: int
+        self,
+        found: Sequence[FoundChunk],
+        scores: Sequence[RerankScore] | None,
+        *,
+        now: datetime,
+        top_k: int,
+        min_relevance: float | None = None,
     ) -> Ranked:
         """Order the chunks, of each note only the best, and cut after `top_k` notes.
 
-        `scores` are the reranker's, one a chunk; without them the fused score takes their place and their weight.
+        `scores` are the reranker's, one a chunk; without them the fused score takes their place and their weight, and
+        no relevance is known. Notes that are known to have less than `min_relevance` are left out.
         """
         scored = self._without_reranker(found, now) if scores is None else self._reranked(found, scores, now)
         ordered = sorted(scored, key=self._order)
@@ -90,18 +113,23 @@ class NoteRanking:
         for entry in ordered:
             best.setdefault(entry.found.row["note_id"], entry)
         other_chunks = [entry for entry in ordered if best[entry.found.row["note_id"]] is not entry]
-        notes = list(best.values())
-        return Ranked(notes[:top_k], other_chunks, notes[top_k:])
+        relevant = [entry for entry in best.values() if not _is_below(entry, min_relevance)]
+        irrelevant = [entry for entry in best.values() if _is_below(entry, min_relevance)]
+        return Ranked(relevant[:top_k], other_chunks, irrelevant, relevant[top_k:])
 
-    def _reranked(self, found: Sequence[FoundChunk], scores: Sequence[float], now: datetime) -> list[Scored]:
+    def _reranked(
+        self, found: Sequence[FoundChunk], scores: Sequence[RerankScore], now: datetime
+    ) -> list[Scored]:
         rerank_weight, retrieval_weight = self._rules.rerank_weight, self._rules.retrieval_weight
-        names = RERANKED if retrieval_weight > 0.0 else RERANKED_ONLY
         scored = []
-        for chunk, score in zip(found, scores, strict=True):
-            terms = [rerank_weight * score, self._tie_breaker(chunk, now)]
+        for chunk, (score, length, relevance) in zip(found, scores, strict=True):
+            boosts = {RERANK: rerank_weight * score}
+            if length:
+                boosts[LENGTH] = rerank_weight * length
             if retrieval_weight > 0.0:
-                terms.insert(1, retrieval_weight * chunk.candidate.score)
-            scored.append(Scored(chunk, score, names, terms, sum(terms)))
+                boosts[RETRIEVAL] = retrieval_weight * chunk.candidate.score
+            boosts[RECENCY_IMPORTANCE] = self._tie_breaker(chunk, now)
+            scored.append(Scored(chunk, score, relevance, boosts, sum(boosts.values())))
         return scored
 
     def _without_reranker(self, found: Sequence[FoundChunk], now: datetime) -> list[Scored]:
@@ -109,8 +137,8 @@ class NoteRanking:
         scored = []
         for chunk in found:
             fused = chunk.candidate.score
-            terms = [weight * fused, self._tie_breaker(chunk, now)]
-            scored.append(Scored(chunk, fused, NOT_RERANKED, terms, sum(terms)))
+            boosts = {RETRIEVAL: weight * fused, RECENCY_IMPORTANCE: self._tie_breaker(chunk, now)}
+            scored.append(Scored(chunk, fused, None, boosts, sum(boosts.values())))
         return scored
 
     def _tie_breaker(self, chunk: FoundChunk, now: datetime) -> float:
@@ -126,3 +154,7 @@ class NoteRanking:
         row = entry.found.row
         precedence = self._scopes.precedence(row["scope"])
         return -entry.final, -precedence, entry.found.candidate.rank, row["note_id"]
+
+
+def _is_below(entry: Scored, least: float | None) -> bool:
+    return least is not None and entry.relevance is not None and entry.relevance < least

@@ -325,6 +325,20 @@ class SearchRequest(InContext):
         | None
     ) = None
     filters: SearchFilters | None = Field(default=None, description="What notes have to be to be found.")
+    min_relevance: (
+        Annotated[
+            float,
+            Field(
+                ge=-1.0,
+                le=1e6,
+                allow_inf_nan=False,
+                description="Results of a relevance below this are left out; without it, search.rerank.min_relevance "
+                "of the config. Refused where relevance is not told.",
+                examples=[0.45],
+            ),
+        ]
+        | None
+    ) = None
     record_hits: bool = Field(
         default=False, description="Whether to count the results as hits of their notes."
     )
@@ -375,6 +389,7 @@ class SearchItem(Response):
     updated_at: f.UpdatedAt
     expires_at: f.ExpiresAt
     final_score: f.FinalScore
+    relevance: f.Relevance
     source_ref: f.SourceRef
     explain: Explanation
 
@@ -382,4 +397,5 @@ class SearchItem(Response):
 class SearchResponse(Response):
     trace_id: f.TraceId
     items: list[SearchItem] = Field(description="The results, best first, one a note.")
+    weak_match: f.WeakMatch
     degraded: f.Degraded

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, Protocol
+from uuid import UUID
 
 import structlog
 
@@ -38,11 +40,15 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalRules:
-    """When queries are reworded, how lists are fused, and how many candidates the reranker sees (0: all)."""
+    """When queries are reworded, how lists are fused, and how many candidates the reranker sees, and of one note.
+
+    Of both numbers, 0 is all.
+    """
 
     expansion: Literal["off", "always", "dynamic"]
     fusion: FusionRules
     prefilter: int
+    chunks_per_note: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +256,8 @@ class CandidateRetrieval:
     def _fused(self, results: Sequence[QueryResult]) -> list[Candidate]:
         return fuse(results, rules=self._rules.fusion)
 
-    def _cut(self, candidates: list[Candidate], ask: Ask, found: Retrieved) -> None:
+    def _cut(self, fused: list[Candidate], ask: Ask, found: Retrieved) -> None:
+        candidates, surplus = self._spread(fused)
         asked_for = ask.candidate_k
         most = min(self._rules.prefilter or asked_for, asked_for)
         found.candidates = candidates[:most]
@@ -258,7 +265,21 @@ class CandidateRetrieval:
         found.cut = [
             *((candidate, "BEYOND_PREFILTER") for candidate in candidates[most:asked_for]),
             *((candidate, "BEYOND_CANDIDATE_K") for candidate in candidates[asked_for:]),
+            *((candidate, "BEYOND_CHUNKS_PER_NOTE") for candidate in surplus),
         ]
+
+    def _spread(self, candidates: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+        """Part candidates into as many as there may be of each note, and the rest."""
+        most = self._rules.chunks_per_note
+        if not most:
+            return candidates, []
+        kept: list[Candidate] = []
+        surplus: list[Candidate] = []
+        counts: Counter[UUID] = Counter()
+        for candidate in candidates:
+            counts[candidate.owner_id] += 1
+            (kept if counts[candidate.owner_id] <= most else surplus).append(candidate)
+        return kept, surplus
 
 
 def _is_full(result: QueryResult, limit: int) -> bool:

@@ -13,7 +13,7 @@ import msgspec
 import structlog
 
 from elf.core.clock import Clock
-from elf.core.errors import ScopeDenied, ServiceError, Unavailable
+from elf.core.errors import InvalidRequest, ScopeDenied, ServiceError, Unavailable
 from elf.core.scopes import ScopeRules
 from elf.core.slices import in_slices
 from elf.core.words import Stems, TermMatcher
@@ -22,13 +22,20 @@ from elf.db.ids import random_ids
 from elf.families.notes.brief import BriefSearchResponse, brief_search
 from elf.families.notes.model import as_real
 from elf.families.notes.note_filter import NoteFilter
-from elf.families.notes.ranking import RECENCY_IMPORTANCE, FoundChunk, NoteRanking, Ranked, Scored
+from elf.families.notes.ranking import (
+    RECENCY_IMPORTANCE,
+    FoundChunk,
+    NoteRanking,
+    Ranked,
+    RerankScore,
+    Scored,
+)
 from elf.families.notes.requests import SearchFilters, SearchRequest
+from elf.families.notes.reranking import Reranking
 from elf.families.notes.retrieval import Ask, CandidateRetrieval, Retrieved
 from elf.families.notes.revalidation import Revalidation
 from elf.families.notes.service import context_of
 from elf.families.notes.store import NoteStore
-from elf.search.rerank import CachedReranker
 from elf.search.stages import Stages
 from elf.search.trace import DroppedCandidate, SearchTrace, TraceItem, TraceSink, dropped
 
@@ -44,7 +51,7 @@ class SearchRules:
     """Sizes when the request does not say, the time a search may take, and what its trace keeps.
 
     `budget_s` is in seconds, None for no limit but the providers' own. `snapshot` is the part of the config that the
-    answers depend on.
+    answers depend on. A search whose best relevance is below `weak_below` is a weak match.
     """
 
     candidate_k: int
@@ -52,6 +59,8 @@ class SearchRules:
     budget_s: float | None
     expansion_mode: Literal["off", "always", "dynamic"]
     trace_days: int
+    weak_below: float | None
+    min_relevance: float | None
     snapshot: Mapping[str, Any]
 
 
@@ -60,6 +69,7 @@ class FoundNotes(msgspec.Struct, frozen=True, kw_only=True):
 
     trace_id: UUID
     items: Sequence[Mapping[str, Any]]
+    weak_match: bool | None
     degraded: Sequence[str]
 
 
@@ -73,7 +83,7 @@ class NoteSearch:
         reads: Database,
         store: NoteStore,
         retrieval: CandidateRetrieval,
-        reranker: CachedReranker,
+        reranking: Reranking,
         ranking: NoteRanking,
         scopes: ScopeRules,
         rules: SearchRules,
@@ -84,7 +94,7 @@ class NoteSearch:
         self._revalidation = Revalidation(database=database, reads=reads, store=store)
         self._store = store
         self._retrieval = retrieval
-        self._reranker = reranker
+        self._reranking = reranking
         self._ranking = ranking
         self._scopes = scopes
         self._rules = rules
@@ -93,8 +103,12 @@ class NoteSearch:
         self._stems = Stems()
 
     async def search(self, request: SearchRequest) -> FoundNotes | BriefSearchResponse:
-        """Answer a search. Raises InvalidRequest for an unknown profile or a filter that is none, ScopeDenied for
-        one that names a scope beyond the profile, Unavailable when it cannot be answered."""
+        """Answer a search.
+
+        Raises InvalidRequest for an unknown profile, a filter that is none or a relevance that is not told here,
+        ScopeDenied for a filter that names a scope beyond the profile, Unavailable when it cannot be answered.
+        """
+        min_relevance = self._min_relevance(request)
         ask = self._ask(request)
         stages = Stages(self._rules.budget_s)
         try:
@@ -111,7 +125,9 @@ class NoteSearch:
         except TimeoutError as error:
             raise _out_of_time() from error
         scores = await self._rerank_scores(ask, found, retrieved, stages)
-        ranked = self._ranking.rank(found, scores, now=ask.now, top_k=self._top_k(request, ask))
+        ranked = self._ranking.rank(
+            found, scores, now=ask.now, top_k=self._top_k(request, ask), min_relevance=min_relevance
+        )
         if request.record_hits:
             await self._record_hits(ask, ranked.best, retrieved, stages)
         terms = TermMatcher(ask.query, self._stems)
@@ -123,7 +139,12 @@ class NoteSearch:
             if (reference := references.get(entry.found.row["note_id"])) is not None
         ]
         self._trace(self._traced(trace_id, request, ask, retrieved, found, unmet, ranked, items, stages))
-        answer: dict[str, Any] = {"trace_id": trace_id, "items": items, "degraded": retrieved.degraded}
+        answer: dict[str, Any] = {
+            "trace_id": trace_id,
+            "items": items,
+            "weak_match": self._is_weak(ranked, has_scores=scores is not None),
+            "degraded": retrieved.degraded,
+        }
         return FoundNotes(**answer) if request.detail == "full" else await in_slices(brief_search(**answer))
 
     def _ask(self, request: SearchRequest) -> Ask:
@@ -152,6 +173,22 @@ class NoteSearch:
 
     def _top_k(self, request: SearchRequest, ask: Ask) -> int:
         return request.top_k or min(self._rules.top_k, ask.candidate_k)
+
+    def _min_relevance(self, request: SearchRequest) -> float | None:
+        if request.min_relevance is None:
+            return self._rules.min_relevance
+        if not self._reranking.tells_relevance:
+            raise InvalidRequest(
+                "this service's reranker tells no relevance: search.rerank of its config says nothing of it",
+                fields=["$.min_relevance"],
+            )
+        return request.min_relevance
+
+    def _is_weak(self, ranked: Ranked, *, has_scores: bool) -> bool | None:
+        weak_below = self._rules.weak_below
+        if weak_below is None or not has_scores:
+            return None
+        return ranked.relevance is None or ranked.relevance < weak_below
 
     async def _revalidate(
         self, retrieved: Retrieved, ask: Ask, stages: Stages
@@ -189,15 +226,11 @@ class NoteSearch:
 
     async def _rerank_scores(
         self, ask: Ask, found: Sequence[FoundChunk], retrieved: Retrieved, stages: Stages
-    ) -> list[float] | None:
-        scores: list[float] | None = None
+    ) -> list[RerankScore] | None:
+        scores: list[RerankScore] | None = None
         try:
             with stages.stage("rerank", share=RERANK_SHARE):
-                scores = await self._reranker.scores(
-                    ask.query,
-                    [chunk.snippet for chunk in found],
-                    [(chunk.candidate.point_id, chunk.row["updated_at"]) for chunk in found],
-                )
+                scores = await self._reranking.scores(ask.query, found)
         except TimeoutError:
             log.warning("rerank_failed", documents=len(found), error="out of time")
         if scores is None:
@@ -276,11 +309,14 @@ def _dropped(
         *(dropped(candidate, "NOT_LIVE") for candidate in gone),
         *unmet.values(),
         *(_outdone(entry, "BETTER_CHUNK") for entry in ranked.other_chunks),
+        *(_outdone(entry, "BELOW_MIN_RELEVANCE") for entry in ranked.irrelevant),
         *(_outdone(entry, "BELOW_TOP_K") for entry in ranked.below),
     ]
 
 
-def _outdone(entry: Scored, reason: Literal["BETTER_CHUNK", "BELOW_TOP_K"]) -> DroppedCandidate:
+def _outdone(
+    entry: Scored, reason: Literal["BETTER_CHUNK", "BELOW_MIN_RELEVANCE", "BELOW_TOP_K"]
+) -> DroppedCandidate:
     return dropped(entry.found.candidate, reason, rerank_score=entry.rerank_score, final_score=entry.final)
 
 
@@ -303,6 +339,7 @@ def _item(entry: Scored, handle: UUID, terms: TermMatcher, reference: str) -> di
         "updated_at": row["updated_at"],
         "expires_at": row["expires_at"],
         "final_score": entry.final,
+        "relevance": entry.relevance,
         "source_ref": msgspec.Raw(reference),
         "explain": _explanation(entry, terms),
     }

@@ -19,6 +19,7 @@ from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection
 from elf.db.errors import Retryable, UniqueViolation
 from elf.db.queries import Queries
+from elf.families.notes.chunk_tokens import NOTE_CHUNK_TOKENS, token_rows
 from elf.families.notes.decisions import DecisionLog
 from elf.families.notes.embedding import EmbeddedText
 from elf.families.notes.embedding import Vector as FloatVector
@@ -28,6 +29,7 @@ from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.resolver import Change, Incoming, Near
 from elf.families.notes.shown import ShownNote
 from elf.index.port import Period
+from elf.search.token_store import TokenStore
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
 # A page of notes or versions ends before the one whose free JSON makes it more than this, but for the first.
@@ -73,11 +75,12 @@ def meeting_writers() -> Iterator[None]:
 
 
 class NoteStore:
-    """The named queries of the family behind plain methods."""
+    """The named queries of the family behind plain methods. Without `tokens`, no token vectors are kept."""
 
-    def __init__(self, queries: Queries, fresh: FreshWrites) -> None:
+    def __init__(self, queries: Queries, fresh: FreshWrites, tokens: TokenStore | None = None) -> None:
         self._sql = queries
         self._fresh = fresh
+        self._tokens = tokens
 
     async def lock_groups(
         self, connection: Connection, context: Context, groups: Iterable[tuple[str, str]]
@@ -223,6 +226,7 @@ class NoteStore:
             _pooled_column(embedded.values()),
             chunking,
         )
+        await self._put_tokens(connection, embedded.items())
 
     async def keep_vectors(
         self,
@@ -248,7 +252,17 @@ class NoteStore:
             _dimensions(text for _, text in embedded),
             chunking,
         )
-        return {NoteId(row["note_id"]): row["had_more"] for row in rows}
+        kept = {NoteId(row["note_id"]): row["had_more"] for row in rows}
+        await self._put_tokens(
+            connection, ((note.note_id, text) for note, text in embedded if note.note_id in kept)
+        )
+        return kept
+
+    async def _put_tokens(
+        self, connection: Connection, embedded: Iterable[tuple[NoteId, EmbeddedText]]
+    ) -> None:
+        if self._tokens is not None:
+            await self._tokens.put(connection, NOTE_CHUNK_TOKENS, list(token_rows(embedded)))
 
     async def candidates(
         self,

@@ -85,6 +85,7 @@ class TracedItem(Response):
         description="The piece of the note's text that was found; null for a note whose text is gone."
     )
     rank: int = Field(description="The place among the results, from 1.")
+    relevance: f.Relevance
     text: NoteTextNow
     explain: Explanation
 

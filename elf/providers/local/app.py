@@ -17,8 +17,8 @@ import numpy.typing as npt
 from elf.config.packaged import DIMENSIONS, ENCODER_NAMES
 from elf.providers.local.encoder import Encoder
 from elf.providers.local.rerank import calibrated, likeness
-from elf.providers.token_vectors import TokenVectors
 from elf.providers.local.wire import JsonApp, Refusal, decode
+from elf.providers.token_vectors import TokenVectors
 
 Vector = npt.NDArray[np.float32]
 

@@ -23,8 +23,8 @@ from elf.providers.local.model import MAX_TOKENS, TOKENIZER, checked, find_model
 from elf.providers.local.rerank import QueryTokens, rarity
 from elf.providers.local.runtime import onnxruntime
 from elf.providers.local.token_cache import TokenCache
-from elf.providers.token_vectors import TokenVectors, pack
 from elf.providers.port import Matrix
+from elf.providers.token_vectors import TokenVectors, pack
 
 T = TypeVar("T")
 
@@ -58,9 +58,15 @@ class Encoder:
     """
 
     def __init__(
-        self, session: onnxruntime.InferenceSession, tokenizer: Tokenizer, token_cache: TokenCache
+        self,
+        session: onnxruntime.InferenceSession,
+        tokenizer: Tokenizer,
+        token_cache: TokenCache,
+        *,
+        words_per_text: int = MAX_TOKENS,
     ) -> None:
         self._session = session
+        self.words_per_text = words_per_text
         self._tokenizer = tokenizer
         self._cache = token_cache
         self._bulk = anyio.CapacityLimiter(1)
@@ -69,9 +75,12 @@ class Encoder:
         self._is_word = cache(self._holds_letter_or_digit)  # the vocabulary is its bound
 
     @classmethod
-    def open(cls, config: LocalModel, *, model_folder: Path | None = None) -> Encoder:
+    def open(
+        cls, config: LocalModel, *, model_folder: Path | None = None, words_per_text: int = MAX_TOKENS
+    ) -> Encoder:
         """Load the model; blocks for a fraction of a second, on the first start for a second or two.
 
+        `words_per_text` is how many token vectors of a text there are at most; they are those of its rarest words.
         Raises StartupError when the model is missing or damaged or the cache folder cannot be used.
         """
         # The threads of numpy's products wait for each other's cores: beside a busy process, comparing 100 documents
@@ -82,7 +91,8 @@ class Encoder:
         tokenizer.no_padding()
         tokenizer.enable_truncation(MAX_TOKENS)
         session = _open_session(cached_graph(folder, Path(config.cache_dir)), threads=config.threads)
-        return cls(session, tokenizer, TokenCache(config.token_cache_mb << 20))
+        cache = TokenCache(config.token_cache_mb << 20)
+        return cls(session, tokenizer, cache, words_per_text=words_per_text)
 
     @property
     def token_cache(self) -> TokenCache:
@@ -146,7 +156,11 @@ class Encoder:
         """
         inner = range(1, len(encoding) - 1)
         ids = encoding.ids
-        return [place for place in inner if self._is_word(ids[place])] or list(inner)
+        places = [place for place in inner if self._is_word(ids[place])] or list(inner)
+        if len(places) <= self.words_per_text:
+            return places
+        # The vocabulary is sorted by how frequent its words are.
+        return sorted(sorted(places, key=ids.__getitem__, reverse=True)[: self.words_per_text])
 
     def _holds_letter_or_digit(self, token_id: int) -> bool:
         # By its id: what encode_batch_fast returns has no names of tokens.

@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from elf.providers.token_vectors import TokenVectors
 from elf.providers.port import Matrix
+from elf.providers.token_vectors import TokenVectors
 
 Floats = npt.NDArray[np.float32]
 
@@ -66,7 +66,7 @@ class Likeness(NamedTuple):
 
 
 def likeness(query: QueryTokens, documents: Sequence[TokenVectors]) -> Likeness:
-    """Compare each word of the query with its best counterpart in a document (MaxSim of ColBERT, Khattab, Zaharia 2020).
+    """Compare each word of the query with its best counterpart in a document: MaxSim (Khattab and Zaharia 2020).
 
     `plain` is the mean of these cosines, each word counting by its rarity. For `told_apart`, what all documents have in
     common, the mean of their token vectors, is taken off both sides first, and a word counts less the closer all
@@ -102,10 +102,10 @@ def _common_part(documents: Sequence[TokenVectors]) -> Floats:
     return mean
 
 
-def _best_cosines(
-    query: Matrix, mean: Floats, documents: Sequence[TokenVectors]
-) -> tuple[Matrix, Matrix]:
-    """Return the best cosine of each of the query's tokens, a column, in each document, a row: relative to the mean, plain.
+def _best_cosines(query: Matrix, mean: Floats, documents: Sequence[TokenVectors]) -> tuple[Matrix, Matrix]:
+    """Return the best cosine of each of the query's tokens, a column, in each document, a row.
+
+    First those of what is left when the mean is taken off both, then those of the tokens as they are.
 
     With unit tokens t, the cosine of a unit direction d and t - m is (d.t - d.m) / sqrt(1 - 2 t.m + m.m), and with
     q - m = length * d that of q and t is length * d.t + m.t, so one product with the unshifted tokens is enough.

@@ -16,6 +16,9 @@ CREATE TABLE IF NOT EXISTS search_trace_items (
   matched_fields jsonb NOT NULL
 );
 
+-- How relevant the result is, which may be compared between searches; null is unknown.
+ALTER TABLE search_trace_items ADD COLUMN IF NOT EXISTS relevance double precision NULL;
+
 CREATE INDEX IF NOT EXISTS idx_search_trace_items_trace ON search_trace_items (trace_id, rank);
 
 CREATE INDEX IF NOT EXISTS idx_search_trace_items_note ON search_trace_items (note_id);

@@ -79,9 +79,7 @@ def test_the_same_text_scores_near_one_and_unrelated_ones_near_zero() -> None:
 def test_a_word_that_every_candidate_holds_counts_less() -> None:
     shared, telling = some_vectors(1, seed=1), some_vectors(1, seed=2)
     filler = [some_vectors(4, seed=seed) for seed in range(10, 20)]
-    with_shared = [
-        TokenVectors(*(np.concatenate(pair) for pair in _pairs(shared, text))) for text in filler
-    ]
+    with_shared = [TokenVectors(*(np.concatenate(pair) for pair in _pairs(shared, text))) for text in filler]
     target = TokenVectors(*(np.concatenate(pair) for pair in _pairs(telling, filler[0])))
     query = QueryTokens(np.vstack([shared.unpack(), telling.unpack()]), rarity([5000, 5000]))
     scores = relevance(query, [target, *with_shared[1:]])

@@ -1,0 +1,125 @@
+"""Reranking by the token vectors that are kept: what is missing is made now, and written behind the search's back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+from uuid import UUID
+
+import anyio
+import structlog
+
+from elf.core.errors import ServiceError
+from elf.db.database import Database
+from elf.providers.port import LateInteraction, LateScore
+from elf.providers.token_vectors import TokenVectors
+from elf.search.token_store import TokenRow, TokenStore, TokenTable
+
+# Missing token vectors are made so many texts, or about so many words, at a time, until half of the time is over.
+PART_TEXTS: Final = 16
+PART_WORDS: Final = 1000
+SHARE: Final = 0.5
+_CHARS_A_WORD: Final = 6
+
+log = structlog.get_logger()
+
+
+class LateDocument(NamedTuple):
+    """A chunk that is compared with a query; see LateInteraction for the handicap."""
+
+    chunk_id: UUID
+    text: str
+    handicap: float
+
+
+class LateReranker:
+    """Scores chunks by the token vectors of their own texts, the best candidates first, within a budget of words.
+
+    `later` is handed token vectors that were missing and must not wait for their being stored.
+    """
+
+    def __init__(
+        self,
+        *,
+        late: LateInteraction,
+        store: TokenStore,
+        table: TokenTable,
+        reads: Database,
+        max_words: int,
+        later: Callable[[Sequence[TokenRow]], object],
+    ) -> None:
+        self._late = late
+        self._store = store
+        self._table = table
+        self._reads = reads
+        self._max_words = max_words
+        self._later = later
+
+    async def scores(self, query: str, documents: Sequence[LateDocument]) -> list[LateScore | None] | None:
+        """Return a score for each document, None for those beyond the budget or the time; None when there is none."""
+        if not documents:
+            return []
+        kept = await self._kept(documents)
+        wanted = list(self._within_budget(documents, kept))
+        vectors = {**kept, **await self._made([one for one in wanted if one.chunk_id not in kept])}
+        compared = [one for one in wanted if one.chunk_id in vectors]
+        if not compared:
+            return None
+        scores = await self._late.score(
+            query, [vectors[one.chunk_id] for one in compared], [one.handicap for one in compared]
+        )
+        by_chunk = dict(zip((one.chunk_id for one in compared), scores, strict=True))
+        return [by_chunk.get(one.chunk_id) for one in documents]
+
+    async def _kept(self, documents: Sequence[LateDocument]) -> dict[UUID, TokenVectors]:
+        texts = {one.chunk_id: one.text for one in documents}
+        try:
+            async with self._reads.connection() as connection:
+                return await self._store.get(connection, self._table, texts, word_budget=self._max_words)
+        except ServiceError as error:
+            log.warning("token_vectors_not_read", documents=len(texts), error=type(error).__name__)
+            return {}
+
+    def _within_budget(
+        self, documents: Sequence[LateDocument], kept: Mapping[UUID, TokenVectors]
+    ) -> Iterator[LateDocument]:
+        words = 0
+        for one in documents:
+            if words >= self._max_words:
+                return
+            yield one
+            words += len(kept[one.chunk_id]) if one.chunk_id in kept else _words(one)
+
+    async def _made(self, missing: Sequence[LateDocument]) -> dict[UUID, TokenVectors]:
+        """Make token vectors for as long as there is time, and hand them on to be stored."""
+        made: list[TokenRow] = []
+        now = anyio.current_time()
+        until = now + (anyio.current_effective_deadline() - now) * SHARE
+        for part in _parts(missing):
+            if anyio.current_time() >= until:
+                log.warning("token_vectors_missing", documents=len(missing) - len(made))
+                break
+            found = await self._late.encode([one.text for one in part])
+            made += [
+                TokenRow(one.chunk_id, one.text, vectors) for one, vectors in zip(part, found, strict=True)
+            ]
+        if made:
+            self._later(made)
+        return {row.chunk_id: row.vectors for row in made}
+
+
+def _words(document: LateDocument) -> int:
+    return max(1, len(document.text) // _CHARS_A_WORD)
+
+
+def _parts(documents: Sequence[LateDocument]) -> Iterator[list[LateDocument]]:
+    part: list[LateDocument] = []
+    words = 0
+    for one in documents:
+        if part and (len(part) >= PART_TEXTS or words + _words(one) > PART_WORDS):
+            yield part
+            part, words = [], 0
+        part.append(one)
+        words += _words(one)
+    if part:
+        yield part
