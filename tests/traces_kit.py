@@ -18,7 +18,7 @@ def an_item(rank: int = 1, *, note_id: UUID | None = None, **fields: Any) -> Tra
     values: dict[str, Any] = {
         "item_id": uuid4(), "note_id": note_id or uuid4(), "chunk_id": uuid4(), "rank": rank,
         "retrieval_score": retrieval * 10, "retrieval_rank": rank, "rerank_score": rerank / 0.9,
-        "tie_breaker_score": recency, "final_score": rerank + retrieval + recency,
+        "tie_breaker_score": recency, "final_score": rerank + retrieval + recency, "relevance": 0.61,
         "boosts": [{"name": name, "score": score} for name, score in boosts],
         "matched_terms": ["tea"], "matched_fields": ["text"],
     }  # fmt: skip

@@ -59,9 +59,9 @@ class SearchRules:
     budget_s: float | None
     expansion_mode: Literal["off", "always", "dynamic"]
     trace_days: int
-    weak_below: float | None
-    min_relevance: float | None
     snapshot: Mapping[str, Any]
+    weak_below: float | None = None
+    min_relevance: float | None = None
 
 
 class FoundNotes(msgspec.Struct, frozen=True, kw_only=True):

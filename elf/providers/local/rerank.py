@@ -71,9 +71,9 @@ def likeness(query: QueryTokens, documents: Sequence[TokenVectors]) -> Likeness:
     `plain` is the mean of these cosines, each word counting by its rarity. For `told_apart`, what all documents have in
     common, the mean of their token vectors, is taken off both sides first, and a word counts less the closer all
     documents come to it: what every document says tells none of them apart. A query or document without tokens
-    gets 0.
+    gets the least of both, -1.
     """
-    found = Likeness(*np.zeros((2, len(documents)), dtype=np.float32))
+    found = Likeness(*np.full((2, len(documents)), -1.0, dtype=np.float32))
     places = [place for place, document in enumerate(documents) if len(document)]
     if not places or len(query.rarity) == 0:
         return found

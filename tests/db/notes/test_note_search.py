@@ -28,6 +28,7 @@ from elf.db.database import Connection, Database
 from elf.db.errors import Retryable
 from elf.families.notes.ranking import NoteRanking, RankingRules
 from elf.families.notes.requests import SearchFilters, SearchItem, SearchRequest, SearchResponse
+from elf.families.notes.reranking import Reranking, SnippetReranking
 from elf.families.notes.retrieval import Ask, CandidateRetrieval, RetrievalRules
 from elf.families.notes.search import NoteSearch, SearchRules
 from elf.index.port import IndexFilter, IndexQuery, LegHit, QueryResult
@@ -94,6 +95,7 @@ class Desk:
         expansion: ExpansionRules = EXPANSION,
         database: Database | None = None,
         reads: Database | None = None,
+        reranking: Reranking | None = None,
         **rules: Any,
     ) -> None:
         self.reranker = Scripted({"good": 0.9, "fair": 0.5, "poor": 0.1})
@@ -112,18 +114,22 @@ class Desk:
                 rules=replace(retrieval, expansion=expansion.mode),
                 fresh=house.fresh,
             ),
-            reranker=CachedReranker(
-                reranker=self.reranker,
-                material={"provider_id": "p", "model": "m", "rerank_version": "1"},
-                later=lambda put: None,
-                **NO_CACHE,
-            ),
+            reranking=reranking or self._snippet_reranking(),
             ranking=NoteRanking(ranking, scope_rules()),
             scopes=scope_rules(),
             rules=replace(RULES, expansion_mode=expansion.mode, **rules),
             trace=self.traces.append,
             clock=house.clock,
         )
+
+    def _snippet_reranking(self) -> Reranking:
+        reranker = CachedReranker(
+            reranker=self.reranker,
+            material={"provider_id": "p", "model": "m", "rerank_version": "1"},
+            later=lambda put: None,
+            **NO_CACHE,
+        )
+        return SnippetReranking(reranker, tells_relevance=False)
 
     def _expander(self, rules: ExpansionRules) -> QueryExpander:
         material = {"provider_id": "p", "model": "m", "temperature": 0.0, "expansion_version": "1"}

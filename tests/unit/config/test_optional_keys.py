@@ -32,6 +32,7 @@ TABLES = sorted({path[:-1] for path in OPTIONAL} - {path[:-1] for path in REQUIR
 # What the file says in words, because it is not the value shown.
 SAID = {
     ("search", "cache", "max_payload_bytes"): None,
+    ("search", "rerank", "weak_below"): None,
     ("lifecycle", "retention", "hit_days"): 0,
     ("lifecycle", "retention", "decision_days"): 0,
     ("lifecycle", "retention", "version_days"): 0,

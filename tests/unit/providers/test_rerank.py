@@ -19,7 +19,7 @@ def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVe
     return pack(hidden + 0.3, [list(range(1, count + 1))])[0]
 
 
-NOTHING = 1.0 / (1.0 + math.exp(4.0))  # what a likeness of 0 is mapped to
+NOTHING = 1.0 / (1.0 + math.exp(14.0))  # what the least likeness is mapped to
 
 
 def query_of(vectors: TokenVectors) -> QueryTokens:
@@ -98,8 +98,8 @@ def _pairs(
 
 def test_what_has_no_tokens_is_like_nothing() -> None:
     nothing, something = some_vectors(0), some_vectors(3)
-    assert np.stack(likeness(query_of(nothing), [something])).tolist() == [[0.0], [0.0]]
-    assert np.stack(likeness(query_of(something), [nothing, nothing])).tolist() == [[0.0, 0.0]] * 2
+    assert np.stack(likeness(query_of(nothing), [something])).tolist() == [[-1.0], [-1.0]]
+    assert np.stack(likeness(query_of(something), [nothing, nothing])).tolist() == [[-1.0, -1.0]] * 2
     assert np.stack(likeness(query_of(something), [])).tolist() == [[], []]
 
 

@@ -80,7 +80,7 @@ def parts() -> Everything:
 
 
 def providers_of(parts: Everything, config: Config) -> SearchProviders:
-    providers = Providers(embedder=parts, reranker=parts, extractor=parts, connections=())
+    providers = Providers(embedder=parts, reranker=parts, late=None, extractor=parts, connections=())
     return guarded(config, providers, parts)
 
 

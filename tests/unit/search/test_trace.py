@@ -50,6 +50,7 @@ def test_an_item_takes_all_that_the_answer_says_of_it() -> None:
         "note_id": item.note_id,
         "chunk_id": item.chunk_id,
         "snippet": "Tea.",
+        "relevance": item.relevance,
     }
     assert TraceItem.of(answer | {"explain": explain}, 7) == item
 
