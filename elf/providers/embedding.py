@@ -120,11 +120,7 @@ class HttpEmbedder:
         return matrix
 
     def _request(self, texts: Sequence[str]) -> dict[str, Any]:
-        body = {"model": self._config.model, "input": list(texts), "dimensions": self.dimensions}
-        if self._config.is_local:
-            # A third of the bytes and no numbers to parse. Other providers get exactly the spec's body.
-            body["encoding_format"] = "base64"
-        return body
+        return {"model": self._config.model, "input": list(texts), "dimensions": self.dimensions}
 
     def _vector(self, encoded: msgspec.Raw) -> Matrix:
         if len(encoded) > self.dimensions * _NUMBER_BYTES + _ITEM_BYTES:
