@@ -26,6 +26,8 @@ from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
+from elf.providers.port import LateInteraction
+from elf.search.token_store import TokenStore
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.notes_kit import CONTEXT, RULES, FakeEmbedder, MemoryIndex, TurnedClock, WordTokens, scope_rules
 
@@ -72,11 +74,13 @@ class House:
     index: MemoryIndex = field(default_factory=MemoryIndex)
     rules: ResolverRules = RULES
     rings: int = 0
+    tokens: TokenStore | None = None
+    late: LateInteraction | None = None
 
     def __post_init__(self) -> None:
         self.fresh = FreshWrites()
-        self.store = NoteStore(self.queries, self.fresh)
-        self.texts = TextEmbedder(self.model, WordTokens(), 8, 0, "words")
+        self.store = NoteStore(self.queries, self.fresh, self.tokens)
+        self.texts = TextEmbedder(self.model, WordTokens(), 8, 0, "words", late=self.late)
         self.fleet = Fleet(self.texts.version, self.texts.chunking, others=frozenset())
         self.outbox = self.outbox_of(self.model.version)
         scopes = scope_rules(org_shared=False)
