@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 from uuid import UUID, uuid4
 
 import anyio
@@ -43,7 +45,7 @@ class Kitchen:
             later=self.made.append,
         )
 
-    def desk(self, *, length_weight: float = 0.0, **rules: float) -> Desk:
+    def desk(self, *, length_weight: float = 0.0, **rules: Any) -> Desk:
         reranking = TokenReranking(self.reranker, length_weight=length_weight)
         return Desk(self.house, reranking=reranking, **rules)
 
@@ -51,7 +53,9 @@ class Kitchen:
         rows = await self.house.rows("SELECT text, chunk_id FROM memory_note_chunks ORDER BY text")
         return {row["text"]: row["chunk_id"] for row in rows}
 
-    async def kept(self, *, word_budget: int = PLENTY, **changed: str) -> dict[str, list[list[float]]]:
+    async def kept(
+        self, *, word_budget: int = PLENTY, changed: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, list[list[float]]]:
         """Return the vectors kept of each chunk's text, in the order of the texts."""
         texts = {chunk_id: changed.get(text, text) for text, chunk_id in (await self.chunks()).items()}
         async with self.house.database.connection() as connection:
@@ -95,7 +99,7 @@ async def test_those_of_a_former_text_are_never_read_and_give_way_to_the_new_one
     note_id = await kitchen.house.add_one("The ferry leaves at noon.", key="ferry")
     await kitchen.house.index_all()
     await kitchen.house.update(note_id, text="The ferry leaves at nine.")
-    assert await kitchen.kept(**{"The ferry leaves at noon.": "The ferry leaves at nine."}) == {}
+    assert await kitchen.kept(changed={"The ferry leaves at noon.": "The ferry leaves at nine."}) == {}
     await kitchen.house.index_all()
     assert await kitchen.kept() == vectors_of("The ferry leaves at nine.")
 
