@@ -27,7 +27,7 @@ from elf.db.queries import Queries
 
 READ_TIMEOUT_S = 0.5
 WRITE_TIMEOUT_S = 2.0
-KINDS = ("expansion", "rerank")  # of answers, as they are counted
+KINDS = ("expansion", "rerank")  # of answers
 MAX_UNWRITTEN_HITS = 4096  # keys whose hits are counted and not written yet
 
 log = structlog.get_logger()
@@ -104,7 +104,7 @@ class AnswerCache:
         self._queries = queries
         self._clock = clock
         self._max_payload_bytes = max_payload_bytes
-        self._counts = dict.fromkeys(KINDS, CacheCounts())
+        self._counts: dict[str, CacheCounts] = {}
         self._hits: dict[tuple[str, str], _Hits] = {}
         self._promised: dict[tuple[str, str], Any] = {}  # on their way to the table
 
