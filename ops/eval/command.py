@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elf.client import Client
+from elf.core.logs import configure_logging
 from ops.eval import recalls, refusals
 from ops.eval.chats import Chat
 from ops.eval.latencies import Latencies
@@ -56,6 +57,7 @@ def run(name: str, chats: Sequence[Chat], options: argparse.Namespace, *, note_c
     """Evaluate a service on the set of this name; its notes have up to `note_chars` characters."""
     if options.elf and not options.local:
         raise SystemExit("--elf: it needs the config for it, --local")
+    configure_logging("warning", form="auto")
     latencies = Latencies()
     with service_of(options, note_chars=note_chars) as service:
         memory = service.api.within(

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from elf.client import Client
-from elf.client.call import reader
+from elf.client.call import Call, reader
 from ops.eval.chats import CUTS, Chat
 from ops.eval.irrelevant import ANSWERABLE, UNANSWERABLE, Asked, Kind, questions
 
@@ -53,10 +53,8 @@ def evaluate(name: str, memory: Client, chats: Sequence[Chat], *, results: Path 
 def judge(memory: Client, asked: Asked) -> Judged:
     """Search and read the answer as it came. Raises SystemExit when it does not tell `weak_match` or `relevance`."""
     place = memory.within(project_id=asked.chat)
-    call = place.calls.search(asked.text, top_k=max(CUTS))
-    reply = place.ask(call)
-    reply.result_of(call)  # raises when it is an error
-    answer = reader(Answer)(reply.content)
+    search = place.calls.search(asked.text, top_k=max(CUTS))
+    answer = place.send(Call(search.method, search.target, search.content, reader(Answer)))
     if answer.weak_match is None:
         raise SystemExit("weak_match: the answers of this service do not tell it, so nothing can be measured")
     known = [item.relevance for item in answer.items if item.relevance is not None]
