@@ -46,7 +46,6 @@ def command(description: str | None) -> argparse.ArgumentParser:
         "--results", metavar="FOLDER", type=Path, help="where to write what came of each question"
     )
     parser.add_argument("--tenant", default=f"evaluation-{int(time.time())}", help="a fresh one by default")
-    parser.add_argument("--batch", type=int, default=1, help="notes a request (default 1)")
     parser.add_argument(
         "--wait", type=float, default=120.0, help="longest wait in seconds for one more note to be indexed"
     )
@@ -67,7 +66,7 @@ def run(name: str, chats: Sequence[Chat], options: argparse.Namespace, *, note_c
             read_profile="private_plus_project",
         )
         for chat in chats:
-            store(memory.within(project_id=chat.name), latencies, chat, options.batch)
+            store(memory.within(project_id=chat.name), latencies, chat)
         service.wait_until_indexed(options.wait)
         if options.nothing_relevant:
             refusals.evaluate(name, memory, chats, results=options.results)
@@ -75,13 +74,11 @@ def run(name: str, chats: Sequence[Chat], options: argparse.Namespace, *, note_c
             recalls.evaluate(name, memory, chats, latencies, results=options.results)
 
 
-def store(memory: Client, latencies: Latencies, chat: Chat, batch: int) -> None:
-    """Store the notes in their order; tells of those that are rejected."""
-    for start in range(0, len(chat.notes), batch):
-        part = chat.notes[start : start + batch]
+def store(memory: Client, latencies: Latencies, chat: Chat) -> None:
+    """Store the notes in their order, one a request; tells of those that are rejected."""
+    for note in chat.notes:
         with latencies.timed("add_note"):
-            results = memory.add_notes(part)
-        for note, result in zip(part, results, strict=True):
-            if result.op == "REJECTED":
-                print(f"  {chat.name} {note.key} rejected: {result.reason_code}", file=sys.stderr)
+            (result,) = memory.add_notes([note])
+        if result.op == "REJECTED":
+            print(f"  {chat.name} {note.key} rejected: {result.reason_code}", file=sys.stderr)
     print(f"{chat.name}: {len(chat.notes)} notes stored", file=sys.stderr)
