@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,11 +24,12 @@ from tests.system.service import write_config
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one question: its recall at each of CUTS."""
+    """What came of one question: its recall at each of CUTS, and the parts that could not help with the search."""
 
     chat: str
     question: Question
     recalls: list[float]
+    degraded: list[str]
 
 
 Embed = Callable[[str], None]
@@ -53,11 +55,11 @@ def ask(memory: Client, chat: Chat, latencies: Latencies, embed: Embed) -> Itera
     place = memory.within(project_id=chat.name)
     for question in chat.questions:
         with latencies.timed("search"):
-            items = place.search(question.text, top_k=max(CUTS)).items
+            answer = place.search(question.text, top_k=max(CUTS))
         with latencies.timed("embedding"):
             embed(question.text)
-        keys = [item.key for item in items]
-        yield Result(chat.name, question, [recall(keys, question.gold, cut) for cut in CUTS])
+        keys = [item.key for item in answer.items]
+        yield Result(chat.name, question, [recall(keys, question.gold, cut) for cut in CUTS], answer.degraded)
 
 
 @contextmanager
@@ -83,6 +85,8 @@ def report(found: Sequence[Result]) -> None:
     for chat in dict.fromkeys(one.chat for one in found):
         print(_row(chat, [one.recalls for one in found if one.chat == chat]))
     print(_row("overall", [one.recalls for one in found]))
+    for part, searches in Counter(part for one in found for part in one.degraded).items():
+        print(f"searches that had to do without {part}: {searches}")
 
 
 def _row(name: str, rows: Sequence[Sequence[float]]) -> str:
