@@ -33,6 +33,8 @@ ACTIVE_KEY_INDEX = "idx_notes_active_key"
 # A page of notes or versions ends before the one whose free JSON makes it more than this, but for the first.
 MAX_PAGE_BYTES = 1024 * 1024
 # Without one of these tables no note is found, read or listed.
+MANY_CHUNKS = 2**31 - 1  # more than a note has
+
 NEEDED_TO_READ = ("memory_notes", "memory_note_chunks", "note_chunk_embeddings")
 
 
@@ -234,14 +236,15 @@ class NoteStore:
     ) -> dict[NoteId, bool]:
         """Store the chunks and vectors of those notes that are still as given, which are of that version from then on.
 
-        Returns their ids, each with whether it had more chunks before.
+        A note whose text is whole loses the chunks it had beyond these. Returns the ids, each with whether there were
+        such chunks.
         """
         rows = await connection.fetch(
             self._sql["keep_vectors"],
             [note.note_id for note, _ in embedded],
             [note.updated_at for note, _ in embedded],
             [note.embedding_version for note, _ in embedded],
-            [len(text.chunks) for _, text in embedded],
+            [len(text.chunks) if text.is_whole else MANY_CHUNKS for _, text in embedded],
             *_chunk_columns((note.note_id, text) for note, text in embedded),
             _pooled_column(text for _, text in embedded),
             embedding_version,

@@ -318,8 +318,8 @@ async def test_a_note_without_a_vector_is_done_once_there_is_one(choosy: House) 
 async def test_a_text_that_got_no_vector_fails_its_note_alone(house: House) -> None:
     @dataclass(frozen=True)
     class Gappy(TextEmbedder):
-        async def embed(self, texts: Sequence[str], **options: Any) -> list[EmbeddedText | None]:
-            embedded = await super().embed(texts, **options)
+        async def embed_in_turn(self, texts: Sequence[str], *known: Any) -> list[EmbeddedText | None]:
+            embedded = await super().embed_in_turn(texts, *known)
             return [None if text == POISON else one for text, one in zip(texts, embedded, strict=True)]
 
     gappy = Gappy(house.model, house.texts.tokens, 8, 0, "words")
