@@ -190,7 +190,7 @@ class NoteStore:
             return
         final = {change.after.note_id: change.after for change in changes}
         notes = sorted(final.values(), key=_write_order)
-        jobs = [(note.note_id, "UPSERT" if note.status == "active" else "DELETE") for note in notes]
+        jobs = final.values()  # in the order of the request, as they are to be done
         for project, group in groupby(notes, lambda note: Project(note.tenant_id, note.project_id)):
             self._fresh.wrote(project, [note.note_id for note in group])
         references = _References()
@@ -198,10 +198,10 @@ class NoteStore:
             self._sql["write_notes"],
             *await in_slices(_note_columns(notes, references)),
             *await in_slices(_version_columns(changes, actor, references)),
-            [job[0] for job in jobs],
-            [job[1] for job in jobs],
+            [note.note_id for note in jobs],
+            ["UPSERT" if note.status == "active" else "DELETE" for note in jobs],
             list(_lost_their_text(changes)),
-            [note.embedding_version for note in notes],
+            [note.embedding_version for note in jobs],
             *_decision_columns(log, actor),
         )
 
