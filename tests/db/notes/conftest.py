@@ -18,7 +18,7 @@ from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.gate import WriteGate
-from elf.families.notes.indexing import NoteIndexing
+from elf.families.notes.indexing import LEASE_BYTES, NoteIndexing
 from elf.families.notes.model import Note
 from elf.families.notes.reconcile import Drift, IndexReconciler
 from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, UpdateRequest
@@ -115,8 +115,12 @@ class House:
             clock=self.clock,
         )
 
-    def outbox_of(self, version: str, *, lease_seconds: float = 60) -> LeasedOutbox:
-        return LeasedOutbox(self.database, self.queries, lease_seconds=lease_seconds, serves=version)
+    def outbox_of(
+        self, version: str, *, lease_seconds: float = 60, lease_bytes: int = LEASE_BYTES
+    ) -> LeasedOutbox:
+        return LeasedOutbox(
+            self.database, self.queries, lease_seconds=lease_seconds, terms=(version, lease_bytes)
+        )
 
     def ring(self) -> None:
         self.rings += 1
