@@ -25,7 +25,7 @@ from elf.db.errors import retrying
 from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.db.queries import Queries, sql_folder
 from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder, SparseWeights
-from elf.index.counts import LargeCounts
+from elf.index.corpus import corpus_of
 from elf.index.port import (
     IndexFilter,
     IndexPoint,
@@ -48,7 +48,6 @@ from elf.index.schema import (
 from elf.index.shelves import alternatives, shelf_of
 
 UPSERT_POINTS: Final = 256  # points of one transaction
-_TOTAL: Final = "total"
 _LOCK_KEY: Final = int.from_bytes(b"elf:idx\0")  # any number that no other user of the database takes
 
 
@@ -76,7 +75,6 @@ class PgvectorIndex:
         self._timeout_s = timeout_s
         self._encoder = Bm25Encoder(avg_len=avg_len)
         self._sql = Queries.load(sql_folder() / "index")
-        self._counts = LargeCounts()
 
     async def ensure(self) -> None:
         script = schema.render(sql_folder() / "index" / "index.sql", vector_dim=self._vector_dim)
@@ -98,7 +96,6 @@ class PgvectorIndex:
                 f"the table index_points holds vectors of {dim} numbers instead of {self._vector_dim}:"
                 " drop it and rebuild the index"
             )
-        self._counts.forget()
 
     async def _is_incomplete(self, connection: Connection, script: str) -> bool:
         return bool(await connection.fetchval(self._sql["missing_relations"], schema.created_names(script)))
@@ -171,21 +168,8 @@ class PgvectorIndex:
         return [group for group in groups if group.can_find]
 
     async def _find(self, group: _Group) -> list[Mapping[str, Any]]:
-        """Return the rows of hits; the counts that come with them are remembered."""
-        terms = list({term for _, term in group.words})
-        known = [self._counts.known(term) for term in terms]
-        total = self._counts.known(_TOTAL)
         async with self._reads.connection() as connection:
-            rows = await self._fetch(
-                connection, "find", *group.arguments(), terms, known, total, *_narrow_arguments(group.where)
-            )
-        hits = []
-        for row in rows:
-            if row["kind"] in (DENSE, BM25):
-                hits.append(row)
-            else:
-                self._counts.learn(_TOTAL if row["kind"] == _TOTAL else row["number"], int(row["score"]))
-        return hits
+            return await self._fetch(connection, "find", *group.arguments())
 
     def _unit(self, vector: Vector) -> PgVector:
         if vector.shape != (self._vector_dim,) or not np.isfinite(vector).all():
@@ -261,9 +245,14 @@ class _Group:
         return self.limit > 0 and bool(self.dense or self.words) and bool(alternatives(self.where))
 
     def arguments(self) -> list[Any]:
-        """Return the first arguments of `find`."""
-        filters = [dict(self.where.must), alternatives(self.where)]
-        return [*filters, self.limit, *_columns(self.dense, 2), *_columns(self.words, 2)]
+        """Return the arguments of `find`."""
+        corpus = IndexFilter(*corpus_of(self.where.must, self.where.any_of))
+        legs = [self.limit, *_columns(self.dense, 2), *_columns(self.words, 2)]
+        return [*_equalities(self.where), *legs, *_equalities(corpus), *_narrow_arguments(self.where)]
+
+
+def _equalities(where: IndexFilter) -> list[Any]:
+    return [dict(where.must), alternatives(where)]
 
 
 def _narrow_arguments(where: IndexFilter) -> list[Any]:
