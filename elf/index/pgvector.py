@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from hashlib import blake2b
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
 import numpy as np
 from pgvector import Vector as PgVector
 
@@ -26,6 +28,7 @@ from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.db.queries import Queries, sql_folder
 from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder, SparseWeights
 from elf.index.corpus import corpus_of
+from elf.index.counts import LargeCounts
 from elf.index.port import (
     IndexFilter,
     IndexPoint,
@@ -48,6 +51,7 @@ from elf.index.schema import (
 from elf.index.shelves import alternatives, shelf_of
 
 UPSERT_POINTS: Final = 256  # points of one transaction
+_TOTAL: Final = "total"
 _LOCK_KEY: Final = int.from_bytes(b"elf:idx\0")  # any number that no other user of the database takes
 
 
@@ -75,6 +79,7 @@ class PgvectorIndex:
         self._timeout_s = timeout_s
         self._encoder = Bm25Encoder(avg_len=avg_len)
         self._sql = Queries.load(sql_folder() / "index")
+        self._counts = LargeCounts()
 
     async def ensure(self) -> None:
         script = schema.render(sql_folder() / "index" / "index.sql", vector_dim=self._vector_dim)
@@ -96,6 +101,7 @@ class PgvectorIndex:
                 f"the table index_points holds vectors of {dim} numbers instead of {self._vector_dim}:"
                 " drop it and rebuild the index"
             )
+        self._counts.forget()
 
     async def _is_incomplete(self, connection: Connection, script: str) -> bool:
         return bool(await connection.fetchval(self._sql["missing_relations"], schema.created_names(script)))
@@ -168,8 +174,27 @@ class PgvectorIndex:
         return [group for group in groups if group.can_find]
 
     async def _find(self, group: _Group) -> list[Mapping[str, Any]]:
+        """Return the rows of hits; the counts that come with them are remembered."""
+        corpus = _equalities(IndexFilter(*corpus_of(group.where.must, group.where.any_of)))
+        name = blake2b(msgspec.json.encode(corpus), digest_size=16).digest()
+        terms = list({term for _, term in group.words})
+        counts = [
+            terms,
+            [self._counts.known((name, term)) for term in terms],
+            self._counts.known((name, _TOTAL)),
+        ]
         async with self._reads.connection() as connection:
-            return await self._fetch(connection, "find", *group.arguments())
+            rows = await self._fetch(
+                connection, "find", *group.arguments(), *counts, *_narrow_arguments(group.where), *corpus
+            )
+        hits = []
+        for row in rows:
+            if row["kind"] in (DENSE, BM25):
+                hits.append(row)
+            else:
+                counted = _TOTAL if row["kind"] == _TOTAL else row["number"]
+                self._counts.learn((name, counted), int(row["score"]))
+        return hits
 
     def _unit(self, vector: Vector) -> PgVector:
         if vector.shape != (self._vector_dim,) or not np.isfinite(vector).all():
@@ -245,10 +270,9 @@ class _Group:
         return self.limit > 0 and bool(self.dense or self.words) and bool(alternatives(self.where))
 
     def arguments(self) -> list[Any]:
-        """Return the arguments of `find`."""
-        corpus = IndexFilter(*corpus_of(self.where.must, self.where.any_of))
-        legs = [self.limit, *_columns(self.dense, 2), *_columns(self.words, 2)]
-        return [*_equalities(self.where), *legs, *_equalities(corpus), *_narrow_arguments(self.where)]
+        """Return the first arguments of `find`."""
+        legs = [*_columns(self.dense, 2), *_columns(self.words, 2)]
+        return [*_equalities(self.where), self.limit, *legs]
 
 
 def _equalities(where: IndexFilter) -> list[Any]:
@@ -256,7 +280,6 @@ def _equalities(where: IndexFilter) -> list[Any]:
 
 
 def _narrow_arguments(where: IndexFilter) -> list[Any]:
-    """Return the last arguments of `find`."""
     created, changed = (where.periods.get(name, Period()) for name in MOMENT_FIELDS)
     return [
         where.is_narrow, where.key_prefix, created.since, created.before, changed.since, changed.before,

@@ -1,67 +1,72 @@
 -- What the vector index in Postgres asks and writes.
 
 -- name: find
--- Both legs of several queries that share a filter, best first; `kind` says which leg found a row.
--- The filter is $1 and one of $2, its corpus, which holds at least as much, $8 and one of $9: there it is counted how many
--- points hold a word. The conditions are fenced, so that only one plan is left: shelves first, then points and postings
--- by their indexes.
--- When $10 says so, only points are found whose key begins with $11, that were created from $12 on and before $13, changed
--- from $14 on and before $15 (each may be null), and that have all tags $16 or the tag of all zeros.
+-- Both legs of several queries that share a filter, best first, and how many points hold each word that the caller had
+-- no count of ($9 null). `kind` says what a row is: dense, bm25, term (`number` is the word) or total (of all points).
+-- The filter is $1 and one of $2. What is counted is counted in its corpus, $18 and one of $19, which holds all that the
+-- filter does.
+-- The conditions are fenced, so that only one plan is left: shelves first, then points and postings by their indexes.
+-- When $11 says so, only points are found whose key begins with $12, that were created from $13 on and before $14, changed
+-- from $15 on and before $16 (each may be null), and that have all tags $17 or the tag of all zeros.
 WITH corpus AS MATERIALIZED (
   SELECT s.shelf, s.place, s.fields @> $1::jsonb AND s.fields @> ANY ($2::jsonb[]) AS is_asked
-  FROM index_shelves AS s WHERE s.fields @> $8::jsonb AND s.fields @> ANY ($9::jsonb[])
+  FROM index_shelves AS s WHERE s.fields @> $18::jsonb AND s.fields @> ANY ($19::jsonb[])
 ), shelves AS MATERIALIZED (
-  SELECT c.shelf FROM corpus AS c WHERE c.is_asked
+  SELECT c.shelf, c.place FROM corpus AS c WHERE c.is_asked
 ), narrowed AS MATERIALIZED (
   SELECT p.point_id FROM index_points AS p
-  WHERE $10::boolean AND p.shelf = ANY (ARRAY (SELECT s.shelf FROM shelves AS s)) AND (p.created_at IS NULL OR (
-    ($11::text IS NULL OR starts_with(p.key, $11))
-    AND (p.created_at >= $12::timestamptz) IS NOT FALSE AND (p.created_at < $13::timestamptz) IS NOT FALSE
-    AND (p.changed_at >= $14::timestamptz) IS NOT FALSE AND (p.changed_at < $15::timestamptz) IS NOT FALSE
-    AND (p.tags @> $16::uuid[] OR p.tags @> '{00000000-0000-0000-0000-000000000000}')))
+  WHERE $11::boolean AND p.shelf = ANY (ARRAY (SELECT s.shelf FROM shelves AS s)) AND (p.created_at IS NULL OR (
+    ($12::text IS NULL OR starts_with(p.key, $12))
+    AND (p.created_at >= $13::timestamptz) IS NOT FALSE AND (p.created_at < $14::timestamptz) IS NOT FALSE
+    AND (p.changed_at >= $15::timestamptz) IS NOT FALSE AND (p.changed_at < $16::timestamptz) IS NOT FALSE
+    AND (p.tags @> $17::uuid[] OR p.tags @> '{00000000-0000-0000-0000-000000000000}')))
 ), dense AS (
   SELECT q.number, hit.point_id, hit.owner_id, -hit.distance AS score
   FROM unnest($4::int[], $5::vector[]) AS q (number, dense)
   CROSS JOIN LATERAL (
     SELECT p.point_id, p.owner_id, p.dense <#> q.dense AS distance FROM index_points AS p
     WHERE p.shelf = ANY (ARRAY (SELECT s.shelf FROM shelves AS s))
-      AND (NOT $10 OR p.point_id IN (SELECT n.point_id FROM narrowed AS n))
+      AND (NOT $11 OR p.point_id IN (SELECT n.point_id FROM narrowed AS n))
     ORDER BY distance LIMIT $3
   ) AS hit
-), postings AS MATERIALIZED (
-  SELECT t.term, found.point_id, found.shelf, found.weight
-  FROM (SELECT DISTINCT a.term FROM unnest($7::int[]) AS a (term)) AS t
-  CROSS JOIN LATERAL (
-    SELECT p.point_id, p.shelf, p.weight FROM index_postings AS p
+), counted AS MATERIALIZED (
+  SELECT t.term, t.known IS NULL AS is_new, coalesce(t.known, (
+    SELECT count(*) FROM index_postings AS p
     WHERE p.term = t.term AND p.place = ANY (ARRAY (SELECT DISTINCT c.place FROM corpus AS c))
       AND (p.shelf IN (SELECT c.shelf FROM corpus AS c)) IS TRUE
-    OFFSET 0
-  ) AS found
+  )) AS points
+  FROM unnest($8::int[], $9::bigint[]) AS t (term, known)
 ), total AS MATERIALIZED (
-  SELECT count(*) AS points FROM index_points AS p
-  WHERE cardinality($7::int[]) > 0 AND p.shelf = ANY (ARRAY (SELECT c.shelf FROM corpus AS c))
-), rarity AS MATERIALIZED (
+  SELECT coalesce($10::bigint, (
+    SELECT count(*) FROM index_points AS p WHERE p.shelf = ANY (ARRAY (SELECT c.shelf FROM corpus AS c))
+  )) AS points
+  WHERE cardinality($8::int[]) > 0
+), weighed AS MATERIALIZED (
   -- The idf of Robertson and Sparck Jones with 1 added inside, ln(1 + (N - n + 0.5) / (n + 0.5)), in a shorter form.
-  SELECT p.term, ln((t.points + 1) / (count(*) + 0.5::float8)) AS idf
-  FROM postings AS p CROSS JOIN total AS t GROUP BY p.term, t.points
-), matching AS MATERIALIZED (
-  SELECT p.point_id, p.weight * r.idf AS score, p.term
-  FROM postings AS p JOIN rarity AS r USING (term)
-  WHERE p.shelf IN (SELECT s.shelf FROM shelves AS s)
-    AND (NOT $10 OR p.point_id IN (SELECT n.point_id FROM narrowed AS n))
+  SELECT w.number, w.term, ln((greatest(n.points, c.points) + 1) / (c.points + 0.5::float8)) AS idf
+  FROM unnest($6::int[], $7::int[]) AS w (number, term) JOIN counted AS c USING (term) CROSS JOIN total AS n
 ), words AS (
   SELECT q.number, best.point_id, p.owner_id, best.score
-  FROM (SELECT DISTINCT a.number FROM unnest($6::int[]) AS a (number)) AS q
+  FROM (SELECT DISTINCT w.number FROM weighed AS w) AS q
   CROSS JOIN LATERAL (
-    SELECT m.point_id, sum(m.score) AS score
-    FROM unnest($6::int[], $7::int[]) AS a (number, term) JOIN matching AS m USING (term)
-    WHERE a.number = q.number
-    GROUP BY m.point_id ORDER BY score DESC, m.point_id LIMIT $3
+    SELECT found.point_id, sum(w.idf * found.weight) AS score
+    FROM weighed AS w
+    CROSS JOIN LATERAL (
+      SELECT p.point_id, p.weight FROM index_postings AS p
+      WHERE p.term = w.term AND p.place = ANY (ARRAY (SELECT DISTINCT s.place FROM shelves AS s))
+        AND (p.shelf IN (SELECT s.shelf FROM shelves AS s)) IS TRUE
+        AND (NOT $11 OR p.point_id IN (SELECT n.point_id FROM narrowed AS n))
+      OFFSET 0
+    ) AS found
+    WHERE w.number = q.number
+    GROUP BY found.point_id ORDER BY score DESC, found.point_id LIMIT $3
   ) AS best
   CROSS JOIN LATERAL (SELECT p.owner_id FROM index_points AS p WHERE p.point_id = best.point_id OFFSET 0) AS p
 )
 SELECT 'dense' AS kind, number, point_id, owner_id, score FROM dense
-UNION ALL SELECT 'bm25', number, point_id, owner_id, score FROM words;
+UNION ALL SELECT 'bm25', number, point_id, owner_id, score FROM words
+UNION ALL SELECT 'term', term, NULL, NULL, points FROM counted WHERE is_new
+UNION ALL SELECT 'total', 0, NULL, NULL, points FROM total WHERE $10::bigint IS NULL;
 
 -- name: put_shelves
 -- Makes the shelves that are missing.
