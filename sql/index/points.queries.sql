@@ -49,7 +49,8 @@ WITH corpus AS MATERIALIZED (
   SELECT q.number, best.point_id, p.owner_id, best.score
   FROM (SELECT DISTINCT w.number FROM weighed AS w) AS q
   CROSS JOIN LATERAL (
-    SELECT found.point_id, sum(w.idf * found.weight) AS score
+    -- Rounded: the order of the summands, which may be any, must not part points that are equal.
+    SELECT found.point_id, sum(w.idf * found.weight)::real AS score
     FROM weighed AS w
     CROSS JOIN LATERAL (
       SELECT p.point_id, p.weight FROM index_postings AS p
