@@ -279,6 +279,21 @@ async def test_points_that_a_reader_may_not_see_do_not_move_a_score(index: Vecto
     assert more[mine.point_id] < less[mine.point_id]
 
 
+async def test_queries_of_several_tenants_at_once_are_each_scored_within_their_own(
+    index: VectorIndex,
+) -> None:
+    tenants = {"acme": ("zebra", "zebra", "river"), "other": ("zebra", "river", "river", "river")}
+    await index.upsert(
+        [point(f"{text} crossing", tenant_id=name) for name, texts in tenants.items() for text in texts]
+    )
+    places = [search_filter(tenant_id=name) for name in tenants]
+    queries = [IndexQuery(None, text, where, 10) for where in places for text in ("zebra", "river crossing")]
+    together = await index.query(queries)
+    assert together == [found for query in queries for found in await index.query([query])]
+    first, _, second, _ = (result.bm25[0].score for result in together)
+    assert first < second
+
+
 async def test_what_is_looked_for_beside_the_words_does_not_move_a_score(index: VectorIndex) -> None:
     wanted = point("zebra crossing", key="wanted", type="plan", tags=TAGS[:1])
     await index.upsert([wanted, *(point(text) for text in ("zebra", "zebra", "river crossing"))])
