@@ -8,8 +8,9 @@ no indexing job is left, one client searches over HTTP, in a project at random: 
 it was restarted, and right after one more API process has started beside it. Every query is asked once, so no cache
 of answers helps. In the end it says which goals hold; exit code 1: one does not.
 
-Disk is that of the database and of the index, without Postgres' log. Memory is the proportional set size of all
-processes after the warm searches, without pages of files, which the system drops when it needs room (Linux).
+Disk is that of the database and of the index, without Postgres' log, before the searches of this size. Memory is the
+proportional set size of all processes after the warm searches, without pages of files, which the system drops when it
+needs room (Linux).
 
 100,000 notes take minutes. `--folder` keeps the service's data and the figures, and a later run goes on from there, so
 that `--sizes 50000 --folder F`, then `--sizes 100000 --folder F`, is one growth in two parts. The size that is already
@@ -28,7 +29,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import httpx
 import msgspec
@@ -47,7 +48,14 @@ NOTES_A_REQUEST = 20  # so that 1,000 notes reach every project
 WARM_UP_SEARCHES = 100
 FIRST_SEARCHES = 50
 MIDDLE_SIZE, FULL_SIZE = 10_000, 100_000
-DATABASE_BYTES = "SELECT pg_database_size(current_database())"
+DATABASE_BYTES = "SELECT pg_database_size(current_database()) AS bytes"
+STAGES = """
+SELECT s.stage ->> 0 AS name, percentile_cont(0.5) WITHIN GROUP (ORDER BY (s.stage ->> 1)::float) AS p50
+FROM (SELECT stages FROM search_traces ORDER BY created_at DESC LIMIT $1) AS t,
+  jsonb_array_elements(t.stages) WITH ORDINALITY AS s (stage, place)
+GROUP BY name
+ORDER BY min(place)
+"""
 
 
 class Latency(msgspec.Struct, frozen=True):
@@ -65,10 +73,11 @@ class Latency(msgspec.Struct, frozen=True):
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):
-    """What one size gave. Memory is in megabytes, disk in bytes a note."""
+    """What one size gave. Memory is in megabytes, disk in bytes a note, `stages` medians of warm searches in ms."""
 
     notes: int
     warm: Latency
+    stages: dict[str, float]
     restarted: Latency
     joined: Latency
     database: float
@@ -80,6 +89,7 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True):
             (
                 f"{self.notes:,} notes",
                 f"  warm                           {self.warm}",
+                "    of which " + ", ".join(f"{name} {p50:.1f}" for name, p50 in self.stages.items()),
                 f"  first {FIRST_SEARCHES} after a restart       {self.restarted}",
                 f"  first {FIRST_SEARCHES} of one more process   {self.joined}",
                 f"  disk a note: database {self.database:,.0f}, index {self.index:,.0f} bytes",
@@ -150,8 +160,12 @@ class Growth:
 
     async def measure(self, size: int) -> Figures:
         """Measure a service that has this size. It was restarted afterwards."""
+        # Before the searches, which leave traces.
+        database = await self._asked(DATABASE_BYTES)
+        index = size_of(self._folder / ".elf" / "index")
         await self._search(WARM_UP_SEARCHES)
         warm = await self._search(self._searches)
+        stages = await self._asked(STAGES, self._searches)
         memory = memory_of(self._folder)
         self._service.stop()
         self._service.start()
@@ -161,10 +175,11 @@ class Growth:
         figures = Figures(
             notes=size,
             warm=warm,
+            stages={row["name"]: row["p50"] for row in stages},
             restarted=restarted,
             joined=joined,
-            database=await self._database_bytes() / size,
-            index=size_of(self._folder / ".elf" / "index") * 1e6 / size,
+            database=database[0]["bytes"] / size,
+            index=index * 1e6 / size,
             memory=memory,
         )
         self._keep(figures)
@@ -190,10 +205,9 @@ class Growth:
         await client.ask("POST", "/v1/memory/search", body)
         return (time.perf_counter() - began) * 1000
 
-    async def _database_bytes(self) -> int:
+    async def _asked(self, statement: str, *values: object) -> list[Any]:
         async with opened(load(self._service.config)) as database, database.connection() as connection:
-            size: int = await connection.fetchval(DATABASE_BYTES)
-            return size
+            return await connection.fetch(statement, *values)
 
 
 def memory_of(folder: Path) -> float:
