@@ -54,7 +54,7 @@ SELECT s.stage ->> 0 AS name, percentile_cont(0.5) WITHIN GROUP (ORDER BY (s.sta
 FROM (SELECT stages FROM search_traces ORDER BY created_at DESC LIMIT $1) AS t,
   jsonb_array_elements(t.stages) WITH ORDINALITY AS s (stage, place)
 GROUP BY name
-ORDER BY min(place)
+ORDER BY avg(place)
 """
 
 
