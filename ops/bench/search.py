@@ -113,14 +113,17 @@ def body_of(tenant: str, project: int, query: str) -> bytes:
     ).encode()
 
 
-def store(url: str, tenant: str, notes: int, projects: int) -> None:
-    rng = random.Random(11)
+def store(
+    url: str, tenant: str, notes: int, projects: int, *, first: int = 0, a_request: int = NOTES_A_REQUEST
+) -> None:
+    """Store the notes `first` to `notes`, so many a request; requests go to the projects in turn."""
+    rng = random.Random(11 + first)
     with httpx.Client(base_url=url, timeout=60.0) as client:
-        for start in range(0, notes, NOTES_A_REQUEST):
-            numbers = range(start, min(start + NOTES_A_REQUEST, notes))
+        for start in range(first, notes, a_request):
+            numbers = range(start, min(start + a_request, notes))
             body = {
                 "tenant_id": tenant,
-                "project_id": f"project-{(start // NOTES_A_REQUEST) % projects}",
+                "project_id": f"project-{(start // a_request) % projects}",
                 "agent_id": "bench",
                 "scope": PROJECT_SHARED,
                 "notes": [

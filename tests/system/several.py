@@ -1,15 +1,17 @@
-"""A real service of several processes: its config, and ways to single one of them out."""
+"""A real service of several processes: its config, commands that join it, and ways to single out a process."""
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
 
-from tests.system.service import RunningService, wait_for
+from tests.system.service import REPO, RunningService, wait_for
 
 
 def split(config: Path, *tables: str) -> Path:
@@ -20,6 +22,28 @@ def split(config: Path, *tables: str) -> Path:
     text = "\n".join(f"[[processes]]\n{table}" for table in tables) or shown
     config.write_text(before + text + blank + rest, encoding="utf-8")
     return config
+
+
+@contextmanager
+def command(module: str, config: Path) -> Iterator[str]:
+    """Run `elf-api` or `elf-worker`, which must end well, and give what it says when it is ready."""
+    code = f"from actors.{module} import main; raise SystemExit(main())"
+    with (config.parent / f"{module}.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, "-c", str(config)],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            cwd=REPO,
+        )
+    with process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline()
+            process.terminate()
+            assert process.wait(15) == 0
+        finally:
+            process.kill()
 
 
 class SeveralProcesses(RunningService):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,7 @@ from tests.system.service import (
     wait_for,
     write_config,
 )
-from tests.system.several import SeveralProcesses, split
+from tests.system.several import SeveralProcesses, command, split
 from tests.system.truth import rows
 
 pytestmark = pytest.mark.timeout(240)  # a bound on hanging
@@ -209,28 +208,6 @@ def test_when_the_owner_of_the_index_is_killed_the_others_answer_and_one_takes_o
 
 
 # Separate commands
-
-
-@contextmanager
-def command(module: str, config: Path) -> Iterator[str]:
-    """Run `elf-api` or `elf-worker`, which must end well, and give what it says when it is ready."""
-    code = f"from actors.{module} import main; raise SystemExit(main())"
-    with (config.parent / f"{module}.log").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, "-c", str(config)],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            cwd=REPO,
-        )
-    with process:
-        try:
-            assert process.stdout is not None
-            yield process.stdout.readline()
-            process.terminate()
-            assert process.wait(15) == 0
-        finally:
-            process.kill()
 
 
 def test_separate_commands_join_a_service_that_runs(service: RunningService, tenant: str) -> None:
