@@ -153,7 +153,8 @@ something learned in an earlier session may matter. Ask for one thing at a time:
 in?" finds more than a list of keywords.
 
 Returns items, best first: text; type, key and updated (the day of its last change), to judge what still holds; \
-source, where it comes from; note_id, for the other tools. No items: nothing is known, so do not guess. degraded \
+source, where it comes from; note_id, for the other tools. No items: nothing is known, so do not guess. weak_match \
+true: nothing close to the question was found, so most likely the same. degraded \
 names parts of the search that were away; the items are still right. trace_id is for memory_search_explain. A note \
 added a moment ago may take a second to be found.""",
         arguments={

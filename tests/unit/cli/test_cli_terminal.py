@@ -26,8 +26,8 @@ NOTE: dict[str, Any] = {
     "note_id": NOTE_ID, "type": "constraint", "scope": "agent_private", "key": "kettle", "text": LONG,
     "status": "active", "updated_at": "2026-03-01T12:00:00Z", "source_ref": {"a": 1},
 }  # fmt: skip
-STRONG = NOTE | {"snippet": LONG, "final_score": 0.9, "result_handle": HANDLE}
-WEAK = STRONG | {"snippet": "Tea\x1b[31m is green.", "final_score": 0.2}
+STRONG = NOTE | {"snippet": LONG, "final_score": 0.9, "relevance": 0.71, "result_handle": HANDLE}
+WEAK = STRONG | {"snippet": "Tea\x1b[31m is green.", "final_score": 0.2, "relevance": None}
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*?3[0-7]")
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -72,7 +72,7 @@ def lines(written: str) -> list[str]:
 @pytest.fixture
 def found(service: FakeService) -> None:
     service.respond = lambda asked: Answer(
-        body={"items": [STRONG, WEAK], "degraded": [], "next_cursor": None}
+        body={"items": [STRONG, WEAK], "weak_match": True, "degraded": [], "next_cursor": None}
     )
 
 
@@ -85,18 +85,24 @@ def test_what_is_shown_fits_the_width_and_wraps_between_words(
     shown = lines(seen(elf.config, *command, width=width))
     assert max(map(len, shown)) <= width
     assert " ".join(" ".join(shown).split()).count(LONG.strip()) == (1 if command[0] == "search" else 2)
-    assert NOTE_ID[:8] in shown[0]
+    assert NOTE_ID[:8] in (shown[1] if command[0] == "search" else shown[0])
 
 
 @pytest.mark.usefixtures("found")
 def test_weak_results_are_dim_and_no_text_can_speak_to_the_terminal(elf: CommandLine) -> None:
-    written = seen(elf.config, "search", "kettle")
+    written = seen(elf.config, "search", "kettle", width=140)
     strong, weak = (
         next(line for line in written.splitlines() if text in line) for text in (LONG[:20], "Tea")
     )
     assert "\x1b[2mTea [31m is green." in weak
     assert f"\x1b[2m{LONG[:20]}" not in strong
     assert "\x1b[31m" not in written
+    assert lines(written)[0] == "elf: weak match: nothing here is close to the query"
+    about = [line.split()[-4:] for line in lines(written) if line.endswith(f"handle {HANDLE[:8]}")]
+    assert about == [
+        ["relevance", "0.71", "handle", HANDLE[:8]],
+        ["kettle", "agent_private", "handle", HANDLE[:8]],
+    ]
 
 
 @pytest.mark.usefixtures("found")
