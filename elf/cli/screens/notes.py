@@ -17,7 +17,6 @@ from elf.cli.screens.pieces import (
     fields,
     moment,
     operation,
-    relevance,
     short,
     small_print,
     words,
@@ -34,18 +33,14 @@ def hits(items: Sequence[Item]) -> Table:
     best = max((float(item["final_score"]) for item in items), default=0.0)
     for rank, item in enumerate(items, start=1):
         style = "dim" if item["final_score"] < WEAK * best else ""
-        about = small_print(
-            item["type"],
-            item["key"],
-            item["scope"],
-            relevance(item),
-            f"handle {short(item['result_handle'])}",
-        )
+        handle = f"handle {short(item['result_handle'])}"
         table.add_row(
             f"{rank:>2}",
             Text(f"{item['final_score']:.3f}", style=style),
             Text(short(item["note_id"]), style=style),
-            Group(words(item["snippet"], style), about),
+            Group(
+                words(item["snippet"], style), small_print(item["type"], item["key"], item["scope"], handle)
+            ),
         )
     return table
 

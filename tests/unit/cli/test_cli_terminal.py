@@ -90,7 +90,7 @@ def test_what_is_shown_fits_the_width_and_wraps_between_words(
 
 @pytest.mark.usefixtures("found")
 def test_weak_results_are_dim_and_no_text_can_speak_to_the_terminal(elf: CommandLine) -> None:
-    written = seen(elf.config, "search", "kettle", width=140)
+    written = seen(elf.config, "search", "kettle")
     strong, weak = (
         next(line for line in written.splitlines() if text in line) for text in (LONG[:20], "Tea")
     )
@@ -98,11 +98,6 @@ def test_weak_results_are_dim_and_no_text_can_speak_to_the_terminal(elf: Command
     assert f"\x1b[2m{LONG[:20]}" not in strong
     assert "\x1b[31m" not in written
     assert lines(written)[0] == "elf: weak match: nothing here is close to the query"
-    about = [line.split()[-4:] for line in lines(written) if line.endswith(f"handle {HANDLE[:8]}")]
-    assert about == [
-        ["relevance", "0.71", "handle", HANDLE[:8]],
-        ["kettle", "agent_private", "handle", HANDLE[:8]],
-    ]
 
 
 @pytest.mark.usefixtures("found")
