@@ -100,6 +100,36 @@ def test_weak_results_are_dim_and_no_text_can_speak_to_the_terminal(elf: Command
     assert lines(written)[0] == "elf: weak match: nothing here is close to the query"
 
 
+def test_an_explanation_tells_how_relevant_results_are_and_which_were_left_out_for_it(
+    elf: CommandLine, service: FakeService
+) -> None:
+    why = {
+        "retrieval_score": 0.75, "retrieval_rank": 1, "rerank_score": 0.9, "final_score": 0.8,
+        "boosts": [{"name": "rerank", "score": 0.82}, {"name": "length", "score": -0.02}],
+        "matched_terms": [], "matched_fields": [],
+    }  # fmt: skip
+    item = {
+        "rank": 1, "note_id": NOTE_ID, "chunk_id": NOTE_ID, "result_handle": HANDLE, "relevance": 0.7123,
+        "text": "Tea is green.", "explain": why,
+    }  # fmt: skip
+    drop = {"stage": "relevance", "note_id": NOTE_ID, "reason": "its relevance is too little", "text": "Tea"}
+    trace = {
+        "trace_id": NOTE_ID, "query": "kettle", "read_profile": "all", "allowed_scopes": ["a"], "degraded": [],
+        "candidate_count": 2, "created_at": "2026-03-01T12:00:00Z", "expanded_queries": [], "stages": [],
+    }  # fmt: skip
+    unknown = item | {"rank": 2, "relevance": None}
+    body = {"trace": trace, "item": item, "other_items": [unknown], "dropped": [drop]}
+    service.respond = lambda asked: Answer(body=body)
+    shown = [" ".join(line.split()) for line in lines(seen(elf.config, "explain", HANDLE))]
+    assert "relevance 0.7123" in shown
+    assert "length -0.0200 ▬" in shown
+    assert [line for line in shown if line.startswith(f"handle {HANDLE[:8]}")] == [
+        f"handle {HANDLE[:8]} relevance 0.71",
+        f"handle {HANDLE[:8]}",
+    ]
+    assert f"relevance {NOTE_ID[:8]} Tea" in shown
+
+
 @pytest.mark.usefixtures("found")
 def test_colours_are_left_out_where_nobody_wants_them(elf: CommandLine) -> None:
     assert COLOUR.search(seen(elf.config, "list"))
