@@ -13,9 +13,11 @@ from actors.outbox_wake import OutboxListener
 from actors.shared_parts import SharedParts
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
-from elf.families.notes.indexing import NoteIndexing
+from elf.families.notes.indexing import LEASE_BYTES, NoteIndexing
 from elf.families.notes.renewal import NoteRenewal
 from elf.outbox.leased import Job, LeasedOutbox
+
+TRIES_TO_RENEW = 3  # within one lease
 
 
 def add_indexing(
@@ -44,7 +46,10 @@ def add_indexing(
     work: Channel[list[Job]] = Channel("indexing_work", 1, "block")
     shared.metrics.watch_channels(work)
     outbox = LeasedOutbox(
-        shared.database, shared.queries, lease_seconds=indexing.lease_seconds, serves=texts.version
+        shared.database,
+        shared.queries,
+        lease_seconds=indexing.lease_seconds,
+        terms=(texts.version, LEASE_BYTES),
     )
     for number in range(1, indexing.indexers + 1):
         indexer = Indexer(number, work=work, outbox=outbox, handle=handler.handle, is_crowded=is_crowded)
@@ -55,6 +60,7 @@ def add_indexing(
         work=work,
         batch_size=indexing.batch_size,
         poll_interval_s=indexing.poll_interval_ms / 1000,
+        renew_interval_s=indexing.lease_seconds / TRIES_TO_RENEW,
     )
     shared.supervisor.add(lessor, needs=needs)
     listener = OutboxListener(shared.dsn, shared.wake, but_not_from=shared.process_id)

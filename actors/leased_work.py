@@ -39,6 +39,7 @@ class LeasedWork:
             await self._do(jobs)
             ended = True
         finally:
+            self._outbox.let_go(jobs)
             if not ended:
                 await give_back(self._outbox, jobs)
 

@@ -16,7 +16,7 @@ from elf.db.database import Database
 from elf.db.health import DatabaseState
 from elf.families.notes.fleet import Fleet, Member
 from elf.search.breaker import BreakerState, CircuitBreaker
-from elf.search.cache import AnswerCache
+from elf.search.cache import KINDS, AnswerCache, CacheCounts
 
 
 def build_metrics() -> list[Metric]:
@@ -175,7 +175,8 @@ def cache_metrics(caches: Iterable[AnswerCache]) -> list[Metric]:
         "elf_cache_errors", "Reads and writes of the cache that failed.", labels=("kind",)
     )
     for cache in caches:
-        for kind, counts in cache.counts.items():
+        for kind in KINDS:
+            counts = cache.counts.get(kind, CacheCounts())
             reads.add_metric((kind, "hit"), counts.hits)
             reads.add_metric((kind, "miss"), counts.misses)
             errors.add_metric((kind,), counts.errors)

@@ -21,6 +21,8 @@ class OutboxLessor:
 
     A wake-up is followed by a short wait, so that notes written one after the other share a lease and an embedding
     call. While the workers are busy, batches grow by themselves: jobs gather in Postgres and the next lease takes more.
+
+    Every `renew_interval_s` the leases of what waits here or is worked on are renewed.
     """
 
     name = "outbox_lessor"
@@ -33,18 +35,33 @@ class OutboxLessor:
         work: Channel[list[Job]],
         batch_size: int,
         poll_interval_s: float,
+        renew_interval_s: float,
     ) -> None:
         self._outbox = outbox
         self._wake = wake
         self._work = work
         self._batch_size = batch_size
         self._poll_interval_s = poll_interval_s
+        self._renew_interval_s = renew_interval_s
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         abandoned = await self._outbox.release_abandoned()
         if abandoned:
             log.info("abandoned_jobs_taken_over", jobs=abandoned)
         task_status.started()
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._renew_for_ever)
+            await self._lease_for_ever()
+
+    async def _renew_for_ever(self) -> None:
+        while True:
+            await anyio.sleep(self._renew_interval_s)
+            try:
+                await self._outbox.renew()
+            except Unavailable as error:
+                log.warning("leases_not_renewed", error=error.message)
+
+    async def _lease_for_ever(self) -> None:
         while True:
             try:
                 await self._lease_what_is_due()
@@ -56,12 +73,8 @@ class OutboxLessor:
                 await anyio.sleep(GATHER_S)
 
     async def _lease_what_is_due(self) -> None:
-        leased = self._batch_size
-        while leased == self._batch_size:
-            jobs = await self._outbox.lease(self._batch_size)
-            leased = len(jobs)
-            if jobs:
-                await self._hand_over(jobs)
+        while jobs := await self._outbox.lease(self._batch_size):
+            await self._hand_over(jobs)
 
     async def _hand_over(self, jobs: list[Job]) -> None:
         handed_over = False

@@ -2,7 +2,7 @@
 here.
 
 A document's weights carry the term-frequency part, a query's weights are 1; the engine multiplies by the idf
-of its collection, so that the dot product of the two is the BM25 score.
+within the query's corpus, so that the dot product of the two is the BM25 score.
 """
 
 from __future__ import annotations

@@ -12,9 +12,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
+from hashlib import blake2b
 from typing import Any, Final
 from uuid import UUID
 
+import msgspec
 import numpy as np
 from pgvector import Vector as PgVector
 
@@ -25,6 +27,7 @@ from elf.db.errors import retrying
 from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.db.queries import Queries, sql_folder
 from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder, SparseWeights
+from elf.index.corpus import corpus_of
 from elf.index.counts import LargeCounts
 from elf.index.port import (
     IndexFilter,
@@ -172,19 +175,25 @@ class PgvectorIndex:
 
     async def _find(self, group: _Group) -> list[Mapping[str, Any]]:
         """Return the rows of hits; the counts that come with them are remembered."""
+        corpus = _equalities(IndexFilter(*corpus_of(group.where.must, group.where.any_of)))
+        name = blake2b(msgspec.json.encode(corpus), digest_size=16).digest()
         terms = list({term for _, term in group.words})
-        known = [self._counts.known(term) for term in terms]
-        total = self._counts.known(_TOTAL)
+        counts = [
+            terms,
+            [self._counts.known((name, term)) for term in terms],
+            self._counts.known((name, _TOTAL)),
+        ]
         async with self._reads.connection() as connection:
             rows = await self._fetch(
-                connection, "find", *group.arguments(), terms, known, total, *_narrow_arguments(group.where)
+                connection, "find", *group.arguments(), *counts, *_narrow_arguments(group.where), *corpus
             )
         hits = []
         for row in rows:
             if row["kind"] in (DENSE, BM25):
                 hits.append(row)
             else:
-                self._counts.learn(_TOTAL if row["kind"] == _TOTAL else row["number"], int(row["score"]))
+                counted = _TOTAL if row["kind"] == _TOTAL else row["number"]
+                self._counts.learn((name, counted), int(row["score"]))
         return hits
 
     def _unit(self, vector: Vector) -> PgVector:
@@ -262,12 +271,15 @@ class _Group:
 
     def arguments(self) -> list[Any]:
         """Return the first arguments of `find`."""
-        filters = [dict(self.where.must), alternatives(self.where)]
-        return [*filters, self.limit, *_columns(self.dense, 2), *_columns(self.words, 2)]
+        legs = [*_columns(self.dense, 2), *_columns(self.words, 2)]
+        return [*_equalities(self.where), self.limit, *legs]
+
+
+def _equalities(where: IndexFilter) -> list[Any]:
+    return [dict(where.must), alternatives(where)]
 
 
 def _narrow_arguments(where: IndexFilter) -> list[Any]:
-    """Return the last arguments of `find`."""
     created, changed = (where.periods.get(name, Period()) for name in MOMENT_FIELDS)
     return [
         where.is_narrow, where.key_prefix, created.since, created.before, changed.since, changed.before,

@@ -3,7 +3,8 @@
 The port is free of any memory family: a point is an id, the id of its owner, a dense vector, the text for BM25, a
 flat payload and tags. A filter is a conjunction: equalities, one group of alternatives, the beginning of the key,
 periods and tags. It is exact, and applied before the best are chosen. Scores are raw and per leg (cosine similarity,
-BM25 with idf); fusion is the search pipeline's business.
+BM25 with idf); fusion is the search pipeline's business. The idf of a word is counted within the tenant and project of
+the filter, or within less of these: no other points move a score.
 
 A point whose payload has no CREATED_AT_FIELD was written before there were tags. Until it is written anew, which a scan
 asks for, it is found by any key prefix, period and tags, so that nothing is hidden by what is not known of it.

@@ -25,3 +25,6 @@ KEYWORD_FIELDS: Final = (
     "type",
     "embedding_version",
 )
+PLACE_FIELDS: Final = (TENANT_FIELD, "project_id")
+READER_FIELDS: Final = (*PLACE_FIELDS, "agent_id", "scope", "status", "embedding_version")
+"""What a reader may see is a choice by these; any other field only says what is looked for."""

@@ -34,7 +34,7 @@ from elf.index.schema import (
     TENANT_FIELD,
     UPDATED_AT_FIELD,
 )
-from elf.index.server_filters import server_filter, undated
+from elf.index.server_filters import server_corpus, server_filter, undated
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, models
@@ -228,7 +228,10 @@ class QdrantServerIndex:
                 words = self._encoder.query(query.text)
             if words.indices:
                 sparse = self._models.SparseVector(indices=words.indices, values=words.values)
-                yield BM25, self._request(BM25, sparse, where, query.limit)
+                request = self._request(BM25, sparse, where, query.limit)
+                idf = self._models.IdfCorpusParams(corpus=server_corpus(query.where))
+                request.params = self._models.SearchParams(idf=idf)
+                yield BM25, request
 
     def _request(
         self, using: str, vector: list[float] | models.SparseVector, where: models.Filter, limit: int

@@ -10,14 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import product
-from typing import Final
 
 import msgspec
 
 from elf.index.port import IndexFilter, PayloadValue
-from elf.index.schema import KEYWORD_FIELDS
-
-PLACE_FIELDS: Final = ("tenant_id", "project_id")
+from elf.index.schema import KEYWORD_FIELDS, PLACE_FIELDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,9 @@
 A job is leased by pushing its available_at forward, so the job of a worker that dies comes back when the lease ends.
 A failed job comes back after a growing delay, for ever: what an outbox holds is guaranteed to be done.
 
-The end of a lease is the last resort. A process gives back what it could not give back at once as soon as it leases
-again, and one that starts where no other works gives back what a dead one had leased.
+The end of a lease is the last resort. A process renews the leases of what waits or is worked on in it, gives back what
+it could not give back at once as soon as it leases again, and, when it starts where no other works, gives back what a
+dead one had leased.
 """
 
 from __future__ import annotations
@@ -63,23 +64,25 @@ class OutboxStatistics(NamedTuple):
 
 class LeasedOutbox:
     """Leases and ends the jobs of one table, by the queries lease_jobs, fail_jobs, release_jobs, release_abandoned,
-    outbox_statistics.
+    outbox_statistics, and renew_jobs where leases are renewed.
 
-    What it takes to finish a job differs between tables; the handler of the jobs does that. `serves` is the last
-    argument of a lease_jobs that leases only jobs of one kind.
+    What it takes to finish a job differs between tables; the handler of the jobs does that, and who called it says so
+    by `let_go`. `terms` are the last arguments of a lease_jobs that has more than a limit and the length of a lease:
+    which kind of jobs it leases, how much work they may be.
     """
 
     def __init__(
-        self, database: Database, queries: Queries, *, lease_seconds: float, serves: str | None = None
+        self, database: Database, queries: Queries, *, lease_seconds: float, terms: Sequence[object] = ()
     ) -> None:
         self._database = database
         self._sql = queries
         self._lease = timedelta(seconds=lease_seconds)
-        self._serves = () if serves is None else (serves,)
+        self._terms = terms
+        self._held: dict[UUID, Job] = {}  # leased here, and waiting or worked on
         self._owed: set[UUID] = set()  # leased here, and neither ended nor given back: Postgres was away
 
     async def lease(self, limit: int) -> list[Job]:
-        """Lease up to `limit` due jobs; those that could not be given back before are due, too.
+        """Lease up to `limit` due jobs, in the order they are due; those that could not be given back are due, too.
 
         Once Postgres has been asked, a cancellation waits for the answer.
         """
@@ -90,9 +93,27 @@ class LeasedOutbox:
             # A lease that was cut off may have been taken, and nobody would know of it.
             with anyio.CancelScope(shield=True):
                 rows = await connection.fetch(
-                    self._sql["lease_jobs"], limit, self._lease, *self._serves, timeout=LEASE_TIMEOUT_S
+                    self._sql["lease_jobs"], limit, self._lease, *self._terms, timeout=LEASE_TIMEOUT_S
                 )
-        return [Job(**dict(row)) for row in rows]
+            jobs = [Job(**dict(row)) for row in rows]
+            self._held.update((job.outbox_id, job) for job in jobs)
+        return jobs
+
+    async def renew(self) -> None:
+        """Begin the leases anew of all jobs that were leased here and not let go."""
+        held = list(self._held.values())
+        if held:
+            async with self._database.connection() as connection:
+                await connection.execute(
+                    self._sql["renew_jobs"],
+                    [job.outbox_id for job in held], [job.attempts for job in held], self._lease,
+                    timeout=LEASE_TIMEOUT_S,
+                )  # fmt: skip
+
+    def let_go(self, jobs: Sequence[Job]) -> None:
+        """Renew the leases of jobs no longer: nobody here works on them any more."""
+        for job in jobs:
+            self._held.pop(job.outbox_id, None)
 
     async def fail(self, jobs: Sequence[Job], error: str) -> None:
         """Put jobs off; `error` is kept redacted and cut to 1,024 characters."""
@@ -131,6 +152,7 @@ class LeasedOutbox:
 
     @contextmanager
     def _owing(self, jobs: Sequence[Job]) -> Iterator[None]:
+        self.let_go(jobs)
         try:
             yield
         except BaseException:  # also a cancellation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -16,11 +16,10 @@ from elf.core.errors import ServiceError
 from elf.providers.answer import Unreadable, decoded
 from elf.providers.http import ProviderHttp
 from elf.providers.port import Matrix
+from elf.providers.portions import CALL_TEXTS, portions
 from elf.providers.trouble import Trouble
 from elf.providers.vectors import have_direction
 
-_BATCH_TEXTS = 64
-_BATCH_BYTES = 256 * 1024
 _BATCH_NUMBERS = 64 * 1536  # of the vectors that come back; longer vectors come in smaller batches
 _BATCHES_IN_FLIGHT = 4
 # What an answer may take: a number of full precision with its comma and the indentation of a pretty printer, and
@@ -81,7 +80,8 @@ class HttpEmbedder:
                 failures.append(error)
                 group.cancel_scope.cancel()
 
-        batches = list(_batches(texts, most=max(1, min(_BATCH_TEXTS, _BATCH_NUMBERS // self.dimensions))))
+        most_texts = max(1, min(CALL_TEXTS, _BATCH_NUMBERS // self.dimensions))
+        batches = list(portions(texts, most_texts=most_texts))
         if len(batches) == 1:
             return await self._embed_batch(texts)
         async with anyio.create_task_group() as group:
@@ -120,11 +120,7 @@ class HttpEmbedder:
         return matrix
 
     def _request(self, texts: Sequence[str]) -> dict[str, Any]:
-        body = {"model": self._config.model, "input": list(texts), "dimensions": self.dimensions}
-        if self._config.is_local:
-            # A third of the bytes and no numbers to parse. Other providers get exactly the spec's body.
-            body["encoding_format"] = "base64"
-        return body
+        return {"model": self._config.model, "input": list(texts), "dimensions": self.dimensions}
 
     def _vector(self, encoded: msgspec.Raw) -> Matrix:
         if len(encoded) > self.dimensions * _NUMBER_BYTES + _ITEM_BYTES:
@@ -141,15 +137,3 @@ class HttpEmbedder:
         if len(vector) != self.dimensions:
             raise Unreadable(f"holds a vector of length {len(vector)} instead of {self.dimensions}")
         return vector
-
-
-def _batches(texts: Sequence[str], *, most: int) -> Iterator[slice]:
-    start, size = 0, 0
-    for place, text in enumerate(texts):
-        bytes_here = len(text.encode("utf-8", "surrogatepass"))
-        if place > start and (place - start >= most or size + bytes_here > _BATCH_BYTES):
-            yield slice(start, place)
-            start, size = place, 0
-        size += bytes_here
-    if start < len(texts):
-        yield slice(start, len(texts))

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import anyio.to_thread
 import httpx
@@ -21,6 +21,11 @@ from elf.providers.http import ProviderHttp
 from elf.providers.local.chat import ExtractorApp
 from elf.providers.port import Chat, Embedder, LateInteraction, Reranker
 from elf.providers.rerank import HttpReranker
+
+if TYPE_CHECKING:
+    from elf.providers.local.ports import LocalPorts
+
+EMBEDDING, RERANK, EXTRACTOR = "providers.embedding", "providers.rerank", "providers.llm_extractor"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +54,40 @@ class Providers:
         await self.aclose()
 
 
-async def open_providers(
-    config: Config, *, local_app: Any = None, measures: Measures | None = None
-) -> Providers:
+async def open_providers(config: Config, *, measures: Measures | None = None) -> Providers:
     """Build the providers; the packaged model is loaded, in a thread, when the embedder or the reranker is `local:`.
 
-    An extractor that is `local:` is the rule-based one, which needs no model. `local_app` is the ASGI app that stands
-    behind `local:` instead of either. `measures` is told of every call. Raises StartupError when a provider cannot be
-    built or the packaged model cannot be loaded.
+    An extractor that is `local:` is the rule-based one, which needs no model. `measures` is told of every call. Raises
+    StartupError when a provider cannot be built or the packaged model cannot be loaded.
     """
     tables = config.providers
-    extractor_app = local_app or ExtractorApp()
-    late: LateInteraction | None = None
-    if local_app is None and (tables.embedding.is_local or tables.rerank.is_local):
-        local_app, late = await _load_local(config)
-    embedding = _http("providers.embedding", tables.embedding, local_app, measures)
-    rerank = _http("providers.rerank", tables.rerank, local_app, measures)
-    extraction = _http("providers.llm_extractor", tables.llm_extractor, extractor_app, measures)
+    local = await _load_local(config) if tables.embedding.is_local or tables.rerank.is_local else None
+    connections: list[ProviderHttp] = []
+
+    def connected(
+        name: str, table: Provider, *, transport: httpx.AsyncBaseTransport | None = None
+    ) -> ProviderHttp:
+        connections.append(ProviderHttp(name, table, transport=transport, measures=measures))
+        return connections[-1]
+
+    embedder: Embedder
+    if local is not None and tables.embedding.is_local:
+        embedder = local.embedder(tables.embedding, measures)
+    else:
+        embedder = HttpEmbedder(tables.embedding, connected(EMBEDDING, tables.embedding))
+    reranker: Reranker
+    if local is not None and tables.rerank.is_local:
+        reranker = local.reranker(tables.rerank, measures)
+    else:
+        reranker = HttpReranker(tables.rerank, connected(RERANK, tables.rerank))
+    rules = httpx.ASGITransport(app=ExtractorApp()) if tables.llm_extractor.is_local else None
+    extractor = HttpChat(tables.llm_extractor, connected(EXTRACTOR, tables.llm_extractor, transport=rules))
     return Providers(
-        embedder=HttpEmbedder(tables.embedding, embedding),
-        reranker=HttpReranker(tables.rerank, rerank),
-        late=late,
-        extractor=HttpChat(tables.llm_extractor, extraction),
-        connections=(embedding, rerank, extraction),
+        embedder=embedder,
+        reranker=reranker,
+        late=local.late if local is not None and config.compares_tokens else None,
+        extractor=extractor,
+        connections=tuple(connections),
     )
 
 
@@ -81,29 +97,22 @@ async def open_embedder(
 ) -> AsyncIterator[tuple[Embedder, LateInteraction | None]]:
     """Build the embedder, and what makes token vectors, for a process that indexes alone; else as `open_providers`."""
     table = config.providers.embedding
-    local_app, late = None, None
-    if table.is_local or config.compares_tokens:
-        local_app, late = await _load_local(config)
-    http = _http("providers.embedding", table, local_app, measures)
+    local = await _load_local(config) if table.is_local or config.compares_tokens else None
+    late = local.late if local is not None and config.compares_tokens else None
+    if local is not None and table.is_local:
+        yield local.embedder(table, measures), late
+        return
+    http = ProviderHttp(EMBEDDING, table, measures=measures)
     try:
         yield HttpEmbedder(table, http), late
     finally:
         await http.aclose()
 
 
-def _http(name: str, config: Provider, local_app: Any, measures: Measures | None) -> ProviderHttp:
-    transport = httpx.ASGITransport(app=local_app) if config.is_local else None
-    return ProviderHttp(name, config, transport=transport, measures=measures)
-
-
-async def _load_local(config: Config) -> tuple[Any, LateInteraction | None]:
-    """Load the packaged model; returns the app behind `local:`, and late interaction where it is asked for."""
+async def _load_local(config: Config) -> LocalPorts:
     # Imported here: a process whose providers are all remote needs no model runtime.
-    from elf.providers.local.app import LocalApp
-    from elf.providers.local.encoder import Encoder
-    from elf.providers.local.late import LocalLateInteraction
+    from elf.providers.local.ports import LocalPorts
 
     rules = config.search.rerank or LocalRerank()
-    open_it = partial(Encoder.open, config.local_model, words_per_text=rules.words_per_chunk)
-    encoder = await anyio.to_thread.run_sync(open_it)
-    return LocalApp(encoder), LocalLateInteraction(encoder) if config.compares_tokens else None
+    opened = partial(LocalPorts.open, config.local_model, words_per_text=rules.words_per_chunk)
+    return await anyio.to_thread.run_sync(opened)

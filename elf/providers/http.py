@@ -8,9 +8,8 @@ header, a body or the key.
 from __future__ import annotations
 
 import random
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, TypeVar
@@ -29,9 +28,9 @@ from elf.core.errors import (
     ProviderUnavailable,
     StartupError,
 )
-from elf.core.measures import CallOutcome, Measures, NoMeasures
+from elf.core.measures import Measures
 from elf.providers.answer import Unreadable, body_of, unpacked
-from elf.providers.trouble import Trouble
+from elf.providers.calls import Calls
 
 T = TypeVar("T")
 
@@ -69,12 +68,10 @@ class ProviderHttp:
 
         Raises StartupError when api_base and path do not make a URL.
         """
-        self.label = f"{name} ({config.provider_id})"
+        self._calls = Calls(name, config.provider_id, measures)
+        self.label = self._calls.label
         self._budget_s = config.timeout_ms / 1000
         self._jitter = jitter
-        self._table = name.removeprefix("providers.")
-        self._measures: Measures = measures or NoMeasures()
-        self._trouble = Trouble(self.label)
         base = "http://local" if config.is_local else config.api_base.rstrip("/")
         self._url = _url(name, f"{base}{config.path}")
         self._headers = _headers(config)
@@ -100,33 +97,10 @@ class ProviderHttp:
         """
         content = _encode(body)
         call = _Call(self.label, self.deadline() if deadline is None else deadline, self._jitter)
-        with self._measured(call):
+        with self._calls.measured(lambda: call.failed_tries):
             with anyio.CancelScope(deadline=call.deadline):
                 return await self._answered(content, read, most_bytes, call)
             raise call.failure("out of time")
-
-    @contextmanager
-    def _measured(self, call: _Call) -> Iterator[None]:
-        began = time.perf_counter()
-        outcome: CallOutcome = "failed"
-        try:
-            yield
-            outcome = "answered"
-            self._trouble.over()
-        except ProviderUnavailable as error:
-            outcome = _outcome(error)
-            self._trouble.met(outcome, error.message)
-            raise
-        except anyio.get_cancelled_exc_class():
-            outcome = "cancelled"
-            raise
-        finally:
-            self._measures.provider_call(
-                provider=self._table,
-                outcome=outcome,
-                seconds=time.perf_counter() - began,
-                failed_tries=call.failed_tries,
-            )
 
     async def _answered(self, content: bytes, read: Callable[[bytes], T], most_bytes: int, call: _Call) -> T:
         try:
@@ -229,12 +203,6 @@ class _Call:
         wait = min(max(self._retry_after_s or 0.0, 1.0), _LONGEST_RETRY_AFTER_S)
         message = f"{self._label} gave no answer {tried}: {reason}{last}"
         return ProviderUnavailable(message, retry_after_s=round(wait))
-
-
-def _outcome(error: ProviderUnavailable) -> CallOutcome:
-    if isinstance(error, ProviderRefused):
-        return "refused"
-    return "broken" if isinstance(error, ProviderBroken) else "unavailable"
 
 
 def _encode(body: object) -> bytes:

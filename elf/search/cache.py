@@ -27,6 +27,7 @@ from elf.db.queries import Queries
 
 READ_TIMEOUT_S = 0.5
 WRITE_TIMEOUT_S = 2.0
+KINDS = ("expansion", "rerank")  # of answers
 MAX_UNWRITTEN_HITS = 4096  # keys whose hits are counted and not written yet
 
 log = structlog.get_logger()

@@ -1,4 +1,4 @@
-"""Prints how fast the packaged model is here: one query, batches, reranking; through HTTP as the service uses it.
+"""Prints how fast the packaged model is here: one query, batches, reranking.
 
 python ops/bench/embed.py [--cache-dir FOLDER] [--threads N]
 """
@@ -12,15 +12,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
-import httpx
 
 from elf.config.model import EmbeddingProvider, RerankProvider
 from elf.config.optional import LocalModel
-from elf.providers.embedding import HttpEmbedder
-from elf.providers.http import ProviderHttp
-from elf.providers.local.app import LocalApp
 from elf.providers.local.encoder import Encoder
-from elf.providers.rerank import HttpReranker
+from elf.providers.local.ports import LocalPorts
+from elf.providers.port import Embedder
 
 MODEL: dict[str, Any] = {
     "provider_id": "local",
@@ -63,7 +60,7 @@ async def timed(work: Callable[[int], Awaitable[object]], *, times: int) -> str:
     return f"p50 {statistics.median(took):6.2f} ms   p90 {ninth:6.2f} ms   best {min(took):6.2f} ms"
 
 
-async def rate(embedder: HttpEmbedder, texts: list[str]) -> str:
+async def rate(embedder: Embedder, texts: list[str]) -> str:
     started = time.perf_counter()
     await embedder.embed(texts)
     return f"{len(texts) / (time.perf_counter() - started):6.0f} texts/s"
@@ -73,11 +70,11 @@ async def bench(config: LocalModel) -> None:
     started = time.perf_counter()
     encoder = Encoder.open(config)
     print(f"load the model            {(time.perf_counter() - started) * 1000:6.0f} ms")
-    network = httpx.ASGITransport(app=LocalApp(encoder))
+    ports = LocalPorts(encoder)
     embedding = EmbeddingProvider(path="/v1/embeddings", dimensions=384, **MODEL)
     rerank = RerankProvider(path="/v1/rerank", **MODEL)
-    embedder = HttpEmbedder(embedding, ProviderHttp("providers.embedding", embedding, transport=network))
-    reranker = HttpReranker(rerank, ProviderHttp("providers.rerank", rerank, transport=network))
+    embedder = ports.embedder(embedding, None)
+    reranker = ports.reranker(rerank, None)
     queries = [f"When did {SUBJECTS[number % 6]} change, number {number}?" for number in range(200)]
     notes = note_texts(60)
 

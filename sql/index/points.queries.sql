@@ -3,11 +3,16 @@
 -- name: find
 -- Both legs of several queries that share a filter, best first, and how many points hold each word that the caller had
 -- no count of ($9 null). `kind` says what a row is: dense, bm25, term (`number` is the word) or total (of all points).
+-- The filter is $1 and one of $2. What is counted is counted in its corpus, $18 and one of $19, which holds all that the
+-- filter does.
 -- The conditions are fenced, so that only one plan is left: shelves first, then points and postings by their indexes.
--- When $11 says so, only points count whose key begins with $12, that were created from $13 on and before $14, changed
+-- When $11 says so, only points are found whose key begins with $12, that were created from $13 on and before $14, changed
 -- from $15 on and before $16 (each may be null), and that have all tags $17 or the tag of all zeros.
-WITH shelves AS MATERIALIZED (
-  SELECT s.shelf, s.place FROM index_shelves AS s WHERE s.fields @> $1::jsonb AND s.fields @> ANY ($2::jsonb[])
+WITH corpus AS MATERIALIZED (
+  SELECT s.shelf, s.place, s.fields @> $1::jsonb AND s.fields @> ANY ($2::jsonb[]) AS is_asked
+  FROM index_shelves AS s WHERE s.fields @> $18::jsonb AND s.fields @> ANY ($19::jsonb[])
+), shelves AS MATERIALIZED (
+  SELECT c.shelf, c.place FROM corpus AS c WHERE c.is_asked
 ), narrowed AS MATERIALIZED (
   SELECT p.point_id FROM index_points AS p
   WHERE $11::boolean AND p.shelf = ANY (ARRAY (SELECT s.shelf FROM shelves AS s)) AND (p.created_at IS NULL OR (
@@ -25,11 +30,16 @@ WITH shelves AS MATERIALIZED (
     ORDER BY distance LIMIT $3
   ) AS hit
 ), counted AS MATERIALIZED (
-  SELECT t.term, coalesce(t.known, (SELECT count(*) FROM index_postings AS p WHERE p.term = t.term)) AS points,
-    t.known IS NULL AS is_new
+  SELECT t.term, t.known IS NULL AS is_new, coalesce(t.known, (
+    SELECT count(*) FROM index_postings AS p
+    WHERE p.term = t.term AND p.place = ANY (ARRAY (SELECT DISTINCT c.place FROM corpus AS c))
+      AND (p.shelf IN (SELECT c.shelf FROM corpus AS c)) IS TRUE
+  )) AS points
   FROM unnest($8::int[], $9::bigint[]) AS t (term, known)
 ), total AS MATERIALIZED (
-  SELECT coalesce($10::bigint, (SELECT count(*) FROM index_points)) AS points
+  SELECT coalesce($10::bigint, (
+    SELECT count(*) FROM index_points AS p WHERE p.shelf = ANY (ARRAY (SELECT c.shelf FROM corpus AS c))
+  )) AS points
   WHERE cardinality($8::int[]) > 0
 ), weighed AS MATERIALIZED (
   -- The idf of Robertson and Sparck Jones with 1 added inside, ln(1 + (N - n + 0.5) / (n + 0.5)), in a shorter form.
@@ -39,7 +49,8 @@ WITH shelves AS MATERIALIZED (
   SELECT q.number, best.point_id, p.owner_id, best.score
   FROM (SELECT DISTINCT w.number FROM weighed AS w) AS q
   CROSS JOIN LATERAL (
-    SELECT found.point_id, sum(w.idf * found.weight) AS score
+    -- Rounded: the order of the summands, which may be any, must not part points that are equal.
+    SELECT found.point_id, sum(w.idf * found.weight)::real AS score
     FROM weighed AS w
     CROSS JOIN LATERAL (
       SELECT p.point_id, p.weight FROM index_postings AS p

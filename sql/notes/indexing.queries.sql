@@ -1,21 +1,44 @@
 -- Working off the indexing outbox, and comparing the index with the truth.
 
 -- name: lease_jobs
--- Leases due jobs of one embedding version: their available_at is pushed forward, so a job whose worker dies comes back
--- by itself.
-WITH due AS (
-  SELECT outbox_id
+-- Leases the first due jobs of one embedding version, as many as hold $4 bytes of text, but one at least: their
+-- available_at is pushed forward, so a job whose worker dies comes back by itself. The length of a text is known without
+-- reading it. Jobs that came due at once were made by one statement, and stand in the table as they were inserted.
+WITH due AS MATERIALIZED (
+  SELECT outbox_id, note_id, available_at, ctid
   FROM indexing_outbox
   WHERE embedding_version = $3 AND status IN ('PENDING', 'FAILED') AND available_at <= now()
   ORDER BY available_at
   LIMIT $1
   FOR UPDATE SKIP LOCKED
+), queue AS (
+  SELECT d.outbox_id, row_number() OVER line AS place, sum(coalesce(octet_length(n.text), 0)) OVER line AS bytes
+  FROM due AS d
+  LEFT JOIN memory_notes AS n ON n.note_id = d.note_id
+  WINDOW line AS (ORDER BY d.available_at, d.ctid ROWS UNBOUNDED PRECEDING)
+), leased AS (
+  UPDATE indexing_outbox AS o
+  SET available_at = now() + $2::interval, updated_at = now()
+  FROM queue AS q
+  WHERE o.outbox_id = q.outbox_id AND (q.bytes <= $4 OR q.place = 1)
+  RETURNING o.outbox_id, o.note_id AS subject_id, o.op, o.attempts, o.created_at, q.place
+)
+SELECT outbox_id, subject_id, op, attempts, created_at FROM leased ORDER BY place;
+
+-- name: renew_jobs
+-- Pushes leases forward that are still as they were taken: not run out, and the job not ended, failed or given back. A
+-- job that somebody changes at this moment needs it no more.
+WITH held AS MATERIALIZED (
+  SELECT o.outbox_id
+  FROM indexing_outbox AS o
+  JOIN unnest($1::uuid[], $2::int[]) AS t (outbox_id, attempts) ON o.outbox_id = t.outbox_id
+  WHERE o.status <> 'DONE' AND o.attempts = t.attempts AND o.available_at > clock_timestamp()
+  FOR UPDATE OF o SKIP LOCKED
 )
 UPDATE indexing_outbox AS o
-SET available_at = now() + $2::interval, updated_at = now()
-FROM due
-WHERE o.outbox_id = due.outbox_id
-RETURNING o.outbox_id, o.note_id AS subject_id, o.op, o.attempts, o.created_at;
+SET available_at = clock_timestamp() + $3::interval, updated_at = now()
+FROM held
+WHERE o.outbox_id = held.outbox_id;
 
 -- name: finish_jobs
 -- Ends jobs whose note is still as it was indexed, together with the older jobs they supersede. A job whose note

@@ -29,6 +29,8 @@ class FakeOutbox(LeasedOutbox):
         self.due = list(due)
         self.abandoned: list[Job] = []
         self.leases = 0
+        self.renewals: list[list[Job]] = []
+        self.held: list[Job] = []
         self.released: list[Job] = []
         self.failed: list[tuple[Job, str]] = []
         self.fault: ServiceError | None = None
@@ -39,7 +41,15 @@ class FakeOutbox(LeasedOutbox):
         await self._answer()
         self.leases += 1
         jobs, self.due = self.due[:limit], self.due[limit:]
+        self.held += jobs
         return jobs
+
+    async def renew(self) -> None:
+        await self._answer()
+        self.renewals.append(list(self.held))
+
+    def let_go(self, jobs: Sequence[Job]) -> None:
+        self.held = [job for job in self.held if job not in jobs]
 
     async def fail(self, jobs: Sequence[Job], error: str) -> None:
         await self._answer()
@@ -47,6 +57,7 @@ class FakeOutbox(LeasedOutbox):
         self.told.set()
 
     async def release(self, jobs: Sequence[Job]) -> None:
+        self.let_go(jobs)
         if self.hangs:
             await anyio.sleep_forever()
         await self._answer()

@@ -16,6 +16,7 @@ from tests.actors.outbox_kit import FakeOutbox, a_job, on_virtual_time, running
 pytestmark = pytest.mark.anyio
 
 POLL_S = 30.0
+RENEW_S = 20.0
 
 
 class Desk:
@@ -26,7 +27,12 @@ class Desk:
         self.wake: Channel[None] = Channel("wake", 1, "drop")
         self.work: Channel[list[Job]] = Channel("work", 1, "block")
         self.lessor = OutboxLessor(
-            self.outbox, wake=self.wake, work=self.work, batch_size=batch_size, poll_interval_s=POLL_S
+            self.outbox,
+            wake=self.wake,
+            work=self.work,
+            batch_size=batch_size,
+            poll_interval_s=POLL_S,
+            renew_interval_s=RENEW_S,
         )
 
 
@@ -61,7 +67,7 @@ async def test_a_wake_up_while_it_leases_is_not_lost() -> None:
     async with running(desk.lessor):
         desk.wake.send_nowait(None)
         await anyio.sleep(2 * GATHER_S)
-        assert desk.outbox.leases == 2
+        assert desk.outbox.leases == 3, "the second one found nothing"
 
 
 @on_virtual_time
@@ -86,6 +92,22 @@ async def test_without_a_wake_up_it_leases_by_the_clock() -> None:
         began = anyio.current_time()
         await desk.work.receive()
         assert anyio.current_time() - began == pytest.approx(POLL_S)
+
+
+@on_virtual_time
+async def test_the_leases_of_what_waits_and_of_what_is_worked_on_are_renewed() -> None:
+    jobs = [a_job() for _ in range(6)]
+    desk = Desk(*jobs)
+    async with running(desk.lessor):
+        in_work = await desk.work.receive()
+        await anyio.sleep(RENEW_S + 1)
+        assert desk.outbox.renewals == [jobs], "in work, in the channel and in hand"
+        desk.outbox.let_go(in_work)
+        desk.outbox.fault = DatabaseUnavailable("away")
+        await anyio.sleep(RENEW_S)
+        desk.outbox.fault = None
+        await anyio.sleep(RENEW_S)
+        assert desk.outbox.renewals == [jobs, jobs[2:]], "an outage ends it no more than it ends the leasing"
 
 
 async def test_it_leases_no_more_while_the_workers_are_busy() -> None:

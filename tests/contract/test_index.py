@@ -75,7 +75,7 @@ async def engine(opener: Opener, tmp_path_factory: pytest.TempPathFactory) -> As
 
 @pytest.fixture
 async def new_index(opener: Opener, tmp_path: Path) -> AsyncIterator[VectorIndex]:
-    """An engine that never held a point: deleted ones stay in the statistics of idf for a while."""
+    """An engine that never held a point."""
     async with opener(tmp_path) as index:
         yield index
 
@@ -227,8 +227,7 @@ async def test_a_point_is_found_by_its_vector_with_the_cosine_as_score(index: Ve
     assert [hit.owner_id for hit in hits] == [near.owner_id, far.owner_id]
 
 
-async def test_words_are_scored_by_bm25_with_idf(new_index: VectorIndex) -> None:
-    index = new_index
+async def test_words_are_scored_by_bm25_with_idf(index: VectorIndex) -> None:
     rare = point("zebra crossing")
     common = [point("river crossing") for _ in range(5)]
     await index.upsert([rare, *common])
@@ -243,17 +242,82 @@ async def test_words_are_scored_by_bm25_with_idf(new_index: VectorIndex) -> None
     assert [hit.score for hit in both] == sorted((hit.score for hit in both), reverse=True)
 
 
-async def test_the_idf_of_a_word_is_that_of_the_whole_collection(new_index: VectorIndex) -> None:
-    index = new_index
-    mine = point("zebra crossing")
+async def scores(index: VectorIndex, text: str, where: IndexFilter) -> dict[UUID, float]:
+    return {hit.point_id: hit.score for hit in await word_hits(index, text, where)}
+
+
+async def test_points_of_other_tenants_and_projects_do_not_move_a_score(index: VectorIndex) -> None:
+    await index.upsert([point("zebra crossing"), point("river crossing"), point("zebra", type="plan")])
+    before = await scores(index, "zebra crossing", search_filter())
     await index.upsert(
-        [mine, *(point("zebra", tenant_id="other") for _ in range(3)), point("else", tenant_id="x")]
+        [
+            point(text, **place)
+            for text in ("zebra", "zebra crossing", "other")
+            for place in ({"tenant_id": "other"}, {"project_id": "beta"})
+            for _ in range(5)
+        ]
     )
-    [zebra] = await word_hits(index, "zebra", search_filter())
-    [crossing] = await word_hits(index, "crossing", search_filter())
-    assert zebra.point_id == crossing.point_id == mine.point_id
-    rarity = {n: math.log(1 + (5 - n + 0.5) / (n + 0.5)) for n in (1, 4)}
-    assert zebra.score / crossing.score == pytest.approx(rarity[4] / rarity[1], rel=1e-5)
+    assert await scores(index, "zebra crossing", search_filter()) == before
+    assert len(before) == 3
+
+
+@pytest.mark.parametrize("opener", ["edge", "pgvector"], indirect=True)
+async def test_points_that_a_reader_may_not_see_do_not_move_a_score(index: VectorIndex) -> None:
+    mine = point("zebra crossing")
+    await index.upsert([mine, point("river crossing"), point("zebra")])
+    before = await scores(index, "zebra crossing", search_filter())
+    unseen: list[dict[str, PayloadValue]] = [
+        {"scope": "agent_private", "agent_id": "bert"},
+        {"scope": "org_shared"},
+        {"status": "deleted"},
+        {"embedding_version": "test:w:8"},
+    ]
+    await index.upsert([point("zebra", **fields) for fields in unseen for _ in range(5)])
+    assert await scores(index, "zebra crossing", search_filter()) == before
+    seeing_more = search_filter(scopes=["project_shared", "org_shared"])
+    less, more = [await scores(index, "zebra", where) for where in (search_filter(), seeing_more)]
+    assert more[mine.point_id] < less[mine.point_id]
+
+
+async def test_queries_of_several_tenants_at_once_are_each_scored_within_their_own(
+    index: VectorIndex,
+) -> None:
+    tenants = {"acme": ("zebra", "zebra", "river"), "other": ("zebra", "river", "river", "river")}
+    await index.upsert(
+        [point(f"{text} crossing", tenant_id=name) for name, texts in tenants.items() for text in texts]
+    )
+    places = [search_filter(tenant_id=name) for name in tenants]
+    queries = [IndexQuery(None, text, where, 10) for where in places for text in ("zebra", "river crossing")]
+    together = await index.query(queries)
+    assert together == [found for query in queries for found in await index.query([query])]
+    first, _, second, _ = (result.bm25[0].score for result in together)
+    assert first < second
+
+
+async def test_what_is_looked_for_beside_the_words_does_not_move_a_score(index: VectorIndex) -> None:
+    wanted = point("zebra crossing", key="wanted", type="plan", tags=TAGS[:1])
+    await index.upsert([wanted, *(point(text) for text in ("zebra", "zebra", "river crossing"))])
+    due = (await scores(index, "zebra crossing", search_filter()))[wanted.point_id]
+    plans = [{**one, "type": ["plan"]} for one in search_filter().any_of or ()]
+    for where in (
+        search_filter(type="plan"),
+        replace(search_filter(), any_of=plans),
+        replace(search_filter(), key_prefix="w"),
+        replace(search_filter(), periods={"created_at": Period(before=SECOND)}),
+        replace(search_filter(), tags=TAGS[:1]),
+    ):
+        assert (await scores(index, "zebra crossing", where))[wanted.point_id] == due
+
+
+async def test_deleted_and_replaced_points_no_longer_count(index: VectorIndex) -> None:
+    kept, gone, changed = point("zebra crossing"), point("zebra"), point("zebra")
+    await index.upsert([kept])
+    alone = await scores(index, "zebra crossing", search_filter())
+    await index.upsert([gone, changed])
+    assert await scores(index, "zebra crossing", search_filter()) != alone
+    await index.upsert([replace(changed, text="crossing", payload={**changed.payload, "tenant_id": "other"})])
+    await index.delete_owners([gone.owner_id])
+    assert await scores(index, "zebra crossing", search_filter()) == alone
 
 
 async def test_words_match_by_their_stem_in_any_case(index: VectorIndex) -> None:

@@ -1,4 +1,4 @@
-"""One contract over every wire format that the providers understand, the packaged model's own app included."""
+"""One contract over every wire format that the providers understand, and the packaged model."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elf.config import load
+from elf.config.example import example_file
 from elf.config.optional import LocalModel
 from elf.core.errors import ProviderBroken, ProviderRefused
-from elf.providers.embedding import HttpEmbedder
-from elf.providers.local.app import LocalApp
-from elf.providers.local.encoder import Encoder
+from elf.providers.local.ports import LocalPorts
 from elf.providers.port import Embedder, Reranker
-from elf.providers.rerank import HttpReranker
 from tests.providers_kit import ScriptedNetwork, embedder_over, reranker_over
 
 pytestmark = pytest.mark.anyio
 
 Answer = Callable[[Any], object]
-LOCAL = {"api_base": "local:", "model": "all-MiniLM-L6-v2"}
+EXAMPLE = example_file()
 
 
 @pytest.fixture
@@ -39,9 +38,10 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session")
-def local_app(tmp_path_factory: pytest.TempPathFactory) -> LocalApp:
+def local_ports(tmp_path_factory: pytest.TempPathFactory) -> LocalPorts:
     folder = str(tmp_path_factory.mktemp("model"))
-    return LocalApp(Encoder.open(LocalModel(cache_dir=folder, threads=2, token_cache_mb=16)))
+    config = LocalModel(cache_dir=folder, threads=2, token_cache_mb=16)
+    return LocalPorts.open(config, words_per_text=254)
 
 
 def served(answer: Answer) -> ScriptedNetwork:
@@ -84,10 +84,10 @@ def reversed_floats(body: Any) -> object:
 @pytest.fixture(
     params=[floats, reversed_floats, shuffled_base64, "local"], ids=lambda p: getattr(p, "__name__", p)
 )
-def embedder(request: pytest.FixtureRequest) -> HttpEmbedder:
+def embedder(request: pytest.FixtureRequest) -> Embedder:
     if request.param == "local":
-        app = httpx.ASGITransport(app=request.getfixturevalue("local_app"))
-        return embedder_over(app, dimensions=384, **LOCAL)
+        ports: LocalPorts = request.getfixturevalue("local_ports")
+        return ports.embedder(load(EXAMPLE).providers.embedding, None)
     return embedder_over(served(request.param))
 
 
@@ -133,9 +133,10 @@ def voyage(body: Any) -> object:
 
 
 @pytest.fixture(params=[cohere, voyage, "local"], ids=lambda p: getattr(p, "__name__", p))
-def reranker(request: pytest.FixtureRequest) -> HttpReranker:
+def reranker(request: pytest.FixtureRequest) -> Reranker:
     if request.param == "local":
-        return reranker_over(httpx.ASGITransport(app=request.getfixturevalue("local_app")), **LOCAL)
+        ports: LocalPorts = request.getfixturevalue("local_ports")
+        return ports.reranker(load(EXAMPLE).providers.rerank, None)
     return reranker_over(served(request.param))
 
 

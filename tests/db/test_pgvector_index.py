@@ -229,17 +229,18 @@ FROM generate_series(1, 20000) AS i, generate_series(1, 3) AS t;
 NOT_NARROWED = (False, None, None, None, None, None, [])
 # Of each shelf's 20 points, eleven have such a key and one of these is of that day.
 A_DAY = (True, "key 1", datetime(2026, 1, 13, tzinfo=UTC), datetime(2026, 1, 14, tzinfo=UTC), None, None, [])
-# 6 of the tenant's 10 shelves match, with 20 points each; of both words that is 240 postings. The words are not
-# counted, for their counts are known, and the owners of the best 60 are looked up. A narrower search chooses one point
-# of each shelf first, and then has those alone.
+# 6 of the tenant's 10 shelves match, with 20 points each; of both words that is 240 postings. The owners of the best 60
+# are looked up. A narrower search chooses one point of each shelf first, and then has those alone.
 READ = {False: [60, 120, 240], True: [6, 6, 6, 12]}
+COUNTED = [120, 240]  # the points and the postings of all 6, when no count is known
 
 
 @pytest.mark.parametrize("has_statistics", [True, False])
+@pytest.mark.parametrize("known", [9, None], ids=["counts known", "counts made"])
 @pytest.mark.parametrize("narrow", [NOT_NARROWED, A_DAY], ids=["equalities", "narrow"])
 @pytest.mark.usefixtures("index")
 async def test_a_search_reads_its_project_and_nothing_else(
-    database: Database, has_statistics: bool, narrow: tuple[Any, ...]
+    database: Database, has_statistics: bool, narrow: tuple[Any, ...], known: int | None
 ) -> None:
     async with database.connection() as connection:
         await connection.execute(SEED)
@@ -249,19 +250,9 @@ async def test_a_search_reads_its_project_and_nothing_else(
         statement = Queries.load(sql_folder() / "index")["find"]
         must = {"tenant_id": "tenant 7", "project_id": "p", "status": "active"}
         scopes = [{"scope": "project_shared"}, {"scope": "agent_private", "agent_id": "agent 2"}]
-        args = [
-            must,
-            scopes,
-            60,
-            [0],
-            [Vector(np.ones(DIM, np.float32))],
-            [0, 0],
-            [1, 2],
-            [1, 2],
-            [9, 9],
-            9,
-            *narrow,
-        ]
+        legs = [60, [0], [Vector(np.ones(DIM, np.float32))], [0, 0], [1, 2]]
+        args = [must, scopes, *legs, [1, 2], [known, known], known, *narrow, must, scopes]
+        due = sorted(READ[narrow[0]] + ([] if known else COUNTED))
         for mode in ("force_custom_plan", "force_generic_plan"):
             await connection.execute(f"SET plan_cache_mode = {mode}")
             plan = json.loads(await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *args))
@@ -271,7 +262,7 @@ async def test_a_search_reads_its_project_and_nothing_else(
                 if "Relation Name" in node and node["Relation Name"] != "index_shelves"
             ]
             assert not any(kind == "Seq Scan" for _, kind, _ in scans), scans
-            assert sorted(filter(None, (rows for _, _, rows in scans))) == READ[narrow[0]], scans
+            assert sorted(filter(None, (rows for _, _, rows in scans))) == due, scans
 
 
 def nodes(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

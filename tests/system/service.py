@@ -24,9 +24,9 @@ READY = re.compile(rb"elf: ready at (http://\S+)\nelf: admin at (http://\S+)\nel
 T = TypeVar("T")
 
 
-def write_config(folder: Path, **changes: str) -> Path:
-    """Write the example config into `folder`, on free ports; `changes` replace whole lines by their key."""
-    text = (REPO / "elf.example.toml").read_text(encoding="utf-8")
+def write_config(folder: Path, original: Path = REPO / "elf.example.toml", **changes: str) -> Path:
+    """Write a config into `folder`, on free ports; `changes` replace whole lines by their key."""
+    text = original.read_text(encoding="utf-8")
     lines = {
         "http_bind": '"127.0.0.1:0"',
         "mcp_bind": '"127.0.0.1:0"',
@@ -34,7 +34,7 @@ def write_config(folder: Path, **changes: str) -> Path:
     } | changes
     for key, value in lines.items():
         text, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
-        assert count >= 1, f"the example config has no key {key}"
+        assert count >= 1, f"{original} has no key {key}"
     path = folder / "elf.toml"
     path.write_text(text, encoding="utf-8")
     return path

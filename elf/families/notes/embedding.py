@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 import numpy as np
 import numpy.typing as npt
@@ -11,8 +12,9 @@ import numpy.typing as npt
 from elf.core.chunking import CHUNKING_RULE, Chunk, TokenCounter, split
 from elf.core.slices import Slices, in_slices
 from elf.providers.port import Embedder, LateInteraction
+from elf.providers.portions import portions
 from elf.providers.token_vectors import TokenVectors
-from elf.providers.vectors import has_direction, have_direction, mean
+from elf.providers.vectors import have_direction, mean
 
 Vector = npt.NDArray[np.float32]
 
@@ -21,12 +23,14 @@ Vector = npt.NDArray[np.float32]
 class EmbeddedText:
     """The chunks of one text, a row of `vectors` for each, and their mean. Every vector has a direction.
 
-    `tokens` are the token vectors of those chunks that were embedded now, by their places.
+    `tokens` are the token vectors of those chunks that were embedded now, by their places. Where it is not whole these
+    are its first chunks only, and it has no mean.
     """
 
     chunks: Sequence[Chunk]
     vectors: npt.NDArray[np.float32]
     tokens: Mapping[int, TokenVectors] = field(default_factory=dict)
+    is_whole: bool = True
 
     @property
     def pooled(self) -> Vector | None:
@@ -34,7 +38,7 @@ class EmbeddedText:
 
         None when the vectors cancel out: such a text is found by its chunks, and is like no other as a whole.
         """
-        return mean(self.vectors)
+        return mean(self.vectors) if self.is_whole else None
 
     @property
     def unit_pooled(self) -> Vector | None:
@@ -45,7 +49,7 @@ class EmbeddedText:
 
 @dataclass(frozen=True, slots=True)
 class TextEmbedder:
-    """Splits texts as configured and embeds all their chunks in one provider call.
+    """Splits texts as configured and embeds their chunks.
 
     `tokenizer` names what `tokens` counts by: the same name, the same tokens. `late` makes the token vectors of what is
     embedded; without it there are none.
@@ -82,34 +86,67 @@ class TextEmbedder:
             yield
         return splits
 
-    async def embed(
-        self, texts: Sequence[str], *, known: Mapping[str, Vector] | None = None
-    ) -> list[EmbeddedText | None]:
+    async def embed(self, texts: Sequence[str]) -> list[EmbeddedText | None]:
         """Embed texts, in order; None for one of which a chunk got no vector that counts.
 
-        Chunks whose text is `known`, with a vector that counts, are not sent. Raises as the provider does.
+        It is one provider call, for somebody who waits. Raises as the provider does.
         """
         splits = await in_slices(self._splitting(texts))
-        vectors = {text: vector for text, vector in (known or {}).items() if has_direction(vector)}
-        unknown = [chunk.text for chunks in splits for chunk in chunks if chunk.text not in vectors]
-        tokens: Mapping[str, TokenVectors] = {}
-        if unknown:
-            found = await self.embedder.embed(unknown)
-            counting = zip(unknown, found, have_direction(found), strict=True)
-            vectors.update((text, row) for text, row, counts in counting if counts)
-            if self.late is not None:
-                tokens = dict(zip(unknown, await self.late.encode(unknown), strict=True))
+        vectors: dict[str, Vector] = {}
+        wanted = _texts_of(splits)
+        if wanted:
+            await self._add(wanted, vectors)
+        tokens = await self._tokens_of(wanted)
         return [self._embedded(chunks, vectors, tokens) for chunks in splits]
+
+    async def embed_in_turn(
+        self, texts: Sequence[str], vectors: dict[str, Vector]
+    ) -> list[EmbeddedText | None]:
+        """Embed texts as `embed` does, by provider calls of bounded size, one after the other.
+
+        `vectors` are those of chunks by their text. What is there is not asked for, what comes is added to it call by
+        call: so it is there when a later call fails.
+        """
+        splits = await in_slices(self._splitting(texts))
+        unknown = [text for text in _texts_of(splits) if text not in vectors]
+        for part in portions(unknown):
+            await self._add(unknown[part], vectors)
+        tokens = await self._tokens_of(unknown)
+        return [self._embedded(chunks, vectors, tokens) for chunks in splits]
+
+    async def _tokens_of(self, texts: Sequence[str]) -> Mapping[str, TokenVectors]:
+        """Return the token vectors of texts that were embedded just now."""
+        if self.late is None or not texts:
+            return {}
+        return dict(zip(texts, await self.late.encode(texts), strict=True))
+
+    async def _add(self, texts: Sequence[str], vectors: dict[str, Vector]) -> None:
+        found = await self.embedder.embed(texts)
+        counting = zip(texts, found, have_direction(found), strict=True)
+        vectors.update((text, row) for text, row, counts in counting if counts)
+
+    def beginning(self, text: str, vectors: Mapping[str, Vector]) -> EmbeddedText:
+        """Return the first chunks of a text, as far as `vectors` has theirs: maybe none, maybe all."""
+        chunks = self.split(text)
+        known = list(takewhile(lambda chunk: chunk.text in vectors, chunks))
+        return replace(self._of(known, vectors, {}), is_whole=len(known) == len(chunks))
 
     def _embedded(
         self, chunks: list[Chunk], vectors: Mapping[str, Vector], tokens: Mapping[str, TokenVectors]
     ) -> EmbeddedText | None:
-        if not chunks:
-            return EmbeddedText(chunks, np.empty((0, self.dimensions), dtype=np.float32))
-        if any(chunk.text not in vectors for chunk in chunks):
-            return None
+        return self._of(chunks, vectors, tokens) if all(chunk.text in vectors for chunk in chunks) else None
+
+    def _of(
+        self, chunks: list[Chunk], vectors: Mapping[str, Vector], tokens: Mapping[str, TokenVectors]
+    ) -> EmbeddedText:
+        rows = [vectors[chunk.text] for chunk in chunks]
         return EmbeddedText(
             chunks,
-            np.stack([vectors[chunk.text] for chunk in chunks]),
+            np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32),
             {place: tokens[chunk.text] for place, chunk in enumerate(chunks) if chunk.text in tokens},
         )
+
+
+def _texts_of(splits: Sequence[Sequence[Chunk]]) -> list[str]:
+    """Return the texts of all chunks in order, each once."""
+    return list(dict.fromkeys(chunk.text for chunks in splits for chunk in chunks))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -34,7 +34,12 @@ from elf.families.notes.source_fields import tags_of
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexPoint, VectorIndex
 from elf.outbox.leased import Job, JobsFailed
+from elf.providers.portions import CALL_BYTES
 from elf.providers.vectors import has_direction
+
+# The text of the notes of one lease. With what their chunks repeat of each other it makes one call of the model, so
+# notes are done in their order, and little work is lost when it is cut off.
+LEASE_BYTES: Final = CALL_BYTES * 3 // 4
 
 log = structlog.get_logger()
 
@@ -164,16 +169,41 @@ class NoteIndexing:
         failures: dict[UUID, int] = {}
         for job in batch.jobs:
             failures[job.subject_id] = max(failures.get(job.subject_id, 0), job.attempts)
-        known = {chunk.text: chunk.vector for note_id in failures for chunk in batch.stored.get(note_id, ())}
+        vectors = {
+            chunk.text: chunk.vector
+            for note_id in failures
+            for chunk in batch.stored.get(note_id, ())
+            if has_direction(chunk.vector)
+        }
+
+        stored = len(vectors)
 
         async def embed(notes: Sequence[Note]) -> Sequence[EmbeddedText | None]:
-            return await self._embedder.embed([note.text for note in notes], known=known)
+            return await self._embedder.embed_in_turn([note.text for note in notes], vectors)
 
         async def keep(done: Done) -> None:
             await self._keep_and_write(batch.of(note.note_id for note, _ in done), done)
 
         waiting = [Waiting(batch.notes[note_id], count) for note_id, count in failures.items()]
-        return await embed_patiently(waiting, embed, keep)
+        failed = await embed_patiently(waiting, embed, keep)
+        if failed and len(vectors) > stored:
+            await self._keep_begun(batch.of(failed), vectors)
+        return failed
+
+    async def _keep_begun(self, batch: _Batch, vectors: Mapping[str, Vector]) -> None:
+        """Keep what came of notes that failed, so that the next try goes on from there.
+
+        Chunks that already reach as far stay, though they were cut by another rule.
+        """
+        begun: Done = []
+        for note_id in batch.subjects:
+            note, stored = batch.notes[note_id], batch.stored.get(note_id, ())
+            text = self._embedder.beginning(note.text, vectors)
+            reach = max((chunk.end for chunk in stored), default=0)
+            if text.chunks and (text.is_whole or text.chunks[-1].end > reach):
+                begun.append((note, text))
+        if begun:
+            await retrying(lambda: self._keep(begun))
 
     async def _keep_and_write(self, batch: _Batch, done: Done) -> None:
         """Keep vectors and write the points. A note that changed meanwhile has a newer job."""

@@ -35,6 +35,8 @@ ACTIVE_KEY_INDEX = "idx_notes_active_key"
 # A page of notes or versions ends before the one whose free JSON makes it more than this, but for the first.
 MAX_PAGE_BYTES = 1024 * 1024
 # Without one of these tables no note is found, read or listed.
+MANY_CHUNKS = 2**31 - 1  # more than a note has
+
 NEEDED_TO_READ = ("memory_notes", "memory_note_chunks", "note_chunk_embeddings")
 
 
@@ -191,7 +193,7 @@ class NoteStore:
             return
         final = {change.after.note_id: change.after for change in changes}
         notes = sorted(final.values(), key=_write_order)
-        jobs = [(note.note_id, "UPSERT" if note.status == "active" else "DELETE") for note in notes]
+        jobs = final.values()  # in the order of the request, as they are to be done
         for project, group in groupby(notes, lambda note: Project(note.tenant_id, note.project_id)):
             self._fresh.wrote(project, [note.note_id for note in group])
         references = _References()
@@ -199,10 +201,10 @@ class NoteStore:
             self._sql["write_notes"],
             *await in_slices(_note_columns(notes, references)),
             *await in_slices(_version_columns(changes, actor, references)),
-            [job[0] for job in jobs],
-            [job[1] for job in jobs],
+            [note.note_id for note in jobs],
+            ["UPSERT" if note.status == "active" else "DELETE" for note in jobs],
             list(_lost_their_text(changes)),
-            [note.embedding_version for note in notes],
+            [note.embedding_version for note in jobs],
             *_decision_columns(log, actor),
         )
 
@@ -238,14 +240,15 @@ class NoteStore:
     ) -> dict[NoteId, bool]:
         """Store the chunks and vectors of those notes that are still as given, which are of that version from then on.
 
-        Returns their ids, each with whether it had more chunks before.
+        A note whose text is whole loses the chunks it had beyond these. Returns the ids, each with whether there were
+        such chunks.
         """
         rows = await connection.fetch(
             self._sql["keep_vectors"],
             [note.note_id for note, _ in embedded],
             [note.updated_at for note, _ in embedded],
             [note.embedding_version for note, _ in embedded],
-            [len(text.chunks) for _, text in embedded],
+            [len(text.chunks) if text.is_whole else MANY_CHUNKS for _, text in embedded],
             *_chunk_columns((note.note_id, text) for note, text in embedded),
             _pooled_column(text for _, text in embedded),
             embedding_version,

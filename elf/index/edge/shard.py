@@ -19,10 +19,12 @@ from uuid import UUID
 import qdrant_edge as engine
 
 from elf.index.bm25 import Bm25Encoder
+from elf.index.corpus import corpus_of
 from elf.index.edge.filters import KEYS_FIELD, compile_filter, composite_keys
 from elf.index.edge.protocol import (
     FLOAT_BYTES,
     ID_BYTES,
+    WireFilter,
     WireLeg,
     WirePoint,
     WireQuery,
@@ -233,7 +235,8 @@ class Shard:
                 words = self._encoder.query(query.text)
             if words.indices:
                 sparse = engine.SparseVector(words.indices, words.values)
-                yield BM25, _request(engine.Query.Nearest(sparse, using=BM25), where, query.limit)
+                nearest = engine.Query.Nearest(sparse, using=BM25)
+                yield BM25, _request(nearest, where, query.limit, idf=_idf(query.where))
 
     def _leg(self, hits: Sequence[engine.ScoredPoint]) -> WireLeg:
         point_ids = [_id_bytes(hit.id) for hit in hits]
@@ -296,8 +299,16 @@ def _engine_config(vector_dim: int) -> engine.EdgeConfig:
     )
 
 
-def _request(query: engine.Query, where: engine.Filter, limit: int) -> engine.QueryRequest:
-    return engine.QueryRequest(limit=limit, query=query, filter=where, with_payload=False)
+def _request(
+    query: engine.Query, where: engine.Filter, limit: int, *, idf: engine.IdfParams | None = None
+) -> engine.QueryRequest:
+    params = engine.SearchParams(idf=idf)
+    return engine.QueryRequest(limit=limit, query=query, filter=where, with_payload=False, params=params)
+
+
+def _idf(where: WireFilter) -> engine.IdfParams:
+    corpus = WireFilter(*corpus_of(where.must, where.any_of))
+    return engine.IdfParams(compile_filter(corpus, some_undated=False))
 
 
 def _stored(record: engine.Record) -> Stored:

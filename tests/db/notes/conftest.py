@@ -18,7 +18,7 @@ from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.gate import WriteGate
-from elf.families.notes.indexing import NoteIndexing
+from elf.families.notes.indexing import LEASE_BYTES, NoteIndexing
 from elf.families.notes.model import Note
 from elf.families.notes.reconcile import Drift, IndexReconciler
 from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, UpdateRequest
@@ -26,6 +26,8 @@ from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
+from elf.providers.port import LateInteraction
+from elf.search.token_store import TokenStore
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.notes_kit import CONTEXT, RULES, FakeEmbedder, MemoryIndex, TurnedClock, WordTokens, scope_rules
 
@@ -72,11 +74,13 @@ class House:
     index: MemoryIndex = field(default_factory=MemoryIndex)
     rules: ResolverRules = RULES
     rings: int = 0
+    tokens: TokenStore | None = None
+    late: LateInteraction | None = None
 
     def __post_init__(self) -> None:
         self.fresh = FreshWrites()
-        self.store = NoteStore(self.queries, self.fresh)
-        self.texts = TextEmbedder(self.model, WordTokens(), 8, 0, "words")
+        self.store = NoteStore(self.queries, self.fresh, self.tokens)
+        self.texts = TextEmbedder(self.model, WordTokens(), 8, 0, "words", late=self.late)
         self.fleet = Fleet(self.texts.version, self.texts.chunking, others=frozenset())
         self.outbox = self.outbox_of(self.model.version)
         scopes = scope_rules(org_shared=False)
@@ -111,8 +115,12 @@ class House:
             clock=self.clock,
         )
 
-    def outbox_of(self, version: str, *, lease_seconds: float = 60) -> LeasedOutbox:
-        return LeasedOutbox(self.database, self.queries, lease_seconds=lease_seconds, serves=version)
+    def outbox_of(
+        self, version: str, *, lease_seconds: float = 60, lease_bytes: int = LEASE_BYTES
+    ) -> LeasedOutbox:
+        return LeasedOutbox(
+            self.database, self.queries, lease_seconds=lease_seconds, terms=(version, lease_bytes)
+        )
 
     def ring(self) -> None:
         self.rings += 1

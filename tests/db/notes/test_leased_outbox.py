@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Database
 from elf.db.notifications import listen
+from elf.families.notes.indexing import LEASE_BYTES
 from elf.outbox import leased
 from elf.outbox.leased import (
     FIRST_DELAY_S,
@@ -112,7 +113,9 @@ async def test_two_lessors_never_lease_the_same_job(house: House, database_dsn: 
     leased: list[UUID] = []
 
     async def lease_all(database: Database) -> None:
-        outbox = LeasedOutbox(database, house.queries, lease_seconds=60, serves=house.model.version)
+        outbox = LeasedOutbox(
+            database, house.queries, lease_seconds=60, terms=(house.model.version, LEASE_BYTES)
+        )
         while jobs := await outbox.lease(7):
             leased.extend(job.outbox_id for job in jobs)
 
@@ -121,6 +124,124 @@ async def test_two_lessors_never_lease_the_same_job(house: House, database_dsn: 
             group.start_soon(lease_all, database)
     await other.close()
     assert len(leased) == len(set(leased)) == 120
+
+
+# By how much text they hold
+
+
+async def notes_of(house: House, sizes: list[int]) -> list[UUID]:
+    """Notes of so many bytes, each with a job; 0 is one that is gone."""
+    notes: list[UUID] = [
+        await house.add_one(f"Fact: {number}.", key=f"k{number}") for number in range(len(sizes))
+    ]
+    for note_id, size in zip(notes, sizes, strict=True):
+        text = "é" * (size // 2) + "a" * (size % 2)
+        await house.execute("UPDATE memory_notes SET text = $2 WHERE note_id = $1", note_id, text)
+        if size == 0:
+            await house.execute("DELETE FROM memory_notes WHERE note_id = $1", note_id)
+    await house.execute("DELETE FROM indexing_outbox")
+    await enqueue(house, *notes)
+    return notes
+
+
+@pytest.mark.parametrize(
+    ("sizes", "limit", "leases"),
+    [
+        ([30, 30, 30, 30], 10, [3, 1]),
+        ([50, 50, 1], 10, [2, 1]),
+        ([30, 30, 30, 30], 2, [2, 2]),
+        ([101, 1], 10, [1, 1]),
+        ([5000, 5000, 10, 90, 1], 10, [1, 1, 2, 1]),
+        ([10, 500, 10], 10, [1, 1, 1]),
+        ([0, 100, 0, 0, 1], 10, [4, 1]),
+    ],
+)
+async def test_a_lease_holds_the_first_due_jobs_within_an_amount_of_text_and_one_at_least(
+    house: House, sizes: list[int], limit: int, leases: list[int]
+) -> None:
+    notes = await notes_of(house, sizes)
+    outbox = house.outbox_of(house.model.version, lease_bytes=100)
+    taken: list[UUID] = []
+    for count in leases:
+        jobs = await outbox.lease(limit)
+        assert len(jobs) == count
+        taken += [job.subject_id for job in jobs]
+    assert taken == notes, "in the order they are due"
+    assert await outbox.lease(limit) == []
+
+
+async def test_what_did_not_fit_into_a_lease_is_left_to_others(house: House) -> None:
+    notes = await notes_of(house, [60, 60, 60])
+    one, other = (house.outbox_of(house.model.version, lease_bytes=100) for _ in range(2))
+    assert [job.subject_id for outbox in (one, other) for job in await outbox.lease(10)] == notes[:2]
+
+
+async def test_jobs_of_one_request_are_leased_in_its_order(house: House) -> None:
+    results = await house.add(*({"text": f"Fact: {number}.", "key": f"k{number}"} for number in range(40)))
+    leased = [job.subject_id for _ in range(4) for job in await house.outbox.lease(10)]
+    assert leased == [result.note_id for result in results]
+
+
+# Renewing
+
+
+async def leases_left(house: House) -> list[timedelta]:
+    rows = await house.rows(
+        "SELECT available_at - clock_timestamp() AS left FROM indexing_outbox ORDER BY created_at"
+    )
+    return [row["left"] for row in rows]
+
+
+async def shorten(house: House) -> None:
+    await house.execute(
+        "UPDATE indexing_outbox SET available_at = clock_timestamp() + interval '20 seconds'"
+        " WHERE available_at > clock_timestamp()"
+    )
+
+
+async def test_what_is_held_is_leased_anew_and_what_was_let_go_is_not(house: House) -> None:
+    await enqueue(house, uuid4(), uuid4(), uuid4())
+    held, gone = await house.outbox.lease(2)
+    await house.outbox_of(house.model.version).lease(1)
+    await shorten(house)
+    house.outbox.let_go([gone])
+    await house.outbox.renew()
+    assert [left > timedelta(seconds=50) for left in await leases_left(house)] == [True, False, False]
+    house.outbox.let_go([held])
+    await shorten(house)
+    await house.outbox.renew()
+    assert max(await leases_left(house)) <= timedelta(seconds=20)
+
+
+@pytest.mark.parametrize("how", ["finish", "fail", "release", "run out"])
+async def test_a_lease_that_is_over_is_not_renewed(house: House, how: str) -> None:
+    await enqueue(house, uuid4())
+    jobs = await house.outbox.lease(1)
+    other = house.outbox_of(house.model.version)  # so that the one who renews is not told
+    if how == "finish":
+        await finish(house, jobs, [None])
+    elif how == "fail":
+        await other.fail(jobs, "x")
+    elif how == "release":
+        await other.release(jobs)
+    else:
+        await house.execute("UPDATE indexing_outbox SET available_at = clock_timestamp()")
+    await house.outbox.renew()
+    (left,) = await leases_left(house)
+    assert left < timedelta(seconds=FIRST_DELAY_S)
+
+
+async def test_renewing_waits_for_nobody(house: House) -> None:
+    await enqueue(house, uuid4(), uuid4())
+    await house.outbox.lease(2)
+    await shorten(house)
+    async with house.database.transaction() as connection:
+        await connection.execute(
+            "SELECT 1 FROM indexing_outbox ORDER BY created_at LIMIT 1 FOR UPDATE",
+        )
+        with anyio.fail_after(20):
+            await house.outbox.renew()
+    assert [left > timedelta(seconds=50) for left in await leases_left(house)] == [False, True]
 
 
 async def test_a_failed_job_is_put_off_and_remembers_why(house: House) -> None:

@@ -13,9 +13,11 @@ import pytest
 from elf.core.errors import IndexUnavailable, InternalError, ProviderUnavailable
 from elf.core.ids import chunk_id_for
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder
+from elf.families.notes.fleet import Fleet
 from elf.families.notes.source_fields import tag
 from elf.index.port import IndexPoint
 from elf.index.schema import EVERY_TAG
+from elf.providers import portions
 from tests.db.notes.conftest import House
 from tests.notes_kit import FakeEmbedder, vector_of
 
@@ -225,6 +227,79 @@ async def test_while_the_model_sleeps_no_job_ends_and_nothing_is_half_done(house
     assert house.index.points == {}
 
 
+class Forgetful(FakeEmbedder):
+    """Answers as many calls as `more` says, and then no more."""
+
+    more = 0
+
+    async def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.away = self.more <= 0
+        self.more -= 1
+        return await super().embed(texts)
+
+
+@pytest.fixture
+def forgetful(house: House, monkeypatch: pytest.MonkeyPatch) -> House:
+    """The house with a model that is given one chunk a call, and answers few calls."""
+    monkeypatch.setattr(portions, "CALL_BYTES", 1)
+    house.model = Forgetful()
+    house.texts = replace(house.texts, embedder=house.model)
+    house.indexing = house.indexing_of(house.texts, house.fleet)
+    return house
+
+
+async def answer(house: House, calls: int) -> None:
+    """Let the model answer so many calls, and handle what is due or was put off."""
+    assert isinstance(house.model, Forgetful)
+    house.model.more = calls
+    await due_again(house)
+    await house.index_all()
+
+
+async def test_a_note_of_many_calls_goes_on_where_it_failed(forgetful: House) -> None:
+    note_id = await forgetful.add_one(LONG, key="k")
+    for count in (1, 2):
+        await answer(forgetful, 1)
+        stored = await forgetful.rows(
+            "SELECT chunk_index FROM memory_note_chunks JOIN note_chunk_embeddings USING (chunk_id)"
+        )
+        assert sorted(row["chunk_index"] for row in stored) == list(range(count))
+        assert await forgetful.value("SELECT count(*) FROM note_embeddings") == 0, "a part has no mean"
+        assert (forgetful.index.points, await statuses(forgetful)) == ({}, ["FAILED"])
+    await answer(forgetful, 1)
+    assert forgetful.index.owners() == {note_id}
+    assert await statuses(forgetful) == ["DONE"]
+    assert "".join(forgetful.model.texts) == LONG, "each chunk once, in order"
+    assert await forgetful.value("SELECT count(*) FROM note_embeddings") == 1
+
+
+async def test_notes_that_came_before_a_failure_are_not_embedded_again(forgetful: House) -> None:
+    notes = [await forgetful.add_one(f"Fact: {number}.", key=f"k{number}") for number in range(4)]
+    await answer(forgetful, 2)
+    assert forgetful.model.texts == ["Fact: 0.", "Fact: 1."]
+    await answer(forgetful, 9)
+    assert forgetful.index.owners() == set(notes)
+    assert sorted(forgetful.model.texts) == [f"Fact: {number}." for number in range(4)]
+
+
+async def test_a_note_that_is_found_stays_so_while_it_is_cut_anew_in_vain(forgetful: House) -> None:
+    note_id = await forgetful.add_one(LONG, key="k")
+    await answer(forgetful, 3)
+    stored = "SELECT chunk_id, text FROM memory_note_chunks ORDER BY chunk_index"
+    before = await forgetful.rows(stored)
+    finer = replace(forgetful.texts, max_tokens=4)
+    forgetful.fleet = Fleet(finer.version, finer.chunking, others=frozenset())
+    forgetful.indexing = forgetful.indexing_of(finer, forgetful.fleet)
+    await forgetful.execute(
+        forgetful.queries["enqueue_indexing"], [note_id], ["UPSERT"], forgetful.model.version
+    )
+    await answer(forgetful, 2)
+    assert await forgetful.rows(stored) == before
+    await answer(forgetful, 9)
+    assert len(await forgetful.rows(stored)) > len(before)
+    assert len(forgetful.index.points) == len(await forgetful.rows(stored))
+
+
 async def test_while_the_index_is_away_vectors_are_kept_for_the_next_try(house: House) -> None:
     await house.add_one("Fact: a.", key="k")
 
@@ -318,8 +393,8 @@ async def test_a_note_without_a_vector_is_done_once_there_is_one(choosy: House) 
 async def test_a_text_that_got_no_vector_fails_its_note_alone(house: House) -> None:
     @dataclass(frozen=True)
     class Gappy(TextEmbedder):
-        async def embed(self, texts: Sequence[str], **options: Any) -> list[EmbeddedText | None]:
-            embedded = await super().embed(texts, **options)
+        async def embed_in_turn(self, texts: Sequence[str], *known: Any) -> list[EmbeddedText | None]:
+            embedded = await super().embed_in_turn(texts, *known)
             return [None if text == POISON else one for text, one in zip(texts, embedded, strict=True)]
 
     gappy = Gappy(house.model, house.texts.tokens, 8, 0, "words")

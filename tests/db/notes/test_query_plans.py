@@ -18,6 +18,7 @@ from pgvector import Vector
 from pgvector.asyncpg import register_vector
 
 from elf.db.queries import Queries
+from elf.families.notes.indexing import LEASE_BYTES
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.notes_kit import NOW, unit
 
@@ -167,7 +168,11 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
          ["text", "words"], [60, 60], *UNFILTERED),
         {"note_chunk_embeddings_pkey"},
     ),
-    "lease_jobs": ((32, timedelta(seconds=60), VERSION), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
+    "lease_jobs": (
+        (32, timedelta(seconds=60), VERSION, LEASE_BYTES),
+        {"idx_outbox_version_due", "indexing_outbox_pkey", "memory_notes_pkey"},
+    ),
+    "renew_jobs": ((SOME_NOTES, [0] * 32, timedelta(seconds=60)), {"indexing_outbox_pkey"}),
     "finish_jobs": (
         (SOME_NOTES, SOME_NOTES, [NOW] * 32, [VERSION] * 32),
         {"indexing_outbox_pkey", "idx_outbox_note_op_status", "memory_notes_pkey"},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from elf.index.counts import LARGE, LargeCounts
+from elf.index.counts import LARGE, LONGEST_S, SWEPT, LargeCounts
 
 
 class SteeredClock:
@@ -46,3 +46,13 @@ def test_a_newer_count_replaces_an_older_one_and_all_can_be_forgotten() -> None:
     assert counts.known("word") == 600
     counts.forget()
     assert counts.known("word") is None
+
+
+def test_counts_out_of_date_take_no_room_for_long() -> None:
+    clock = SteeredClock()
+    counts = LargeCounts(clock=clock)
+    for key in range(5 * SWEPT):
+        counts.learn(key, LARGE)
+        clock.now += 10 * LONGEST_S / SWEPT
+    assert len(counts) <= 1.1 * SWEPT
+    assert counts.known(5 * SWEPT - 1) == LARGE

@@ -1,15 +1,22 @@
-"""From texts to chunks and vectors: one call for all, and the pooled vector."""
+"""From texts to chunks and vectors: one call for all or one after the other, and the pooled vector."""
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from elf.core.chunking import Chunk
-from elf.families.notes.embedding import EmbeddedText, TextEmbedder
+from elf.core.errors import ProviderUnavailable
+from elf.families.notes.embedding import EmbeddedText, TextEmbedder, Vector
+from elf.providers import portions
 from tests.notes_kit import DIM, FakeEmbedder, WordTokens, unit, vector_of
 
 pytestmark = pytest.mark.anyio
@@ -95,22 +102,70 @@ async def test_all_chunks_of_all_texts_are_embedded_in_one_call() -> None:
 async def test_chunks_with_a_known_vector_are_not_sent() -> None:
     fake = FakeEmbedder()
     embedder = TextEmbedder(fake, WordTokens(), 2, 0, "words")
-    (text,) = await embedder.embed(["One two. Three four."], known={"One two. ": unit(2.0)})
+    vectors = {"One two. ": unit(2.0)}
+    (text,) = await embedder.embed_in_turn(["One two. Three four."], vectors)
     assert text is not None
     assert fake.texts == ["Three four."]
     assert np.array_equal(text.vectors, np.stack([unit(2.0), vector_of("Three four.")]))
-    (known,) = await embedder.embed(["One two. "], known={"One two. ": unit(2.0)})
+    (known,) = await embedder.embed_in_turn(["One two. "], vectors)
     assert known is not None
     assert len(fake.texts) == 1
 
 
-async def test_a_known_vector_without_a_direction_is_asked_for_again() -> None:
+async def test_a_chunk_that_texts_share_is_sent_once() -> None:
     fake = FakeEmbedder()
-    (text,) = await TextEmbedder(fake, WordTokens(), 2, 0, "words").embed(
-        ["Seven."], known={"Seven.": np.zeros(DIM, np.float32)}
-    )
-    assert text is not None
-    assert np.array_equal(text.vectors[0], vector_of("Seven."))
+    embedder = TextEmbedder(fake, WordTokens(), 2, 0, "words")
+    assert None not in await embedder.embed(["One two. Three.", "One two. "])
+    assert None not in await embedder.embed_in_turn(["Four five. Six.", "Four five. "], {})
+    assert fake.texts == ["One two. ", "Three.", "Four five. ", "Six."]
+
+
+class Tiring(FakeEmbedder):
+    """Answers so many calls, and no more."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self.calls = calls
+
+    async def embed(self, texts: Sequence[str]) -> np.ndarray:
+        self.calls -= 1
+        self.away = self.calls < 0
+        return await super().embed(texts)
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=6), st.integers(0, 6))
+def test_what_came_before_a_failure_is_not_asked_for_again(sizes: list[int], calls: int) -> None:
+    words = (f"w{number:05}" for number in range(1000))
+    texts = [" ".join(islice(words, size)) for size in sizes]
+    fake, vectors = Tiring(calls), dict[str, Vector]()
+    embedder = TextEmbedder(fake, WordTokens(), 1, 0, "words")
+
+    async def embed_until_done() -> Sequence[EmbeddedText | None]:
+        while True:
+            try:
+                return await embedder.embed_in_turn(texts, vectors)
+            except ProviderUnavailable:
+                assert set(fake.texts) == vectors.keys()
+                fake.calls = max(1, calls)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(portions, "CALL_BYTES", 64)
+        done = asyncio.run(embed_until_done())
+    assert None not in done
+    assert len(fake.texts) == len(set(fake.texts)) == sum(sizes)
+
+
+@given(st.integers(0, 6))
+def test_the_beginning_of_a_text_ends_before_the_first_chunk_without_a_vector(missing: int) -> None:
+    embedder = TextEmbedder(FakeEmbedder(), WordTokens(), 1, 0, "words")
+    text = "one two three four five six"
+    chunks = embedder.split(text)
+    vectors = {chunk.text: unit(2.0) for chunk in chunks if chunk.index != missing}
+    begun = embedder.beginning(text, vectors)
+    assert list(begun.chunks) == chunks[:missing]
+    assert len(begun.vectors) == len(begun.chunks)
+    assert begun.is_whole == (missing == len(chunks))
+    assert (begun.pooled is None) == (not begun.is_whole)
 
 
 async def test_a_text_without_chunks_has_no_mean() -> None:

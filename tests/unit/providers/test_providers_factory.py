@@ -14,7 +14,7 @@ from elf.config.model import Config
 from elf.core.errors import StartupError
 from elf.families.notes.extraction import ExtractionLimits, extraction_prompt
 from elf.providers.embedding import HttpEmbedder
-from elf.providers.factory import open_providers
+from elf.providers.factory import open_embedder, open_providers
 from elf.providers.http import ProviderHttp
 from elf.providers.port import JsonAnswer
 from elf.providers.rerank import HttpReranker
@@ -46,20 +46,18 @@ async def test_local_providers_share_the_packaged_model_and_its_token_cache(cach
         assert high > low
 
 
-async def test_an_app_that_is_handed_in_stands_behind_local() -> None:
-    asked: list[str] = []
-
-    async def app(scope: Any, receive: Any, send: Any) -> None:
-        asked.append(scope["path"])
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        await send(
-            {"type": "http.response.body", "body": b'{"results": [{"index": 0, "relevance_score": 0.5}]}'}
-        )
-
-    remote = {"api_base": "https://models.example"}
-    async with await open_providers(config_with(embedding=remote), local_app=app) as providers:
-        assert await providers.reranker.rerank("q", ["d"]) == [0.5]
-    assert asked == ["/v1/rerank"]
+async def test_tokens_are_compared_where_the_config_says_so(cache_folder: Path) -> None:
+    config = load(EXAMPLE)
+    local = config.local_model.model_copy(update={"cache_dir": str(cache_folder)})
+    compared = config.model_copy(update={"local_model": local})
+    without = compared.model_copy(update={"search": config.search.model_copy(update={"rerank": None})})
+    async with await open_providers(compared) as providers:
+        assert providers.late is not None
+    async with await open_providers(without) as providers:
+        assert providers.late is None
+    async with open_embedder(compared) as (embedder, late):
+        assert late is not None
+        assert (await embedder.embed(["The heron eats fish."])).shape == (1, 384)
 
 
 async def test_remote_providers_load_no_model(tmp_path: Path) -> None:

@@ -1,0 +1,255 @@
+"""Token vectors of notes: made in the pass that embeds, kept with the chunks, and never those of a former text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+from uuid import UUID, uuid4
+
+import anyio
+import pytest
+
+from elf.core.errors import InvalidRequest
+from elf.db.queries import Queries, sql_folder
+from elf.families.notes.chunk_tokens import NOTE_CHUNK_TOKENS
+from elf.families.notes.reranking import TokenReranking
+from elf.search.late_rerank import LateDocument, LateReranker
+from elf.search.token_store import TokenRow, TokenStore
+from tests.db.notes.conftest import House
+from tests.db.notes.test_note_search import Desk
+from tests.late_kit import FakeLate, tokens_of
+
+pytestmark = pytest.mark.anyio
+
+PLENTY = 10_000
+LONG = "tea " * 60 + "and then a good deal of rye bread"
+
+
+class Kitchen:
+    """A house whose notes have token vectors, and a reranker that compares them."""
+
+    def __init__(self, house: House, *, max_words: int = PLENTY) -> None:
+        self.late = FakeLate()
+        self.tokens = TokenStore(Queries.load(sql_folder() / "search"), version=self.late.version)
+        house.tokens, house.late = self.tokens, self.late
+        house.__post_init__()
+        self.house = house
+        self.made: list[Sequence[TokenRow]] = []
+        self.reranker = LateReranker(
+            late=self.late,
+            store=self.tokens,
+            table=NOTE_CHUNK_TOKENS,
+            reads=house.database,
+            max_words=max_words,
+            later=self.made.append,
+        )
+
+    def desk(self, *, length_weight: float = 0.0, **rules: Any) -> Desk:
+        reranking = TokenReranking(self.reranker, length_weight=length_weight)
+        return Desk(self.house, reranking=reranking, **rules)
+
+    async def chunks(self) -> dict[str, UUID]:
+        rows = await self.house.rows("SELECT text, chunk_id FROM memory_note_chunks ORDER BY text")
+        return {row["text"]: row["chunk_id"] for row in rows}
+
+    async def kept(
+        self, *, word_budget: int = PLENTY, changed: Mapping[str, str] = MappingProxyType({})
+    ) -> dict[str, list[list[float]]]:
+        """Return the vectors kept of each chunk's text, in the order of the texts."""
+        texts = {chunk_id: changed.get(text, text) for text, chunk_id in (await self.chunks()).items()}
+        async with self.house.database.connection() as connection:
+            found = await self.tokens.get(connection, NOTE_CHUNK_TOKENS, texts, word_budget=word_budget)
+        return {texts[chunk_id]: vectors.unpack().tolist() for chunk_id, vectors in found.items()}
+
+    async def put(self, *rows: TokenRow) -> None:
+        async with self.house.database.connection() as connection:
+            await self.tokens.put(connection, NOTE_CHUNK_TOKENS, rows)
+
+
+@pytest.fixture
+def kitchen(house: House) -> Kitchen:
+    return Kitchen(house)
+
+
+def vectors_of(*texts: str) -> dict[str, list[list[float]]]:
+    return {text: tokens_of(text).unpack().tolist() for text in texts}
+
+
+# Writing
+
+
+async def test_they_are_kept_with_the_vectors_of_a_note_that_is_embedded_as_it_is_written(
+    kitchen: Kitchen,
+) -> None:
+    await kitchen.house.add_one("Rye bread is baked.")
+    assert await kitchen.kept() == vectors_of("Rye bread is baked.")
+    await kitchen.house.index_all()
+    assert kitchen.late.texts == ["Rye bread is baked."]
+
+
+async def test_the_indexer_keeps_those_of_a_note_that_it_embeds(kitchen: Kitchen) -> None:
+    await kitchen.house.add_one("The ferry leaves at noon.", key="ferry")
+    assert await kitchen.kept() == {}
+    await kitchen.house.index_all()
+    assert await kitchen.kept() == vectors_of("The ferry leaves at noon.")
+
+
+async def test_those_of_a_former_text_are_never_read_and_give_way_to_the_new_ones(kitchen: Kitchen) -> None:
+    note_id = await kitchen.house.add_one("The ferry leaves at noon.", key="ferry")
+    await kitchen.house.index_all()
+    await kitchen.house.update(note_id, text="The ferry leaves at nine.")
+    assert await kitchen.kept(changed={"The ferry leaves at noon.": "The ferry leaves at nine."}) == {}
+    await kitchen.house.index_all()
+    assert await kitchen.kept() == vectors_of("The ferry leaves at nine.")
+
+
+async def test_they_go_with_the_note_that_is_purged(kitchen: Kitchen) -> None:
+    note_id = await kitchen.house.add_one("Rye bread is baked.")
+    await kitchen.house.execute("DELETE FROM memory_notes WHERE note_id = $1", note_id)
+    assert await kitchen.house.value("SELECT count(*) FROM note_chunk_tokens") == 0
+
+
+async def test_those_of_a_chunk_that_is_gone_meanwhile_are_left_out(kitchen: Kitchen) -> None:
+    await kitchen.house.add_one("Rye bread is baked.", key="rye")
+    await kitchen.house.index_all()
+    (there,) = (await kitchen.chunks()).values()
+    await kitchen.house.execute("DELETE FROM note_chunk_tokens")
+    rows = [TokenRow(chunk_id, "Rye bread is baked.", tokens_of("rye")) for chunk_id in (uuid4(), there)]
+    await kitchen.put(*rows)
+    assert await kitchen.house.rows("SELECT chunk_id FROM note_chunk_tokens") == [(there,)]
+
+
+# Reading
+
+
+async def test_those_of_another_version_are_not_read(kitchen: Kitchen) -> None:
+    await kitchen.house.add_one("Rye bread is baked.")
+    await kitchen.house.execute("UPDATE note_chunk_tokens SET version = 'fake:0'")
+    assert await kitchen.kept() == {}
+
+
+async def test_reading_ends_when_there_are_words_enough_in_the_order_given(kitchen: Kitchen) -> None:
+    texts = ["apples are red", "beans are long and green", "cabbage"]
+    await kitchen.house.add(*({"text": text} for text in texts))
+    for budget, count in ((1, 1), (3, 1), (4, 2), (8, 2), (9, 3)):
+        assert list(await kitchen.kept(word_budget=budget)) == texts[:count]
+
+
+# Searching
+
+
+async def test_a_search_compares_what_is_kept_and_encodes_nothing(kitchen: Kitchen) -> None:
+    await kitchen.house.add({"text": "The heron eats fish."}, {"text": "Stocks fell."})
+    await kitchen.house.index_all()
+    del kitchen.late.texts[:]
+    desk = kitchen.desk()
+    assert (await desk.texts("heron fish"))[0] == "The heron eats fish."
+    assert kitchen.late.texts == []
+    assert kitchen.made == []
+
+
+async def test_what_is_missing_is_made_and_handed_on_to_be_kept(kitchen: Kitchen) -> None:
+    await kitchen.house.add({"text": "The heron eats fish."}, {"text": "Stocks fell."})
+    await kitchen.house.index_all()
+    await kitchen.house.execute("DELETE FROM note_chunk_tokens")
+    del kitchen.late.texts[:]
+    assert (await kitchen.desk().texts("heron fish"))[0] == "The heron eats fish."
+    assert sorted(kitchen.late.texts) == ["Stocks fell.", "The heron eats fish."]
+    (rows,) = kitchen.made
+    await kitchen.put(*rows)
+    assert await kitchen.kept() == vectors_of("Stocks fell.", "The heron eats fish.")
+
+
+async def test_beyond_its_words_a_search_keeps_the_order_of_the_candidates(house: House) -> None:
+    kitchen = Kitchen(house, max_words=3)
+    texts = ["first of all", "second best", "third and last"]
+    await house.add(*({"text": text} for text in texts))
+    documents = [
+        LateDocument(chunk_id, text, 0.0)
+        for text, chunk_id in sorted((await kitchen.chunks()).items(), key=lambda pair: texts.index(pair[0]))
+    ]
+    scores = await kitchen.reranker.scores("third", documents)
+    assert scores is not None
+    assert [score is not None for score in scores] == [True, False, False]
+
+
+async def test_making_what_is_missing_ends_with_half_of_the_time(kitchen: Kitchen) -> None:
+    texts = [f"number {number} of many words about tea" for number in range(64)]
+    await kitchen.house.add(*({"text": text, "key": text} for text in texts))
+    await kitchen.house.index_all()
+    await kitchen.house.execute("DELETE FROM note_chunk_tokens")
+    documents = [LateDocument(chunk_id, text, 0.0) for text, chunk_id in (await kitchen.chunks()).items()]
+
+    async def last_until_half_is_over() -> None:
+        await anyio.sleep(max(0.0, half - anyio.current_time()))
+
+    kitchen.late.before_answer = last_until_half_is_over
+    with anyio.fail_after(1.0):
+        half = anyio.current_time() + 0.5
+        scores = await kitchen.reranker.scores("tea", documents)
+    assert scores is not None
+    assert 0 < sum(score is not None for score in scores) < len(texts)
+
+
+async def test_no_candidates_are_no_scores(kitchen: Kitchen) -> None:
+    assert await kitchen.reranker.scores("tea", []) == []
+
+
+# Ranking
+
+
+async def test_a_long_note_loses_by_its_length_and_the_answer_says_how_much(kitchen: Kitchen) -> None:
+    await kitchen.house.add({"text": LONG[:240]}, {"text": "bread and tea"})
+    await kitchen.house.index_all()
+    await kitchen.house.execute(
+        "UPDATE memory_notes SET text = text || repeat('.', 1000) WHERE length(text) > 100"
+    )
+    plain = {item.snippet[:13]: item for item in await kitchen.desk().items("tea")}
+    handicapped = {item.snippet[:13]: item for item in await kitchen.desk(length_weight=0.1).items("tea")}
+    names = {text: {boost.name for boost in item.explain.boosts} for text, item in handicapped.items()}
+    assert "length" not in names.pop("bread and tea")
+    assert all("length" in found for found in names.values())
+    for text, item in handicapped.items():
+        boosts = {boost.name: boost.score for boost in item.explain.boosts}
+        assert sum(boosts.values()) == pytest.approx(item.final_score)
+        assert boosts.get("length", 0.0) <= 0.0
+        assert item.explain.rerank_score == pytest.approx(plain[text].explain.rerank_score)
+
+
+# Relevance
+
+
+async def test_results_tell_how_relevant_they_are_and_the_answer_whether_any_is(kitchen: Kitchen) -> None:
+    await kitchen.house.add({"text": "The heron eats fish."}, {"text": "Stocks fell."})
+    await kitchen.house.index_all()
+    desk = kitchen.desk(weak_below=0.6)
+    strong = await desk.ask("heron fish")
+    assert strong.weak_match is False
+    assert strong.items[0].relevance == pytest.approx(1.0, abs=0.01)
+    weak = await desk.ask("sailing boats")
+    assert weak.weak_match is True
+    assert all(item.relevance is not None and item.relevance < 0.6 for item in weak.items)
+    assert desk.traces[0].items[0].relevance == strong.items[0].relevance
+
+
+async def test_results_of_too_little_relevance_are_left_out_and_traced(kitchen: Kitchen) -> None:
+    await kitchen.house.add({"text": "The heron eats fish."}, {"text": "Stocks fell."})
+    await kitchen.house.index_all()
+    desk = kitchen.desk(weak_below=0.6)
+    assert await desk.texts("heron fish", min_relevance=0.6) == ["The heron eats fish."]
+    assert [one.reason for one in desk.traces[0].dropped] == ["BELOW_MIN_RELEVANCE"]
+    nothing = await desk.ask("sailing boats", min_relevance=0.6)
+    assert (nothing.items, nothing.weak_match) == ([], True)
+    assert await kitchen.desk(min_relevance=0.6).texts("heron fish") == ["The heron eats fish."]
+
+
+async def test_where_relevance_is_not_told_none_can_be_asked_for(house: House) -> None:
+    await house.add_one("good tea")
+    await house.index_all()
+    desk = Desk(house)
+    (item,) = (answer := await desk.ask()).items
+    assert (item.relevance, answer.weak_match) == (None, None)
+    with pytest.raises(InvalidRequest, match="tells no relevance") as caught:
+        await desk.ask(min_relevance=0.5)
+    assert list(caught.value.fields) == ["$.min_relevance"]
