@@ -174,7 +174,7 @@ def _show_hits(body: dict[str, Any]) -> None:
         print("elf: nothing found", file=sys.stderr)
         return
     if body["weak_match"]:
-        print("elf: weak match: nothing here is close to the query", file=sys.stderr)
+        print("elf: weak match: perhaps nothing here answers the query", file=sys.stderr)
     if (console := terminal()) is not None:
         from elf.cli.screens.notes import hits
 

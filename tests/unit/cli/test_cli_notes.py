@@ -184,7 +184,7 @@ def test_a_search_says_that_nothing_is_close_to_the_query_and_shows_what_there_i
     body = {"trace_id": NOTE_ID, "items": [HIT], "weak_match": True, "degraded": []}
     answers(service, body)
     code, out, err = elf("search", "tea")
-    assert (code, err) == (0, "elf: weak match: nothing here is close to the query\n")
+    assert (code, err) == (0, "elf: weak match: perhaps nothing here answers the query\n")
     assert "Tea is" in out
     assert elf("search", "tea", "--json") == (0, json.dumps(body, indent=2) + "\n", "")
 

@@ -97,7 +97,7 @@ def test_weak_results_are_dim_and_no_text_can_speak_to_the_terminal(elf: Command
     assert "\x1b[2mTea [31m is green." in weak
     assert f"\x1b[2m{LONG[:20]}" not in strong
     assert "\x1b[31m" not in written
-    assert lines(written)[0] == "elf: weak match: nothing here is close to the query"
+    assert lines(written)[0] == "elf: weak match: perhaps nothing here answers the query"
 
 
 def test_an_explanation_tells_how_relevant_results_are_and_which_were_left_out_for_it(
