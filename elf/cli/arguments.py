@@ -166,6 +166,12 @@ def _search(command: argparse.ArgumentParser) -> None:
         help="the read profile (default: that of [defaults], else the widest)",
     )
     command.add_argument("--top-k", type=int, metavar="N", help="most results (default: memory.top_k)")
+    command.add_argument(
+        "--min-relevance",
+        type=number,
+        metavar="X",
+        help="only results of this relevance or more (default: search.rerank.min_relevance)",
+    )
     filters.add_to(command)
     command.add_argument("query", metavar="QUERY")
     json_flag(command)

@@ -121,7 +121,10 @@ async def _add(service: Service, config: Config, options: argparse.Namespace) ->
 
 async def _search(service: Service, config: Config, options: argparse.Namespace) -> Reply:
     within = replace(calls(options), read_profile=options.profile or config.default_profile)
-    return await service.ask(within.search(options.query, top_k=options.top_k, **filters.given(options)))
+    asked = within.search(
+        options.query, top_k=options.top_k, min_relevance=options.min_relevance, **filters.given(options)
+    )
+    return await service.ask(asked)
 
 
 async def _get(service: Service, config: Config, options: argparse.Namespace) -> Reply:
@@ -169,7 +172,10 @@ def _show_hits(body: dict[str, Any]) -> None:
         print(f"elf: answered without {', '.join(map(plain, body['degraded']))}", file=sys.stderr)
     if not body["items"]:
         print("elf: nothing found", file=sys.stderr)
-    elif (console := terminal()) is not None:
+        return
+    if body["weak_match"]:
+        print("elf: weak match: perhaps nothing here answers the query", file=sys.stderr)
+    if (console := terminal()) is not None:
         from elf.cli.screens.notes import hits
 
         console.print(hits(body["items"]))
@@ -181,7 +187,8 @@ def _print_hits(items: Sequence[dict[str, Any]]) -> None:
     for rank, item in enumerate(items, start=1):
         print(f"{rank:>3}  {item['final_score']:.4f}  {plain(item['snippet'])}")
         note = f"{plain(item['key'])}  {item['type']}  {plain(item['scope'])}  {item['note_id']}"
-        print(f"             {note}  handle {item['result_handle']}")
+        relevance = "-" if item["relevance"] is None else f"{item['relevance']:.4f}"
+        print(f"             {note}  handle {item['result_handle']}  relevance {relevance}")
 
 
 def _show_note(body: dict[str, Any]) -> None:

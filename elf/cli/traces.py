@@ -104,7 +104,9 @@ def _show_item(item: dict[str, Any], *, candidates: int) -> None:
         ("chunk", item["chunk_id"]),
         ("words", _words(why)),
     ])  # fmt: skip
-    print(f"found  number {plain(why['retrieval_rank'])} of {candidates} candidates, {_found(why)}")
+    print(
+        f"found  number {plain(why['retrieval_rank'])} of {candidates} candidates, {_found(why)}, {_relevance(item)}"
+    )
     print(f"score  {_score(why['final_score'])}, of which")
     print_columns([(f"  {boost['name']}", _score(boost["score"])) for boost in why["boosts"]])
 
@@ -113,11 +115,16 @@ def _found(why: dict[str, Any]) -> str:
     return f"fused score {_score(why['retrieval_score'])}, reranked {_score(why['rerank_score'])}"
 
 
+def _relevance(result: dict[str, Any]) -> str:
+    return f"relevance {_score(result['relevance'])}"
+
+
 def _show_results(results: Sequence[dict[str, Any]], *, marked: dict[str, Any] | None) -> None:
     print_columns(
         [
             ("> " if result is marked else "  ") + f"{result['rank']:>3}",
             _score(result["explain"]["final_score"]),
+            _relevance(result),
             f"note {result['note_id']}",
             f"handle {result['result_handle']}",
             _words(result["explain"]),

@@ -119,6 +119,7 @@ class Calls:
         created_since: Moment | None = None,
         created_before: Moment | None = None,
         source: Mapping[str, SourceValue] | None = None,
+        min_relevance: float | None = None,
         record_hits: bool = False,
     ) -> Call[r.SearchAnswer]:
         """Find the notes that answer a query, best first; without `top_k`, as many as the service's config says.
@@ -128,6 +129,9 @@ class Calls:
         source_ref has all fields of `source` (one within another by its path, as in "app.name"). A moment is an aware
         datetime, one of RFC 3339 as text, or a date, which is its midnight in UTC. A scope must be one that the read
         profile reads: raises ScopeDenied.
+
+        Results of a relevance below `min_relevance` are left out, without it those below that of the service's config.
+        Raises InvalidRequest where the service does not tell how relevant results are.
 
         `record_hits` counts the results as hits of their notes; then it is sent again only when the first request
         surely did nothing.
@@ -148,6 +152,7 @@ class Calls:
                 created_before=created_before,
                 source=source,
             ),
+            "min_relevance": min_relevance,
             "record_hits": record_hits or None,
         }
         repeat: Repeat = "undone" if record_hits else "safe"

@@ -224,7 +224,10 @@ class Explanation(Struct, frozen=True):
 
 
 class SearchItem(Struct, frozen=True):
-    """One result; `result_handle` is for `explain`. Offsets are code points of the note's text."""
+    """One result; `result_handle` is for `explain`. Offsets are code points of the note's text.
+
+    `relevance` is on one scale for every query, which `final_score` is not; None when it is not known.
+    """
 
     result_handle: UUID
     note_id: UUID
@@ -241,15 +244,20 @@ class SearchItem(Struct, frozen=True):
     updated_at: datetime
     expires_at: datetime | None
     final_score: float
+    relevance: float | None
     source_ref: JsonObject
     explain: Explanation
 
 
 class SearchAnswer(Struct, frozen=True):
-    """The results, best first; `degraded` names the parts of the service that could not help."""
+    """The results, best first; `degraded` names the parts of the service that could not help.
+
+    `weak_match` says that none is relevant enough to count on; None when that is not known.
+    """
 
     trace_id: UUID
     items: list[SearchItem]
+    weak_match: bool | None
     degraded: list[str]
 
 
@@ -303,6 +311,7 @@ class TracedItem(Struct, frozen=True):
     note_id: UUID
     chunk_id: UUID | None
     rank: int
+    relevance: float | None
     text: str | None
     explain: Explanation
 

@@ -152,10 +152,10 @@ Find the notes that help with a question, by meaning and by words. Use it at the
 something learned in an earlier session may matter. Ask for one thing at a time: "Which language does Ana want answers \
 in?" finds more than a list of keywords.
 
-Returns items, best first: text; type, key and updated (the day of its last change), to judge what still holds; \
-source, where it comes from; note_id, for the other tools. No items: nothing is known, so do not guess. degraded \
-names parts of the search that were away; the items are still right. trace_id is for memory_search_explain. A note \
-added a moment ago may take a second to be found.""",
+Returns items, best first: text; type, key and updated (its last change), to judge what still holds; source, where \
+it comes from; note_id, for the other tools. No items, or weak_match (none is close): most likely nothing is known, so \
+do not guess. degraded: parts that were away; the items are still right. trace_id is for memory_search_explain. \
+A note added just now may be missing.""",
         arguments={
             "query": "In English.",
             "top_k": "Most items, 1 to 100; by default {top_k}.",

@@ -18,6 +18,8 @@ def use(memory: Client) -> None:
     reveal_type(event.results)  # type: list[elf.client.results.WriteResult]
     found = memory.search("x", top_k=3)
     reveal_type(found.items)  # type: list[elf.client.results.SearchItem]
+    reveal_type(found.items[0].relevance)  # type: float | None
+    reveal_type(memory.search("x", min_relevance=0.45).weak_match)  # type: bool | None
     reveal_type(found.items[0].source_ref)  # type: dict[str, JSON]
     reveal_type(found.items[0].explain.boosts[0].score)  # type: float
     reveal_type(memory.explain(found.items[0].result_handle))  # type: elf.client.results.ExplainedItem
@@ -54,6 +56,7 @@ def misuse(memory: Client) -> None:
     memory.add_notes("x")  # fault: arg-type
     memory.add_event([Message(role="robot", content="x")])  # fault: arg-type
     memory.search("x", top_k="3")  # fault: arg-type
+    memory.search("x", min_relevance="high")  # fault: arg-type
     memory.list(status="lost")  # fault: arg-type
     memory.get(5)  # fault: arg-type
     memory.within(tenant_id=5)  # fault: arg-type

@@ -59,6 +59,9 @@ async def call_every_tool(client: Client, service: RunningService, tenant: str) 
     wait_for(lambda: service.client.get(path, params=place).is_success, "the search is traced")
     explained = read(await client.call_tool("memory_search_explain", traced))
     (item,) = explained["items"]
+    assert item["relevance"] > 0.45
+    elsewhere = place | {"query": "Which chess opening won the tournament?"}
+    assert read(await client.call_tool("memory_search", elsewhere))["weak_match"] is True
     assert (item["rank"], item["note_id"]) == (1, note_id)
     assert sum(item["terms"].values()) == pytest.approx(item["score"], abs=1e-3)
     assert (explained["dropped"], explained["dropped_count"]) == ([], 0)

@@ -61,7 +61,7 @@ def test_every_result_is_explained_by_its_trace_as_it_was_by_the_answer(
         assert told["trace"]["trace_id"] == found["trace_id"]
         assert told["item"] == {
             "result_handle": item["result_handle"], "note_id": item["note_id"], "chunk_id": item["chunk_id"],
-            "rank": rank, "text": item["snippet"], "explain": item["explain"],
+            "rank": rank, "relevance": item["relevance"], "text": item["snippet"], "explain": item["explain"],
         }  # fmt: skip
         why = told["item"]["explain"]
         total = sum(boost["score"] for boost in why["boosts"])
@@ -96,6 +96,7 @@ def test_a_trace_in_brief_says_why_and_names_what_came_closest(
     (item,), (own,) = brief["items"], whole["items"]
     assert (item["rank"], item["note_id"]) == (1, filled["sage"])
     assert item["matched"] == own["explain"]["matched_terms"]
+    assert item["relevance"] == round(own["relevance"], 2)
     assert item["terms"] == {boost["name"]: round(boost["score"], 4) for boost in own["explain"]["boosts"]}
     best = sorted(whole["dropped"], key=lambda drop: -drop["final_score"])[:8]
     assert brief["dropped"] == [{"note_id": drop["note_id"], "reason": drop["reason"]} for drop in best]

@@ -60,7 +60,8 @@ def test_an_item_carries_everything_the_contract_names(
     assert (item["chunk_index"], item["start_offset"], item["end_offset"]) == (0, 0, len(FACTS["dog"]))
     assert set(item) == {
         "result_handle", "note_id", "chunk_id", "chunk_index", "start_offset", "end_offset", "snippet", "type", "key",
-        "scope", "importance", "confidence", "updated_at", "expires_at", "final_score", "source_ref", "explain",
+        "scope", "importance", "confidence", "updated_at", "expires_at", "final_score", "relevance", "source_ref",
+        "explain",
     }  # fmt: skip
     explain = item["explain"]
     assert explain["retrieval_rank"] == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -28,6 +30,11 @@ def short(value: object) -> str:
 def small_print(*parts: object) -> Text:
     """Return what stands below a text: those of the parts that say something."""
     return Text("  ".join(plain(part) for part in parts if part), style="dim")
+
+
+def relevance(result: Mapping[str, Any]) -> str:
+    """Return how relevant a result is; nothing when that is not known."""
+    return "" if result["relevance"] is None else f"relevance {result['relevance']:.2f}"
 
 
 def columns(*styles: str) -> Table:

@@ -10,7 +10,17 @@ from rich.table import Table
 from rich.text import Text
 
 from elf.cli.screens.notes import WEAK
-from elf.cli.screens.pieces import ago, blocks, columns, fields, moment, short, small_print, words
+from elf.cli.screens.pieces import (
+    ago,
+    blocks,
+    columns,
+    fields,
+    moment,
+    relevance,
+    short,
+    small_print,
+    words,
+)
 
 Body = dict[str, Any]
 
@@ -30,7 +40,7 @@ def explanation(body: Body) -> RenderableType:
             words(item["text"] or GONE, "bold"),
             small_print(f"note {short(item['note_id'])}", f"handle {short(item['result_handle'])}"),
         ),
-        fields(_reasons(item["explain"], trace["candidate_count"])),
+        fields(_reasons(item, trace["candidate_count"])),
         boosts(item["explain"]),
         titled("Results", result_table(results, marked=item)),
         dropped_table(body["dropped"]),
@@ -91,12 +101,11 @@ def result_table(results: Sequence[Body], *, marked: Body | None) -> Table:
         why = result["explain"]
         weak = "dim" if why["final_score"] < WEAK * best else ""
         text = words(result["text"] or GONE, "bold" if result is marked else weak)
-        about = small_print(
-            f"handle {short(result['result_handle'])}", f"words: {', '.join(why['matched_terms'])}"
-        )
+        found = f"words: {', '.join(why['matched_terms'])}" if why["matched_terms"] else None
+        about = small_print(f"handle {short(result['result_handle'])}", relevance(result), found)
         table.add_row(
             ">" if result is marked else " ", f"{result['rank']:>2}", f"{why['final_score']:.3f}",
-            short(result["note_id"]), Group(text, about) if why["matched_terms"] else text,
+            short(result["note_id"]), Group(text, about),
         )  # fmt: skip
     return table
 
@@ -129,7 +138,8 @@ def search(trace: Body) -> Table:
     ])  # fmt: skip
 
 
-def _reasons(why: Body, candidates: int) -> list[tuple[str, RenderableType]]:
+def _reasons(item: Body, candidates: int) -> list[tuple[str, RenderableType]]:
+    why = item["explain"]
     place = (
         "not by itself"
         if why["retrieval_rank"] is None
@@ -139,6 +149,7 @@ def _reasons(why: Body, candidates: int) -> list[tuple[str, RenderableType]]:
     return [
         ("found", f"{place} candidates, fused score {_score(why['retrieval_score'])}"),
         ("reranked", _score(why["rerank_score"])),
+        ("relevance", _score(item["relevance"])),
         (
             "words",
             words(f"{found} (in {', '.join(why['matched_fields'])})" if found else "none of the query"),

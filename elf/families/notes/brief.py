@@ -68,12 +68,12 @@ class BriefSearchResponse(Response):
     """The results of a search in brief."""
 
     trace_id: f.TraceId
-    items: list[BriefNote] = Field(description="The results, best first, one a note.")
     weak_match: bool = Field(
         default=False,
         exclude_if=lambda value: not value,
         description="Whether no result is relevant enough to count on: most likely there is nothing on this.",
     )
+    items: list[BriefNote] = Field(description="The results, best first, one a note.")
     degraded: ListOf[str] = Field(description="The parts that could not help with this answer.")
 
 
@@ -91,6 +91,7 @@ class BriefTracedItem(Response):
     note_id: f.NoteId
     score: float = Field(description="The final score, the sum of its terms.")
     terms: dict[str, float] = Field(description="Each term of the score, by name.")
+    relevance: Optional[float] = Field(description="How relevant it is, if known.")
     matched: ListOf[str] = Field(description="Words of the query that the note holds.")
 
 
@@ -169,6 +170,7 @@ def _brief_item(item: TracedItem) -> BriefTracedItem:
         note_id=item.note_id,
         score=round(why.final_score, 4),
         terms={boost.name: round(boost.score, 4) for boost in why.boosts},
+        relevance=None if item.relevance is None else round(item.relevance, 2),
         matched=why.matched_terms,
     )
 

@@ -332,9 +332,8 @@ class SearchRequest(InContext):
                 ge=-1.0,
                 le=1e6,
                 allow_inf_nan=False,
-                description="Results of a relevance below this are left out; without it, search.rerank.min_relevance "
-                "of the config. Refused where relevance is not told.",
-                examples=[0.45],
+                description="Results of a relevance below this, such as 0.45, are left out; without it, those below "
+                "search.rerank.min_relevance of the config. Refused where relevance is not told.",
             ),
         ]
         | None

@@ -179,7 +179,8 @@ class NoteSearch:
             return self._rules.min_relevance
         if not self._reranking.tells_relevance:
             raise InvalidRequest(
-                "this service's reranker tells no relevance: search.rerank of its config says nothing of it",
+                "$.min_relevance: this service does not know how relevant results are: its config has no "
+                "[search.rerank], or no weak_below there for a reranker behind a URL",
                 fields=["$.min_relevance"],
             )
         return request.min_relevance

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from typing import Any
 
@@ -21,7 +22,8 @@ NOTE = {
 
 HANDLE = "4f1d5d6a-7a53-4c3f-9f0c-2f64c1a7a1de"
 HIT = {
-    **NOTE, "snippet": NOTE["text"], "final_score": 0.98765, "key": "drink", "result_handle": HANDLE,
+    **NOTE, "snippet": NOTE["text"], "final_score": 0.98765, "relevance": 0.6123, "key": "drink",
+    "result_handle": HANDLE,
 }  # fmt: skip
 
 COMMANDS = [
@@ -117,25 +119,29 @@ def test_a_wrong_flag_ends_with_2_and_sends_nothing(
 
 
 def test_a_search_shows_rank_score_text_key_and_id(elf: CommandLine, service: FakeService) -> None:
-    answers(service, {"trace_id": NOTE_ID, "items": [HIT, {**HIT, "key": None}], "degraded": []})
+    items = [HIT, {**HIT, "key": None, "relevance": None}]
+    answers(service, {"trace_id": NOTE_ID, "items": items, "weak_match": False, "degraded": []})
     code, out, err = elf("search", "which tea?")
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0] == "  1  0.9877  Tea is [31m green. Always."
-    assert lines[1].split() == ["drink", "fact", "agent_private", NOTE_ID, "handle", HANDLE]
-    assert lines[3].split()[0] == "-"
+    about = ["fact", "agent_private", NOTE_ID, "handle", HANDLE, "relevance"]
+    assert lines[1].split() == ["drink", *about, "0.6123"]
+    assert lines[3].split() == ["-", *about, "-"]
 
 
 def test_a_search_reads_every_scope_and_leaves_the_size_to_the_service(
     elf: CommandLine, service: FakeService
 ) -> None:
-    answers(service, {"items": [], "degraded": []})
+    answers(service, {"items": [], "weak_match": True, "degraded": []})
     assert elf("search", "which tea?").err == "elf: nothing found\n"
     assert elf("search", "which tea?", "--profile", "private_only", "--top-k", "3").code == 0
+    assert elf("search", "which tea?", "--min-relevance", "0.45").code == 0
     context = {"tenant_id": "default", "project_id": "default", "agent_id": "default"}
     assert [asked.body for asked in service.asked] == [
         {**context, "read_profile": "all_scopes", "query": "which tea?"},
         {**context, "read_profile": "private_only", "query": "which tea?", "top_k": 3},
+        {**context, "read_profile": "all_scopes", "query": "which tea?", "min_relevance": 0.45},
     ]
 
 
@@ -154,7 +160,10 @@ def test_a_search_sends_the_filters_of_its_flags(elf: CommandLine, service: Fake
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("flags", [("--type", "idea"), ("--source", "ticket"), ("--source", "build:=NaN")])
+@pytest.mark.parametrize(
+    "flags",
+    [("--type", "idea"), ("--source", "ticket"), ("--source", "build:=NaN"), ("--min-relevance", "nan")],
+)
 def test_a_filter_that_is_none_ends_with_2_and_sends_nothing(
     elf: CommandLine, service: FakeService, flags: tuple[str, str]
 ) -> None:
@@ -165,8 +174,19 @@ def test_a_filter_that_is_none_ends_with_2_and_sends_nothing(
 
 
 def test_a_search_says_what_it_was_answered_without(elf: CommandLine, service: FakeService) -> None:
-    answers(service, {"items": [HIT], "degraded": ["rerank"]})
+    answers(service, {"items": [HIT], "weak_match": None, "degraded": ["rerank"]})
     assert elf("search", "tea").err == "elf: answered without rerank\n"
+
+
+def test_a_search_says_that_nothing_is_close_to_the_query_and_shows_what_there_is(
+    elf: CommandLine, service: FakeService
+) -> None:
+    body = {"trace_id": NOTE_ID, "items": [HIT], "weak_match": True, "degraded": []}
+    answers(service, body)
+    code, out, err = elf("search", "tea")
+    assert (code, err) == (0, "elf: weak match: perhaps nothing here answers the query\n")
+    assert "Tea is" in out
+    assert elf("search", "tea", "--json") == (0, json.dumps(body, indent=2) + "\n", "")
 
 
 def test_get_asks_within_its_own_context_and_then_for_the_id_alone(

@@ -26,8 +26,8 @@ NOTE: dict[str, Any] = {
     "note_id": NOTE_ID, "type": "constraint", "scope": "agent_private", "key": "kettle", "text": LONG,
     "status": "active", "updated_at": "2026-03-01T12:00:00Z", "source_ref": {"a": 1},
 }  # fmt: skip
-STRONG = NOTE | {"snippet": LONG, "final_score": 0.9, "result_handle": HANDLE}
-WEAK = STRONG | {"snippet": "Tea\x1b[31m is green.", "final_score": 0.2}
+STRONG = NOTE | {"snippet": LONG, "final_score": 0.9, "relevance": 0.71, "result_handle": HANDLE}
+WEAK = STRONG | {"snippet": "Tea\x1b[31m is green.", "final_score": 0.2, "relevance": None}
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*?3[0-7]")
 CODES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -72,7 +72,7 @@ def lines(written: str) -> list[str]:
 @pytest.fixture
 def found(service: FakeService) -> None:
     service.respond = lambda asked: Answer(
-        body={"items": [STRONG, WEAK], "degraded": [], "next_cursor": None}
+        body={"items": [STRONG, WEAK], "weak_match": True, "degraded": [], "next_cursor": None}
     )
 
 
@@ -85,7 +85,7 @@ def test_what_is_shown_fits_the_width_and_wraps_between_words(
     shown = lines(seen(elf.config, *command, width=width))
     assert max(map(len, shown)) <= width
     assert " ".join(" ".join(shown).split()).count(LONG.strip()) == (1 if command[0] == "search" else 2)
-    assert NOTE_ID[:8] in shown[0]
+    assert NOTE_ID[:8] in (shown[1] if command[0] == "search" else shown[0])
 
 
 @pytest.mark.usefixtures("found")
@@ -97,6 +97,37 @@ def test_weak_results_are_dim_and_no_text_can_speak_to_the_terminal(elf: Command
     assert "\x1b[2mTea [31m is green." in weak
     assert f"\x1b[2m{LONG[:20]}" not in strong
     assert "\x1b[31m" not in written
+    assert lines(written)[0] == "elf: weak match: perhaps nothing here answers the query"
+
+
+def test_an_explanation_tells_how_relevant_results_are_and_which_were_left_out_for_it(
+    elf: CommandLine, service: FakeService
+) -> None:
+    why = {
+        "retrieval_score": 0.75, "retrieval_rank": 1, "rerank_score": 0.9, "final_score": 0.8,
+        "boosts": [{"name": "rerank", "score": 0.82}, {"name": "length", "score": -0.02}],
+        "matched_terms": [], "matched_fields": [],
+    }  # fmt: skip
+    item = {
+        "rank": 1, "note_id": NOTE_ID, "chunk_id": NOTE_ID, "result_handle": HANDLE, "relevance": 0.7123,
+        "text": "Tea is green.", "explain": why,
+    }  # fmt: skip
+    drop = {"stage": "relevance", "note_id": NOTE_ID, "reason": "its relevance is too little", "text": "Tea"}
+    trace = {
+        "trace_id": NOTE_ID, "query": "kettle", "read_profile": "all", "allowed_scopes": ["a"], "degraded": [],
+        "candidate_count": 2, "created_at": "2026-03-01T12:00:00Z", "expanded_queries": [], "stages": [],
+    }  # fmt: skip
+    unknown = item | {"rank": 2, "relevance": None}
+    body = {"trace": trace, "item": item, "other_items": [unknown], "dropped": [drop]}
+    service.respond = lambda asked: Answer(body=body)
+    shown = [" ".join(line.split()) for line in lines(seen(elf.config, "explain", HANDLE))]
+    assert "relevance 0.7123" in shown
+    assert "length -0.0200 ▬" in shown
+    assert [line for line in shown if line.startswith(f"handle {HANDLE[:8]}")] == [
+        f"handle {HANDLE[:8]} relevance 0.71",
+        f"handle {HANDLE[:8]}",
+    ]
+    assert f"relevance {NOTE_ID[:8]} Tea" in shown
 
 
 @pytest.mark.usefixtures("found")

@@ -20,19 +20,31 @@ TRACE = {
     "created_at": "2026-03-01T12:00:00Z",
     "stages": [{"name": "index", "ms": 1.25}, {"name": "rerank", "ms": 10.0}],
 }  # fmt: skip
-DROPPED = [{"note_id": NOTES[1], "stage": "top_k", "reason": "scored too little", "text": None}]
+DROPPED = [
+    {"note_id": NOTES[1], "stage": "top_k", "reason": "scored too little", "text": None},
+    {"note_id": NOTES[0], "stage": "relevance", "reason": "its relevance is too little", "text": "Tea"},
+]
 
 
 def result(rank: int, *terms: str, **explain: Any) -> dict[str, Any]:
     why = {
         "retrieval_score": 0.75, "retrieval_rank": 4, "rerank_score": 0.9, "final_score": 0.85,
-        "boosts": [{"name": "rerank", "score": 0.8}, {"name": "recency_importance", "score": 0.05}],
+        "boosts": [
+            {"name": "rerank", "score": 0.82}, {"name": "length", "score": -0.02},
+            {"name": "recency_importance", "score": 0.05},
+        ],
         "matched_terms": list(terms), "matched_fields": ["key", "text"],
     }  # fmt: skip
     return {
         "rank": rank, "note_id": NOTES[rank - 1], "chunk_id": NOTES[0], "result_handle": HANDLES[rank - 1],
-        "text": f"Tea {rank}\x07 is green.", "explain": why | explain,
+        "relevance": 0.5 / rank, "text": f"Tea {rank}\x07 is green.", "explain": why | explain,
     }  # fmt: skip
+
+
+def listed(marker: str, rank: int, words: str) -> str:
+    """A line of a result in a list."""
+    known = f"0.850000  relevance {0.5 / rank:.6f}  note {NOTES[rank - 1]}  handle {HANDLES[rank - 1]}"
+    return f"{marker}   {rank}  {known}  {words}  Tea {rank}  is green."
 
 
 def explains(service: FakeService, **changes: Any) -> None:
@@ -52,17 +64,19 @@ def test_an_explanation_says_why_this_note_why_this_rank_and_why_not_another(
         "text   Tea 2  is green.",
         f"chunk  {NOTES[0]}",
         "words  tea (in key, text)",
-        "found  number 4 of 60 candidates, fused score 0.750000, reranked 0.900000",
+        "found  number 4 of 60 candidates, fused score 0.750000, reranked 0.900000, relevance 0.250000",
         "score  0.850000, of which",
-        "  rerank              0.800000",
+        "  rerank              0.820000",
+        "  length              -0.020000",
         "  recency_importance  0.050000",
         "",
         "results",
-        f"    1  0.850000  note {NOTES[0]}  handle {HANDLES[0]}  none of the query   Tea 1  is green.",
-        f">   2  0.850000  note {NOTES[1]}  handle {HANDLES[1]}  tea (in key, text)  Tea 2  is green.",
+        listed(" ", 1, "none of the query "),
+        listed(">", 2, "tea (in key, text)"),
         "",
         "not among them",
-        f"  top_k  note {NOTES[1]}  scored too little  -",
+        f"  top_k      note {NOTES[1]}  scored too little            -",
+        f"  relevance  note {NOTES[0]}  its relevance is too little  Tea",
         "",
         f"search  {TRACE_ID}",
         "at      2026-03-01T12:00:00Z",
@@ -91,9 +105,10 @@ def test_a_handle_is_asked_for_within_a_context_and_alone_where_none_was_named(
 
 
 def test_a_result_whose_leg_gave_no_score_is_shown_without(elf: CommandLine, service: FakeService) -> None:
-    explains(service, item=result(2, retrieval_score=None, retrieval_rank=None), dropped=[])
+    item = result(2, retrieval_score=None, retrieval_rank=None) | {"relevance": None}
+    explains(service, item=item, dropped=[])
     _, out, _ = elf("explain", HANDLES[1])
-    assert "found  number - of 60 candidates, fused score -, reranked 0.900000" in out
+    assert "found  number - of 60 candidates, fused score -, reranked 0.900000, relevance -" in out
     assert "not among them" not in out
 
 
@@ -131,8 +146,8 @@ def test_a_search_is_shown_whole(elf: CommandLine, service: FakeService, flags: 
     assert (code, err) == (0, "")
     assert out.splitlines()[:5] == [
         "2 results for: which [31m tea?",
-        f"    1  0.850000  note {NOTES[0]}  handle {HANDLES[0]}  tea (in key, text)  Tea 1  is green.",
-        f"    2  0.850000  note {NOTES[1]}  handle {HANDLES[1]}  none of the query   Tea 2  is green.",
+        listed(" ", 1, "tea (in key, text)"),
+        listed(" ", 2, "none of the query "),
         "",
         "not among them",
     ]

@@ -64,7 +64,7 @@ ASKED: list[tuple[Operation, Call[Any] | Listing[Any]]] = [
     (operations.ADD_EVENT, CALLS.add_event([Message(role="user", content="x"), MESSAGE])),
     (operations.ADD_EVENT, CALLS.add_event([Message(role="user", content="x", msg_id="1")], scope="s", dry_run=True)),
     (operations.SEARCH, CALLS.search("x")),
-    (operations.SEARCH, CALLS.search("x", top_k=3, candidate_k=9, record_hits=True)),
+    (operations.SEARCH, CALLS.search("x", top_k=3, candidate_k=9, min_relevance=0.45, record_hits=True)),
     (operations.SEARCH, CALLS.search("x", type="plan", key_prefix="k", scope="s", source={"a.b": 1, "c": None})),
     (operations.SEARCH, CALLS.search("x", type=["plan", "fact"], scope=["s", "t"], updated_since=date(2026, 1, 31),
      updated_before="2026-02-01T00:00:00Z", created_since=datetime(2026, 1, 1, tzinfo=UTC), created_before=DAY)),
@@ -185,6 +185,16 @@ def test_a_field_says_the_same_in_a_call_as_to_the_service() -> None:
         "limit": 3,
         "cursor": "c",
     }
+
+
+def test_a_search_takes_what_a_request_has_but_for_the_context_and_the_brief_answer() -> None:
+    taken = set(inspect.signature(Calls.search).parameters) - {"self"}
+    filters = set(requests.SearchFilters.model_fields)
+    sent = set(requests.SearchRequest.model_fields) - {"filters", "detail"} | filters
+    context = set(requests.InContext.model_fields) | {"read_profile"}
+    assert taken == sent - context
+    request = parsed(operations.SEARCH, CALLS.search("x", min_relevance=0.45))
+    assert request.model_dump(include={"min_relevance"}) == {"min_relevance": 0.45}
 
 
 def allows_none(hint: Any) -> bool:
