@@ -67,7 +67,7 @@ class Counting:
         elif scope["path"] == "/shut":
             self._gate.clear()
             self._calls, self._texts = 0, Counter()
-        sent = {"calls": self._calls, "sent": self._texts.total(), "different": len(self._texts)}
+        sent = {"calls": self._calls, "texts": self._texts}
         headers = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         await send({"type": "http.response.body", "body": json.dumps(sent).encode()})
@@ -191,9 +191,9 @@ def measure(service: RunningService, messages: Sequence[str], address: str) -> N
     after = bare("after")
     done = finished(service)
     print(f"indexing {rate:33.0f} tokens/s   {2 * rate / (before + after):.2f} of the bare embedder")
-    print(
-        f"sent {sent['sent']} texts in {sent['calls']} calls, {sent['sent'] - sent['different']} of them again"
-    )
+    texts = Counter(sent["texts"])
+    again = (texts - Counter(chunks)).total()
+    print(f"sent {texts.total()} texts in {sent['calls']} calls, {again} of them again")
     print(f"jobs that failed {sum(job['attempts'] > 0 for job in done)}")
     print(f"most places overtaken {max(job['place'] - place for place, job in enumerate(done))}")
     print(f"CPU outside the embedder {cpu:.1f} s, {1000 * cpu / len(messages):.1f} ms a message")
