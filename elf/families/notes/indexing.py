@@ -175,7 +175,6 @@ class NoteIndexing:
             for chunk in batch.stored.get(note_id, ())
             if has_direction(chunk.vector)
         }
-
         stored = len(vectors)
 
         async def embed(notes: Sequence[Note]) -> Sequence[EmbeddedText | None]:
@@ -197,9 +196,9 @@ class NoteIndexing:
         """
         begun: Done = []
         for note_id in batch.subjects:
-            note, stored = batch.notes[note_id], batch.stored.get(note_id, ())
+            note = batch.notes[note_id]
             text = self._embedder.beginning(note.text, vectors)
-            reach = max((chunk.end for chunk in stored), default=0)
+            reach = max((chunk.end for chunk in batch.stored.get(note_id, ())), default=0)
             if text.chunks and (text.is_whole or text.chunks[-1].end > reach):
                 begun.append((note, text))
         if begun:
