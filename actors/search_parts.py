@@ -198,7 +198,7 @@ class SearchParts:
             expansion_mode=search.expansion.mode,
             trace_days=search.explain.retention_days,
             weak_below=self._weak_below(),
-            min_relevance=search.rerank.min_relevance if search.rerank else None,
+            min_relevance=(search.rerank.min_relevance or None) if search.rerank else None,
             snapshot=self._snapshot(),
         )
 

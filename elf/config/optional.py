@@ -84,7 +84,7 @@ class LocalRerank(Table):
     min_relevance: float = 0.0
 
 
-WEAK_BELOW: Final = 0.45
+WEAK_BELOW: Final = 0.42
 
 
 class Budget(Table):

@@ -74,7 +74,7 @@ def test_what_is_stored_is_no_weak_match_and_what_is_not_is_one(filled: RunningS
     assert (known["weak_match"], unknown["weak_match"]) == (False, True)
     assert known["items"][0]["snippet"] == FACTS[1]
     best, of_the_other = (max(item["relevance"] for item in body["items"]) for body in (known, unknown))
-    assert of_the_other < 0.45 <= best <= 1.0
+    assert of_the_other < 0.42 <= best <= 1.0
 
 
 def test_an_answer_in_brief_speaks_of_a_weak_match_only_when_it_is_one(
@@ -94,9 +94,9 @@ def test_results_below_the_least_relevance_are_left_out_and_told_why(
     filled: RunningService, tenant: str
 ) -> None:
     everything = answer(filled, tenant, KNOWN)["items"]
-    some = answer(filled, tenant, KNOWN, min_relevance=0.45)
+    some = answer(filled, tenant, KNOWN, min_relevance=0.42)
     shown = {item["note_id"]: item["relevance"] for item in everything}
-    kept = {note_id for note_id, relevance in shown.items() if relevance >= 0.45}
+    kept = {note_id for note_id, relevance in shown.items() if relevance >= 0.42}
     assert {item["note_id"] for item in some["items"]} == kept < shown.keys()
 
     trace = traced(filled, tenant, some["trace_id"])
@@ -125,6 +125,6 @@ def test_without_its_table_no_relevance_is_told_and_none_may_be_asked_for(
         assert body["weak_match"] is None
         assert {item["relevance"] for item in body["items"]} == {None}
         assert {item["relevance"] for item in traced(plain, tenant, body["trace_id"])["items"]} == {None}
-    refused = plain.post("search", search_body(tenant, KNOWN, min_relevance=0.45)).json()
+    refused = plain.post("search", search_body(tenant, KNOWN, min_relevance=0.42)).json()
     assert (refused["error_code"], refused["fields"]) == ("INVALID_REQUEST", ["$.min_relevance"])
     assert "[search.rerank]" in refused["message"]

@@ -258,7 +258,7 @@ Relevance = Annotated[
     float | None,
     Field(
         description="How much of the query the result holds, on one scale for every query: with the packaged reranker"
-        " up to 1, and below 0.45 there is mostly nothing to find. Null when the reranker's scores tell no such thing,"
+        " up to 1, and below 0.42 there is mostly nothing to find. Null when the reranker's scores tell no such thing,"
         " or it could not help."
     ),
 ]

@@ -332,7 +332,7 @@ class SearchRequest(InContext):
                 ge=-1.0,
                 le=1e6,
                 allow_inf_nan=False,
-                description="Results of a relevance below this, such as 0.45, are left out; without it, those below "
+                description="Results of a relevance below this, such as 0.42, are left out; without it, those below "
                 "search.rerank.min_relevance of the config. Refused where relevance is not told.",
             ),
         ]

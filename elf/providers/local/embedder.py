@@ -12,13 +12,15 @@ from elf.core.errors import InvalidRequest, ProviderUnavailable
 from elf.providers.calls import Calls
 from elf.providers.local.encoder import Encoder
 from elf.providers.port import Matrix
-
-# As many as come into one call, so that each has the whole timeout.
-_CALL_TEXTS = 64
+from elf.providers.portions import portions
 
 
 class LocalEmbedder:
-    """The Embedder port over an Encoder. A call that has to wait too long for its turn fails, as with any provider."""
+    """The Embedder port over an Encoder.
+
+    Texts are embedded in portions, each with the whole timeout: what has to wait too long for its turn fails, as with
+    any provider.
+    """
 
     def __init__(self, config: EmbeddingProvider, encoder: Encoder, calls: Calls) -> None:
         self._config = config
@@ -36,10 +38,12 @@ class LocalEmbedder:
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Return a float32 matrix of shape (len(texts), dimensions), in the order of the texts; see the port."""
         check_characters(texts)
-        if len(texts) <= _CALL_TEXTS:
-            return await self._embed(texts)
-        starts = range(0, len(texts), _CALL_TEXTS)
-        return np.concatenate([await self._embed(texts[start : start + _CALL_TEXTS]) for start in starts])
+        parts = [await self._embed(texts[part]) for part in portions(texts)]
+        return (
+            parts[0]
+            if len(parts) == 1
+            else np.concatenate([np.empty((0, self.dimensions), np.float32), *parts])
+        )
 
     async def _embed(self, texts: Sequence[str]) -> Matrix:
         with self._calls.measured():
