@@ -250,6 +250,6 @@ async def test_where_relevance_is_not_told_none_can_be_asked_for(house: House) -
     desk = Desk(house)
     (item,) = (answer := await desk.ask()).items
     assert (item.relevance, answer.weak_match) == (None, None)
-    with pytest.raises(InvalidRequest, match="tells no relevance") as caught:
+    with pytest.raises(InvalidRequest, match="does not know how relevant") as caught:
         await desk.ask(min_relevance=0.5)
     assert list(caught.value.fields) == ["$.min_relevance"]
