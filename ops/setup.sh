@@ -150,7 +150,7 @@ set_up() {
             make_venv "$python"
         fi
         : >"$venv/.unfinished"
-        say "installing the packages pinned in ops/constraints.txt (this once; about $download_mb MB)"
+        say "installing the pinned packages (this once; about $download_mb MB)"
         step install_packages "$kind" || die "the packages could not be installed; the next run tries again"
         stamp write "$kind" || die "cannot write into $venv"
         rm -- "$venv/.unfinished"

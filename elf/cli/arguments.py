@@ -237,8 +237,11 @@ def _delete(command: argparse.ArgumentParser) -> None:
 
 def _list(command: argparse.ArgumentParser) -> None:
     context(command)
-    scope(command, "default: that of [defaults], else the first of scopes.allowed, where add writes")
-    command.add_argument("--shared", action="store_true", help="every scope but agent_private")
+    which = command.add_mutually_exclusive_group()
+    which.add_argument(
+        "--scope", help="(default: all that the read profile of [defaults] reads, else the widest)"
+    )
+    which.add_argument("--shared", action="store_true", help="every scope but agent_private")
     command.add_argument("--type", choices=NOTE_TYPES)
     command.add_argument("--status", help="such as active (default), deleted or expired")
     filters.add_key_and_period(command)

@@ -132,10 +132,10 @@ async def _get(service: Service, config: Config, options: argparse.Namespace) ->
 
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    # Without a scope the service lists all but the private notes.
-    scope = None if options.shared else options.scope or config.default_scope
-    notes = calls(options).list_notes(
-        scope=scope,
+    # Without a read profile and a scope, the service lists all but the private notes.
+    within = replace(calls(options), read_profile=None if options.shared else config.default_profile)
+    notes = within.list_notes(
+        scope=options.scope,
         type=options.type,
         status=options.status,
         key_prefix=options.key_prefix,

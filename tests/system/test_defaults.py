@@ -22,6 +22,7 @@ pytestmark = pytest.mark.anyio
 
 BY_CLIENT, BY_EVENT = "Fact: Ana plays the cello.", "Preference: I prefer tea to coffee."
 BY_COMMAND, BY_TOOL = "Fact: The kettle is red.", "Fact: The bicycle is in the cellar."
+SHARED = "Fact: The office is in Porto."
 ALL = {BY_CLIENT, BY_EVENT, BY_COMMAND, BY_TOOL}
 PLACE = {"project_id": "default", "agent_id": "default"}
 
@@ -65,6 +66,8 @@ async def test_each_front_finds_what_the_others_stored_also_after_a_restart(fold
             assert {note["text"] for note in read(await tools.call_tool("memory_list", {}))["items"]} == ALL
             found = read(await tools.call_tool("memory_search", {"query": BY_COMMAND}))["items"]
             assert found[0]["text"] == BY_COMMAND
+        await command(config, "add", SHARED, "--scope", "project_shared")
+        assert {note["text"] for note in (await command(config, "list"))["items"]} == ALL | {SHARED}
 
 
 async def wait_found(service: RunningService, text: str, note_id: str) -> None:

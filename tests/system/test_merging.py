@@ -119,11 +119,11 @@ def test_an_import_merges_nothing_that_is_not_the_very_same(
     file = tmp_path / "notes.jsonl"
     place = {"tenant_id": tenant, "project_id": "p", "agent_id": "a", "scope": "project_shared"}
     file.write_text("".join(json.dumps(place | {"text": line}) + "\n" for line in lines), encoding="utf-8")
-    assert command(service, tmp_path, "import", str(file)) == "300 lines: 300 ADD, 0 rejected\n"
+    assert command(service, tmp_path, "import", str(file)) == "300 lines: 300 added, 0 rejected\n"
     assert sorted(texts(service, tenant)) == sorted(lines)
-    assert command(service, tmp_path, "import", str(file)) == "300 lines: 300 NONE, 0 rejected\n"
+    assert command(service, tmp_path, "import", str(file)) == "300 lines: 300 known already, 0 rejected\n"
     file.write_text(json.dumps(place | {"text": f"Note that {lines[0]}"}), encoding="utf-8")
-    assert command(service, tmp_path, "import", str(file)) == "1 lines: 1 ADD, 0 rejected\n"
+    assert command(service, tmp_path, "import", str(file)) == "1 line: 1 added, 0 rejected\n"
 
 
 def test_add_note_keeps_what_says_the_same_when_it_is_asked_not_to_merge(

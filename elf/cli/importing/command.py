@@ -19,7 +19,9 @@ from elf.cli.importing.report import Report
 from elf.cli.importing.writer import BatchWriter
 from elf.cli.notes import configured, context
 from elf.cli.outcome import ExitCode, Unreachable, UsageError
-from elf.cli.text import print_json
+from elf.cli.progress import bar_column
+from elf.cli.terminal import error_terminal
+from elf.cli.text import plain, print_json
 from elf.client import Retries
 from elf.client.call import get
 
@@ -38,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     with ExitStack() as stack:
         source: BinaryIO = stack.enter_context(_opened(options.file))
         report = Report(stack.enter_context(_opened_for_errors(options)) if options.errors else None)
-        advance = stack.enter_context(_progress(options.file))
+        advance = stack.enter_context(_progress(options.file, report))
         importer = Importer(Service(config), report, patience_s=options.patience)
         try:
             anyio.run(importer.run, read_lines(source, where, defaults), advance)
@@ -70,17 +72,20 @@ def _opened_for_errors(options: argparse.Namespace) -> TextIO:
 
 
 @contextmanager
-def _progress(path: Path) -> Iterator[Advance]:
-    """Show a bar of the bytes that are done with, on a terminal only."""
-    if not sys.stderr.isatty():
+def _progress(path: Path, report: Report) -> Iterator[Advance]:
+    """Show a bar of the bytes that are done with, and how many lines that is, on a terminal only."""
+    if (console := error_terminal()) is None:
         yield lambda _: None
         return
-    from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(path.name, total=path.stat().st_size)
-        yield lambda size: progress.advance(task, size)
+    lines = TextColumn("{task.fields[lines]:,} lines")
+    columns = (
+        TextColumn("{task.description}"), bar_column(), TaskProgressColumn(), lines, TimeRemainingColumn()
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(plain(path.name), total=path.stat().st_size, lines=0)
+        yield lambda size: progress.update(task, advance=size, lines=report.done)
 
 
 def _tell(report: Report, failure: Unreachable | None, *, as_json: bool) -> None:

@@ -8,7 +8,9 @@ from collections import Counter
 from typing import Any, TextIO
 
 from elf.cli.importing.lines import Rejection
+from elf.cli.terminal import error_terminal
 
+SAID = {"ADD": "added", "NONE": "known already", "UPDATE": "updated"}
 MAX_SHOWN = 20
 MAX_KEPT = 1000
 
@@ -23,6 +25,11 @@ class Report:
         self.rejected = 0
         self.lines = 0
 
+    @property
+    def done(self) -> int:
+        """How many lines are stored or rejected."""
+        return self._ops.total() + self.rejected
+
     def count(self, op: str) -> None:
         self._ops[op] += 1
 
@@ -34,8 +41,10 @@ class Report:
             self._errors.write(json.dumps(_as_json(rejection)) + "\n")
 
     def summary(self) -> str:
-        parts = [f"{count} {op}" for op, count in sorted(self._ops.items())]
-        return f"{self.lines} lines: {', '.join([*parts, f'{self.rejected} rejected'])}"
+        """Say in one line what became of the lines."""
+        became = [f"{count:,} {SAID.get(op, op)}" for op, count in sorted(self._ops.items())]
+        lines = f"{self.lines:,} line{'' if self.lines == 1 else 's'}"
+        return f"{lines}: {', '.join([*became, f'{self.rejected:,} rejected'])}"
 
     def as_json(self, *, finished: bool) -> dict[str, Any]:
         """Return the summary as data, with the first rejected lines."""
@@ -48,11 +57,18 @@ class Report:
         }
 
     def print_rejections(self) -> None:
-        for rejection in sorted(self._kept, key=lambda rejection: rejection.line)[:MAX_SHOWN]:
-            print(f"elf: {rejection}", file=sys.stderr)
+        """Print the first of the rejected lines, and how many there are besides."""
+        shown = sorted(self._kept, key=lambda rejection: rejection.line)[:MAX_SHOWN]
+        if (console := error_terminal()) is not None:
+            from elf.cli.screens.rejections import rejections
+
+            console.print(rejections(shown))
+        else:
+            for rejection in shown:
+                print(f"elf: {rejection}", file=sys.stderr)
         if self.rejected > MAX_SHOWN:
             hint = "" if self._errors else "; --errors FILE keeps them all"
-            print(f"elf: and {self.rejected - MAX_SHOWN} more rejected lines{hint}", file=sys.stderr)
+            print(f"elf: and {self.rejected - MAX_SHOWN:,} more rejected lines{hint}", file=sys.stderr)
 
 
 def _as_json(rejection: Rejection) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -111,11 +113,11 @@ def result_table(results: Sequence[Body], *, marked: Body | None) -> Table:
 
 
 def dropped_table(dropped: Sequence[Body]) -> RenderableType | None:
-    """Return the candidates that are no results, each with its text and why it was dropped."""
+    """Return the candidates that are no results, those nearest to one first, each with why it was dropped."""
     if not dropped:
         return None
     table = columns("dim", "cyan", "")
-    for candidate in dropped[:MOST_DROPPED]:
+    for candidate in sorted(dropped, key=_distance)[:MOST_DROPPED]:
         text = words(candidate["text"] or GONE)
         table.add_row(
             candidate["stage"], short(candidate["note_id"]), Group(text, small_print(candidate["reason"]))
@@ -126,13 +128,20 @@ def dropped_table(dropped: Sequence[Body]) -> RenderableType | None:
     return titled(f"Not among them: {len(dropped)} candidates", table)
 
 
+def _distance(candidate: Body) -> float:
+    score = candidate["final_score"]
+    return math.inf if score is None else -float(score)  # who has a score came further than who has none
+
+
 def search(trace: Body) -> Table:
     """Return how a search was carried out."""
     times = ", ".join(f"{stage['name']} {stage['ms']:.1f} ms" for stage in trace["stages"])
+    filters = trace.get("filters")
     return fields([
         ("search", trace["trace_id"]),
         ("at", moment(trace["created_at"])),
         ("reads", words(f"{trace['read_profile']}: {', '.join(trace['allowed_scopes'])}")),
+        *([("only", words(json.dumps(filters, ensure_ascii=False)))] if filters else []),
         ("asked", words("; ".join(trace["expanded_queries"]))),
         ("took", times),
     ])  # fmt: skip

@@ -38,7 +38,7 @@ def test_every_line_arrives_once_in_batches_of_at_most_100(
     elf: CommandLine, service: FakeService, tmp_path: Path
 ) -> None:
     file = write(tmp_path / "n.jsonl", ({"text": f"Note {n}.", "key": f"k{n}"} for n in range(1050)))
-    assert elf("import", file) == (0, "1050 lines: 1050 ADD, 0 rejected\n", "")
+    assert elf("import", file) == (0, "1,050 lines: 1,050 added, 0 rejected\n", "")
     assert sorted(texts(service)) == sorted(f"Note {n}." for n in range(1050))
     assert max(len(asked.body["notes"]) for asked in service.asked) == 100
     assert len(service.asked) <= 14
@@ -95,7 +95,7 @@ def test_lines_that_are_no_notes_are_rejected_with_their_number(
     ]  # fmt: skip
     file.write_bytes(b"\n".join(lines))
     code, out, err = elf("import", str(file))
-    assert (code, out) == (1, "10 lines: 2 ADD, 8 rejected\n")
+    assert (code, out) == (1, "10 lines: 2 added, 8 rejected\n")
     assert texts(service) == ["A.", "last"]
     assert [line.partition(" is ")[0] for line in err.splitlines()] == [
         "elf: line 2: NOT_READ:", "elf: line 3: NOT_READ:", "elf: line 5: NOT_READ:", "elf: line 6: NOT_READ:",
@@ -118,7 +118,7 @@ def test_a_note_that_the_gate_rejects_is_reported_with_its_reason(
     file = write(tmp_path / "n.jsonl", [{"text": text} for text in ("A.", "bad", "B.")])
     errors = tmp_path / "errors.jsonl"
     code, out, err = elf("import", file, "--errors", str(errors))
-    assert (code, out) == (1, "3 lines: 2 ADD, 1 rejected\n")
+    assert (code, out) == (1, "3 lines: 2 added, 1 rejected\n")
     assert err == "elf: line 2: REJECT_SECRET: the service does not store this note\n"
     assert [json.loads(line) for line in errors.read_text().splitlines()] == [
         {
@@ -143,7 +143,7 @@ def test_lines_that_make_a_request_fail_are_named_and_the_others_stored(
     service.respond = respond
     notes = [{"text": f"{n}", "importance": 5 if n in (3, 7) else 0.5} for n in range(10)]
     code, out, err = elf("import", write(tmp_path / "n.jsonl", notes))
-    assert (code, out) == (1, "10 lines: 8 ADD, 2 rejected\n")
+    assert (code, out) == (1, "10 lines: 8 added, 2 rejected\n")
     assert err.splitlines() == [
         "elf: line 4: importance: INVALID_REQUEST: importance: at most 1",
         "elf: line 8: importance: INVALID_REQUEST: importance: at most 1",
@@ -174,7 +174,7 @@ def test_a_request_refused_without_saying_why_is_halved_until_the_line_is_found(
     service.respond = respond
     notes = [{"text": "bad" if n == 61 else f"{n}"} for n in range(100)]
     code, out, err = elf("import", write(tmp_path / "n.jsonl", notes))
-    assert (code, out) == (1, "100 lines: 99 ADD, 1 rejected\n")
+    assert (code, out) == (1, "100 lines: 99 added, 1 rejected\n")
     assert err == "elf: line 62: SOME_CODE: the message\n"
     assert len(service.asked) < 20
 
@@ -198,7 +198,7 @@ def test_a_service_that_stays_away_ends_the_import_with_3_and_what_was_done(
     )
     code, out, err = elf("import", file, "--patience", "0")
     assert code == 3
-    stored = re.search(r" (\d+) ADD, 0 rejected\n", out)
+    stored = re.search(r" (\d+) added, 0 rejected\n", out)
     assert stored
     assert 0 < int(stored[1]) <= 500  # of what was stored, the last answers may not have been heard
     assert err.splitlines() == [
@@ -223,7 +223,7 @@ def test_only_the_first_rejections_are_shown(elf: CommandLine, tmp_path: Path) -
     file.write_text("nope\n" * 1500)
     errors = tmp_path / "errors.jsonl"
     outcome = elf("import", str(file))
-    assert outcome.err.splitlines()[-1] == "elf: and 1480 more rejected lines; --errors FILE keeps them all"
+    assert outcome.err.splitlines()[-1] == "elf: and 1,480 more rejected lines; --errors FILE keeps them all"
     elf("import", str(file), "--errors", str(errors))
     assert len(errors.read_text().splitlines()) == 1500
 

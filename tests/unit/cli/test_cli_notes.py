@@ -243,11 +243,13 @@ def test_list_shows_one_note_a_line_and_how_to_go_on(elf: CommandLine, service: 
     }
 
 
-def test_list_shows_by_default_what_add_wrote(elf: CommandLine, service: FakeService) -> None:
+def test_list_shows_by_default_all_that_a_search_reads(elf: CommandLine, service: FakeService) -> None:
     answers(service, {"items": [], "next_cursor": None})
-    elf("list")
-    elf("list", "--shared")
-    assert [asked.params.get("scope") for asked in service.asked] == ["agent_private", None]
+    for flags in ((), ("--scope", "project_shared"), ("--shared",)):
+        elf("list", *flags)
+    said = [(asked.params.get("scope"), asked.params.get("read_profile")) for asked in service.asked]
+    assert said == [(None, "all_scopes"), ("project_shared", None), (None, None)]
+    assert elf("list", "--shared", "--scope", "project_shared").code == 2
 
 
 def test_an_empty_list_says_so(elf: CommandLine, service: FakeService) -> None:

@@ -112,13 +112,19 @@ def test_an_explanation_tells_how_relevant_results_are_and_which_were_left_out_f
         "rank": 1, "note_id": NOTE_ID, "chunk_id": NOTE_ID, "result_handle": HANDLE, "relevance": 0.7123,
         "text": "Tea is green.", "explain": why,
     }  # fmt: skip
-    drop = {"stage": "relevance", "note_id": NOTE_ID, "reason": "its relevance is too little", "text": "Tea"}
+    far = {"stage": "prefilter", "note_id": NOTE_ID, "reason": "", "text": "Far", "final_score": None}
+    weak = {"stage": "top_k", "note_id": NOTE_ID, "reason": "", "text": "Weak", "final_score": 0.1}
+    near = {
+        "stage": "relevance", "note_id": NOTE_ID, "reason": "its relevance is too little", "text": "Tea",
+        "final_score": 0.2,
+    }  # fmt: skip
     trace = {
         "trace_id": NOTE_ID, "query": "kettle", "read_profile": "all", "allowed_scopes": ["a"], "degraded": [],
         "candidate_count": 2, "created_at": "2026-03-01T12:00:00Z", "expanded_queries": [], "stages": [],
+        "filters": {"key_prefix": "kitchen"},
     }  # fmt: skip
     unknown = item | {"rank": 2, "relevance": None}
-    body = {"trace": trace, "item": item, "other_items": [unknown], "dropped": [drop]}
+    body = {"trace": trace, "item": item, "other_items": [unknown], "dropped": [far, weak, near]}
     service.respond = lambda asked: Answer(body=body)
     shown = [" ".join(line.split()) for line in lines(seen(elf.config, "explain", HANDLE))]
     assert "relevance 0.7123" in shown
@@ -127,7 +133,9 @@ def test_an_explanation_tells_how_relevant_results_are_and_which_were_left_out_f
         f"handle {HANDLE[:8]} relevance 0.71",
         f"handle {HANDLE[:8]}",
     ]
+    assert [line.split()[-1] for line in shown if f" {NOTE_ID[:8]} " in line][-3:] == ["Tea", "Weak", "Far"]
     assert f"relevance {NOTE_ID[:8]} Tea" in shown
+    assert 'only {"key_prefix": "kitchen"}' in shown
 
 
 @pytest.mark.usefixtures("found")
@@ -152,6 +160,23 @@ def test_a_note_is_shown_with_its_reference(elf: CommandLine, service: FakeServi
     assert " ".join(shown[:3]).split() == LONG.split()
     assert f"note_id     {NOTE_ID}" in shown
     assert '  "a": 1' in "\n".join(shown)
+
+
+def test_an_import_shows_how_far_it_is_and_what_was_rejected(
+    elf: CommandLine, service: FakeService, tmp_path: Path
+) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text('{"text": "A."}\n{"text": "B."}\n')
+    said = {"note_id": None, "op": "REJECTED", "reason_code": "REJECT_SECRET", "reason": LONG.strip()}
+    added = {"note_id": NOTE_ID, "op": "ADD", "reason_code": None}
+    service.respond = lambda asked: Answer(body={"results": [added, said]})
+    written = seen(elf.config, "import", str(file))
+    *bars, line_2, line_2b, line_2c, code, summary = lines(written)
+    assert any(re.search(r"notes.jsonl ━+ 100% 2 lines", bar) for bar in bars)
+    assert f"{line_2} {line_2b} {line_2c}".split() == ["line", "2", *LONG.split()]
+    assert max(map(len, (line_2, line_2b, line_2c))) <= 80
+    assert (code.strip(), summary) == ("REJECT_SECRET", "2 lines: 1 added, 1 rejected")
+    assert "\x1b[38;" not in written  # the terminal's own colours, which suit its background
 
 
 def test_a_stop_at_the_terminal_ends_in_one_line(elf: CommandLine, service: FakeService) -> None:
@@ -193,5 +218,5 @@ def test_a_stopped_import_says_what_it_stored(elf: CommandLine, service: FakeSer
     may_answer.set()
     assert (process.returncode, out) == (130, "")
     assert re.fullmatch(
-        r"elf: stopped: \d+ lines: [1-9]\d* ADD, 0 rejected; import the file again, .*\n", err
+        r"elf: stopped: [\d,]+ lines: [1-9]\d* added, 0 rejected; import the file again, .*\n", err
     )
