@@ -53,7 +53,7 @@ def parser() -> argparse.ArgumentParser:
         description="ELF: evidence-linked fact memory for agents.",
         epilog=f"{CONFIGS} {EXIT_CODES}",
     )
-    root.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
+    root.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
     commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     def command(

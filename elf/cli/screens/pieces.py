@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Group, RenderableType
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
@@ -27,9 +28,26 @@ def short(value: object) -> str:
     return plain(value)[:SHORT_ID_CHARS]
 
 
-def small_print(*parts: object) -> Text:
+class SmallPrint:
+    """What stands below a text; a line that is full ends between two parts."""
+
+    def __init__(self, *parts: str) -> None:
+        self._parts = parts
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        line = ""
+        for part in self._parts:
+            longer = f"{line}  {part}" if line else part
+            if line and cell_len(longer) > options.max_width:
+                yield Text(line, style="dim")
+                longer = part
+            line = longer
+        yield Text(line, style="dim")
+
+
+def small_print(*parts: object) -> SmallPrint:
     """Return what stands below a text: those of the parts that say something."""
-    return Text("  ".join(plain(part) for part in parts if part), style="dim")
+    return SmallPrint(*(plain(part) for part in parts if part))
 
 
 def relevance(result: Mapping[str, Any]) -> str:

@@ -139,6 +139,12 @@ def test_an_explanation_tells_how_relevant_results_are_and_which_were_left_out_f
 
 
 @pytest.mark.usefixtures("found")
+def test_what_is_below_a_text_is_not_cut_between_a_name_and_its_value(elf: CommandLine) -> None:
+    shown = [line.strip() for line in lines(seen(elf.config, "search", "kettle", width=64))]
+    assert shown.count(f"handle {HANDLE[:8]}") == 2
+
+
+@pytest.mark.usefixtures("found")
 def test_colours_are_left_out_where_nobody_wants_them(elf: CommandLine) -> None:
     assert COLOUR.search(seen(elf.config, "list"))
     assert not COLOUR.search(seen(elf.config, "list", NO_COLOR="1"))
