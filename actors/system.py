@@ -136,7 +136,7 @@ async def open_system(
 
 
 class _Models(NamedTuple):
-    """What a process needs of the model providers."""
+    """What a process needs of the model providers; `late` makes token vectors in the pass of the embedder."""
 
     embedder: Embedder | None = None
     late: LateInteraction | None = None
@@ -147,7 +147,9 @@ class _Models(NamedTuple):
 async def _models(config: Config, actors: frozenset[ActorName], metrics: Metrics) -> AsyncIterator[_Models]:
     if "http_front" in actors:
         async with await open_providers(config, measures=metrics.measures) as providers:
-            yield _Models(providers.embedder, providers.late, providers)
+            # A pass of its own for each text would cost what a remote embedder saves: searches make what they need.
+            late = providers.late if config.providers.embedding.is_local else None
+            yield _Models(providers.embedder, late, providers)
     elif "indexer" in actors:
         async with open_embedder(config, measures=metrics.measures) as (embedder, late):
             yield _Models(embedder, late)

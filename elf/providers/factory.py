@@ -95,16 +95,18 @@ async def open_providers(config: Config, *, measures: Measures | None = None) ->
 async def open_embedder(
     config: Config, *, measures: Measures | None = None
 ) -> AsyncIterator[tuple[Embedder, LateInteraction | None]]:
-    """Build the embedder, and what makes token vectors, for a process that indexes alone; else as `open_providers`."""
+    """Build the embedder for a process that indexes alone, and what makes token vectors in the same pass, if it can.
+
+    Otherwise as `open_providers`.
+    """
     table = config.providers.embedding
-    local = await _load_local(config) if table.is_local or config.compares_tokens else None
-    late = local.late if local is not None and config.compares_tokens else None
-    if local is not None and table.is_local:
-        yield local.embedder(table, measures), late
+    if table.is_local:
+        local = await _load_local(config)
+        yield local.embedder(table, measures), local.late if config.compares_tokens else None
         return
     http = ProviderHttp(EMBEDDING, table, measures=measures)
     try:
-        yield HttpEmbedder(table, http), late
+        yield HttpEmbedder(table, http), None
     finally:
         await http.aclose()
 

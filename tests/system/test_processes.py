@@ -100,10 +100,11 @@ def test_each_process_runs_what_its_actors_need_and_nothing_else(several: Severa
         assert several.parts(api) & (COMMON | API | WORKER) == COMMON | API
     for worker in ("worker-1", "worker-2"):
         assert several.parts(worker) & (COMMON | API | WORKER) == COMMON | WORKER
-    # Who searches compares token vectors, and who indexes makes them; what MCP tools need is at the other end of a
-    # connection.
-    for name in ("api-1", "worker-1"):
-        assert {"onnxruntime", "tokenizers", "asyncpg"} <= _packages(several.pid(name))
+    # The packaged model is the reranker's only, here; what MCP tools need is at the other end of a connection.
+    assert {"onnxruntime", "tokenizers", "asyncpg"} <= _packages(several.pid("api-1"))
+    packages = _packages(several.pid("worker-1"))
+    assert "onnxruntime" not in packages
+    assert {"tokenizers", "asyncpg"} <= packages
     assert {"onnxruntime", "tokenizers", "asyncpg", "numpy"}.isdisjoint(_packages(several.pid("mcp")))
 
 
