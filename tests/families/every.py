@@ -1,0 +1,33 @@
+"""Every family of memory, as the checks of this folder know it. A family adds one entry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tests.families import notes_rows, notes_world
+from tests.families.fronts import Fronts
+from tests.families.isolation import Row, World
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What a family brings to be proven: its rows of the isolation table, and an owner to try them on."""
+
+    name: str
+    rows: Sequence[Row]
+    settle: Callable[[Fronts], World]
+
+
+NOTES: Final = Proof(name="notes", rows=notes_rows.ROWS, settle=notes_world.settle)
+FAMILIES: Final = (NOTES,)
+
+# What the service offers whatever its families are.
+SERVICE_ROWS: Final = (
+    Row(names=("health", "ready"), whole_service="whether the service is up tells nothing of what it keeps"),
+    Row(
+        names=("collect_garbage",), whole_service="it tidies up for everybody, and tells no more than counts"
+    ),
+)
+EVERY_ROW: Final = (*SERVICE_ROWS, *(row for family in FAMILIES for row in family.rows))

@@ -1,0 +1,153 @@
+"""The fronts of a running service as a caller meets them: what each offers, and how anything of it is asked.
+
+What there is to ask is read from the service itself: the OpenAPI documents of its two HTTP fronts, and the list of its
+tools.
+"""
+
+from __future__ import annotations
+
+import json
+import string
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Protocol, Self
+
+import httpx
+
+TIMEOUT_S: Final = 60.0
+MCP_HEADERS: Final = {"accept": "application/json, text/event-stream"}
+
+
+class Reply(NamedTuple):
+    """An answer: whether the caller was served, and its body as text."""
+
+    ok: bool
+    text: str
+
+    @property
+    def body(self) -> Any:
+        """The body as JSON; None when there is none."""
+        return json.loads(self.text) if self.text else None
+
+    @property
+    def code(self) -> str:
+        """The error code of a refusal."""
+        body = self.body
+        return str(body.get("error_code", "")) if isinstance(body, dict) else ""
+
+
+class Front(Protocol):
+    """One way into the service. `offers` says of each name what it is, in words."""
+
+    name: str
+    offers: Mapping[str, str]
+
+    def fills(self, name: str) -> Mapping[str, str]:
+        """What the front itself puts where a caller leaves a field out."""
+        ...
+
+    def ask(self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = ...) -> Reply:
+        """Call what is offered by this name with the given fields."""
+        ...
+
+
+class HttpFront:
+    """A front that has an OpenAPI document: its operations by their ids."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self.name = name
+        self._http = httpx.Client(base_url=url, timeout=TIMEOUT_S)
+        paths = self._http.get("/openapi.json").raise_for_status().json()["paths"]
+        self._operations = {
+            entry["operationId"]: (method.upper(), path)
+            for path, methods in paths.items()
+            for method, entry in methods.items()
+        }
+        self.offers = {
+            operation: f"the operation {operation} ({method} {path}) of the {name} front"
+            for operation, (method, path) in self._operations.items()
+        }
+
+    def fills(self, name: str) -> Mapping[str, str]:
+        return {}
+
+    def ask(self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}) -> Reply:
+        return self.ask_at(*self._operations[name], arguments, headers=headers)
+
+    def where(self, name: str) -> tuple[str, str]:
+        """The method and path of an operation."""
+        return self._operations[name]
+
+    def ask_at(
+        self, method: str, path: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}
+    ) -> Reply:
+        """Send a request to a path, whether or not the front offers it."""
+        in_path = {part for _, part, _, _ in string.Formatter().parse(path) if part}
+        rest = {key: value for key, value in arguments.items() if key not in in_path}
+        url = path.format(**{part: arguments.get(part, "unknown") for part in in_path})
+        sent = {"params": rest} if method == "GET" else {"json": rest}
+        response = self._http.request(method, url, headers=dict(headers), **sent)  # type: ignore[arg-type]
+        assert response.status_code < 500 or response.status_code == 503, f"{method} {url}: {response.text}"
+        return Reply(response.is_success, response.text)
+
+    def close(self) -> None:
+        self._http.close()
+
+
+class McpFront:
+    """The tools, called one message a request, as agents do."""
+
+    def __init__(self, name: str, url: str) -> None:
+        self.name = name
+        self._url = url
+        self._http = httpx.Client(timeout=TIMEOUT_S, headers=MCP_HEADERS)
+        listed = self._send("tools/list", {}).json()["result"]
+        assert "nextCursor" not in listed, "there are more tools than one page"
+        self.offers = {tool["name"]: f"the tool {tool['name']} of {name}" for tool in listed["tools"]}
+        self._schemas = {tool["name"]: tool["inputSchema"]["properties"] for tool in listed["tools"]}
+
+    def fills(self, name: str) -> Mapping[str, str]:
+        return {key: schema["default"] for key, schema in self._schemas[name].items() if "default" in schema}
+
+    def ask(self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}) -> Reply:
+        response = self._send("tools/call", {"name": name, "arguments": dict(arguments)}, headers=headers)
+        if not response.is_success:
+            return Reply(False, response.text)
+        result = response.json()["result"]
+        (content,) = result["content"]
+        return Reply(not result.get("isError", False), content["text"])
+
+    def _send(
+        self, method: str, params: Mapping[str, Any], *, headers: Mapping[str, str] = {}
+    ) -> httpx.Response:
+        message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        return self._http.post(self._url, json=message, headers=dict(headers))
+
+    def close(self) -> None:
+        self._http.close()
+
+
+class Fronts:
+    """All fronts of a running service; a context manager."""
+
+    def __init__(self, url: str, admin_url: str, mcp_url: str) -> None:
+        self.public = HttpFront("public", url)
+        self.admin = HttpFront("admin", admin_url)
+        self.mcp = McpFront("mcp", mcp_url)
+
+    @property
+    def all(self) -> tuple[HttpFront | McpFront, ...]:
+        return self.public, self.admin, self.mcp
+
+    def offering(self, name: str) -> list[HttpFront | McpFront]:
+        """The fronts that offer something by this name."""
+        return [front for front in self.all if name in front.offers]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for front in self.all:
+            front.close()

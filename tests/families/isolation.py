@@ -1,0 +1,330 @@
+"""The isolation table: each operation and tool x each caller who must be refused, or must not see something.
+
+A family says in `Row`s what of an owner's `World` somebody could be after, and how. Here it is tried: by every front
+that offers the operation, and for every caller. What a caller may not see must not be in the answer, save where it
+stands in the request already; what is refused is answered as if it did not exist, word for word; whatever was tried,
+the owner finds everything as it was; and the owner is served with the same request, or nothing would be proved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from itertools import zip_longest
+from typing import Any, Final, Protocol
+
+from tests.families.fronts import Front, Fronts, Reply
+
+Arguments = Mapping[str, Any]
+FOREIGN_PAGE: Final = {"Origin": "https://elsewhere.example"}
+
+
+class Kind(Enum):
+    """How a caller stands to the owner."""
+
+    FOREIGN = "of another tenant or project: nothing there is known to it"
+    COLLEAGUE = "another agent of the same project: it sees what they share"
+    INCOMPLETE = "one that leaves out a part of the context: what is private is not known to it"
+
+
+FOREIGN, COLLEAGUE, INCOMPLETE = Kind
+EVERYBODY: Final = frozenset(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody else than the owner: how its context differs from the owner's, where None leaves a field out."""
+
+    name: str
+    kind: Kind
+    changes: Mapping[str, str | None]
+
+    def context(self, place: Mapping[str, str]) -> dict[str, str]:
+        """The context that it gives, the owner's being `place`."""
+        changed = {**place, **{key: _changed(value, place[key]) for key, value in self.changes.items()}}
+        return {key: value for key, value in changed.items() if value is not None}
+
+    def seen_at(self, front: Front, name: str, place: Mapping[str, str]) -> Caller:
+        """The caller as a front makes it that fills in what is left out: who it is then, and still owns nothing."""
+        fills = front.fills(name)
+        given = {key: fills.get(key) if value is None else value for key, value in self.changes.items()}
+        if self.has_place or None in given.values():
+            return self
+        is_elsewhere = any(given.get(key, place[key]) != place[key] for key in ("tenant_id", "project_id"))
+        return replace(self, kind=FOREIGN if is_elsewhere else COLLEAGUE)
+
+    @property
+    def has_place(self) -> bool:
+        """Whether it gives a whole context, and so can own things itself."""
+        return None not in self.changes.values()
+
+
+def _changed(value: str | None, owners: str) -> str | None:
+    return None if value is None else value.format(owners, upper=owners.upper())
+
+
+CALLERS: Final = (
+    Caller("another tenant", FOREIGN, {"tenant_id": "{0} of others"}),
+    Caller("another project", FOREIGN, {"project_id": "{0}2"}),
+    Caller("capitals", FOREIGN, {"tenant_id": "{upper}"}),
+    Caller("a pattern", FOREIGN, {"tenant_id": "%"}),
+    Caller("wrong tenant alone", FOREIGN, {"tenant_id": "%", "project_id": None, "agent_id": None}),
+    Caller("another agent", COLLEAGUE, {"agent_id": "{0}2"}),
+    Caller("no tenant", INCOMPLETE, {"tenant_id": None}),
+    Caller("no project", INCOMPLETE, {"project_id": None}),
+    Caller("no agent", INCOMPLETE, {"agent_id": None}),
+    Caller("no context", INCOMPLETE, {"tenant_id": None, "project_id": None, "agent_id": None}),
+)
+# Beside them, for everything that is offered: a page of another site, and for what operators do, the public front.
+PAGE: Final = "foreign page"
+OUTSIDE: Final = "public front"
+
+
+class World(Protocol):
+    """An owner with things of its own, in places that nobody else uses, and callers with some of theirs."""
+
+    place: Mapping[str, str]
+
+    def hidden_from(self, kind: Kind) -> Iterable[str]:
+        """Ids, words and cursors that a caller of this kind must never be told."""
+        ...
+
+    def unknown(self) -> World:
+        """The same world, but that its ids are of nothing that exists."""
+        ...
+
+    def of(self, caller: Caller) -> World:
+        """What a caller with a place has itself."""
+        ...
+
+    def state(self) -> object:
+        """Everything that the owner has, read anew."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One way to ask for something of the owner.
+
+    `arguments` returns the fields to send beside the context, from the owner's world and the caller's own, which only
+    callers with a place have (`needs_place`). Callers of the kinds `refused` must be answered as if what they name did
+    not exist; the others may be served, and are told nothing that is hidden from them. Kinds that may do the very thing
+    are not in `tried_by`. `owner_sees`: the owner's own answer must tell something that is hidden from others. `check`
+    returns what else is wrong with an answer, or None.
+    """
+
+    label: str
+    arguments: Callable[[Any, Any], Arguments] = lambda world, own: {}
+    refused: frozenset[Kind] = frozenset()
+    tried_by: frozenset[Kind] = EVERYBODY
+    owner_sees: bool = True
+    needs_place: bool = False
+    check: Callable[[Reply, Any, Caller], str | None] | None = None
+
+    def is_for(self, caller: Caller) -> bool:
+        return caller.kind in self.tried_by and (caller.has_place or not self.needs_place)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """All attempts at one operation, and at the tools that do the same.
+
+    `open_to` says of the kinds of callers for which nothing is tried why they may. `whole_service` says why the
+    operation is about nobody's memory; then it takes no context, and its answer must not tell anything hidden.
+    """
+
+    names: Sequence[str]
+    attempts: Sequence[Attempt] = ()
+    open_to: Mapping[Kind, str] = field(default_factory=dict)
+    whole_service: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a caller got and must not."""
+
+    name: str
+    caller: str
+    attempt: str
+    fault: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.caller}, {self.attempt}: {self.fault}"
+
+
+@dataclass
+class Table:
+    """What was tried, by front, name and caller, and what was found."""
+
+    tried: dict[tuple[str, str], dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    findings: list[Finding] = field(default_factory=list)
+
+    def count(self, front: str, name: str, caller: str) -> None:
+        cells = self.tried[front, name]
+        cells[caller] = cells.get(caller, 0) + 1
+
+    @property
+    def cells(self) -> int:
+        return sum(len(cells) for cells in self.tried.values())
+
+    @property
+    def requests(self) -> int:
+        return sum(count for cells in self.tried.values() for count in cells.values())
+
+    def __str__(self) -> str:
+        columns = [*(caller.name for caller in CALLERS), PAGE, OUTSIDE]
+        bad = {(one.name, one.caller) for one in self.findings}
+        lines = [_line("", "", words) for words in _stacked(columns)]
+        for (front, name), cells in self.tried.items():
+            counts = [f"{'!' * ((name, column) in bad)}{cells.get(column, '-')}" for column in columns]
+            lines.append(_line(front, name, counts))
+        lines.append(f"{self.cells} cells, {self.requests} requests, {len(self.findings)} findings")
+        return "\n".join(lines)
+
+
+def _stacked(columns: Sequence[str]) -> Iterable[Sequence[str]]:
+    """The names with a line for each of their words."""
+    return zip_longest(*(column.split() for column in columns), fillvalue="")
+
+
+def _line(front: str, name: str, cells: Sequence[str]) -> str:
+    return f"{front:<7}{name:<22}" + "".join(f"{cell:>9}" for cell in cells)
+
+
+def without_row(fronts: Fronts, rows: Iterable[Row]) -> list[str]:
+    """Return what has to be added to the rows, and what to be taken out, in sentences."""
+    named = [name for row in rows for name in row.names]
+    offered = {name: words for front in fronts.all for name, words in front.offers.items()}
+    missing = [
+        f"{words} stands in no row of the isolation table. Say who may not call it, and what they must not see: add a "
+        f'Row with the name "{name}" to the rows of its family in tests/families.'
+        for name, words in offered.items()
+        if name not in named
+    ]
+    gone = [
+        f'the row "{name}" is of nothing that is offered: take it out'
+        for name in named
+        if name not in offered
+    ]
+    twice = [f'"{name}" stands in two rows' for name in offered if named.count(name) > 1]
+    return [*missing, *gone, *twice]
+
+
+def examine(fronts: Fronts, world: World, rows: Iterable[Row]) -> Table:
+    """Try every cell of these rows."""
+    table = Table()
+    for row in rows:
+        for name in row.names:
+            for front in fronts.offering(name):
+                _examine(_Trial(fronts, front, name, world, row, table))
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One operation or tool at one front."""
+
+    fronts: Fronts
+    front: Front
+    name: str
+    world: World
+    row: Row
+    table: Table
+
+    def ask(self, caller: str, arguments: Arguments, *, headers: Mapping[str, str] = {}) -> Reply:
+        self.table.count(self.front.name, self.name, caller)
+        return self.front.ask(self.name, arguments, headers=headers)
+
+    def find(self, caller: str, attempt: str, fault: str) -> None:
+        self.table.findings.append(Finding(self.name, caller, attempt, fault))
+
+
+def _examine(trial: _Trial) -> None:
+    _try_strangers(trial)
+    if trial.row.whole_service:
+        _try_anybody(trial)
+        return
+    before = trial.world.state()
+    for one in CALLERS:
+        caller = one.seen_at(trial.front, trial.name, trial.world.place)
+        if caller.kind not in trial.row.open_to:
+            _try_caller(trial, caller)
+    if trial.world.state() != before:
+        trial.find("somebody", "all attempts", "what the owner has is changed")
+    for attempt in trial.row.attempts:
+        _try_owner(trial, attempt)
+
+
+def _try_strangers(trial: _Trial) -> None:
+    """A page of another site is not served, and the public front does not do what operators do."""
+    if trial.ask(PAGE, trial.world.place, headers=FOREIGN_PAGE).ok:
+        trial.find(PAGE, "any request", "is served")
+    if trial.front is trial.fronts.admin and trial.name not in trial.fronts.public.offers:
+        method, path = trial.fronts.admin.where(trial.name)
+        trial.table.count(trial.front.name, trial.name, OUTSIDE)
+        if trial.fronts.public.ask_at(method, path, trial.world.place).ok:
+            trial.find(OUTSIDE, "any request", "is served")
+
+
+def _try_anybody(trial: _Trial) -> None:
+    reply = trial.ask("no context", {})
+    if not reply.ok:
+        trial.find("no context", "any request", f"is refused: {reply.text}")
+    if told := _told(reply, trial.world.hidden_from(FOREIGN), {}):
+        trial.find("no context", "any request", f"is told {told}")
+
+
+def _try_caller(trial: _Trial, caller: Caller) -> None:
+    attempts = [one for one in trial.row.attempts if one.is_for(caller)]
+    assert attempts, (
+        f"the row of {trial.name} says nothing of {caller.name}: add an Attempt, or say why in open_to"
+    )
+    for attempt in attempts:
+        _try(trial, caller, attempt)
+
+
+def _try(trial: _Trial, caller: Caller, attempt: Attempt) -> None:
+    world, context = trial.world, caller.context(trial.world.place)
+    own = world.of(caller) if caller.has_place else None
+    arguments = {**context, **attempt.arguments(world, own)}
+    reply = trial.ask(caller.name, arguments)
+    if told := _told(reply, world.hidden_from(caller.kind), arguments):
+        trial.find(caller.name, attempt.label, f"is told {told}")
+    if attempt.check is not None and reply.ok and (fault := attempt.check(reply, own, caller)):
+        trial.find(caller.name, attempt.label, fault)
+    if caller.kind not in attempt.refused:
+        return
+    if reply.ok:
+        trial.find(caller.name, attempt.label, f"is served: {reply.text[:200]}")
+        return
+    other = {**context, **attempt.arguments(world.unknown(), own)}
+    twin = trial.ask(caller.name, other)
+    if _plain(reply, arguments) != _plain(twin, other):
+        trial.find(caller.name, attempt.label, f"can tell it from nothing: {reply.text} is not {twin.text}")
+
+
+def _try_owner(trial: _Trial, attempt: Attempt) -> None:
+    world = trial.world
+    arguments = {**world.place, **attempt.arguments(world, world)}
+    reply = trial.front.ask(trial.name, arguments)
+    assert reply.ok, f"{trial.name}, {attempt.label}: the owner itself is refused: {reply.text}"
+    seen = _told(reply, world.hidden_from(FOREIGN), arguments)
+    assert seen or not attempt.owner_sees, (
+        f"{trial.name}, {attempt.label}: the owner itself sees nothing: {reply.text}"
+    )
+
+
+def _told(reply: Reply, hidden: Iterable[str], arguments: Arguments) -> list[str]:
+    asked = json.dumps(arguments, default=str)
+    return [one for one in hidden if one in reply.text and one not in asked]
+
+
+def _plain(reply: Reply, arguments: Arguments) -> str:
+    """The answer without what the request named, longest first: an id may begin as another value does."""
+    text = reply.text
+    for value in sorted((str(one) for one in arguments.values()), key=len, reverse=True):
+        text = text.replace(value, "...")
+    return text
