@@ -7,7 +7,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from tests.families.fronts import Reply
-from tests.families.isolation import COLLEAGUE, EVERYBODY, FOREIGN, INCOMPLETE, Attempt, Caller, Row
+from tests.families.isolation import COLLEAGUE, EVERYBODY, FOREIGN, INCOMPLETE, Attempt, Row
 from tests.families.notes_world import PRIVATE, SHARED, NotesWorld
 from tests.system.service import note
 
@@ -35,9 +35,9 @@ def _beginning(kind: str, whole: str) -> Mapping[str, Any]:
     return {"kind": kind, "prefix": whole[:8]}
 
 
-def _count_is_own(reply: Reply, own: NotesWorld, caller: Caller) -> str | None:
-    counted = reply.body["notes"]
-    return None if counted == own.count() else f"has {own.count()} notes and is told of {counted}"
+def _count_is_own(reply: Reply, own: NotesWorld | None) -> str | None:
+    has, counted = 0 if own is None else own.count(), reply.body["notes"]
+    return None if counted == has else f"has {has} notes and is told of {counted}"
 
 
 ADDING: Final = Row(
@@ -135,7 +135,7 @@ READING: Final = (
             Attempt(
                 label="of an own note, behind another's cursor",
                 arguments=lambda w, own: {"note_id": own.private.note_id, "cursor": w.version_cursor},
-                needs_place=True,
+                by_owners=True,
             ),
         ),
     ),
@@ -237,7 +237,7 @@ CHANGING: Final = (
                     "version_id": w.private.version_id,
                 },
                 refused=NOT_SHARED,
-                needs_place=True,
+                by_owners=True,
                 owner_sees=False,
             ),
         ),

@@ -134,10 +134,10 @@ def served(name: str, reply: Reply) -> Any:
 
 
 def settle(fronts: Fronts) -> NotesWorld:
-    """Make an owner in a new tenant, and all callers that can have something of their own."""
+    """Make an owner in a new tenant, and all callers that have something of their own."""
     place = {"tenant_id": f"owner {uuid4()}", "project_id": "p", "agent_id": "a"}
     owner = _settled(fronts, place)
-    others = {one.name: _settled(fronts, one.context(place)) for one in CALLERS if one.has_place}
+    others = {one.name: _settled(fronts, one.context(place)) for one in CALLERS if one.is_owner}
     return replace(owner, others=others)
 
 
