@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from tests.families import notes_rows, notes_world
+from tests.families import notes_rows, notes_work, notes_world
 from tests.families.fronts import Fronts
 from tests.families.isolation import Row, World
+from tests.families.work import FamilyWork
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
-    """What a family brings to be proven: its rows of the isolation table, and an owner to try them on."""
+    """What a family brings to be proven.
+
+    Its rows of the isolation table, and an owner to try them on; and its random work, with the proof that it is there.
+    """
 
     name: str
     rows: Sequence[Row]
     settle: Callable[[Fronts], World]
+    work: FamilyWork[Any]
 
 
-NOTES: Final = Proof(name="notes", rows=notes_rows.ROWS, settle=notes_world.settle)
+NOTES: Final = Proof(
+    name="notes", rows=notes_rows.ROWS, settle=notes_world.settle, work=notes_work.NotesWork()
+)
 FAMILIES: Final = (NOTES,)
 
 # What the service offers whatever its families are.

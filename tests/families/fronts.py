@@ -42,6 +42,10 @@ class Front(Protocol):
     name: str
     offers: Mapping[str, str]
 
+    def only_reads(self, name: str) -> bool:
+        """Whether it is said to change nothing."""
+        ...
+
     def fills(self, name: str) -> Mapping[str, str]:
         """What the front itself puts where a caller leaves a field out."""
         ...
@@ -51,22 +55,45 @@ class Front(Protocol):
         ...
 
 
+def operations_of(document: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    """The method and path of each operation of an OpenAPI document."""
+    return {
+        entry["operationId"]: (method.upper(), path)
+        for path, methods in document["paths"].items()
+        for method, entry in methods.items()
+    }
+
+
+def request_for(
+    http: httpx.Client,
+    method: str,
+    path: str,
+    arguments: Mapping[str, Any],
+    headers: Mapping[str, str] = {},
+) -> httpx.Request:
+    """A request with these fields: in the path, the query string or the body, as its method has it."""
+    in_path = {part for _, part, _, _ in string.Formatter().parse(path) if part}
+    rest = {key: value for key, value in arguments.items() if key not in in_path}
+    url = path.format(**{part: arguments.get(part, "unknown") for part in in_path})
+    if method == "GET":
+        return http.build_request(method, url, params=rest, headers=dict(headers))
+    return http.build_request(method, url, json=rest, headers=dict(headers))
+
+
 class HttpFront:
     """A front that has an OpenAPI document: its operations by their ids."""
 
     def __init__(self, name: str, url: str) -> None:
         self.name = name
         self._http = httpx.Client(base_url=url, timeout=TIMEOUT_S)
-        paths = self._http.get("/openapi.json").raise_for_status().json()["paths"]
-        self._operations = {
-            entry["operationId"]: (method.upper(), path)
-            for path, methods in paths.items()
-            for method, entry in methods.items()
-        }
+        self._operations = operations_of(self._http.get("/openapi.json").raise_for_status().json())
         self.offers = {
             operation: f"the operation {operation} ({method} {path}) of the {name} front"
             for operation, (method, path) in self._operations.items()
         }
+
+    def only_reads(self, name: str) -> bool:
+        return self._operations[name][0] == "GET"
 
     def fills(self, name: str) -> Mapping[str, str]:
         return {}
@@ -82,12 +109,10 @@ class HttpFront:
         self, method: str, path: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}
     ) -> Reply:
         """Send a request to a path, whether or not the front offers it."""
-        in_path = {part for _, part, _, _ in string.Formatter().parse(path) if part}
-        rest = {key: value for key, value in arguments.items() if key not in in_path}
-        url = path.format(**{part: arguments.get(part, "unknown") for part in in_path})
-        sent = {"params": rest} if method == "GET" else {"json": rest}
-        response = self._http.request(method, url, headers=dict(headers), **sent)  # type: ignore[arg-type]
-        assert response.status_code < 500 or response.status_code == 503, f"{method} {url}: {response.text}"
+        response = self._http.send(
+            request_for(self._http, method, path, arguments, headers), follow_redirects=False
+        )
+        assert response.status_code < 500, f"{method} {path}: {response.text}"
         return Reply(response.is_success, response.text)
 
     def close(self) -> None:
