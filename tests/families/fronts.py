@@ -15,6 +15,8 @@ from typing import Any, Final, NamedTuple, Protocol, Self
 import httpx
 
 TIMEOUT_S: Final = 60.0
+# A front closes what is idle for some seconds; a request must not meet that.
+LIMITS: Final = httpx.Limits(keepalive_expiry=1.0)
 MCP_HEADERS: Final = {"accept": "application/json, text/event-stream"}
 
 
@@ -85,7 +87,7 @@ class HttpFront:
 
     def __init__(self, name: str, url: str) -> None:
         self.name = name
-        self._http = httpx.Client(base_url=url, timeout=TIMEOUT_S)
+        self._http = httpx.Client(base_url=url, timeout=TIMEOUT_S, limits=LIMITS)
         self._operations = operations_of(self._http.get("/openapi.json").raise_for_status().json())
         self.offers = {
             operation: f"the operation {operation} ({method} {path}) of the {name} front"
@@ -125,14 +127,18 @@ class McpFront:
     def __init__(self, name: str, url: str) -> None:
         self.name = name
         self._url = url
-        self._http = httpx.Client(timeout=TIMEOUT_S, headers=MCP_HEADERS)
+        self._http = httpx.Client(timeout=TIMEOUT_S, limits=LIMITS, headers=MCP_HEADERS)
         listed = self._send("tools/list", {}).json()["result"]
         assert "nextCursor" not in listed, "there are more tools than one page"
         self.offers = {tool["name"]: f"the tool {tool['name']} of {name}" for tool in listed["tools"]}
-        self._schemas = {tool["name"]: tool["inputSchema"]["properties"] for tool in listed["tools"]}
+        self._tools = {tool["name"]: tool for tool in listed["tools"]}
+
+    def only_reads(self, name: str) -> bool:
+        return bool(self._tools[name]["annotations"]["readOnlyHint"])
 
     def fills(self, name: str) -> Mapping[str, str]:
-        return {key: schema["default"] for key, schema in self._schemas[name].items() if "default" in schema}
+        properties = self._tools[name]["inputSchema"]["properties"]
+        return {key: schema["default"] for key, schema in properties.items() if "default" in schema}
 
     def ask(self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}) -> Reply:
         response = self._send("tools/call", {"name": name, "arguments": dict(arguments)}, headers=headers)

@@ -67,7 +67,7 @@ def _changed(value: str | None, owners: str) -> str | None:
 
 CALLERS: Final = (
     Caller("another tenant", FOREIGN, {"tenant_id": "{0} of others"}, is_owner=True),
-    Caller("another project", FOREIGN, {"project_id": "{0}2"}, is_owner=True),
+    Caller("another project", FOREIGN, {"project_id": "{0}2"}),
     Caller("capitals", FOREIGN, {"tenant_id": "{upper}"}),
     Caller("a pattern", FOREIGN, {"tenant_id": "%"}),
     Caller("wrong tenant alone", FOREIGN, {"tenant_id": "%", "project_id": None, "agent_id": None}),

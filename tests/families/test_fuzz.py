@@ -1,24 +1,45 @@
-"""Every answer of the running service is one that its OpenAPI documents describe."""
+"""Every operation answers whatever is sent to it as its OpenAPI document says, and nobody's memory suffers by it."""
 
 from __future__ import annotations
 
 import httpx
 import pytest
 
+from tests.families.every import FAMILIES
+from tests.families.work import Crew, Task
 from tests.fronts import examination
-from tests.fronts.examination import examine
+from tests.fronts.examination import Findings, examine
 from tests.system.service import RunningService
 
+EXAMPLES = 12  # random requests an operation; ops/fuzz/operations.py sends more, and the edges of every bound
+PIECES = 5  # of work that has to outlast them
 
-def test_both_fronts_answer_random_requests_as_their_documents_say(service: RunningService) -> None:
+
+def test_both_fronts_answer_random_requests_as_their_documents_say(
+    service: RunningService, tenant: str
+) -> None:
+    place = {"tenant_id": tenant, "project_id": "p", "agent_id": "a"}
+    tasks = [Task(family.work, [service], place) for family in FAMILIES]
+    claims = [_worked(task) for task in tasks]
     for url, least in ((service.url, 150), (service.admin_url, 50)):
-        findings = examine(url, examples=12, coverage=False)
-        assert findings.faults == {}
-        assert findings.cases >= least
-        assert findings.statuses[200] > 10
-        assert findings.allowed[False] > 10
-        assert findings.allowed[True] > 10
+        _assert_sound(examine(url, examples=EXAMPLES, coverage=False), least)
     assert service.complaints() == []
+    assert [task.problems(of_task) for task, of_task in zip(tasks, claims, strict=True)] == [[]] * len(tasks)
+
+
+def _worked(task: Task) -> list[object]:
+    with Crew(task) as crew:
+        crew.wait_done(PIECES)
+    assert crew.faults == []
+    return crew.claims
+
+
+def _assert_sound(findings: Findings, least: int) -> None:
+    assert findings.faults == {}
+    assert findings.cases >= least
+    assert findings.statuses[200] > 10
+    assert findings.allowed[False] > 10
+    assert findings.allowed[True] > 10
 
 
 def test_a_document_that_says_less_or_more_than_the_service_does_is_found_out(
