@@ -5,8 +5,8 @@
 
 The service is one of its own, on the example config. Sent are the edges of every bound, then random requests, which
 keep to the documents and break them by turns. Before that, clients of every family work; afterwards all that was
-acknowledged must be there. Prints the counts, and exits with 1 when an answer is not one that its document describes, or
-anything is lost.
+acknowledged must be there. Prints the counts, and exits with 1 when an answer is not one that its document describes,
+or anything is lost.
 """
 
 from __future__ import annotations
