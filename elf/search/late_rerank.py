@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class LateDocument(NamedTuple):
-    """A chunk that is compared with a query, its token vectors if they are kept; see LateInteraction for the handicap."""
+    """A chunk that is compared with a query, with its token vectors if they are kept; handicap: see LateInteraction."""
 
     chunk_id: UUID
     text: str

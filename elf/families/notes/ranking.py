@@ -30,7 +30,7 @@ class RankingRules:
 
 
 class FoundChunk(NamedTuple):
-    """A candidate that Postgres vouches for: its row of `read_candidates`, the chunk's own text, and the text around it.
+    """A candidate that Postgres vouches for: its row of `read_candidates`, the chunk's own text and that around it.
 
     Few candidates become items, so the row's fields are read when they are needed.
     """
