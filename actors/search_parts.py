@@ -152,15 +152,8 @@ class SearchParts:
                 TokenWriter(database=self.database, store=self.tokens, table=NOTE_CHUNK_TOKENS, puts=made),
                 needs=["database"],
             )
-            reranker = LateReranker(
-                late=late,
-                store=self.tokens,
-                table=NOTE_CHUNK_TOKENS,
-                reads=self.reads,
-                max_words=rules.max_words,
-                later=made.send_nowait,
-            )
-            return TokenReranking(reranker, length_weight=rules.length_weight)
+            reranker = LateReranker(late=late, max_words=rules.max_words, later=made.send_nowait)
+            return TokenReranking(reranker, self.tokens, length_weight=rules.length_weight)
         tells_relevance = rules is not None and rules.weak_below is not None
         return SnippetReranking(self._reranker(cache, puts, asked), tells_relevance=tells_relevance)
 
