@@ -20,7 +20,7 @@ from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
 from elf.db.ids import random_ids
 from elf.families.notes.brief import BriefSearchResponse, brief_search
-from elf.families.notes.model import as_real
+from elf.families.notes.model import FAMILY, as_real
 from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.ranking import (
     RECENCY_IMPORTANCE,
@@ -271,6 +271,7 @@ class NoteSearch:
     ) -> SearchTrace:
         return SearchTrace(
             trace_id=trace_id,
+            family=FAMILY,
             tenant_id=ask.context.tenant_id,
             project_id=ask.context.project_id,
             agent_id=ask.context.agent_id,
@@ -285,7 +286,10 @@ class NoteSearch:
             config_snapshot=self._rules.snapshot,
             created_at=ask.now,
             expires_at=ask.now + timedelta(days=self._rules.trace_days),
-            items=[TraceItem.of(item, rank) for rank, item in enumerate(items, start=1)],
+            items=[
+                TraceItem.of(item, rank, subject_id=item["note_id"], point_id=item["chunk_id"])
+                for rank, item in enumerate(items, start=1)
+            ],
             dropped=_dropped(retrieved, found, unmet, ranked),
             degraded=retrieved.degraded,
             stages=stages.timings,
