@@ -80,7 +80,7 @@ class TraceStore:
         now: datetime,
         limit: int,
     ) -> list[Row]:
-        """Return up to `limit` traces of an agent (tenant, project, agent) in a family, newest first, behind a place."""
+        """Return up to `limit` traces of an agent (tenant, project, agent) in a family behind a place."""
         async with self._database.connection() as connection:
             return await connection.fetch(self._sql["list_traces"], *agent, *after, now, limit, family)
 
