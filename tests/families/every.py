@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from tests.families import notes_rows, notes_work, notes_world
+from tests.families import notes_leaks, notes_rows, notes_work, notes_world
 from tests.families.fronts import Fronts
 from tests.families.isolation import Row, World
+from tests.families.leaks import Leaks
 from tests.families.work import FamilyWork
 
 
@@ -16,17 +17,23 @@ from tests.families.work import FamilyWork
 class Proof:
     """What a family brings to be proven.
 
-    Its rows of the isolation table, and an owner to try them on; and its random work, with the proof that it is there.
+    Its rows of the isolation table, an owner to try them on, and leaks that they have to find; and its random work,
+    with the proof that it is there.
     """
 
     name: str
     rows: Sequence[Row]
     settle: Callable[[Fronts], World]
+    leaks: Leaks
     work: FamilyWork[Any]
 
 
 NOTES: Final = Proof(
-    name="notes", rows=notes_rows.ROWS, settle=notes_world.settle, work=notes_work.NotesWork()
+    name="notes",
+    rows=notes_rows.ROWS,
+    settle=notes_world.settle,
+    leaks=notes_leaks.LEAKS,
+    work=notes_work.NotesWork(),
 )
 FAMILIES: Final = (NOTES,)
 

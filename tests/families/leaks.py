@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 import pytest
 
 from elf.db.queries import QUERY_FILES, Queries, parse_blocks, read_sql, sql_folder
+from elf.index.port import IndexFilter
+from elf.search.retrieve import Ask, CandidateRetrieval
 
 Plant = Callable[[pytest.MonkeyPatch, Any], None]
 
 
 class Condition(NamedTuple):
-    """A condition of queries on one parameter, and the type of that."""
+    """A condition of queries on one parameter: what it keeps apart, and the parameter's type."""
 
+    what: str
     pattern: re.Pattern[str]
     type: str = "text"
 
@@ -27,10 +30,12 @@ class Condition(NamedTuple):
         return loose
 
 
-BY_TENANT: Final = Condition(re.compile(r"\w+\.tenant_id = (\$\d+)"))
-BY_PROJECT: Final = Condition(re.compile(r"\w+\.project_id = (\$\d+)"))
-BY_AGENT: Final = Condition(re.compile(r"\w+\.agent_id = (\$\d+)"))
-BY_RULE: Final = Condition(re.compile(r"\w+\.scope <> 'agent_private' OR \w+\.agent_id = (\$\d+)"))
+BY_TENANT: Final = Condition("tenants", re.compile(r"\w+\.tenant_id = (\$\d+)"))
+BY_PROJECT: Final = Condition("projects", re.compile(r"\w+\.project_id = (\$\d+)"))
+BY_AGENT: Final = Condition("agents", re.compile(r"\w+\.agent_id = (\$\d+)"))
+BY_RULE: Final = Condition(
+    "private notes", re.compile(r"\w+\.scope <> 'agent_private' OR \w+\.agent_id = (\$\d+)")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +59,19 @@ class Leak:
             self.plant(patch, world)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaks:
+    """The leaks of a family.
+
+    Those of what leaves nothing behind, and of what changes something, as a search does that is traced. Each query that
+    asks for a tenant loses that condition in one of them, or stands with the reason in `behind_others`.
+    """
+
+    reading: Sequence[Leak]
+    changing: Sequence[Leak]
+    behind_others: Mapping[str, str] = field(default_factory=dict)
+
+
 def _loosen(patch: pytest.MonkeyPatch, query: str, conditions: tuple[Condition, ...]) -> None:
     read = Queries.__getitem__
 
@@ -69,6 +87,23 @@ def _loosen(patch: pytest.MonkeyPatch, query: str, conditions: tuple[Condition, 
 def patched(target: str, value: object) -> Plant:
     """Return what puts a value in the place of a name of a module."""
     return lambda patch, world: patch.setattr(target, value)
+
+
+def index_without(*fields: str) -> Plant:
+    """Return what lets the index name points whatever these fields are."""
+
+    def plant(patch: pytest.MonkeyPatch, world: Any) -> None:
+        where = CandidateRetrieval._where
+
+        def loose(retrieval: CandidateRetrieval, ask: Ask) -> IndexFilter:
+            asked = where(retrieval, ask)
+            must = {key: value for key, value in asked.must.items() if key not in fields}
+            any_of = [{key: one[key] for key in one if key not in fields} for one in asked.any_of or ()]
+            return replace(asked, must=must, any_of=any_of)
+
+        patch.setattr(CandidateRetrieval, "_where", loose)
+
+    return plant
 
 
 def queries_by_tenant() -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any, Final, NoReturn
 from uuid import UUID
 
@@ -12,9 +11,7 @@ import pytest
 from elf.core.errors import ScopeDenied
 from elf.families.notes import search
 from elf.families.notes.requests import GetNoteRequest
-from elf.families.notes.retrieval import Ask, CandidateRetrieval
 from elf.families.notes.visibility import check_readable
-from elf.index.port import IndexFilter
 from tests.families.leaks import (
     BY_AGENT,
     BY_PROJECT,
@@ -22,11 +19,12 @@ from tests.families.leaks import (
     BY_TENANT,
     Condition,
     Leak,
-    Plant,
+    Leaks,
+    index_without,
     patched,
 )
 
-BY_NOTE: Final = Condition(re.compile(r"v\.note_id = (\$1)"), "uuid")
+BY_NOTE: Final = Condition("notes", re.compile(r"v\.note_id = (\$1)"), "uuid")
 
 # What no request of a healthy service reaches: another filter stands before it, or it is asked only in an outage.
 BEHIND_OTHERS: Final = {
@@ -34,23 +32,6 @@ BEHIND_OTHERS: Final = {
     "exact_search": "asked while the index is away, and what it finds is read by read_candidates",
     "same_text_in_group": "asked while no vector can be made",
 }
-
-
-def _where(*but: str) -> Plant:
-    """What lets the index find points whatever these fields are; without agent_id, private ones of everybody."""
-
-    def plant(patch: pytest.MonkeyPatch, world: Any) -> None:
-        where = CandidateRetrieval._where
-
-        def loose(retrieval: CandidateRetrieval, ask: Ask) -> IndexFilter:
-            asked = where(retrieval, ask)
-            must = {key: value for key, value in asked.must.items() if key not in but}
-            any_of = [{key: one[key] for key in one if key not in but} for one in asked.any_of or ()]
-            return replace(asked, must=must, any_of=any_of)
-
-        patch.setattr(CandidateRetrieval, "_where", loose)
-
-    return plant
 
 
 def _hand_out_anothers_id(patch: pytest.MonkeyPatch, world: Any) -> None:
@@ -91,11 +72,10 @@ READING: Final = {
     "texts_of_notes": ("search_explain", (BY_RULE,)),
 }
 
-# Leaks of what leaves nothing behind.
-READ: Final = (
+READING_LEAKS: Final = (
     *(
         Leak(
-            name=f"{query} without {condition.pattern.pattern}",
+            name=f"{query} does not tell {condition.what} apart",
             query=query,
             conditions=(condition,),
             operations=(operation,),
@@ -125,20 +105,19 @@ READ: Final = (
     ),
 )
 
-# Leaks of what changes something, as a search does that is traced.
-WRITE: Final = (
+CHANGING_LEAKS: Final = (
     Leak(
         name="search of every tenant",
         query="read_candidates",
         conditions=(BY_TENANT,),
-        plant=_where("tenant_id"),
+        plant=index_without("tenant_id"),
         operations=("search", "memory_search"),
     ),
     Leak(
         name="search of every agent",
         query="read_candidates",
         conditions=(BY_RULE,),
-        plant=_where("agent_id"),
+        plant=index_without("agent_id"),
         operations=("search", "memory_search"),
     ),
     Leak(name="a copied id", plant=_hand_out_anothers_id, operations=("search",)),
@@ -179,4 +158,4 @@ WRITE: Final = (
     ),
 )
 
-LEAKS: Final = (*READ, *WRITE)
+LEAKS: Final = Leaks(reading=READING_LEAKS, changing=CHANGING_LEAKS, behind_others=BEHIND_OTHERS)

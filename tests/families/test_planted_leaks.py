@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from elf.config import load
-from tests.families.every import EVERY_ROW
+from tests.families.every import EVERY_ROW, FAMILIES, Proof
 from tests.families.fronts import Fronts
 from tests.families.here import running_here
 from tests.families.isolation import OWNER, Row, World, examine
 from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
-from tests.families.notes_leaks import BEHIND_OTHERS, LEAKS, READ, WRITE
-from tests.families.notes_world import settle
 from tests.folders import fresh_folder
 from tests.system.service import write_config
 
@@ -31,9 +30,9 @@ def fronts(model_folder: Path) -> Iterator[Fronts]:
 
 
 @pytest.fixture(scope="module")
-def lasting(fronts: Fronts) -> World:
-    """An owner for all leaks that change nothing."""
-    return settle(fronts)
+def lasting(fronts: Fronts) -> Mapping[str, World]:
+    """An owner in each family, for all leaks that leave nothing behind."""
+    return {family.name: family.settle(fronts) for family in FAMILIES}
 
 
 def rows_of(operations: Iterable[str]) -> list[Row]:
@@ -49,28 +48,48 @@ def found(fronts: Fronts, world: World, operations: Iterable[str]) -> set[str]:
     return {finding.name for finding in findings if finding.caller != OWNER}
 
 
-@pytest.mark.parametrize("leak", READ, ids=lambda leak: leak.name)
+def all_of(kind: str) -> list[Any]:
+    """The leaks of this kind of every family, each with its family, as parameters."""
+    return [
+        pytest.param(family, leak, id=f"{family.name}: {leak.name}")
+        for family in FAMILIES
+        for leak in getattr(family.leaks, kind)
+    ]
+
+
+@pytest.mark.parametrize(("family", "leak"), all_of("reading"))
 def test_what_can_be_read_too_much_is_found(
-    fronts: Fronts, lasting: World, leak: Leak, monkeypatch: pytest.MonkeyPatch
+    fronts: Fronts,
+    lasting: Mapping[str, World],
+    family: Proof,
+    leak: Leak,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    leak.planted(monkeypatch, lasting)
-    assert found(fronts, lasting, leak.operations) == {*leak.operations}
+    world = lasting[family.name]
+    leak.planted(monkeypatch, world)
+    assert found(fronts, world, leak.operations) == {*leak.operations}
 
 
-def test_without_a_leak_nothing_is_found_in_the_same_place(fronts: Fronts, lasting: World) -> None:
-    assert found(fronts, lasting, chain.from_iterable(leak.operations for leak in READ)) == set()
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_without_a_leak_nothing_is_found_in_the_same_place(
+    fronts: Fronts, lasting: Mapping[str, World], family: Proof
+) -> None:
+    operations = chain.from_iterable(leak.operations for leak in family.leaks.reading)
+    assert found(fronts, lasting[family.name], operations) == set()
 
 
-@pytest.mark.parametrize("leak", WRITE, ids=lambda leak: leak.name)
+@pytest.mark.parametrize(("family", "leak"), all_of("changing"))
 def test_what_can_be_changed_too_much_is_found(
-    fronts: Fronts, leak: Leak, monkeypatch: pytest.MonkeyPatch
+    fronts: Fronts, family: Proof, leak: Leak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = settle(fronts)
+    world = family.settle(fronts)
     leak.planted(monkeypatch, world)
     assert found(fronts, world, leak.operations) == {*leak.operations}
 
 
 def test_every_query_of_a_tenant_is_let_out_once_or_said_to_be_behind_others() -> None:
-    tried = {leak.query for leak in LEAKS if BY_TENANT in leak.conditions}
-    assert {*queries_by_tenant()} == tried | BEHIND_OTHERS.keys()
-    assert not tried & BEHIND_OTHERS.keys()
+    leaks = [leak for family in FAMILIES for leak in (*family.leaks.reading, *family.leaks.changing)]
+    tried = {leak.query for leak in leaks if BY_TENANT in leak.conditions}
+    behind = {query for family in FAMILIES for query in family.leaks.behind_others}
+    assert {*queries_by_tenant()} == tried | behind
+    assert not tried & behind
