@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -133,6 +134,8 @@ def main() -> int:
         print(f"{siege.rounds} rounds, blows {dict(siege.blows)}, acknowledged {dict(siege.claims)}")
         for process in processes_of(folder):
             process.kill()
+    if options.folder is None:
+        shutil.rmtree(folder)  # after a fault it stays, for whoever looks into it
     return 0
 
 

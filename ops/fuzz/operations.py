@@ -12,6 +12,7 @@ or anything is lost.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -75,6 +76,8 @@ def main() -> int:
     for fault in faults:
         print(f"FAULT: {fault}", flush=True)
     print(f"{len(faults)} faults")
+    if options.folder is None and not faults:
+        shutil.rmtree(folder)
     return 1 if faults else 0
 
 

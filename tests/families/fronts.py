@@ -31,12 +31,6 @@ class Reply(NamedTuple):
         """The body as JSON; None when there is none."""
         return json.loads(self.text) if self.text else None
 
-    @property
-    def code(self) -> str:
-        """The error code of a refusal."""
-        body = self.body
-        return str(body.get("error_code", "")) if isinstance(body, dict) else ""
-
 
 class Front(Protocol):
     """One way into the service. `offers` says of each name what it is, in words."""
