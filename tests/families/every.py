@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from tests.families import notes_leaks, notes_rows, notes_work, notes_world
 from tests.families.fronts import Fronts
-from tests.families.isolation import Row, World
 from tests.families.leaks import Leaks
+from tests.families.rows import Row, World
 from tests.families.work import FamilyWork
 
 

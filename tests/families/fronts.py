@@ -10,7 +10,7 @@ import json
 import string
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any, Final, NamedTuple, Protocol, Self
+from typing import Any, Final, NamedTuple, Self, TypeAlias
 
 import httpx
 
@@ -30,25 +30,6 @@ class Reply(NamedTuple):
     def body(self) -> Any:
         """The body as JSON; None when there is none."""
         return json.loads(self.text) if self.text else None
-
-
-class Front(Protocol):
-    """One way into the service. `offers` says of each name what it is, in words."""
-
-    name: str
-    offers: Mapping[str, str]
-
-    def only_reads(self, name: str) -> bool:
-        """Whether it is said to change nothing."""
-        ...
-
-    def fills(self, name: str) -> Mapping[str, str]:
-        """What the front itself puts where a caller leaves a field out."""
-        ...
-
-    def ask(self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = ...) -> Reply:
-        """Call what is offered by this name with the given fields."""
-        ...
 
 
 def operations_of(document: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
@@ -77,7 +58,10 @@ def request_for(
 
 
 class HttpFront:
-    """A front that has an OpenAPI document: its operations by their ids."""
+    """A front that has an OpenAPI document: its operations by their ids.
+
+    `offers` says of each name what it is, in words.
+    """
 
     def __init__(self, name: str, url: str) -> None:
         self.name = name
@@ -89,12 +73,15 @@ class HttpFront:
         }
 
     def only_reads(self, name: str) -> bool:
+        """Whether it is said to change nothing."""
         return self._operations[name][0] == "GET"
 
     def fills(self, name: str) -> Mapping[str, str]:
+        """What the front itself puts where a caller leaves a field out."""
         return {}
 
     def ask(self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}) -> Reply:
+        """Call what is offered by this name with the given fields."""
         return self.ask_at(*self._operations[name], arguments, headers=headers)
 
     def where(self, name: str) -> tuple[str, str]:
@@ -116,7 +103,7 @@ class HttpFront:
 
 
 class McpFront:
-    """The tools, called one message a request, as agents do."""
+    """The tools, called one message a request, as agents do; the methods are those of an HttpFront."""
 
     def __init__(self, name: str, url: str) -> None:
         self.name = name
@@ -152,6 +139,9 @@ class McpFront:
         self._http.close()
 
 
+Front: TypeAlias = HttpFront | McpFront
+
+
 class Fronts:
     """All fronts of a running service; a context manager."""
 
@@ -161,10 +151,10 @@ class Fronts:
         self.mcp = McpFront("mcp", mcp_url)
 
     @property
-    def all(self) -> tuple[HttpFront | McpFront, ...]:
+    def all(self) -> tuple[Front, ...]:
         return self.public, self.admin, self.mcp
 
-    def offering(self, name: str) -> list[HttpFront | McpFront]:
+    def offering(self, name: str) -> list[Front]:
         """The fronts that offer something by this name."""
         return [front for front in self.all if name in front.offers]
 

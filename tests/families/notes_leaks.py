@@ -9,6 +9,7 @@ from uuid import UUID
 import pytest
 
 from elf.core.errors import ScopeDenied
+from elf.db.ids import random_ids
 from elf.families.notes import search
 from elf.families.notes.requests import GetNoteRequest
 from elf.families.notes.visibility import check_readable
@@ -36,10 +37,9 @@ BEHIND_OTHERS: Final = {
 
 def _hand_out_anothers_id(patch: pytest.MonkeyPatch, world: Any) -> None:
     """Searches get the id that a search of the owner has."""
-    ids = search.random_ids
 
     def copied(count: int) -> list[UUID]:
-        return [UUID(world.private_search.trace_id), *ids(count - 1)]
+        return [UUID(world.private_search.trace_id), *random_ids(count - 1)]
 
     patch.setattr(search, "random_ids", copied)
 

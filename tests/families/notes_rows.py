@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any, Final
 from uuid import uuid4
 
 from tests.families.fronts import Reply
-from tests.families.isolation import COLLEAGUE, EVERYBODY, FOREIGN, INCOMPLETE, Attempt, Row
-from tests.families.notes_world import PRIVATE, SHARED, NotesWorld
+from tests.families.notes_world import PRIVATE, SHARED, Kept, NotesWorld
+from tests.families.rows import COLLEAGUE, EVERYBODY, FOREIGN, INCOMPLETE, Arguments, Attempt, Kind, Row
 from tests.system.service import note
 
 NOT_SHARED: Final = frozenset({FOREIGN, COLLEAGUE})
@@ -18,8 +18,17 @@ ADDRESSED: Final = {INCOMPLETE: "operators see and forget all of a project unles
 EVERYTHING: Final = "it is about the service, not about anybody's notes"
 
 
-def _written(text: str, scope: str, **fields: Any) -> Mapping[str, Any]:
+def _changed(label: str, arguments: Callable[[Any, Any], Arguments], kinds: frozenset[Kind]) -> Attempt:
+    """A change that callers of these kinds must not make; the others may."""
+    return Attempt(label=label, arguments=arguments, refused=kinds, tried_by=kinds, owner_sees=False)
+
+
+def _written(text: str, scope: str, **fields: Any) -> Arguments:
     return {"scope": scope, "notes": [note(text, **fields)]}
+
+
+def _reweighed(kept: Kept) -> Arguments:
+    return {"note_id": kept.note_id, "importance": 0.9}
 
 
 def _much_like(text: str) -> str:
@@ -27,11 +36,11 @@ def _much_like(text: str) -> str:
     return text.replace("a stone", f"stone {uuid4().int}")
 
 
-def _searched(query: str, **fields: Any) -> Mapping[str, Any]:
+def _searched(query: str, **fields: Any) -> Arguments:
     return {"query": query, "read_profile": "all_scopes", **fields}
 
 
-def _beginning(kind: str, whole: str) -> Mapping[str, Any]:
+def _beginning(kind: str, whole: str) -> Arguments:
     return {"kind": kind, "prefix": whole[:8]}
 
 
@@ -200,19 +209,8 @@ CHANGING: Final = (
     Row(
         names=("update_note", "memory_update"),
         attempts=(
-            Attempt(
-                label="a private id",
-                arguments=lambda w, own: {"note_id": w.private.note_id, "importance": 0.9},
-                refused=EVERYBODY,
-                owner_sees=False,
-            ),
-            Attempt(
-                label="a shared id",
-                arguments=lambda w, own: {"note_id": w.shared.note_id, "importance": 0.9},
-                refused=SHARED_ELSEWHERE,
-                tried_by=SHARED_ELSEWHERE,
-                owner_sees=False,
-            ),
+            _changed("a private id", lambda w, own: _reweighed(w.private), EVERYBODY),
+            _changed("a shared id", lambda w, own: _reweighed(w.shared), SHARED_ELSEWHERE),
         ),
     ),
     Row(
@@ -223,13 +221,7 @@ CHANGING: Final = (
                 arguments=lambda w, own: {"note_id": w.deleted.note_id},
                 refused=EVERYBODY,
             ),
-            Attempt(
-                label="a shared id",
-                arguments=lambda w, own: {"note_id": w.shared.note_id},
-                refused=SHARED_ELSEWHERE,
-                tried_by=SHARED_ELSEWHERE,
-                owner_sees=False,
-            ),
+            _changed("a shared id", lambda w, own: {"note_id": w.shared.note_id}, SHARED_ELSEWHERE),
             Attempt(
                 label="an own note from another's version",
                 arguments=lambda w, own: {
@@ -245,19 +237,8 @@ CHANGING: Final = (
     Row(
         names=("delete_note", "memory_delete"),
         attempts=(
-            Attempt(
-                label="a private id",
-                arguments=lambda w, own: {"note_id": w.doomed.note_id},
-                refused=EVERYBODY,
-                owner_sees=False,
-            ),
-            Attempt(
-                label="a shared id",
-                arguments=lambda w, own: {"note_id": w.shared.note_id},
-                refused=SHARED_ELSEWHERE,
-                tried_by=SHARED_ELSEWHERE,
-                owner_sees=False,
-            ),
+            _changed("a private id", lambda w, own: {"note_id": w.doomed.note_id}, EVERYBODY),
+            _changed("a shared id", lambda w, own: {"note_id": w.shared.note_id}, SHARED_ELSEWHERE),
         ),
     ),
 )

@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from tests.families.fronts import Fronts, Reply
-from tests.families.isolation import CALLERS, FOREIGN, INCOMPLETE, Caller, Kind
+from tests.families.rows import CALLERS, FOREIGN, INCOMPLETE, Caller, Kind
 from tests.system.service import note, wait_for
 
 PRIVATE: Final = "agent_private"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
@@ -27,7 +29,7 @@ def test_both_fronts_answer_random_requests_as_their_documents_say(
     assert [task.problems(of_task) for task, of_task in zip(tasks, claims, strict=True)] == [[]] * len(tasks)
 
 
-def _worked(task: Task) -> list[object]:
+def _worked(task: Task[Any]) -> list[object]:
     with Crew(task) as crew:
         crew.wait_done(PIECES)
     assert crew.faults == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,12 +35,14 @@ def pair(model_folder: Path) -> Iterator[tuple[RunningService, RunningService]]:
 
 
 @pytest.fixture(params=FAMILIES, ids=lambda family: family.name)
-def task(request: pytest.FixtureRequest, pair: tuple[RunningService, RunningService], tenant: str) -> Task:
+def task(
+    request: pytest.FixtureRequest, pair: tuple[RunningService, RunningService], tenant: str
+) -> Task[Any]:
     family: Proof = request.param
     return Task(family.work, pair, {"tenant_id": tenant, "project_id": "p", "agent_id": "a"})
 
 
-def test_what_one_of_two_acknowledges_both_have(task: Task) -> None:
+def test_what_one_of_two_acknowledges_both_have(task: Task[Any]) -> None:
     with Crew(task, seed=1) as crew:
         crew.wait_done(2 * EACH)
     assert crew.faults == []
@@ -47,7 +50,7 @@ def test_what_one_of_two_acknowledges_both_have(task: Task) -> None:
 
 
 def test_nothing_is_lost_when_one_of_two_is_killed_and_then_the_database(
-    task: Task, pair: tuple[RunningService, RunningService]
+    task: Task[Any], pair: tuple[RunningService, RunningService]
 ) -> None:
     first, second = pair
     with Crew(task, seed=2) as crew:

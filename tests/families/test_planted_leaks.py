@@ -14,8 +14,9 @@ from elf.config import load
 from tests.families.every import EVERY_ROW, FAMILIES, Proof
 from tests.families.fronts import Fronts
 from tests.families.here import running_here
-from tests.families.isolation import OWNER, Row, World, examine
+from tests.families.isolation import OWNER, examine
 from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
+from tests.families.rows import Row, World
 from tests.folders import fresh_folder
 from tests.system.service import write_config
 
