@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
 
 import anyio
 import structlog
 
 from elf.core.clock import Clock
 from elf.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
+from elf.families.notes.admin_requests import State
 from elf.families.notes.rebuild import RebuildReport, Tally
-
-State = Literal["idle", "running", "done", "failed"]
 
 log = structlog.get_logger()
 
