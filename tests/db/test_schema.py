@@ -13,10 +13,11 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
-from elf.core.errors import DatabaseUnavailable, InternalError, StartupError
-from elf.db import patience, schema
+from elf.core.errors import DatabaseUnavailable, StartupError
+from elf.db import migration, patience, schema
 from elf.db.database import Database
 from elf.db.queries import sql_folder
+from elf.families.schema import steps_on
 from tests.conftest import VECTOR_DIM, run_sql
 from tests.db.spec_tables import INDEXES, TABLES
 
@@ -24,10 +25,11 @@ pytestmark = pytest.mark.anyio
 
 APPLY_ON_A_LINE = """
 import asyncio, sys
-from elf.db import schema
+from elf.db import migration
+from elf.families.schema import steps_on
 
 sys.stdin.readline()
-asyncio.run(schema.apply(sys.argv[1], vector_dim=8))
+asyncio.run(migration.apply(sys.argv[1], steps_on(), vector_dim=8))
 """
 
 
@@ -71,9 +73,9 @@ async def test_only_one_active_note_may_hold_a_key(database: Database) -> None:
 
 
 async def test_applying_it_again_changes_nothing(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     before = await _fingerprint_of_catalog(empty_dsn)
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == before
 
 
@@ -86,28 +88,28 @@ async def test_running_the_script_itself_twice_changes_nothing(empty_dsn: str) -
 
 
 async def test_a_lost_index_is_made_again(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     before = await _fingerprint_of_catalog(empty_dsn)
     await run_sql(empty_dsn, "DROP INDEX idx_outbox_version_due")
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == before
 
 
 async def test_a_database_from_before_dropped_words_were_kept_gets_their_column(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     whole = await _fingerprint_of_catalog(empty_dsn)
     await run_sql(
         empty_dsn,
-        "ALTER TABLE memory_ingest_decisions DROP COLUMN dropped_text; UPDATE schema_state SET fingerprint = 'old'",
+        "ALTER TABLE memory_ingest_decisions DROP COLUMN dropped_text; DROP TABLE schema_steps",
     )
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == whole
 
 
 async def test_a_database_from_before_chunkings_and_versioned_leases_gets_them_and_keeps_its_rows(
     empty_dsn: str,
 ) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     before = await _fingerprint_of_catalog(empty_dsn)
     await run_sql(
         empty_dsn,
@@ -116,12 +118,12 @@ async def test_a_database_from_before_chunkings_and_versioned_leases_gets_them_a
         DROP TABLE note_processes;
         DROP INDEX idx_outbox_version_due;
         CREATE INDEX idx_outbox_due ON indexing_outbox (available_at) WHERE status IN ('PENDING', 'FAILED');
-        UPDATE schema_state SET fingerprint = 'that of before';
+        DROP TABLE schema_steps;
         INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
         VALUES (gen_random_uuid(), gen_random_uuid(), 'UPSERT', 'fake:hash:8', 'PENDING');
         """,
     )
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == before
     connection = await asyncpg.connect(empty_dsn)
     assert await connection.fetchval("SELECT count(*) FROM indexing_outbox") == 1
@@ -129,22 +131,22 @@ async def test_a_database_from_before_chunkings_and_versioned_leases_gets_them_a
 
 
 async def test_a_database_from_before_vectors_were_judged_gets_the_judge(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=3)
-    await run_sql(empty_dsn, "DROP FUNCTION has_direction; UPDATE schema_state SET fingerprint = 'old'")
-    await schema.apply(empty_dsn, vector_dim=3)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=3)
+    await run_sql(empty_dsn, "DROP FUNCTION has_direction; DROP TABLE schema_steps")
+    await migration.apply(empty_dsn, steps_on(), vector_dim=3)
     connection = await asyncpg.connect(empty_dsn)
     assert await connection.fetchval("SELECT has_direction('[1,0,0]') AND NOT has_direction('[0,0,0]')")
     await connection.close()
 
 
 async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     writer = await asyncpg.connect(empty_dsn)
     try:
         async with writer.transaction():
             await writer.execute("LOCK TABLE memory_notes IN ROW EXCLUSIVE MODE")
             with anyio.fail_after(30):
-                await schema.apply(empty_dsn, vector_dim=8)
+                await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     finally:
         await writer.close()
 
@@ -152,9 +154,9 @@ async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -
 async def test_a_change_of_the_schema_takes_as_long_as_it_takes_and_the_log_says_so(
     empty_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "LOOK_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(migration, "LOOK_TIMEOUT_S", 0.5)
     monkeypatch.setattr(patience, "TELL_EVERY_S", 0.1)
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     await run_sql(empty_dsn, "DROP INDEX idx_notes_newest")
     name = urlsplit(empty_dsn).path.removeprefix("/")
     await run_sql(empty_dsn, f"ALTER DATABASE {name} SET statement_timeout = '500ms'")
@@ -165,7 +167,7 @@ async def test_a_change_of_the_schema_takes_as_long_as_it_takes_and_the_log_says
                 "LOCK TABLE memory_notes IN ROW EXCLUSIVE MODE"
             )  # the new index has to wait for it
             with capture_logs() as told:
-                tasks.start_soon(lambda: schema.apply(empty_dsn, vector_dim=8))
+                tasks.start_soon(lambda: migration.apply(empty_dsn, steps_on(), vector_dim=8))
                 while len(told) < 10:  # noqa: ASYNC110 - a second, twice each of the limits
                     await anyio.sleep(0.05)
             assert {line["event"] for line in told} == {"schema_being_applied"}
@@ -177,9 +179,9 @@ async def test_a_change_of_the_schema_takes_as_long_as_it_takes_and_the_log_says
 async def test_eight_tasks_at_once_make_it_once(empty_dsn: str) -> None:
     async with anyio.create_task_group() as tasks:
         for _ in range(8):
-            tasks.start_soon(lambda: schema.apply(empty_dsn, vector_dim=8))
+            tasks.start_soon(lambda: migration.apply(empty_dsn, steps_on(), vector_dim=8))
     connection = await asyncpg.connect(empty_dsn)
-    assert await connection.fetchval("SELECT count(*) FROM schema_state") == 1
+    assert await connection.fetchval("SELECT count(*) FROM schema_steps") == len(steps_on())
     await connection.close()
 
 
@@ -207,30 +209,33 @@ def _end_of(process: subprocess.Popen[str]) -> int:
         return process.wait()
 
 
-async def test_a_failure_leaves_nothing_half_made(empty_dsn: str) -> None:
+async def test_a_failure_leaves_nothing_half_made_and_names_the_step(empty_dsn: str) -> None:
     await run_sql(
         empty_dsn, "CREATE VIEW llm_cache AS SELECT 1 AS cache_kind"
     )  # the last table of the script
-    with pytest.raises(InternalError, match="llm_cache"):
-        await schema.apply(empty_dsn, vector_dim=8)
+    with pytest.raises(StartupError, match=r"common/001-tables failed.*llm_cache"):
+        await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     connection = await asyncpg.connect(empty_dsn)
-    assert await connection.fetchval("SELECT to_regclass('memory_notes')") is None
+    assert await connection.fetchval("SELECT to_regclass('search_traces')") is None
+    assert await connection.fetchval("SELECT to_regclass('schema_steps')") is None
     await connection.close()
 
 
 async def test_another_vector_dimension_is_refused_with_both_numbers(database_dsn: str) -> None:
     with pytest.raises(StartupError, match=r"384 dimensions.*vector_dim is 512"):
-        await schema.apply(database_dsn, vector_dim=512)
+        await migration.apply(database_dsn, steps_on(), vector_dim=512)
 
 
 async def test_a_database_that_does_not_exist_is_refused(postgres_dsn: str) -> None:
     with pytest.raises(StartupError, match="no_such_database"):
-        await schema.apply(postgres_dsn.replace("/postgres?", "/no_such_database?"), vector_dim=8)
+        await migration.apply(
+            postgres_dsn.replace("/postgres?", "/no_such_database?"), steps_on(), vector_dim=8
+        )
 
 
 async def test_a_server_that_is_away_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(DatabaseUnavailable):
-        await schema.apply(f"postgresql://elf@/postgres?host={tmp_path}", vector_dim=8)
+        await migration.apply(f"postgresql://elf@/postgres?host={tmp_path}", steps_on(), vector_dim=8)
 
 
 def test_includes_are_relative_to_the_file_that_has_them(tmp_path: Path) -> None:
