@@ -97,6 +97,12 @@ def empty_dsn(postgres_dsn: str) -> Iterator[str]:
 
 
 @pytest.fixture
+def second_dsn(postgres_dsn: str) -> Iterator[str]:
+    """Another fresh database without the schema."""
+    yield from _made_database(postgres_dsn, template="template1")
+
+
+@pytest.fixture
 def database_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
     """A fresh database with the schema, for vectors of VECTOR_DIM dimensions."""
     yield from _made_database(postgres_dsn, template=TEMPLATE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 import anyio
 import asyncpg
 import pytest
+from blake3 import blake3
 from structlog.testing import capture_logs
 
 from elf.core.errors import DatabaseUnavailable, StartupError
@@ -236,6 +238,70 @@ async def test_a_database_that_does_not_exist_is_refused(postgres_dsn: str) -> N
 async def test_a_server_that_is_away_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(DatabaseUnavailable):
         await migration.apply(f"postgresql://elf@/postgres?host={tmp_path}", steps_on(), vector_dim=8)
+
+
+def test_the_script_of_the_whole_schema_has_the_steps_in_the_order_they_are_applied_in() -> None:
+    steps = steps_on()
+    included = re.findall(
+        r"^\\ir (\w+)/([0-9]\S+)\.sql$", (sql_folder() / "init.sql").read_text(), re.MULTILINE
+    )
+    assert included == [step.key for step in steps]
+    script = schema.render(sql_folder() / "init.sql", vector_dim=8)
+    places = [script.index(step.script(vector_dim=8)) for step in steps]
+    assert places == sorted(places)
+
+
+def test_a_step_drops_only_what_older_code_does_not_need() -> None:
+    later = [step for step in steps_on() if not step.name.startswith("001-")]
+    drops = re.compile(r"^[^-]*\bDROP (?:TABLE|INDEX|COLUMN|FUNCTION)\b", re.MULTILINE)
+    assert [str(step) for step in later if drops.search(step.text) and not step.breaks_older] == []
+
+
+@pytest.mark.parametrize("name", ["1-tables", "002-tables", "tables", "001-Tables", "001_tables"])
+def test_a_file_that_is_numbered_wrongly_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.sql").write_text("SELECT 1;")
+    with pytest.raises(StartupError, match=f"{name}.sql is no schema step.*would be number 001"):
+        schema.schema_steps([("words", tmp_path)])
+
+
+def test_two_steps_of_one_number_are_refused(tmp_path: Path) -> None:
+    for name in ("001-one", "001-two"):
+        (tmp_path / f"{name}.sql").write_text("SELECT 1;")
+    with pytest.raises(StartupError, match=r"001-two\.sql is no schema step.*would be number 002"):
+        schema.schema_steps([("words", tmp_path)])
+
+
+def test_a_family_without_steps_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "read.queries.sql").write_text("-- name: one\n-- One.\nSELECT 1;")
+    with pytest.raises(StartupError, match="the family words has no schema step"):
+        schema.schema_steps([("words", tmp_path)])
+
+
+@pytest.mark.parametrize("mark", ["-- breaks older", "-- breaks: everything", "-- breaks:older"])
+def test_a_mark_that_is_not_known_is_refused(tmp_path: Path, mark: str) -> None:
+    (tmp_path / "001-tables.sql").write_text(f"-- The tables.\n{mark}\nSELECT 1;")
+    with pytest.raises(StartupError, match=r"001-tables\.sql: a step may be marked '-- breaks: older', not"):
+        schema.schema_steps([("words", tmp_path)])
+
+
+def test_a_digest_covers_the_included_files_and_not_what_is_filled_in(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "001-tables.sql").write_text("\\ir tables/words.sql\n")
+    (tmp_path / "tables" / "words.sql").write_text("vector(<vector_dim>)")
+    step = schema.schema_steps([("words", tmp_path)])[-1]
+    assert step.digest == blake3(b"vector(<vector_dim>)\n").hexdigest()
+    assert step.script(vector_dim=3) == "vector(3)\n"
+
+
+def test_what_is_there_after_steps_is_what_was_made_and_not_dropped() -> None:
+    one = schema.Step(
+        "a", "001-x", "CREATE TABLE IF NOT EXISTS x ();\nCREATE INDEX IF NOT EXISTS i ON x (id);\n"
+    )
+    two = schema.Step(
+        "a", "002-y", "DROP INDEX IF EXISTS i;\nCREATE UNIQUE INDEX IF NOT EXISTS j ON x (id);\n"
+    )
+    assert schema.created_by([one]) == {"x", "i"}
+    assert schema.created_by([one, two]) == {"x", "j"}
 
 
 def test_includes_are_relative_to_the_file_that_has_them(tmp_path: Path) -> None:
