@@ -27,9 +27,7 @@ from elf.db.queries import Queries, read_sql, sql_folder
 from elf.db.schema import COMMON, Step, created_by, next_steps
 
 LOOK_TIMEOUT_S = 30.0  # of a look at the catalog; what has to be changed takes as long as it takes
-LOCK_TIMEOUT_MS: Final = (
-    2000  # whoever comes to a table after a waiting step waits behind it: no longer than this
-)
+LOCK_TIMEOUT_MS: Final = 2000  # a step that waits for a table keeps others from it no longer than this
 RETRY_S: Final = 1.0
 
 _LOCK_KEY = int.from_bytes(b"elf:ddl\0")  # any number that no other user of the database takes
@@ -79,8 +77,8 @@ class _Migration:
 
     async def finish(self) -> None:
         """Apply what is due until nothing is."""
-        while await self._due():
-            with telling("schema_being_applied"):  # or waited for, while another process applies it
+        with telling("schema_being_applied"):  # or waited for, while another process applies it
+            while await self._due():
                 try:
                     await self._take_turn()
                 except (Retryable, asyncpg.DeadlockDetectedError):
@@ -88,22 +86,23 @@ class _Migration:
 
     async def _take_turn(self) -> None:
         """Apply what is due next, if another process has not done so meanwhile."""
+        began = time.perf_counter()
         async with self._connection.transaction(isolation="read_committed"):
             await self._connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
             await self._connection.execute(self._sql["take_turn"], _LOCK_KEY, timeout=AS_LONG_AS_IT_TAKES_S)
             if due := await self._due():
                 await self._connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}")
                 await self._apply(due)
+        if due:
+            ms = round((time.perf_counter() - began) * 1000)
+            log.info("schema_applied", steps=[str(step) for step in due], vector_dim=self._vector_dim, ms=ms)
 
     async def _apply(self, due: Sequence[Step]) -> None:
-        began = time.perf_counter()
         for step in due:
             with _naming(step):
                 await self._run(step)
         if missing := await self._missing(created_by(due)):
             raise StartupError(f"the schema step {due[0]} did not make {', '.join(missing)}")
-        ms = round((time.perf_counter() - began) * 1000)
-        log.info("schema_applied", steps=[str(step) for step in due], vector_dim=self._vector_dim, ms=ms)
 
     async def _run(self, step: Step) -> None:
         script = step.script(vector_dim=self._vector_dim)

@@ -16,7 +16,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from elf.core.errors import StartupError
-from elf.db import migration
+from elf.db import migration, patience
 from elf.db.schema import Step, schema_steps
 from elf.families.schema import families_on, steps_on
 from tests.conftest import run_sql
@@ -310,6 +310,7 @@ async def test_a_step_that_waits_for_a_long_transaction_lets_others_pass_meanwhi
 ) -> None:
     monkeypatch.setattr(migration, "LOCK_TIMEOUT_MS", 20)
     monkeypatch.setattr(migration, "RETRY_S", 0.01)
+    monkeypatch.setattr(patience, "TELL_EVERY_S", 0.1)  # some tries later
     await bring(empty_dsn, with_words(words))
     write(words, "002-length", "ALTER TABLE words ADD COLUMN IF NOT EXISTS length int;\n")
     backup, reader = await asyncpg.connect(empty_dsn), await asyncpg.connect(empty_dsn)

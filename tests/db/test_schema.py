@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,15 +22,6 @@ from tests.conftest import VECTOR_DIM, run_sql
 from tests.db.spec_tables import INDEXES, TABLES
 
 pytestmark = pytest.mark.anyio
-
-APPLY_ON_A_LINE = """
-import asyncio, sys
-from elf.db import migration
-from elf.families.schema import steps_on
-
-sys.stdin.readline()
-asyncio.run(migration.apply(sys.argv[1], steps_on(), vector_dim=8))
-"""
 
 
 async def test_every_column_of_the_requirements_is_there_with_its_type(database: Database) -> None:
@@ -185,30 +174,6 @@ async def test_eight_tasks_at_once_make_it_once(empty_dsn: str) -> None:
     connection = await asyncpg.connect(empty_dsn)
     assert await connection.fetchval("SELECT count(*) FROM schema_steps") == len(steps_on())
     await connection.close()
-
-
-async def test_processes_at_once_make_it_once(empty_dsn: str) -> None:
-    processes = [_start_applying(empty_dsn) for _ in range(4)]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    assert [await anyio.to_thread.run_sync(_end_of, process) for process in processes] == [0] * 4
-
-
-def _start_applying(dsn: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", APPLY_ON_A_LINE, dsn],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-
-
-def _end_of(process: subprocess.Popen[str]) -> int:
-    with process:
-        return process.wait()
 
 
 async def test_a_failure_leaves_nothing_half_made_and_names_the_step(empty_dsn: str) -> None:
