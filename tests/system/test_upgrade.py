@@ -81,7 +81,7 @@ def test_a_database_of_the_version_before_is_taken_over_and_one_that_does_not_fi
     with RunningService(config, name="before") as service:
         note_id, handle = filled(service)
         before = remembered(service, note_id, handle)
-    assert len(before[1]["versions"]) == 2
+    assert len(before[1]["items"]) == 2
 
     change(folder, WITHOUT_RECORD)
     with RunningService(config, name="after") as service:
