@@ -95,7 +95,7 @@ class _Migration:
                 await self._apply(due)
         if due:
             ms = round((time.perf_counter() - began) * 1000)
-            log.info("schema_applied", steps=[str(step) for step in due], vector_dim=self._vector_dim, ms=ms)
+            log.info("schema_applied", steps=", ".join(map(str, due)), vector_dim=self._vector_dim, ms=ms)
 
     async def _apply(self, due: Sequence[Step]) -> None:
         for step in due:

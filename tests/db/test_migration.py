@@ -85,7 +85,7 @@ async def bring(dsn: str, steps: Sequence[Step]) -> list[list[str]]:
     """Bring a database to the steps and return which were applied, a list for each transaction."""
     with capture_logs() as told:
         await migration.apply(dsn, steps, vector_dim=DIM)
-    return [line["steps"] for line in told if line["event"] == "schema_applied"]
+    return [line["steps"].split(", ") for line in told if line["event"] == "schema_applied"]
 
 
 async def rows_of(dsn: str, query: str, *args: Any) -> list[tuple[Any, ...]]:

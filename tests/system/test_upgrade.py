@@ -87,7 +87,7 @@ def test_a_database_of_the_version_before_is_taken_over_and_one_that_does_not_fi
     with RunningService(config, name="after") as service:
         assert remembered(service, note_id, handle) == before
         service.wait_found(TENANT, "When is tea served?", note_id)
-        applied = [step for line in service.events("schema_applied") for step in line["steps"]]
+        applied = [line["steps"] for line in service.events("schema_applied")]
         assert applied == ["common/001-tables", "notes/001-tables"]
         assert service.complaints() == []
 
