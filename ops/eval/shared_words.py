@@ -29,9 +29,10 @@ import numpy as np
 from locomo import Conversation, Question, read_conversations
 
 from elf.config.optional import LocalModel
-from elf.db import schema
+from elf.db import migration
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
+from elf.families.schema import steps_on
 from elf.index.bm25 import DEFAULT_AVG_LEN
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
@@ -74,7 +75,7 @@ async def pgvector(folder: Path) -> AsyncIterator[VectorIndex]:
     server = EmbeddedServer(folder / "postgres")
     try:
         dsn = await server.start()
-        await schema.apply(dsn, vector_dim=DIM)
+        await migration.apply(dsn, steps_on(), vector_dim=DIM)
         database = Database(max_conns=2)
         await database.open(dsn)
         yield PgvectorIndex(database, vector_dim=DIM, timeout_s=60)
