@@ -23,7 +23,9 @@ from tests.families.rows import CALLERS, FOREIGN, Arguments, Attempt, Caller, Ro
 PAGE: Final = "foreign page"
 OUTSIDE: Final = "public front"
 OWNER: Final = "the owner"
-PAGE_HEADERS: Final = {"Origin": "https://elsewhere.example"}
+# Both are refused before their body is read, upon which a front closes the connection: nobody else may use it.
+ALONE: Final = {"Connection": "close"}
+PAGE_HEADERS: Final = {"Origin": "https://elsewhere.example", **ALONE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,8 @@ def _try_strangers(trial: _Trial) -> None:
         trial.find(PAGE, "any request", "is served")
     if trial.front is trial.fronts.admin and trial.name not in trial.fronts.public.offers:
         trial.table.count(trial.front.name, trial.name, OUTSIDE)
-        if trial.fronts.public.ask_at(*trial.fronts.admin.where(trial.name), request).ok:
+        method, path = trial.fronts.admin.where(trial.name)
+        if trial.fronts.public.ask_at(method, path, request, headers=ALONE).ok:
             trial.find(OUTSIDE, "any request", "is served")
 
 
