@@ -10,13 +10,14 @@ from actors.kernel import Actor
 from actors.shared_parts import SharedParts
 from elf.config.model import Qdrant
 from elf.families.notes.reconcile import IndexReconciler
+from elf.families.notes.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.pgvector import PgvectorIndex
 from elf.index.port import VectorIndex
 from elf.index.server import QdrantServerIndex
+from elf.index.space import Space
 
 INDEX_TIMEOUT_S = 5.0
-BM25_AVERAGE_LENGTH = 20.0  # words of a note that are no stop words
 
 log = structlog.get_logger()
 
@@ -26,7 +27,7 @@ class IndexParts:
 
     def __init__(self, shared: SharedParts) -> None:
         self._shared = shared
-        self.index = _index(shared)
+        self.index = self.open(NOTES)
         keeper = self._keeper(shared.config.storage.qdrant)
         shared.supervisor.add(keeper, needs=["database"], stop_timeout_s=8.0)
         self.keeper = keeper.name
@@ -36,9 +37,30 @@ class IndexParts:
             return IndexLink(self.index, on_open=lambda: self._bring_up_to_date(clean=True))
         return IndexHost(
             storage.place.folder,
+            {NOTES: lambda info: self._bring_up_to_date(clean=info.clean)},
             vector_dim=storage.vector_dim,
-            avg_len=BM25_AVERAGE_LENGTH,
-            on_open=lambda info: self._bring_up_to_date(clean=info.clean),
+        )
+
+    def open(self, space: Space) -> VectorIndex:
+        """Return the index of a space where the config says."""
+        shared, storage = self._shared, self._shared.config.storage.qdrant
+        if storage.place.folder is not None:
+            return EdgeIndex(storage.place.folder, space, timeout_s=INDEX_TIMEOUT_S)
+        if storage.place.url is not None:
+            return QdrantServerIndex.connect(
+                storage.place.url,
+                collection=storage.collection,
+                space=space,
+                vector_dim=storage.vector_dim,
+                timeout_s=INDEX_TIMEOUT_S,
+                server=storage.server,
+            )
+        return PgvectorIndex(
+            shared.database,
+            reads=shared.reads,
+            space=space,
+            vector_dim=storage.vector_dim,
+            timeout_s=INDEX_TIMEOUT_S,
         )
 
     def reconciler(self) -> IndexReconciler:
@@ -58,25 +80,3 @@ class IndexParts:
             return
         drift = await reconciler.reconcile()
         log.info("index_reconciled", clean=clean, **drift._asdict())
-
-
-def _index(shared: SharedParts) -> VectorIndex:
-    storage = shared.config.storage.qdrant
-    if storage.place.folder is not None:
-        return EdgeIndex(storage.place.folder, timeout_s=INDEX_TIMEOUT_S)
-    if storage.place.url is not None:
-        return QdrantServerIndex.connect(
-            storage.place.url,
-            collection=storage.collection,
-            vector_dim=storage.vector_dim,
-            timeout_s=INDEX_TIMEOUT_S,
-            avg_len=BM25_AVERAGE_LENGTH,
-            server=storage.server,
-        )
-    return PgvectorIndex(
-        shared.database,
-        reads=shared.reads,
-        vector_dim=storage.vector_dim,
-        timeout_s=INDEX_TIMEOUT_S,
-        avg_len=BM25_AVERAGE_LENGTH,
-    )

@@ -16,8 +16,8 @@ from pgvector import Vector
 
 from elf.core.errors import IndexUnavailable
 from elf.db.database import Connection, Database
-from elf.db.queries import Queries, sql_folder
-from elf.index.pgvector import PgvectorIndex
+from elf.families.notes.space import NOTES
+from elf.index.pgvector import PgvectorIndex, statements
 from elf.index.port import IndexFilter, IndexPoint, IndexQuery
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ EVERYTHING = IndexFilter(must={})
 
 
 def index_on(database: Database, *, vector_dim: int = DIM) -> PgvectorIndex:
-    return PgvectorIndex(database, vector_dim=vector_dim, timeout_s=10)
+    return PgvectorIndex(database, space=NOTES, vector_dim=vector_dim, timeout_s=10)
 
 
 @pytest.fixture
@@ -247,7 +247,7 @@ async def test_a_search_reads_its_project_and_nothing_else(
         if has_statistics:
             for table in TABLES:
                 await connection.execute(f"VACUUM ANALYZE {table}")
-        statement = Queries.load(sql_folder() / "index")["find"]
+        statement = statements(NOTES)["find"]
         must = {"tenant_id": "tenant 7", "project_id": "p", "status": "active"}
         scopes = [{"scope": "project_shared"}, {"scope": "agent_private", "agent_id": "agent 2"}]
         legs = [60, [0], [Vector(np.ones(DIM, np.float32))], [0, 0], [1, 2]]

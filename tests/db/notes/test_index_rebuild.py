@@ -18,6 +18,7 @@ from elf.families.notes import rebuild
 from elf.families.notes.leased_points import LeasedPoints
 from elf.families.notes.rebuild import IndexRebuild, RebuildReport, Tally
 from elf.families.notes.reconcile import IndexReconciler
+from elf.families.notes.space import NOTES
 from elf.index.port import IndexPoint, VectorIndex
 from elf.index.server import QdrantServerIndex
 from tests.db.notes.conftest import House
@@ -121,7 +122,7 @@ async def test_a_dropped_collection_of_a_server_is_made_again(house: House) -> N
     from qdrant_client import AsyncQdrantClient
 
     client = AsyncQdrantClient(location=":memory:")
-    index = QdrantServerIndex(client, collection="notes", vector_dim=DIM, timeout_s=5)
+    index = QdrantServerIndex(client, collection="notes", space=NOTES, vector_dim=DIM, timeout_s=5)
     await indexed(house)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Payload indexes have no effect in the local Qdrant")
