@@ -68,7 +68,8 @@ class SharedParts:
         rules = self.config.search.rerank
         if rules is None or not self.config.compares_tokens:
             return None
-        return TokenStore(self.search_queries, version=tokens_version(rules.words_per_chunk))
+        version = tokens_version(rules.words_per_chunk)
+        return TokenStore(self.search_queries, version=version, max_words=rules.max_words)
 
     def _add_database(self) -> Callable[[], str]:
         place = self.config.storage.postgres.place

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
 import anyio
 import structlog
 
-from elf.core.errors import ServiceError
-from elf.db.database import Database
 from elf.providers.port import LateInteraction, LateScore
 from elf.providers.token_vectors import TokenVectors
-from elf.search.token_store import TokenRow, TokenStore, TokenTable
+from elf.search.token_store import TokenRow
 
 # Missing token vectors are made so many texts, or about so many words, at a time, until half of the time is over.
 PART_TEXTS: Final = 16
@@ -25,11 +23,12 @@ log = structlog.get_logger()
 
 
 class LateDocument(NamedTuple):
-    """A chunk that is compared with a query; see LateInteraction for the handicap."""
+    """A chunk that is compared with a query, with its token vectors if they are kept; handicap: see LateInteraction."""
 
     chunk_id: UUID
     text: str
     handicap: float
+    kept: TokenVectors | None
 
 
 class LateReranker:
@@ -42,16 +41,10 @@ class LateReranker:
         self,
         *,
         late: LateInteraction,
-        store: TokenStore,
-        table: TokenTable,
-        reads: Database,
         max_words: int,
         later: Callable[[Sequence[TokenRow]], object],
     ) -> None:
         self._late = late
-        self._store = store
-        self._table = table
-        self._reads = reads
         self._max_words = max_words
         self._later = later
 
@@ -59,9 +52,9 @@ class LateReranker:
         """Return a score for each document, None for those beyond the budget or the time; None when there is none."""
         if not documents:
             return []
-        kept = await self._kept(documents)
-        wanted = list(self._within_budget(documents, kept))
-        vectors = {**kept, **await self._made([one for one in wanted if one.chunk_id not in kept])}
+        wanted = list(self._within_budget(documents))
+        vectors = {one.chunk_id: one.kept for one in wanted if one.kept is not None}
+        vectors |= await self._made([one for one in wanted if one.kept is None])
         compared = [one for one in wanted if one.chunk_id in vectors]
         if not compared:
             return None
@@ -71,27 +64,18 @@ class LateReranker:
         by_chunk = dict(zip((one.chunk_id for one in compared), scores, strict=True))
         return [by_chunk.get(one.chunk_id) for one in documents]
 
-    async def _kept(self, documents: Sequence[LateDocument]) -> dict[UUID, TokenVectors]:
-        texts = {one.chunk_id: one.text for one in documents}
-        try:
-            async with self._reads.connection() as connection:
-                return await self._store.get(connection, self._table, texts, word_budget=self._max_words)
-        except ServiceError as error:
-            log.warning("token_vectors_not_read", documents=len(texts), error=type(error).__name__)
-            return {}
-
-    def _within_budget(
-        self, documents: Sequence[LateDocument], kept: Mapping[UUID, TokenVectors]
-    ) -> Iterator[LateDocument]:
+    def _within_budget(self, documents: Sequence[LateDocument]) -> Iterator[LateDocument]:
         words = 0
         for one in documents:
             if words >= self._max_words:
                 return
             yield one
-            words += len(kept[one.chunk_id]) if one.chunk_id in kept else _words(one)
+            words += _words(one) if one.kept is None else len(one.kept)
 
     async def _made(self, missing: Sequence[LateDocument]) -> dict[UUID, TokenVectors]:
         """Make token vectors for as long as there is time, and hand them on to be stored."""
+        if not missing:
+            return {}
         made: list[TokenRow] = []
         now = anyio.current_time()
         until = now + (anyio.current_effective_deadline() - now) * SHARE

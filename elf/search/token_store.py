@@ -1,13 +1,14 @@
 """Token vectors in Postgres: made once for a text, read by every process that searches.
 
 They belong to a text and to what made them. Whoever asks for those of another text, or of another version, finds none,
-so that nothing need be deleted when a text or the model changes; what is written next takes the place.
+so that nothing need be deleted when a text or the model changes; what is written next takes the place. They are read
+in the statement that reads their chunks: a search takes one round trip for both.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from blake3 import blake3
@@ -35,11 +36,15 @@ class TokenRow(NamedTuple):
 
 
 class TokenStore:
-    """Reads and writes the token vectors of one version; `queries` are those of the folder sql/search."""
+    """Reads and writes the token vectors of one version; `queries` are those of the folder sql/search.
 
-    def __init__(self, queries: Queries, *, version: str) -> None:
+    A search reads those of its best candidates until they are those of `max_words` words.
+    """
+
+    def __init__(self, queries: Queries, *, version: str, max_words: int) -> None:
         self._sql = queries
-        self._version = version
+        self.version = version
+        self.max_words = max_words
 
     async def put(self, connection: Connection, table: TokenTable, rows: Sequence[TokenRow]) -> None:
         """Keep token vectors, each of another chunk; those of a chunk that is gone are left out."""
@@ -48,30 +53,21 @@ class TokenStore:
         await connection.execute(
             self._statement("write_tokens", table),
             [row.chunk_id for row in rows],
-            self._version,
+            self.version,
             [_digest(row.text) for row in rows],
             [len(row.vectors) for row in rows],
-            [row.vectors.to_bytes() for row in rows],
+            [row.vectors.content for row in rows],
         )
 
-    async def get(
-        self, connection: Connection, table: TokenTable, texts: Mapping[UUID, str], *, word_budget: int
-    ) -> dict[UUID, TokenVectors]:
-        """Return the token vectors of chunks with these texts, by their ids.
+    def read(self, row: Mapping[str, Any], text: str) -> TokenVectors | None:
+        """Return the token vectors of a chunk with this text, or None when the row has none of them.
 
-        They are read in the order given until they have `word_budget` tokens in all, the last of them perhaps more.
-        Those that are not there are left out.
+        The row is the chunk's, joined with the digest, tokens and vectors that its table of token vectors has of
+        `version`.
         """
-        rows = await connection.fetch(
-            self._statement("read_tokens", table),
-            list(texts),
-            self._version,
-            [_digest(text) for text in texts.values()],
-            word_budget,
-        )
-        return {
-            row["chunk_id"]: TokenVectors.from_bytes(row["vectors"], tokens=row["tokens"]) for row in rows
-        }
+        if row["vectors"] is None or row["digest"] != _digest(text):
+            return None
+        return TokenVectors(row["vectors"], row["tokens"])
 
     def _statement(self, name: str, table: TokenTable) -> str:
         return self._sql[name].replace("<tokens>", table.tokens).replace("<chunks>", table.chunks)

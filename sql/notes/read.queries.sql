@@ -69,23 +69,30 @@ ORDER BY p.updated_at DESC, p.note_id DESC
 LIMIT $10;
 
 -- name: read_candidates
--- The authoritative rows behind candidate chunks: live, in scope, of the active embedding version, each with the
--- offsets that its neighbour chunks reach to. The chunks lead and their notes are looked up by id, whatever the planner
--- believes: while a young table has no statistics it would go through all notes of the project instead. A neighbour is
--- looked for only where there can be one; most notes are a single chunk. A large reference is null, for few candidates
--- become results; `read_references` has it. `unmet` names what a note fails of the filter $8 to $14, of which a null
+-- The authoritative rows behind candidate chunks: live, in scope, of the active embedding version, each with the text of
+-- the chunk, and with that around it where it has neighbours. The chunks lead and their notes are looked up by id,
+-- whatever the planner believes: while a young table has no statistics it would go through all notes of the project
+-- instead. A neighbour is looked for only where there can be one; most notes are a single chunk. A large reference is
+-- null, for few candidates become results; `read_references` has it. The token vectors of version $15, if there are any,
+-- come along until they are those of $16 words, in the order of the chunks given. `unmet` names what a note fails of the filter $8 to $14, of which a null
 -- holds for every note: types, the beginning of the key, since and before the last change, since and before the
 -- creation, and objects of which the reference has to contain one. No reference is read unless that one is given.
 WITH wanted AS MATERIALIZED (
-  SELECT c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset
+  SELECT
+    c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset, c.text,
+    array_position($1::uuid[], c.chunk_id) AS place
   FROM memory_note_chunks AS c
   WHERE c.chunk_id = ANY ($1::uuid[]) AND c.embedding_version = $2
 )
 SELECT
-  n.note_id, n.scope, n.type, n.key, n.text, n.importance, n.confidence, n.updated_at, n.expires_at,
-  CASE WHEN pg_column_size(n.source_ref) <= 1024 THEN n.source_ref::text END AS source_ref, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset,
-  coalesce(before.start_offset, c.start_offset) AS snippet_start,
-  coalesce(behind.end_offset, c.end_offset) AS snippet_end,
+  n.note_id, n.scope, n.type, n.key, n.importance, n.confidence, n.updated_at, n.expires_at,
+  CASE WHEN pg_column_size(n.source_ref) <= 1024 THEN n.source_ref::text END AS source_ref,
+  length(n.text) AS note_chars, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset, c.text,
+  CASE WHEN before.start_offset IS NOT NULL OR behind.end_offset IS NOT NULL THEN substring(
+    n.text FROM coalesce(before.start_offset, c.start_offset) + 1
+    FOR coalesce(behind.end_offset, c.end_offset) - coalesce(before.start_offset, c.start_offset))
+  END AS text_around,
+  k.digest, k.tokens, CASE WHEN sum(k.tokens) OVER (ORDER BY c.place) - k.tokens < $16 THEN k.vectors END AS vectors,
   CASE
     WHEN n.type <> ALL ($8::text[]) THEN 'type'
     WHEN $9::text IS NOT NULL AND starts_with(n.key, $9) IS NOT TRUE THEN 'key_prefix'
@@ -104,6 +111,9 @@ LEFT JOIN LATERAL (
   SELECT b.end_offset FROM memory_note_chunks AS b
   WHERE c.end_offset < length(n.text) AND b.note_id = c.note_id AND b.chunk_index = c.chunk_index + 1 OFFSET 0
 ) AS behind ON true
+LEFT JOIN LATERAL (
+  SELECT t.digest, t.tokens, t.vectors FROM note_chunk_tokens AS t
+  WHERE t.chunk_id = c.chunk_id AND t.version = $15 OFFSET 0) AS k ON true
 WHERE n.tenant_id = $3 AND n.project_id = $4
   AND n.scope = ANY ($6::text[]) AND (n.scope <> 'agent_private' OR n.agent_id = $5)
   AND n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $7);

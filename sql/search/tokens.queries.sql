@@ -12,15 +12,3 @@ ORDER BY t.chunk_id
 ON CONFLICT (chunk_id) DO UPDATE SET
   version = excluded.version, digest = excluded.digest, tokens = excluded.tokens, vectors = excluded.vectors
 WHERE (k.version, k.digest) <> (excluded.version, excluded.digest);
-
--- name: read_tokens
--- The token vectors of chunks with these texts, by their digests, in the order given, until there are $4 tokens in all.
-SELECT t.chunk_id, t.tokens, t.vectors
-FROM (
-  SELECT k.*, sum(k.tokens) OVER (ORDER BY w.place) - k.tokens AS tokens_before
-  FROM unnest($1::uuid[], $3::bytea[]) WITH ORDINALITY AS w (chunk_id, digest, place)
-  CROSS JOIN LATERAL (
-    SELECT s.chunk_id, s.tokens, s.vectors FROM <tokens> AS s
-    WHERE s.chunk_id = w.chunk_id AND s.version = $2 AND s.digest = w.digest OFFSET 0) AS k
-) AS t
-WHERE t.tokens_before < $4;

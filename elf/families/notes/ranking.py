@@ -30,24 +30,21 @@ class RankingRules:
 
 
 class FoundChunk(NamedTuple):
-    """A candidate that Postgres vouches for: its row of `read_candidates` and the text around the chunk.
+    """A candidate that Postgres vouches for: its row of `read_candidates`, the chunk's own text and that around it.
 
     Few candidates become items, so the row's fields are read when they are needed.
     """
 
     candidate: Candidate
     row: Mapping[str, Any]
+    own_text: str
     snippet: str
 
     @classmethod
     def of(cls, row: Mapping[str, Any], candidate: Candidate) -> FoundChunk:
-        return cls(candidate, row, row["text"][row["snippet_start"] : row["snippet_end"]])
-
-    @property
-    def own_text(self) -> str:
-        """The chunk's text, without that around it."""
-        text: str = self.row["text"][self.row["start_offset"] : self.row["end_offset"]]
-        return text
+        own_text: str = row["text"]
+        text_around: str | None = row["text_around"]
+        return cls(candidate, row, own_text, own_text if text_around is None else text_around)
 
 
 class RerankScore(NamedTuple):

@@ -10,6 +10,7 @@ from elf.families.notes.ranking import FoundChunk, RerankScore
 from elf.providers.port import LateScore
 from elf.search.late_rerank import LateDocument, LateReranker
 from elf.search.rerank import CachedReranker
+from elf.search.token_store import TokenStore
 
 _SHORT_CHARS: Final = 240  # texts up to this length have no handicap
 
@@ -53,15 +54,20 @@ class TokenReranking:
 
     tells_relevance = True
 
-    def __init__(self, reranker: LateReranker, *, length_weight: float) -> None:
+    def __init__(self, reranker: LateReranker, store: TokenStore, *, length_weight: float) -> None:
         self._reranker = reranker
+        self._store = store
         self._length_weight = length_weight
 
     async def scores(self, query: str, found: Sequence[FoundChunk]) -> list[RerankScore] | None:
         """Return a score for each candidate, the lowest of all for those that were not compared; see the port."""
         documents = [
-            LateDocument(chunk.candidate.point_id, chunk.own_text, self._handicap(chunk)) for chunk in found
-        ]
+            LateDocument(
+                chunk.candidate.point_id, text := chunk.own_text, self._handicap(chunk),
+                self._store.read(chunk.row, text),
+            )
+            for chunk in found
+        ]  # fmt: skip
         scores = await self._reranker.scores(query, documents)
         if not scores:
             return None if scores is None else []
@@ -70,7 +76,7 @@ class TokenReranking:
         return [beyond if score is None else _read(score) for score in scores]
 
     def _handicap(self, chunk: FoundChunk) -> float:
-        return self._length_weight * math.log(max(1.0, len(chunk.row["text"]) / _SHORT_CHARS))
+        return self._length_weight * math.log(max(1.0, chunk.row["note_chars"] / _SHORT_CHARS))
 
 
 def _read(score: LateScore) -> RerankScore:

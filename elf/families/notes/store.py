@@ -279,10 +279,13 @@ class NoteStore:
         filter: NoteFilter,
     ) -> list[Mapping[str, Any]]:
         """Return the rows of `read_candidates`, in no particular order."""
+        version, max_words = (
+            (None, 0) if self._tokens is None else (self._tokens.version, self._tokens.max_words)
+        )
         return await connection.fetch(
             self._sql["read_candidates"],
             list(chunk_ids), embedding_version, context.tenant_id, context.project_id, context.agent_id,
-            list(scopes), now, *filter.arguments(),
+            list(scopes), now, *filter.arguments(), version, max_words,
         )  # fmt: skip
 
     async def unchanged(

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elf.providers.port import Matrix
-from elf.providers.token_vectors import TokenVectors
+from elf.providers.token_vectors import TokenVectors, Unscaled, joined
 
 Floats = npt.NDArray[np.float32]
 
@@ -78,8 +78,9 @@ def likeness(query: QueryTokens, documents: Sequence[TokenVectors]) -> Likeness:
     if not places or len(query.rarity) == 0:
         return found
     present = [documents[place] for place in places]
-    mean = _common_part(present)
-    best = [_best_cosines(query.vectors, mean, part) for part in _parts(present, _PASS_TOKENS)]
+    parts = [(joined(part), _starts(part)) for part in _parts(present)]
+    mean = _common_part([tokens for tokens, _ in parts], documents=len(present))
+    best = [_best_cosines(query.vectors, mean, tokens, starts) for tokens, starts in parts]
     apart, plain = (np.concatenate(halves) for halves in zip(*best, strict=True))
     common = (apart.sum(axis=0) + _PRIOR * _PRIOR_COSINE) / (len(apart) + _PRIOR)
     weights = query.rarity * np.clip(1.0 - common, _LEAST_WEIGHT, 1.0)
@@ -94,41 +95,40 @@ def calibrated(raw: Floats) -> Floats:
     return scores
 
 
-def _common_part(documents: Sequence[TokenVectors]) -> Floats:
+def _common_part(parts: Sequence[Unscaled], *, documents: int) -> Floats:
     """Return the mean of all token vectors, shrunk towards zero when there are few documents."""
-    total = np.add.reduce([_scales(part) @ _values(part) for part in _parts(documents, _CACHED_TOKENS)])
-    tokens = sum(map(len, documents))
-    mean: Floats = np.asarray(total / tokens * (len(documents) / (len(documents) + _PRIOR)), dtype=np.float32)
+    total = np.add.reduce([
+        tokens.scales[piece] @ tokens.values[piece].astype(np.float32)
+        for tokens in parts
+        for piece in _pieces(tokens)
+    ])  # fmt: skip
+    count = sum(len(tokens.scales) for tokens in parts)
+    mean: Floats = np.asarray(total / count * (documents / (documents + _PRIOR)), dtype=np.float32)
     return mean
 
 
-def _best_cosines(query: Matrix, mean: Floats, documents: Sequence[TokenVectors]) -> tuple[Matrix, Matrix]:
+def _best_cosines(
+    query: Matrix, mean: Floats, tokens: Unscaled, starts: npt.NDArray[np.int64]
+) -> tuple[Matrix, Matrix]:
     """Return the best cosine of each of the query's tokens, a column, in each document, a row.
 
-    First those of what is left when the mean is taken off both, then those of the tokens as they are.
+    A document begins at each of `starts`. First come the cosines of what is left when the mean is taken off both, then
+    those of the tokens as they are.
 
     With unit tokens t, the cosine of a unit direction d and t - m is (d.t - d.m) / sqrt(1 - 2 t.m + m.m), and with
     q - m = length * d that of q and t is length * d.t + m.t, so one product with the unshifted tokens is enough.
     """
     lengths, directions = _lengths_and_directions(query - mean)
     wanted = np.vstack([directions, mean]).T
-    products = np.concatenate([_values(part) @ wanted for part in _parts(documents, _CACHED_TOKENS)])
-    products *= _scales(documents)[:, None]
+    products = np.concatenate([
+        tokens.values[piece].astype(np.float32) @ wanted for piece in _pieces(tokens)
+    ])  # fmt: skip
+    products *= tokens.scales[:, None]
     along, towards_mean = products[:, :-1], products[:, -1:]
     distances = np.sqrt(np.maximum(1.0 - 2.0 * towards_mean + mean @ mean, _TINY))
-    starts = np.cumsum([0, *(len(document) for document in documents[:-1])])
     apart: Matrix = np.maximum.reduceat((along - directions @ mean) / distances, starts, axis=0)
     plain: Matrix = np.maximum.reduceat(along * lengths + towards_mean, starts, axis=0)
     return apart, plain
-
-
-def _scales(documents: Sequence[TokenVectors]) -> Floats:
-    return np.concatenate([document.scales for document in documents])
-
-
-def _values(documents: Sequence[TokenVectors]) -> Matrix:
-    """Return the values of all tokens one below the other, as float32."""
-    return np.concatenate([document.values for document in documents], dtype=np.float32)
 
 
 def _lengths_and_directions(vectors: Matrix) -> tuple[Floats, Matrix]:
@@ -137,12 +137,21 @@ def _lengths_and_directions(vectors: Matrix) -> tuple[Floats, Matrix]:
     return lengths, directions
 
 
-def _parts(documents: Sequence[TokenVectors], most_tokens: int) -> Iterator[list[TokenVectors]]:
-    """Yield the documents in their order, as many at once as have so many tokens together, or a larger one alone."""
+def _starts(documents: Sequence[TokenVectors]) -> npt.NDArray[np.int64]:
+    return np.cumsum([0, *map(len, documents[:-1])])
+
+
+def _pieces(tokens: Unscaled) -> Iterator[slice]:
+    for start in range(0, len(tokens.scales), _CACHED_TOKENS):
+        yield slice(start, start + _CACHED_TOKENS)
+
+
+def _parts(documents: Sequence[TokenVectors]) -> Iterator[list[TokenVectors]]:
+    """Yield the documents in their order, as many at once as have _PASS_TOKENS tokens, or a larger one alone."""
     part: list[TokenVectors] = []
     tokens = 0
     for document in documents:
-        if part and tokens + len(document) > most_tokens:
+        if part and tokens + len(document) > _PASS_TOKENS:
             yield part
             part, tokens = [], 0
         part.append(document)

@@ -11,7 +11,7 @@ from blake3 import blake3
 
 from elf.providers.token_vectors import TokenVectors
 
-# A digest, the objects around two small arrays and a dictionary entry, measured.
+# A digest, the objects around the bytes and a dictionary entry, measured.
 _OVERHEAD_BYTES = 480
 
 
@@ -79,4 +79,4 @@ def _key(text: str) -> bytes:
 
 
 def _size(vectors: TokenVectors) -> int:
-    return vectors.nbytes + _OVERHEAD_BYTES
+    return len(vectors.content) + _OVERHEAD_BYTES

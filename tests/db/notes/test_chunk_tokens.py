@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,14 +12,17 @@ import anyio
 import pytest
 
 from elf.core.errors import InvalidRequest
+from elf.core.scopes import AGENT_PRIVATE
 from elf.db.queries import Queries, sql_folder
 from elf.families.notes.chunk_tokens import NOTE_CHUNK_TOKENS
+from elf.families.notes.note_filter import EVERYTHING
 from elf.families.notes.reranking import TokenReranking
 from elf.search.late_rerank import LateDocument, LateReranker
 from elf.search.token_store import TokenRow, TokenStore
 from tests.db.notes.conftest import House
 from tests.db.notes.test_note_search import Desk
 from tests.late_kit import FakeLate, tokens_of
+from tests.notes_kit import CONTEXT
 
 pytestmark = pytest.mark.anyio
 
@@ -31,22 +35,17 @@ class Kitchen:
 
     def __init__(self, house: House, *, max_words: int = PLENTY) -> None:
         self.late = FakeLate()
-        self.tokens = TokenStore(Queries.load(sql_folder() / "search"), version=self.late.version)
+        self.tokens = TokenStore(
+            Queries.load(sql_folder() / "search"), version=self.late.version, max_words=max_words
+        )
         house.tokens, house.late = self.tokens, self.late
         house.__post_init__()
         self.house = house
         self.made: list[Sequence[TokenRow]] = []
-        self.reranker = LateReranker(
-            late=self.late,
-            store=self.tokens,
-            table=NOTE_CHUNK_TOKENS,
-            reads=house.database,
-            max_words=max_words,
-            later=self.made.append,
-        )
+        self.reranker = LateReranker(late=self.late, max_words=max_words, later=self.made.append)
 
     def desk(self, *, length_weight: float = 0.0, **rules: Any) -> Desk:
-        reranking = TokenReranking(self.reranker, length_weight=length_weight)
+        reranking = TokenReranking(self.reranker, self.tokens, length_weight=length_weight)
         return Desk(self.house, reranking=reranking, **rules)
 
     async def chunks(self) -> dict[str, UUID]:
@@ -54,13 +53,23 @@ class Kitchen:
         return {row["text"]: row["chunk_id"] for row in rows}
 
     async def kept(
-        self, *, word_budget: int = PLENTY, changed: Mapping[str, str] = MappingProxyType({})
+        self, *, changed: Mapping[str, str] = MappingProxyType({}), first: Sequence[str] = ()
     ) -> dict[str, list[list[float]]]:
-        """Return the vectors kept of each chunk's text, in the order of the texts."""
-        texts = {chunk_id: changed.get(text, text) for text, chunk_id in (await self.chunks()).items()}
-        async with self.house.database.connection() as connection:
-            found = await self.tokens.get(connection, NOTE_CHUNK_TOKENS, texts, word_budget=word_budget)
-        return {texts[chunk_id]: vectors.unpack().tolist() for chunk_id, vectors in found.items()}
+        """Return the vectors that a search is given of each chunk's text, in the order of the texts or `first`."""
+        chunks = await self.chunks()
+        texts = {chunks[text]: changed.get(text, text) for text in first or chunks}
+        house = self.house
+        async with house.database.connection() as connection:
+            rows = await house.store.candidates(
+                connection, chunk_ids=list(texts), embedding_version=house.model.version, context=CONTEXT,
+                scopes=[AGENT_PRIVATE, "project_shared"], now=house.clock.now(), filter=EVERYTHING,
+            )  # fmt: skip
+        found = {row["chunk_id"]: self.tokens.read(row, texts[row["chunk_id"]]) for row in rows}
+        return {
+            text: vectors.unpack().tolist()
+            for chunk_id, text in texts.items()
+            if (vectors := found.get(chunk_id)) is not None
+        }
 
     async def put(self, *rows: TokenRow) -> None:
         async with self.house.database.connection() as connection:
@@ -74,6 +83,12 @@ def kitchen(house: House) -> Kitchen:
 
 def vectors_of(*texts: str) -> dict[str, list[list[float]]]:
     return {text: tokens_of(text).unpack().tolist() for text in texts}
+
+
+def while_below(words: int, texts: Sequence[str]) -> list[str]:
+    """Return the texts before which there are fewer than so many words."""
+    before = accumulate((len(text.split()) for text in texts), initial=0)
+    return [text for text, count in zip(texts, before, strict=False) if count < words]
 
 
 # Writing
@@ -132,8 +147,10 @@ async def test_those_of_another_version_are_not_read(kitchen: Kitchen) -> None:
 async def test_reading_ends_when_there_are_words_enough_in_the_order_given(kitchen: Kitchen) -> None:
     texts = ["apples are red", "beans are long and green", "cabbage"]
     await kitchen.house.add(*({"text": text} for text in texts))
-    for budget, count in ((1, 1), (3, 1), (4, 2), (8, 2), (9, 3)):
-        assert list(await kitchen.kept(word_budget=budget)) == texts[:count]
+    for order in (texts, texts[::-1]):
+        for budget in (1, 3, 4, 8, 9):
+            kitchen.tokens.max_words = budget
+            assert list(await kitchen.kept(first=order)) == while_below(budget, order)
 
 
 # Searching
@@ -166,7 +183,7 @@ async def test_beyond_its_words_a_search_keeps_the_order_of_the_candidates(house
     texts = ["first of all", "second best", "third and last"]
     await house.add(*({"text": text} for text in texts))
     documents = [
-        LateDocument(chunk_id, text, 0.0)
+        LateDocument(chunk_id, text, 0.0, tokens_of(text))
         for text, chunk_id in sorted((await kitchen.chunks()).items(), key=lambda pair: texts.index(pair[0]))
     ]
     scores = await kitchen.reranker.scores("third", documents)
@@ -179,7 +196,9 @@ async def test_making_what_is_missing_ends_with_half_of_the_time(kitchen: Kitche
     await kitchen.house.add(*({"text": text, "key": text} for text in texts))
     await kitchen.house.index_all()
     await kitchen.house.execute("DELETE FROM note_chunk_tokens")
-    documents = [LateDocument(chunk_id, text, 0.0) for text, chunk_id in (await kitchen.chunks()).items()]
+    documents = [
+        LateDocument(chunk_id, text, 0.0, None) for text, chunk_id in (await kitchen.chunks()).items()
+    ]
 
     async def last_until_half_is_over() -> None:
         await anyio.sleep(max(0.0, half - anyio.current_time()))

@@ -25,7 +25,8 @@ from tests.notes_kit import NOW, unit
 pytestmark = pytest.mark.anyio
 
 BIG = {
-    "memory_notes", "memory_note_chunks", "note_chunk_embeddings", "note_embeddings", "indexing_outbox",
+    "memory_notes", "memory_note_chunks", "note_chunk_tokens", "note_chunk_embeddings", "note_embeddings",
+    "indexing_outbox",
     "memory_note_versions", "memory_ingest_decisions", "memory_hits", "search_trace_items",
 }  # fmt: skip
 VERSION = "fake:hash:384"
@@ -51,6 +52,9 @@ FROM memory_notes, generate_series(0, 1) AS place;
 
 INSERT INTO note_chunk_embeddings (chunk_id, embedding_version, embedding_dim, vec)
 SELECT chunk_id, 'fake:hash:384', 384, array_fill(random(), ARRAY[384])::vector FROM memory_note_chunks;
+
+INSERT INTO note_chunk_tokens (chunk_id, version, digest, tokens, vectors)
+SELECT chunk_id, 'fake:hash:384', 'digest', 1, repeat('a', 388)::bytea FROM memory_note_chunks;
 
 INSERT INTO note_embeddings (note_id, embedding_version, embedding_dim, vec)
 SELECT note_id, 'fake:hash:384', 384, array_fill(random(), ARRAY[384])::vector FROM memory_notes;
@@ -159,8 +163,9 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         {"idx_notes_newest"},
     ),
     "read_candidates": (
-        ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW, *UNFILTERED),
-        {"memory_note_chunks_pkey", "memory_notes_pkey", "idx_note_chunks_note_index"},
+        ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW, *UNFILTERED,
+         VERSION, 4000),
+        {"memory_note_chunks_pkey", "memory_notes_pkey", "idx_note_chunks_note_index", "note_chunk_tokens_pkey"},
     ),
     "read_references": ((SOME_NOTES, [NOW] * len(SOME_NOTES)), {"memory_notes_pkey"}),
     "exact_search": (
@@ -267,7 +272,9 @@ async def test_a_filter_is_asked_of_the_notes_that_are_looked_up(
     seeded_dsn: str, queries: Queries, name: str, kind: str
 ) -> None:
     values, indexes = HOT[name]
-    plan = await explain(seeded_dsn, queries[name], values[: -len(FILTERED)] + FILTERED, kind)
+    start = next(place for place in range(len(values)) if values[place:][: len(UNFILTERED)] == UNFILTERED)
+    filtered = values[:start] + FILTERED + values[start + len(UNFILTERED) :]
+    plan = await explain(seeded_dsn, queries[name], filtered, kind)
     assert not plan.scanned & BIG
     assert indexes <= plan.indexes
     if name == "exact_search":  # the other one says what a note fails, and lets it through

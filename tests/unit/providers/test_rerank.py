@@ -79,21 +79,15 @@ def test_the_same_text_scores_near_one_and_unrelated_ones_near_zero() -> None:
 def test_a_word_that_every_candidate_holds_counts_less() -> None:
     shared, telling = some_vectors(1, seed=1), some_vectors(1, seed=2)
     filler = [some_vectors(4, seed=seed) for seed in range(10, 20)]
-    with_shared = [TokenVectors(*(np.concatenate(pair) for pair in _pairs(shared, text))) for text in filler]
-    target = TokenVectors(*(np.concatenate(pair) for pair in _pairs(telling, filler[0])))
+    with_shared = [together(shared, text) for text in filler]
+    target = together(telling, filler[0])
     query = QueryTokens(np.vstack([shared.unpack(), telling.unpack()]), rarity([5000, 5000]))
     scores = relevance(query, [target, *with_shared[1:]])
     assert int(np.argmax(scores)) == 0
 
 
-def _pairs(
-    left: TokenVectors, right: TokenVectors
-) -> list[
-    tuple[
-        np.ndarray[tuple[int, ...], np.dtype[np.generic]], np.ndarray[tuple[int, ...], np.dtype[np.generic]]
-    ]
-]:
-    return [(left.values, right.values), (left.scales, right.scales)]
+def together(*texts: TokenVectors) -> TokenVectors:
+    return TokenVectors(b"".join(text.content for text in texts), sum(map(len, texts)))
 
 
 def test_what_has_no_tokens_is_like_nothing() -> None:

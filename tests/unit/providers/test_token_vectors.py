@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elf.providers.local.token_cache import TokenCache
-from elf.providers.token_vectors import TokenVectors, pack
+from elf.providers.token_vectors import TokenVectors, joined, pack
 
 
 def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVectors:
@@ -40,25 +40,19 @@ def test_a_vector_of_zeros_stays_zero() -> None:
     assert not pack(np.zeros((1, 3, 4), dtype=np.float32), [[1]])[0].unpack().any()
 
 
-def test_packed_arrays_do_not_keep_their_batch_alive() -> None:
-    vectors = some_vectors(3)
-    assert vectors.values.base is None
-    assert vectors.scales.base is None
-    assert vectors.nbytes == 3 * 384 + 3 * 4
+@given(st.lists(st.integers(0, 12), max_size=6), st.integers(0, 2**31))
+def test_joined_texts_stand_one_behind_the_other(counts: list[int], seed: int) -> None:
+    texts = [some_vectors(count, seed=seed + place) for place, count in enumerate(counts)]
+    assert [len(text) for text in texts] == counts
+    values, scales = joined(texts)
+    expected = [vector for text in texts for vector in text.unpack().tolist()]
+    assert (values * scales[:, None]).tolist() == expected
 
 
-@given(st.integers(0, 12), st.integers(0, 2**31))
-def test_bytes_hold_all_of_it(count: int, seed: int) -> None:
-    vectors = some_vectors(count, seed=seed)
-    read = TokenVectors.from_bytes(vectors.to_bytes(), tokens=count)
-    assert len(read) == count
-    assert read.unpack().tolist() == vectors.unpack().tolist()
-
-
-@pytest.mark.parametrize("content", [b"", b"1234567", some_vectors(2).to_bytes() + b"1"])
+@pytest.mark.parametrize("content", [b"", b"1234567", some_vectors(2).content + b"1"])
 def test_bytes_that_are_not_those_of_so_many_tokens_are_refused(content: bytes) -> None:
-    with pytest.raises(ValueError, match=r"buffer|reshape"):
-        TokenVectors.from_bytes(content, tokens=2)
+    with pytest.raises(ValueError, match="not those of its tokens"):
+        joined([some_vectors(3), TokenVectors(content, 2)])
 
 
 def test_the_cache_returns_what_was_put_and_none_for_the_rest() -> None:
@@ -113,4 +107,4 @@ def test_threads_leave_the_cache_within_its_bytes_and_its_sum_right() -> None:
     statistics = cache.statistics()
     assert statistics.bytes <= 40_000
     assert statistics.entries == len(held)
-    assert statistics.bytes - sum(vectors.nbytes for vectors in held) == 480 * len(held)
+    assert statistics.bytes - sum(len(vectors.content) for vectors in held) == 480 * len(held)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 from uuid import UUID
 
 import structlog
 
 from elf.core.errors import IndexUnavailable, ProviderUnavailable, ServiceError
-from elf.core.scopes import AGENT_PRIVATE
-from elf.families.notes.freshness import FreshWrites, Project
-from elf.families.notes.model import Context
-from elf.families.notes.note_filter import EVERYTHING, NoteFilter
 from elf.index.port import IndexFilter, IndexQuery, QueryResult, Vector
 from elf.providers.port import Embedder
 from elf.providers.vectors import have_direction
@@ -40,7 +35,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalRules:
-    """When queries are reworded, how lists are fused, and how many candidates the reranker sees, and of one note.
+    """When queries are reworded, how lists are fused, and how many candidates the reranker sees, and of one subject.
 
     Of both numbers, 0 is all.
     """
@@ -48,19 +43,23 @@ class RetrievalRules:
     expansion: Literal["off", "always", "dynamic"]
     fusion: FusionRules
     prefilter: int
-    chunks_per_note: int = 0
+    points_per_subject: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What a search looks for, and where: the scopes it may read as it runs at `now`, and of those notes which."""
+    """What a search looks for, among which points, and how many candidates it wants.
+
+    `where` is all that may be seen, None for nothing; the version of the embeddings need not be in it. `settled` waits
+    for a moment until the index has what was written just now. `exactly` answers queries as the index would, from the
+    truth itself, while the index is away.
+    """
 
     query: str
-    context: Context
-    scopes: Sequence[str]
-    now: datetime
-    candidate_k: int
-    filter: NoteFilter = EVERYTHING
+    where: IndexFilter | None
+    limit: int
+    settled: Callable[[], Awaitable[object]]
+    exactly: Callable[[Sequence[IndexQuery]], Awaitable[list[QueryResult]]]
 
 
 @dataclass(slots=True)
@@ -96,61 +95,49 @@ class Lookup(Protocol):
         ...
 
 
-class StandIn(Protocol):
-    """What is asked when the index is away: the truth itself."""
-
-    async def query(self, queries: Sequence[IndexQuery], ask: Ask) -> list[QueryResult]:
-        """Answer queries as the index would."""
-        ...
-
-
 class CandidateRetrieval:
-    """Steps 3 to 8 of section 13. Every part of it may be away and is done without."""
+    """Rewords a query, embeds it, asks the index and fuses. Every part of it may be away and is done without."""
 
     def __init__(
         self,
         *,
         index: Lookup,
-        stand_in: StandIn,
         embedder: Embedder,
         expander: QueryExpander,
         rules: RetrievalRules,
-        fresh: FreshWrites,
     ) -> None:
         self._index = index
-        self._stand_in = stand_in
         self._embedder = embedder
         self._expander = expander
         self._mode = rules.expansion
         self._rules = rules
-        self._fresh = fresh
 
     @property
     def embedding_version(self) -> str:
         return self._embedder.version
 
     async def retrieve(self, ask: Ask, stages: Stages) -> Retrieved:
-        """Find candidates. Raises Unavailable when neither the index nor Postgres answers."""
+        """Find candidates. Raises Unavailable when neither the index nor the truth answers."""
         found = Retrieved([ask.query])
-        if not ask.scopes:
-            return found  # a profile that reads nothing: no model need be asked
+        if ask.where is None:
+            return found  # no model need be asked
         if self._mode == "always":
             found.queries = await self._reworded(ask.query, found, stages)
         results = await self._results(ask, found.queries, found, stages)
         candidates = self._fused(results)
-        if self._finds_little(candidates[: ask.candidate_k]):
+        if self._finds_little(candidates[: ask.limit]):
             candidates = self._fused(await self._expanded(ask, results, found, stages))
         self._cut(candidates, ask, found)
         return found
 
     async def retrieve_exactly(self, ask: Ask, found: Retrieved, stages: Stages) -> bool:
-        """Find the candidates of the same wordings anew in Postgres itself; False when that takes too long.
+        """Find the candidates of the same wordings anew in the truth itself; False when that takes too long.
 
-        Raises Unavailable when Postgres is away.
+        Raises Unavailable when it is away.
         """
         try:
             with stages.stage(EXACT, share=EXACT_SHARE):
-                results = await self._stand_in.query(found.asked, ask)
+                results = await ask.exactly(found.asked)
         except TimeoutError:
             log.warning("not_searched_exactly", error="out of time")
             found.without(EXACT)
@@ -195,29 +182,22 @@ class CandidateRetrieval:
         vectors = await self._embedded(queries, found, stages, share=share)
         where = self._where(ask)
         asked = [
-            IndexQuery(
-                dense=vector,
-                text=query,
-                where=where,
-                limit=ask.candidate_k,
-            )
+            IndexQuery(dense=vector, text=query, where=where, limit=ask.limit)
             for query, vector in zip(queries, vectors, strict=True)
         ]
         found.asked = [*found.asked, *asked]
         try:
             with stages.stage("index", share=INDEX_SHARE * share):
                 if not self._index.is_away:
-                    await self._fresh.settled(Project(ask.context.tenant_id, ask.context.project_id))
+                    await ask.settled()
                 results = await self._index.query(asked)
-                found.is_all = found.is_all and not any(
-                    _is_full(result, ask.candidate_k) for result in results
-                )
+                found.is_all = found.is_all and not any(_is_full(result, ask.limit) for result in results)
                 return results
         except (IndexUnavailable, TimeoutError) as error:
             log.warning("index_not_asked", error=_described(error))
             found.without(INDEX)
         with stages.stage(EXACT, share=share):
-            return await self._stand_in.query(asked, ask)
+            return await ask.exactly(asked)
 
     async def _embedded(
         self, queries: Sequence[str], found: Retrieved, stages: Stages, *, share: float
@@ -239,26 +219,16 @@ class CandidateRetrieval:
         return vectors
 
     def _where(self, ask: Ask) -> IndexFilter:
-        shared = [scope for scope in ask.scopes if scope != AGENT_PRIVATE]
-        any_of: list[Mapping[str, Sequence[str]]] = []
-        if shared:
-            any_of.append({"scope": shared})
-        if AGENT_PRIVATE in ask.scopes:
-            any_of.append({"scope": [AGENT_PRIVATE], "agent_id": [ask.context.agent_id]})
-        must = {
-            "tenant_id": ask.context.tenant_id,
-            "project_id": ask.context.project_id,
-            "status": "active",
-            "embedding_version": self._embedder.version,
-        }
-        return ask.filter.narrowing(IndexFilter(must=must, any_of=any_of))
+        assert ask.where is not None, "who may read nothing has been answered"
+        version = {"embedding_version": self._embedder.version}
+        return replace(ask.where, must={**ask.where.must, **version})
 
     def _fused(self, results: Sequence[QueryResult]) -> list[Candidate]:
         return fuse(results, rules=self._rules.fusion)
 
     def _cut(self, fused: list[Candidate], ask: Ask, found: Retrieved) -> None:
         candidates, surplus = self._spread(fused)
-        asked_for = ask.candidate_k
+        asked_for = ask.limit
         most = min(self._rules.prefilter or asked_for, asked_for)
         found.candidates = candidates[:most]
         found.is_all = found.is_all and len(candidates) <= most
@@ -269,8 +239,8 @@ class CandidateRetrieval:
         ]
 
     def _spread(self, candidates: list[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
-        """Part candidates into as many as there may be of each note, and the rest."""
-        most = self._rules.chunks_per_note
+        """Part candidates into as many as there may be of each subject, and the rest."""
+        most = self._rules.points_per_subject
         if not most:
             return candidates, []
         kept: list[Candidate] = []
