@@ -149,7 +149,8 @@ class IndexHost:
                 found = [await index.info() for index in indexes.values()]
             except IndexUnavailable:
                 return
-            log.info("index_attached", folder=str(self._folder), points=[info.points for info in found])
+            points = sum(info.points for info in found)
+            log.info("index_attached", folder=str(self._folder), pid=found[0].pid, points=points)
             self._has_run = True
             task_status.started()
             await self._watch_other(list(indexes.values()))
