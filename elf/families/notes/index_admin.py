@@ -10,11 +10,11 @@ from uuid import UUID
 from pydantic import Field
 
 from elf.families.notes import fields as f
-from elf.families.notes.drift import Comparison, IndexDrift
-from elf.families.notes.rebuild import RebuildReport
-from elf.families.notes.rebuild_runs import RebuildRuns, State
-from elf.families.notes.reconcile import Difference
 from elf.families.notes.requests import Request, Response
+from elf.indexing.drift import Comparison, IndexDrift
+from elf.indexing.rebuild import RebuildReport
+from elf.indexing.rebuild_runs import RebuildRuns, State
+from elf.indexing.reconcile import Difference
 
 MAX_EXAMPLES = 100
 
@@ -156,4 +156,4 @@ def _counts(found: Comparison) -> dict[str, int]:
 
 
 def _examples(differences: Sequence[Difference]) -> list[DriftExample]:
-    return [DriftExample(chunk_id=one.chunk_id, note_id=one.note_id) for one in differences]
+    return [DriftExample(chunk_id=one.chunk_id, note_id=one.subject_id) for one in differences]
