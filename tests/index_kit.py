@@ -47,13 +47,17 @@ OpenSpace: TypeAlias = Callable[[Space], Awaitable[VectorIndex]]
 Opener: TypeAlias = Callable[[Path], AbstractAsyncContextManager[OpenSpace]]
 
 
-def opener_of(adapter: str, request: pytest.FixtureRequest) -> Opener:
+def opener_of(adapter: str, request: pytest.FixtureRequest, *, vector_dim: int = DIM) -> Opener:
     """Return what starts a new, empty engine of an adapter, and opens its spaces; the folder is one that it may use."""
     if adapter == "pgvector":
         request.getfixturevalue("template_dsn")  # only this adapter needs a Postgres
-        return partial(_pgvector, request.getfixturevalue("postgres_dsn"))
-    openers: dict[str, Opener] = {"edge": _edge, "memory": _memory, "server": _server}
-    return openers[adapter]
+        return partial(_pgvector, request.getfixturevalue("postgres_dsn"), vector_dim=vector_dim)
+    openers: dict[str, Callable[..., AbstractAsyncContextManager[OpenSpace]]] = {
+        "edge": _edge,
+        "memory": _memory,
+        "server": _server,
+    }
+    return partial(openers[adapter], vector_dim=vector_dim)
 
 
 async def _ensured(index: VectorIndex) -> VectorIndex:
@@ -64,8 +68,8 @@ async def _ensured(index: VectorIndex) -> VectorIndex:
 
 
 @asynccontextmanager
-async def _edge(folder: Path) -> AsyncIterator[OpenSpace]:
-    process = await EdgeProcess.start(folder / "index", vector_dim=DIM)
+async def _edge(folder: Path, *, vector_dim: int) -> AsyncIterator[OpenSpace]:
+    process = await EdgeProcess.start(folder / "index", vector_dim=vector_dim)
     opened: list[EdgeIndex] = []
 
     async def open_space(space: Space) -> VectorIndex:
@@ -82,14 +86,14 @@ async def _edge(folder: Path) -> AsyncIterator[OpenSpace]:
 
 
 @asynccontextmanager
-async def _pgvector(server: str, _: Path) -> AsyncIterator[OpenSpace]:
+async def _pgvector(server: str, _: Path, *, vector_dim: int) -> AsyncIterator[OpenSpace]:
     name = f"index_{uuid4().hex}"
     await run_sql(server, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")
     database = Database(max_conns=4)
     await database.open(dsn_of(server, name))
 
     async def open_space(space: Space) -> VectorIndex:
-        return await _ensured(PgvectorIndex(database, space=space, vector_dim=DIM, timeout_s=10))
+        return await _ensured(PgvectorIndex(database, space=space, vector_dim=vector_dim, timeout_s=10))
 
     yield open_space
     await database.close()
@@ -97,13 +101,13 @@ async def _pgvector(server: str, _: Path) -> AsyncIterator[OpenSpace]:
 
 
 @asynccontextmanager
-async def _memory(_: Path) -> AsyncIterator[OpenSpace]:
+async def _memory(_: Path, *, vector_dim: int) -> AsyncIterator[OpenSpace]:
     from qdrant_client import AsyncQdrantClient
 
     client = AsyncQdrantClient(location=":memory:")
 
     async def open_space(space: Space) -> VectorIndex:
-        index = QdrantServerIndex(client, collection="elf", space=space, vector_dim=DIM, timeout_s=5)
+        index = QdrantServerIndex(client, collection="elf", space=space, vector_dim=vector_dim, timeout_s=5)
         return await _ensured(index)
 
     yield open_space
@@ -111,7 +115,7 @@ async def _memory(_: Path) -> AsyncIterator[OpenSpace]:
 
 
 @asynccontextmanager
-async def _server(_: Path) -> AsyncIterator[OpenSpace]:
+async def _server(_: Path, *, vector_dim: int) -> AsyncIterator[OpenSpace]:
     from qdrant_client import AsyncQdrantClient
 
     assert SERVER_URL is not None
@@ -119,7 +123,9 @@ async def _server(_: Path) -> AsyncIterator[OpenSpace]:
     opened: dict[str, VectorIndex] = {}
 
     async def open_space(space: Space) -> VectorIndex:
-        index = QdrantServerIndex.connect(url, collection=name, space=space, vector_dim=DIM, timeout_s=10)
+        index = QdrantServerIndex.connect(
+            url, collection=name, space=space, vector_dim=vector_dim, timeout_s=10
+        )
         opened[name + space.suffix] = index
         return await _ensured(index)
 
