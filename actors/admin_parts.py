@@ -8,11 +8,11 @@ from actors.index_parts import IndexedCorpus
 from actors.index_rebuilder import IndexRebuilder
 from actors.shared_parts import SharedParts
 from actors.stored_readings import StoredReadings
-from elf.core.endpoint import Endpoint
+from elf.api.operation import Handler
 from elf.families.notes.census import NoteCensus
 from elf.families.notes.decision_audit import DecisionAudit
-from elf.families.notes.endpoints import note_admin_endpoints
 from elf.families.notes.forgetting import NoteForgetting
+from elf.families.notes.handlers import note_admin_handlers
 from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.overview import NoteOverview
 from elf.indexing.drift import IndexDrift
@@ -20,11 +20,11 @@ from elf.indexing.leased_points import LeasedPoints
 from elf.indexing.rebuild import IndexRebuild
 from elf.indexing.rebuild_runs import RebuildRuns
 from elf.outbox.leased import LeasedOutbox
-from elf.web.admin import collect_endpoint
+from elf.web.admin import common_admin_handlers
 
 
-def admin_endpoints(shared: SharedParts, reach: IndexedCorpus) -> list[Endpoint]:
-    """Return the operations; the actor that carries out rebuilds is added to the supervisor."""
+def admin_handlers(shared: SharedParts, reach: IndexedCorpus) -> dict[str, Handler]:
+    """Return what does the operations; the actor that carries out rebuilds is added to the supervisor."""
     decisions = DecisionAudit(database=shared.database, queries=shared.queries)
     forgetting = NoteForgetting(
         database=shared.database,
@@ -34,8 +34,8 @@ def admin_endpoints(shared: SharedParts, reach: IndexedCorpus) -> list[Endpoint]
         ring=shared.bell.ring,
     )
     index = _index_admin(shared, reach)
-    notes = note_admin_endpoints(decisions, index, forgetting, _overview(shared))
-    return [collect_endpoint(shared.collector), *notes]
+    notes = note_admin_handlers(decisions, index, forgetting, _overview(shared))
+    return common_admin_handlers(shared.collector) | notes
 
 
 def _overview(shared: SharedParts) -> NoteOverview:

@@ -13,7 +13,7 @@ import anyio
 import httpx
 from quart import Quart
 
-from actors.admin_parts import add_stored_readings, admin_endpoints
+from actors.admin_parts import add_stored_readings, admin_handlers
 from actors.connections import Connections
 from actors.descriptors import connection_limit
 from actors.fleet_parts import add_fleet
@@ -32,18 +32,21 @@ from actors.shared_parts import SharedParts
 from actors.sockets import Sockets, bound
 from actors.span_exporter import tracer_for
 from actors.trace_parts import Traces, add_traces
+from elf.api.operation import Handler, Operation
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
-from elf.core.endpoint import Endpoint
+from elf.families.notes.admin_operations import ADMIN_OPERATIONS
 from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
+from elf.families.notes.operations import OPERATIONS
 from elf.families.notes.space import NOTES
 from elf.families.notes.spans import MEMORY_SPANS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import Providers, open_embedder, open_providers
 from elf.providers.port import Embedder, LateInteraction
+from elf.web.admin import COLLECT_GARBAGE
 from elf.web.admission import Admission
 from elf.web.app import create_app
 from elf.web.openapi import ADMIN, PUBLIC, About
@@ -200,15 +203,17 @@ class _Builder:
         if self._sockets.http is not None and traces is not None:
             api = self._add_front(
                 "http_front",
-                self._note_endpoints(traces),
+                OPERATIONS,
+                self._note_handlers(traces),
                 self._sockets.http,
                 about=PUBLIC,
                 admission=self._admission,
             )
         if self._sockets.admin is not None:
-            operators = admin_endpoints(self._shared, self._notes_index())
+            handlers = admin_handlers(self._shared, self._notes_index())
             add_stored_readings(self._shared)
-            admin = self._add_front("admin_front", operators, self._sockets.admin, about=ADMIN)
+            operations = (COLLECT_GARBAGE, *ADMIN_OPERATIONS)
+            admin = self._add_front("admin_front", operations, handlers, self._sockets.admin, about=ADMIN)
             self._metrics.add_page(admin)
         if self._sockets.mcp is not None:
             front = McpFront(
@@ -263,7 +268,7 @@ class _Builder:
             metrics=self._metrics,
         )
 
-    def _note_endpoints(self, traces: Traces) -> list[Endpoint]:
+    def _note_handlers(self, traces: Traces) -> dict[str, Handler]:
         assert self._models.all is not None
         parts = NoteParts(
             shared=self._shared,
@@ -272,12 +277,13 @@ class _Builder:
             texts=self._texts,
             traces=traces,
         )
-        return traced(parts.endpoints(), MEMORY_SPANS, tracer_for(self._config.tracing, self.supervisor))
+        return traced(parts.handlers(), MEMORY_SPANS, tracer_for(self._config.tracing, self.supervisor))
 
     def _add_front(
         self,
         name: str,
-        endpoints: Sequence[Endpoint],
+        operations: Sequence[Operation],
+        handlers: Mapping[str, Handler],
         sock: socket.socket,
         *,
         about: About,
@@ -285,7 +291,12 @@ class _Builder:
     ) -> Quart:
         visitors = visitors_of(name, self._config.service, sock)
         app = create_app(
-            endpoints, readiness=self._readiness, about=about, visitors=visitors, admission=admission
+            operations,
+            handlers,
+            readiness=self._readiness,
+            about=about,
+            visitors=visitors,
+            admission=admission,
         )
         self._metrics.count_requests(app, front=name)
         if admission is not None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from elf.core.endpoint import Operation
+from elf.api.operation import Operation
 from elf.families.notes import operations as o
 
 
