@@ -7,13 +7,15 @@ FROM index_shelves<space> AS s WHERE s.fields @> $18::jsonb AND s.fields @> ANY 
 
 -- name: shelves_within
 -- The same when only points with one of the values $21 in the field $20 are in the corpus and asked for. Each value is
--- looked up by itself: how long that takes does not depend on how many values there are beside these.
+-- looked up by itself, and alone: it is an id that few shelves have, while all shelves of a tenant have the rest. So it
+-- does not matter how many values there are beside these.
 SELECT s.shelf, s.place, s.fields @> $1::jsonb AND s.fields @> ANY ($2::jsonb[]) AS is_asked
 FROM unnest($21::text[]) AS w (value) CROSS JOIN LATERAL (
   SELECT o.shelf, o.place, o.fields FROM index_shelves<space> AS o
-  WHERE o.fields @> jsonb_build_object($20::text, w.value) AND o.fields @> $18::jsonb AND o.fields @> ANY ($19::jsonb[])
+  WHERE o.fields @> jsonb_build_object($20::text, w.value)
   OFFSET 0
-) AS s;
+) AS s
+WHERE s.fields @> $18::jsonb AND s.fields @> ANY ($19::jsonb[]);
 
 -- name: shelves_of_all_asked_within
 -- The same when points with other values are in the corpus, too.

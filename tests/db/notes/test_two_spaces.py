@@ -43,7 +43,7 @@ def entries_for(house: House, notes: list[NoteId]) -> list[IndexPoint]:
         "tenant_id": "acme",
         "group_id": "g",
         "created_at": "2026-01-01T00:00:00+00:00",
-        "updated_at": "x",
+        "updated_at": "2026-01-01T00:00:00+00:00",
     }
     return [
         IndexPoint(point_id, uuid4(), known.dense, "an entry", fields)
