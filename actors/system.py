@@ -16,6 +16,7 @@ from quart import Quart
 from actors.admin_parts import add_stored_readings, admin_handlers
 from actors.connections import Connections
 from actors.descriptors import connection_limit
+from actors.families import FAMILIES
 from actors.fleet_parts import add_fleet
 from actors.fronts import Fronts
 from actors.gc_ticker import GcTicker
@@ -36,12 +37,10 @@ from elf.api.operation import Handler, Operation
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
-from elf.families.notes.admin_operations import ADMIN_OPERATIONS
 from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
-from elf.families.notes.operations import OPERATIONS
-from elf.families.notes.space import NOTES
+from elf.families.notes.manifest import NOTES
 from elf.families.notes.spans import MEMORY_SPANS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import Providers, open_embedder, open_providers
@@ -203,7 +202,7 @@ class _Builder:
         if self._sockets.http is not None and traces is not None:
             api = self._add_front(
                 "http_front",
-                OPERATIONS,
+                [operation for family in FAMILIES for operation in family.operations],
                 self._note_handlers(traces),
                 self._sockets.http,
                 about=PUBLIC,
@@ -212,13 +211,17 @@ class _Builder:
         if self._sockets.admin is not None:
             handlers = admin_handlers(self._shared, self._notes_index())
             add_stored_readings(self._shared)
-            operations = (COLLECT_GARBAGE, *ADMIN_OPERATIONS)
+            operations = [
+                COLLECT_GARBAGE,
+                *(operation for family in FAMILIES for operation in family.admin_operations),
+            ]
             admin = self._add_front("admin_front", operations, handlers, self._sockets.admin, about=ADMIN)
             self._metrics.add_page(admin)
         if self._sockets.mcp is not None:
             front = McpFront(
                 self._config,
                 self._sockets.mcp,
+                family=NOTES,
                 connect=self._way_to(api),
                 connections=self._connections(McpFront.name),
             )

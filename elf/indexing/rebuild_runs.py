@@ -14,8 +14,6 @@ from elf.core.clock import Clock
 from elf.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
 from elf.indexing.rebuild import RebuildReport, Tally
 
-State = Literal["idle", "running", "done", "failed"]
-
 log = structlog.get_logger()
 
 
@@ -31,7 +29,7 @@ class RebuildRun:
     ended: anyio.Event = field(default_factory=anyio.Event)
 
     @property
-    def state(self) -> State:
+    def state(self) -> Literal["running", "done", "failed"]:
         if self.finished_at is None:
             return "running"
         return "done" if self.failure is None else "failed"

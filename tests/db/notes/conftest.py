@@ -37,7 +37,7 @@ EMPTY = """
 DO $$
 DECLARE name text;
 BEGIN
-  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_state' LOOP
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_steps' LOOP
     EXECUTE format('DELETE FROM %I', name);
   END LOOP;
 END $$
