@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from elf.index.port import Within
+from elf.index.within import Within
 
 _Values = TypeVar("_Values", bound=Sequence[str])
 _T = TypeVar("_T")

@@ -22,6 +22,8 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from elf.index.within import Within
+
 PayloadValue = str | int | float | bool | None
 Vector = npt.NDArray[np.float32]
 
@@ -48,13 +50,6 @@ class Period:
 
     since: datetime | None = None
     before: datetime | None = None
-
-
-class Within(NamedTuple):
-    """A payload field and the values that it may have, of which there may be thousands; none hold for no point."""
-
-    field: str
-    values: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)

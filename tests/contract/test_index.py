@@ -25,9 +25,9 @@ from elf.index.port import (
     PayloadValue,
     Period,
     VectorIndex,
-    Within,
 )
 from elf.index.schema import EVERY_TAG
+from elf.index.within import Within
 from tests.index_kit import (
     ADAPTERS,
     DIM,

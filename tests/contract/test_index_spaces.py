@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from elf.families.notes.space import NOTES
-from elf.index.port import IndexFilter, IndexQuery, VectorIndex, Within
+from elf.index.port import IndexFilter, IndexQuery, VectorIndex
 from elf.index.space import Space, refuse_doubles
+from elf.index.within import Within
 from tests.index_kit import (
     ADAPTERS,
     EVERYTHING,

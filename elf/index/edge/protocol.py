@@ -18,8 +18,8 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from elf.index.port import Within
 from elf.index.space import Space
+from elf.index.within import Within
 
 READY_LINE: Final = "ready"
 FAILED: Final = "failed: "

@@ -181,6 +181,12 @@ async def test_a_shard_whose_loading_killed_the_process_twice_is_made_anew(
         assert (await running.index.info()).fresh
 
 
+def test_it_does_without_numpy() -> None:
+    """It would take a tenth of the memory that the process of a small index has."""
+    program = "import sys, elf.index.edge.server; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
 # Two spaces
 
 

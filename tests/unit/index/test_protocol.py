@@ -28,7 +28,7 @@ from elf.index.edge.protocol import (
     WireQuery,
     split_ids,
 )
-from elf.index.port import Within
+from elf.index.within import Within
 
 ID = bytes(range(16))
 REQUESTS: list[Request] = [
