@@ -22,7 +22,7 @@ from actors.fronts import Fronts
 from actors.gc_ticker import GcTicker
 from actors.host_names import visitors_of
 from actors.http_front import HttpFront, bound_address
-from actors.index_parts import IndexParts
+from actors.index_parts import IndexedCorpus, add_index
 from actors.indexing_parts import add_indexing
 from actors.kernel import Supervisor
 from actors.mcp_front import McpFront
@@ -37,6 +37,7 @@ from elf.api.operation import Handler, Operation
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
+from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
 from elf.families.notes.manifest import NOTES
@@ -180,7 +181,7 @@ class _Builder:
         self.supervisor = new_supervisor()
         self._metrics = metrics
         metrics.watch_actors(self.supervisor.snapshot)
-        self._reach: IndexParts | None = None
+        self._corpora: Mapping[str, IndexedCorpus] = {}
         self._fleet: Fleet | None = None
 
     def build(self) -> None:
@@ -191,7 +192,9 @@ class _Builder:
             self._fleet = self._add_fleet()
         if "indexer" in self._actors:
             assert self._fleet is not None
-            add_indexing(self._shared, self._index(), self._texts, self._fleet, is_crowded=self._is_crowded)
+            add_indexing(
+                self._shared, self._notes_index(), self._texts, self._fleet, is_crowded=self._is_crowded
+            )
         if "gc_ticker" in self._actors:
             interval_s = self._config.gc.interval_hours * 3600.0
             self.supervisor.add(GcTicker(self._shared.collector, interval_s=interval_s), needs=["database"])
@@ -206,7 +209,7 @@ class _Builder:
                 admission=self._admission,
             )
         if self._sockets.admin is not None:
-            handlers = admin_handlers(self._shared, self._index())
+            handlers = admin_handlers(self._shared, self._notes_index())
             add_stored_readings(self._shared)
             operations = [
                 COLLECT_GARBAGE,
@@ -225,9 +228,9 @@ class _Builder:
             self.supervisor.add(front, stop_timeout_s=6.0)
 
     async def close(self) -> None:
-        if self._reach is not None:
+        for reach in self._corpora.values():
             with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
-                await self._reach.index.aclose()
+                await reach.index.aclose()
 
     @cached_property
     def _shared(self) -> SharedParts:
@@ -246,10 +249,12 @@ class _Builder:
         assert self._models.embedder is not None
         return self._shared.texts(self._models.embedder, self._models.late)
 
-    def _index(self) -> IndexParts:
-        if self._reach is None:
-            self._reach = IndexParts(self._shared)
-        return self._reach
+    def _notes_index(self) -> IndexedCorpus:
+        if not self._corpora:
+            shared = self._shared
+            notes = notes_corpus(shared.queries, embedding_version=shared.config.embedding_version)
+            self._corpora = add_index(shared, [notes])
+        return self._corpora[NOTES.name]
 
     def _add_fleet(self) -> Fleet:
         texts = None if self._models.embedder is None else self._texts
@@ -270,7 +275,7 @@ class _Builder:
         assert self._models.all is not None
         parts = NoteParts(
             shared=self._shared,
-            reach=self._index(),
+            reach=self._notes_index(),
             providers=self._models.all,
             texts=self._texts,
             traces=traces,

@@ -16,10 +16,10 @@ from elf.families.notes.admin_requests import (
     RepairRequest,
     RepairResponse,
 )
-from elf.families.notes.drift import Comparison, IndexDrift
-from elf.families.notes.rebuild import RebuildReport
-from elf.families.notes.rebuild_runs import RebuildRuns
-from elf.families.notes.reconcile import Difference
+from elf.indexing.drift import Comparison, IndexDrift
+from elf.indexing.rebuild import RebuildReport
+from elf.indexing.rebuild_runs import RebuildRuns
+from elf.indexing.reconcile import Difference
 
 
 class IndexAdmin:
@@ -79,4 +79,4 @@ def _counts(found: Comparison) -> dict[str, int]:
 
 
 def _examples(differences: Sequence[Difference]) -> list[DriftExample]:
-    return [DriftExample(chunk_id=one.chunk_id, note_id=one.note_id) for one in differences]
+    return [DriftExample(chunk_id=one.chunk_id, note_id=one.subject_id) for one in differences]
