@@ -141,8 +141,8 @@ def test_every_error_code_of_the_service_has_its_kind() -> None:
 
 def test_an_error_of_a_newer_service_keeps_its_code() -> None:
     with (
-        client_of(Script(failure(409, "CONFLICT"))) as client,
-        pytest.raises(ServiceError, match="CONFLICT: the"),
+        client_of(Script(failure(418, "TEAPOT"))) as client,
+        pytest.raises(ServiceError, match="TEAPOT: the"),
     ):
         client.search("x")
 
