@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from actors.index_parts import IndexParts
+from actors.index_parts import IndexedCorpus
 from actors.search_parts import SearchParts
 from actors.shared_parts import SharedParts
 from actors.trace_parts import Traces
@@ -28,7 +28,7 @@ class NoteParts:
     """Builds what does the operations of the API from the parts that are there already."""
 
     shared: SharedParts
-    reach: IndexParts
+    reach: IndexedCorpus
     providers: Providers
     texts: TextEmbedder
     traces: Traces

@@ -16,12 +16,13 @@ from quart import Quart
 from actors.admin_parts import add_stored_readings, admin_handlers
 from actors.connections import Connections
 from actors.descriptors import connection_limit
+from actors.families import FAMILIES
 from actors.fleet_parts import add_fleet
 from actors.fronts import Fronts
 from actors.gc_ticker import GcTicker
 from actors.host_names import visitors_of
 from actors.http_front import HttpFront, bound_address
-from actors.index_parts import IndexParts
+from actors.index_parts import IndexedCorpus, add_index
 from actors.indexing_parts import add_indexing
 from actors.kernel import Supervisor
 from actors.mcp_front import McpFront
@@ -36,10 +37,10 @@ from elf.api.operation import Handler, Operation
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
-from elf.families.notes.admin_operations import ADMIN_OPERATIONS
+from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
-from elf.families.notes.operations import OPERATIONS
+from elf.families.notes.manifest import NOTES
 from elf.families.notes.spans import MEMORY_SPANS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import Providers, open_embedder, open_providers
@@ -180,7 +181,7 @@ class _Builder:
         self.supervisor = new_supervisor()
         self._metrics = metrics
         metrics.watch_actors(self.supervisor.snapshot)
-        self._reach: IndexParts | None = None
+        self._corpora: Mapping[str, IndexedCorpus] = {}
         self._fleet: Fleet | None = None
 
     def build(self) -> None:
@@ -191,7 +192,9 @@ class _Builder:
             self._fleet = self._add_fleet()
         if "indexer" in self._actors:
             assert self._fleet is not None
-            add_indexing(self._shared, self._index(), self._texts, self._fleet, is_crowded=self._is_crowded)
+            add_indexing(
+                self._shared, self._notes_index(), self._texts, self._fleet, is_crowded=self._is_crowded
+            )
         if "gc_ticker" in self._actors:
             interval_s = self._config.gc.interval_hours * 3600.0
             self.supervisor.add(GcTicker(self._shared.collector, interval_s=interval_s), needs=["database"])
@@ -199,31 +202,35 @@ class _Builder:
         if self._sockets.http is not None and traces is not None:
             api = self._add_front(
                 "http_front",
-                OPERATIONS,
+                [operation for family in FAMILIES for operation in family.operations],
                 self._note_handlers(traces),
                 self._sockets.http,
                 about=PUBLIC,
                 admission=self._admission,
             )
         if self._sockets.admin is not None:
-            handlers = admin_handlers(self._shared, self._index())
+            handlers = admin_handlers(self._shared, self._notes_index())
             add_stored_readings(self._shared)
-            operations = (COLLECT_GARBAGE, *ADMIN_OPERATIONS)
+            operations = [
+                COLLECT_GARBAGE,
+                *(operation for family in FAMILIES for operation in family.admin_operations),
+            ]
             admin = self._add_front("admin_front", operations, handlers, self._sockets.admin, about=ADMIN)
             self._metrics.add_page(admin)
         if self._sockets.mcp is not None:
             front = McpFront(
                 self._config,
                 self._sockets.mcp,
+                family=NOTES,
                 connect=self._way_to(api),
                 connections=self._connections(McpFront.name),
             )
             self.supervisor.add(front, stop_timeout_s=6.0)
 
     async def close(self) -> None:
-        if self._reach is not None:
+        for reach in self._corpora.values():
             with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
-                await self._reach.index.aclose()
+                await reach.index.aclose()
 
     @cached_property
     def _shared(self) -> SharedParts:
@@ -242,10 +249,12 @@ class _Builder:
         assert self._models.embedder is not None
         return self._shared.texts(self._models.embedder, self._models.late)
 
-    def _index(self) -> IndexParts:
-        if self._reach is None:
-            self._reach = IndexParts(self._shared)
-        return self._reach
+    def _notes_index(self) -> IndexedCorpus:
+        if not self._corpora:
+            shared = self._shared
+            notes = notes_corpus(shared.queries, embedding_version=shared.config.embedding_version)
+            self._corpora = add_index(shared, [notes])
+        return self._corpora[NOTES.name]
 
     def _add_fleet(self) -> Fleet:
         texts = None if self._models.embedder is None else self._texts
@@ -266,7 +275,7 @@ class _Builder:
         assert self._models.all is not None
         parts = NoteParts(
             shared=self._shared,
-            reach=self._index(),
+            reach=self._notes_index(),
             providers=self._models.all,
             texts=self._texts,
             traces=traces,

@@ -56,6 +56,11 @@ class Answer(NamedTuple):
             "message": failure.message,
             "fields": list(failure.fields) or None,
         }
+        return cls.of_error(body)
+
+    @classmethod
+    def of_error(cls, body: dict[str, Any]) -> Answer:
+        """Return a failure of which the body is given."""
         return cls(False, json.dumps(body), body)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from elf.api.tool import Reshaping, Schema
 from elf.families.notes.requests import SearchRequest
-from elf.mcp.api import Answer
-from elf.mcp.schemas import Schema
 
 # Each argument with the filter that it stands for.
 FILTERS: Final = {
@@ -42,20 +40,22 @@ def as_filters(arguments: Mapping[str, Any]) -> dict[str, Any]:
     return rest
 
 
-def of_arguments(answer: Answer, arguments: Mapping[str, Any]) -> Answer:
-    """Return the answer to a call with these arguments, its faults at their paths."""
-    if answer.ok or "filters" in arguments or not FILTERS.keys() & arguments.keys():
-        return answer
+def as_failure(body: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of an error, its faults at the paths of the arguments."""
+    if "filters" in arguments or not FILTERS.keys() & arguments.keys():
+        return dict(body)
     # Of a period without any time, the fault is that of both its ends.
-    paths = answer.body.get("fields") or ()
+    paths = body.get("fields") or ()
     fields = [end for path in paths for end in (("$.since", "$.until") if path == WHOLE else (_path(path),))]
-    message = str(answer.body.get("message")).replace(f"{WHOLE}:", "$.since:").replace(f"{WHOLE}.", "$.")
+    message = str(body.get("message")).replace(f"{WHOLE}:", "$.since:").replace(f"{WHOLE}.", "$.")
     for name, filter in FILTERS.items():
         message = message.replace(filter, name)
-    body = answer.body | {"message": message.replace("$.type[0]", "$.type"), "fields": fields or None}
-    return Answer(False, json.dumps(body), body)
+    return {**body, "message": message.replace("$.type[0]", "$.type"), "fields": fields or None}
 
 
 def _path(path: str) -> str:
     own = {f"{WHOLE}.{filter}": f"$.{name}" for name, filter in FILTERS.items()}
     return own.get(path.removesuffix("[0]"), path)
+
+
+RESHAPING: Final = Reshaping(schema=request_schema, as_request=as_filters, as_failure=as_failure)

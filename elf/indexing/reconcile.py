@@ -1,8 +1,8 @@
 """Comparing the index with Postgres, and asking for what differs to be indexed again.
 
-Nothing is written to the index here. The two sides are read one page after the other while notes are written, so a
-difference is only a suspicion: it becomes a job of the outbox, whose handler looks at the note as it is then. So a note
-has one writer to the index, and a newer state never loses to an older one.
+Nothing is written to the index here. The two sides are read one page after the other while subjects are written, so a
+difference is only a suspicion: it becomes a job of the outbox, whose handler looks at the subject as it is then. So a
+subject has one writer to the index, and a newer state never loses to an older one.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from uuid import UUID
 from elf.core.clock import Clock
 from elf.db.database import Database
 from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
-from elf.db.queries import Queries
 from elf.index.port import VectorIndex
+from elf.indexing.corpus import Corpus
 
 PAGE = 2000
 
@@ -38,24 +38,24 @@ class Difference(NamedTuple):
 
     kind: Kind
     chunk_id: UUID
-    note_id: UUID
+    subject_id: UUID
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """The notes behind differences: those to be indexed again, and those that have points to be deleted."""
+    """The subjects behind differences: those to be indexed again, and those that have points to be deleted."""
 
     again: set[UUID] = field(default_factory=set)
     strays: set[UUID] = field(default_factory=set)
 
     def add(self, difference: Difference) -> None:
-        (self.strays if difference.kind == "orphaned" else self.again).add(difference.note_id)
+        (self.strays if difference.kind == "orphaned" else self.again).add(difference.subject_id)
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
     chunk_id: UUID
-    note_id: UUID
+    subject_id: UUID
     updated_at: str
     is_sound: bool = True
 
@@ -67,16 +67,15 @@ class IndexReconciler:
         self,
         *,
         database: Database,
-        queries: Queries,
+        corpus: Corpus,
         index: VectorIndex,
-        embedding_version: str,
         clock: Clock,
         ring: Callable[[], None],
     ) -> None:
         self._database = database
-        self._sql = queries
+        self._sql = corpus.queries
         self._index = index
-        self._version = embedding_version
+        self._version = corpus.embedding_version
         self._clock = clock
         self._ring = ring
 
@@ -97,16 +96,16 @@ class IndexReconciler:
         while truth is not None or point is not None:
             if point is None or (truth is not None and truth.chunk_id < point.chunk_id):
                 assert truth is not None
-                yield Difference("missing", truth.chunk_id, truth.note_id)
+                yield Difference("missing", truth.chunk_id, truth.subject_id)
                 truth = await wanted.next()
             elif truth is None or point.chunk_id < truth.chunk_id:
-                yield Difference("orphaned", point.chunk_id, point.note_id)
+                yield Difference("orphaned", point.chunk_id, point.subject_id)
                 point = await stored.next()
             else:
                 if not truth.is_sound:
-                    yield Difference("missing", truth.chunk_id, truth.note_id)
+                    yield Difference("missing", truth.chunk_id, truth.subject_id)
                 elif truth.updated_at != point.updated_at:
-                    yield Difference("stale", truth.chunk_id, truth.note_id)
+                    yield Difference("stale", truth.chunk_id, truth.subject_id)
                 truth, point = await wanted.next(), await stored.next()
 
     async def reconcile(self) -> Drift:
@@ -120,7 +119,7 @@ class IndexReconciler:
         return Drift(counts["missing"], counts["stale"], counts["orphaned"])
 
     async def enqueue(self, wrong: Wrong) -> list[UUID]:
-        """Ask for the notes behind differences to be indexed again; returns the ids of the jobs."""
+        """Ask for the subjects behind differences to be indexed again; returns the ids of the jobs."""
         jobs = await self._enqueue("UPSERT", wrong.again - wrong.strays)
         jobs += await self._enqueue("DELETE", wrong.strays)
         if jobs:
@@ -128,10 +127,10 @@ class IndexReconciler:
         return jobs
 
     async def _enqueue(self, op: str, owners: set[UUID]) -> list[UUID]:
-        note_ids = list(owners)
+        subject_ids = list(owners)
         jobs: list[UUID] = []
-        for start in range(0, len(note_ids), PAGE):
-            page = note_ids[start : start + PAGE]
+        for start in range(0, len(subject_ids), PAGE):
+            page = subject_ids[start : start + PAGE]
             async with self._database.connection() as connection:
                 rows = await connection.fetch(
                     self._sql["enqueue_indexing"], page, [op] * len(page), self._version
@@ -146,7 +145,10 @@ class IndexReconciler:
                 rows = await connection.fetch(self._sql["live_chunks"], after, now, PAGE)
             for row in rows:
                 yield _Entry(
-                    row["chunk_id"], row["note_id"], row["updated_at"].isoformat(), is_sound=row["has_vector"]
+                    row["chunk_id"],
+                    row["subject_id"],
+                    row["updated_at"].isoformat(),
+                    is_sound=row["has_vector"],
                 )
             if len(rows) < PAGE:
                 return

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from elf.api.tool import Reshaping, Schema
 from elf.core.errors import InvalidRequest
 from elf.core.note_defaults import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, DEFAULT_TYPE
 from elf.families.notes.requests import AddNoteRequest, NewNote
-from elf.mcp.api import Answer
-from elf.mcp.schemas import Schema
 
 DEFAULTS: Final[dict[str, Any]] = {
     "type": DEFAULT_TYPE,
@@ -64,10 +62,15 @@ def _with_defaults(note: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def of_arguments(answer: Answer) -> Answer:
-    """Return the answer to a call with one note, its faults at the paths of the arguments."""
-    if answer.ok:
-        return answer
-    body = answer.body | {"message": str(answer.body.get("message")).replace(_FIRST, "$.")}
-    body["fields"] = [path.replace(_FIRST, "$.", 1) for path in body.get("fields") or ()] or None
-    return Answer(False, json.dumps(body), body)
+def as_failure(body: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the body of an error; of a call with one note, its faults at the paths of the arguments."""
+    if "notes" in arguments:
+        return dict(body)
+    message = str(body.get("message")).replace(_FIRST, "$.")
+    fields = [path.replace(_FIRST, "$.", 1) for path in body.get("fields") or ()]
+    return {**body, "message": message, "fields": fields or None}
+
+
+RESHAPING: Final = Reshaping(
+    schema=request_schema, as_request=as_list, as_failure=as_failure, defaults=DEFAULTS
+)

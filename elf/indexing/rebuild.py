@@ -1,8 +1,8 @@
-"""Writing the index anew from the vectors in Postgres, without a model and while the service serves (section 14).
+"""Writing the index anew from the vectors in Postgres, without a model and while the service serves.
 
-Every chunk of a live note is written over what the index has, then every point that Postgres does not know is deleted.
-Each page goes by the protocol of `leased_points`, so indexers may work on the same notes at the same time and no newer
-state is lost.
+Every chunk of a live subject is written over what the index has, then every point that Postgres does not know is
+deleted. Each page goes by the protocol of `leased_points`, so indexers may work on the same subjects at the same time
+and no newer state is lost.
 
 An index that went away meanwhile may have come back without what it had been given, so at the end of such a run the two
 sides are compared, and what is missing is left to the indexers.
@@ -25,10 +25,10 @@ from elf.core.clock import Clock
 from elf.core.errors import IndexUnavailable, InvalidRequest
 from elf.db.database import Connection, Database
 from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
-from elf.db.queries import Queries
-from elf.families.notes.leased_points import BEFORE_THE_FIRST, ChunkPage, LeasedPoints
-from elf.families.notes.reconcile import IndexReconciler
 from elf.index.port import IndexPoint, VectorIndex
+from elf.indexing.corpus import Corpus
+from elf.indexing.leased_points import BEFORE_THE_FIRST, ChunkPage, LeasedPoints
+from elf.indexing.reconcile import IndexReconciler
 
 PAGE: Final = 512  # chunks read and written at once
 SCAN: Final = 2000  # points looked at for strays at once
@@ -40,7 +40,6 @@ PATIENCE_S: Final = (
 RETRY_S: Final = 0.2
 KEEP_ALIVE_S: Final = 10.0
 LOG_EVERY_S: Final = 5.0
-REBUILD_LOCK: Final = int.from_bytes(b"elf:fill")  # any number that no other user of the database takes
 
 T = TypeVar("T")
 
@@ -51,9 +50,9 @@ log = structlog.get_logger()
 class RebuildReport:
     """What a rebuild did.
 
-    rebuilt_count: points written. missing_vector_count: live notes without a vector of the configured model for some of
-    their text, which are left to the indexers. error_count: points that the index refused. removed_count: points
-    deleted, being no chunks of live notes.
+    rebuilt_count: points written. missing_vector_count: live subjects without a vector of the configured model for some
+    of their text, which are left to the indexers. error_count: points that the index refused. removed_count: points
+    deleted, being no chunks of live subjects.
     """
 
     rebuilt_count: int
@@ -82,25 +81,24 @@ class Tally:
 
 
 class IndexRebuild:
-    """Rebuilds the index, one rebuild at a time in all processes on one database."""
+    """Rebuilds the index of a corpus, one rebuild of it at a time in all processes on one database."""
 
     def __init__(
         self,
         *,
         database: Database,
-        queries: Queries,
+        corpus: Corpus,
         index: VectorIndex,
         points: LeasedPoints,
         reconciler: IndexReconciler,
-        embedding_version: str,
         clock: Clock,
     ) -> None:
         self._database = database
-        self._sql = queries
+        self._corpus = corpus
+        self._sql = corpus.queries
         self._index = index
         self._points = points
         self._reconciler = reconciler
-        self._version = embedding_version
         self._clock = clock
 
     async def run(self, tally: Tally) -> RebuildReport:
@@ -121,7 +119,7 @@ class IndexRebuild:
         began = time.perf_counter()
         await self._index_there(tally)
         await self._count(tally)
-        log.info("index_rebuild_started", total=tally.total)
+        log.info("index_rebuild_started", corpus=self._corpus.name, total=tally.total)
         await self._write_all(tally)
         await self._remove_strays(tally)
         if tally.outages:
@@ -129,6 +127,7 @@ class IndexRebuild:
         seconds = time.perf_counter() - began
         log.info(
             "index_rebuilt",
+            corpus=self._corpus.name,
             rebuilt=tally.rebuilt, missing_vector=tally.missing, errors=tally.errors, removed=tally.removed,
             ms=round(seconds * 1000), points_per_s=round(tally.rebuilt / seconds),
         )  # fmt: skip
@@ -137,7 +136,7 @@ class IndexRebuild:
     async def _alone(self) -> AsyncIterator[None]:
         # A transaction-scoped lock: it goes with the connection, whatever happens to this process.
         async with self._database.transaction() as guard:
-            if not await guard.fetchval("SELECT pg_try_advisory_xact_lock($1)", REBUILD_LOCK):
+            if not await guard.fetchval("SELECT pg_try_advisory_xact_lock($1)", self._corpus.rebuild_lock):
                 raise InvalidRequest("another process is rebuilding the index already")
             async with anyio.create_task_group() as group:
                 group.start_soon(_keep_alive, guard)
@@ -152,8 +151,8 @@ class IndexRebuild:
                     self._sql["count_live_chunks"], now, timeout=AS_LONG_AS_IT_TAKES_S
                 )
                 tally.missing = await connection.fetchval(
-                    self._sql["count_live_notes_without_chunks"],
-                    self._version,
+                    self._sql["count_live_subjects_without_chunks"],
+                    self._corpus.embedding_version,
                     now,
                     timeout=AS_LONG_AS_IT_TAKES_S,
                 )
@@ -174,7 +173,7 @@ class IndexRebuild:
             while (page := await self._points.chunks(after, PAGE)) is not None:
                 missing = page.without_vector - page.outdated  # those have been counted before the first page
                 tally.missing += len(missing - counted)
-                counted = missing  # the next page may begin with the note that this one ends with
+                counted = missing  # the next page may begin with the subject that this one ends with
                 after = page.last
                 await sender.send(page)
                 if time.monotonic() - logged > LOG_EVERY_S:
@@ -189,7 +188,7 @@ class IndexRebuild:
                 await self._points.end(page.seen, unwritten=refused | page.without_vector)
 
     async def _write(self, points: Sequence[IndexPoint], tally: Tally) -> frozenset[UUID]:
-        """Write points and return the notes of those that the index refuses although it is there."""
+        """Write points and return the subjects of those that the index refuses although it is there."""
         for _ in range(TRIES):
             try:
                 await self._index.upsert(points)

@@ -1,7 +1,8 @@
 """How far the index has drifted from Postgres, and mending just that.
 
-The two sides cannot be read at one moment. A difference only counts when no job of its note is open and none was worked
-on since the comparison began: the points of any other note are on their way, and `moving` counts those differences.
+The two sides cannot be read at one moment. A difference only counts when no job of its subject is open and none was
+worked on since the comparison began: the points of any other subject are on their way, and `moving` counts those
+differences.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from uuid import UUID
 import anyio
 
 from elf.db.database import Database
-from elf.db.queries import Queries
-from elf.families.notes.reconcile import Difference, IndexReconciler, Kind, Wrong
+from elf.indexing.corpus import Corpus
+from elf.indexing.reconcile import Difference, IndexReconciler, Kind, Wrong
 
 BATCH: Final = 2000
 REPAIR_WAIT_S: Final = 30.0
@@ -50,9 +51,9 @@ class Repair:
 class IndexDrift:
     """Compares the index with Postgres for operators."""
 
-    def __init__(self, *, database: Database, queries: Queries, reconciler: IndexReconciler) -> None:
+    def __init__(self, *, database: Database, corpus: Corpus, reconciler: IndexReconciler) -> None:
         self._database = database
-        self._sql = queries
+        self._sql = corpus.queries
         self._reconciler = reconciler
 
     async def look(self, *, most_examples: int) -> Comparison:
@@ -73,11 +74,11 @@ class IndexDrift:
         async for batch in self._batches():
             async with self._database.connection() as connection:
                 rows = await connection.fetch(
-                    self._sql["moving_notes"], list({one.note_id for one in batch}), began
+                    self._sql["moving_subjects"], list({one.subject_id for one in batch}), began
                 )
-            moving = {row["note_id"] for row in rows}
+            moving = {row["subject_id"] for row in rows}
             for one in batch:
-                if one.note_id in moving:
+                if one.subject_id in moving:
                     found.moving += 1
                 else:
                     found.add(one, most_examples=most_examples)

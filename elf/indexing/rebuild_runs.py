@@ -12,9 +12,7 @@ import structlog
 
 from elf.core.clock import Clock
 from elf.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
-from elf.families.notes.rebuild import RebuildReport, Tally
-
-State = Literal["idle", "running", "done", "failed"]
+from elf.indexing.rebuild import RebuildReport, Tally
 
 log = structlog.get_logger()
 
@@ -31,7 +29,7 @@ class RebuildRun:
     ended: anyio.Event = field(default_factory=anyio.Event)
 
     @property
-    def state(self) -> State:
+    def state(self) -> Literal["running", "done", "failed"]:
         if self.finished_at is None:
             return "running"
         return "done" if self.failure is None else "failed"
@@ -40,11 +38,15 @@ class RebuildRun:
 class RebuildRuns:
     """Hands rebuilds from those who ask to the one task that serves them.
 
-    `latest` is the run of this process that runs, or ended last; None before the first one.
+    `progress_path` is where operators see how far one is. `latest` is the run of this process that runs, or ended last;
+    None before the first one.
     """
 
-    def __init__(self, rebuild: Callable[[Tally], Awaitable[RebuildReport]], *, clock: Clock) -> None:
+    def __init__(
+        self, rebuild: Callable[[Tally], Awaitable[RebuildReport]], *, progress_path: str, clock: Clock
+    ) -> None:
         self._rebuild = rebuild
+        self._progress_path = progress_path
         self._clock = clock
         self._is_served = False
         self._asked = anyio.Event()
@@ -58,7 +60,7 @@ class RebuildRuns:
         """
         if self.latest is not None and self.latest.finished_at is None:
             raise InvalidRequest(
-                "the index is being rebuilt already; GET /v1/admin/rebuild_qdrant says how far it is"
+                f"the index is being rebuilt already; GET {self._progress_path} says how far it is"
             )
         if not self._is_served:
             raise Unavailable("the index cannot be rebuilt while Postgres is away")

@@ -1,36 +1,13 @@
-"""The tools: which operation each forwards to, and what an agent that has never seen ELF is told about it.
-
-Every word is read by a model with each of its requests, so what a name or a list of values says is not said again.
-"""
+"""The tools of the notes family: which operation each forwards to, and what a model is told about it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
-from elf.api.operation import Operation
+from elf.api.tool import Tool
+from elf.families.notes import flat_filters, one_note
 from elf.families.notes import operations as o
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolText:
-    """A tool in words, with what its calls may do.
-
-    `arguments` are the fields of the request that it shows, and what each means; what stands in braces there is the
-    config's. The API takes its other fields, too. `destructive` tells that it may change or remove what is there, not
-    only add; `idempotent` that a second call with the same arguments changes nothing more.
-    """
-
-    name: str
-    title: str
-    operation: Operation
-    description: str
-    arguments: Mapping[str, str]
-    read_only: bool = False
-    destructive: bool = False
-    idempotent: bool = False
-
 
 ABOUT: Final = """\
 ELF is a long-term memory that agents share across sessions. It keeps notes: single English sentences, each of a type \
@@ -89,10 +66,11 @@ def instructions(*, fixed: Mapping[str, str], defaults: Mapping[str, str]) -> st
 
 
 TOOLS: Final = (
-    ToolText(
+    Tool(
         name="memory_add_note",
         title="Remember notes",
         operation=o.ADD_NOTE,
+        reshaping=one_note.RESHAPING,
         # It may replace the text of an earlier note, so by the protocol's words it is not "only additive".
         destructive=True,
         idempotent=True,
@@ -121,7 +99,7 @@ was to replace it, memory_update that one and memory_delete yours.""",
             **_CONTEXT,
         },
     ),
-    ToolText(
+    Tool(
         name="memory_add_event",
         title="Remember from a conversation",
         operation=o.ADD_EVENT,
@@ -140,10 +118,11 @@ it. Empty lists: nothing was worth keeping.""",
             **_CONTEXT,
         },
     ),
-    ToolText(
+    Tool(
         name="memory_search",
         title="Search memory",
         operation=o.SEARCH,
+        reshaping=flat_filters.RESHAPING,
         # It leaves a trace; no note changes by it.
         read_only=True,
         idempotent=True,
@@ -167,7 +146,7 @@ A note added just now may be missing.""",
             **_CONTEXT,
         },
     ),
-    ToolText(
+    Tool(
         name="memory_search_explain",
         title="Explain a search",
         operation=o.SEARCH_TRACE,
@@ -181,7 +160,7 @@ Returns items by rank, each with its score, the terms that add up to it and the 
 notes that came closest to being results, with the reason. NOT_FOUND: the search is some days old, or not a second.""",
         arguments={"trace_id": "From the answer of the search.", **_CONTEXT},
     ),
-    ToolText(
+    Tool(
         name="memory_list",
         title="List memory",
         operation=o.LIST_NOTES,
@@ -203,7 +182,7 @@ unchanged.""",
             **_CONTEXT,
         },
     ),
-    ToolText(
+    Tool(
         name="memory_get",
         title="Read a note",
         operation=o.GET_NOTE,
@@ -216,7 +195,7 @@ status, importance, dates and source_ref, the evidence that it rests on.
 Returns the note. NOT_FOUND: there is no such note, or not for you.""",
         arguments=_NOTE_ID | _CONTEXT,
     ),
-    ToolText(
+    Tool(
         name="memory_update",
         title="Change a note",
         operation=o.UPDATE_NOTE,
@@ -237,7 +216,7 @@ NOT_FOUND: there is no such note, or it was deleted or has expired.""",
             **_CONTEXT,
         },
     ),
-    ToolText(
+    Tool(
         name="memory_delete",
         title="Delete a note",
         operation=o.DELETE_NOTE,
