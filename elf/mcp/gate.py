@@ -61,7 +61,7 @@ class McpGate:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         if refusal := self._refusal(scope):
-            await _answer(send, *refusal)
+            await _answer(send, *refusal, closes=_has_unread_body(scope))
         elif scope["path"] == "/health":
             await _answer(send, 200, {"status": "ok"})
         else:
@@ -80,18 +80,20 @@ class McpGate:
         self.wanted.set()
         await self._settled.wait()
         if self._handler is None:
-            await _answer(send, 503, _fault("the MCP server is not ready"))
+            await _answer(send, 503, _fault("the MCP server is not ready"), closes=_has_unread_body(scope))
             return
         try:
             with anyio.fail_after(BODY_TIMEOUT_S):
                 body = await _body(receive)
         except TimeoutError:
-            await _answer(send, 408, _fault(f"the body did not arrive within {BODY_TIMEOUT_S:g} seconds"))
+            problem = f"the body did not arrive within {BODY_TIMEOUT_S:g} seconds"
+            await _answer(send, 408, _fault(problem), closes=_has_unread_body(scope))
             return
         if body is None:
             return  # the client went away
         if len(body) > MAX_BODY_BYTES:
-            await _answer(send, 413, _fault(f"the body is larger than {MAX_BODY_BYTES} bytes"))
+            problem = f"the body is larger than {MAX_BODY_BYTES} bytes"
+            await _answer(send, 413, _fault(problem), closes=_has_unread_body(scope))
         elif await in_slices(holding_more_values(body, MAX_VALUES)):
             await _answer(send, 413, _fault(f"the body holds more than {MAX_VALUES:,} values"))
         elif await in_slices(holding_more_digits(body)):
@@ -128,11 +130,21 @@ def _fault(message: str) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": None, "error": {"code": INVALID_REQUEST, "message": message}}
 
 
-async def _answer(send: Send, status: int, body: Any) -> None:
+def _has_unread_body(scope: Scope) -> bool:
+    """Tell whether a request, of which not all was read, keeps its HTTP/1 connection from being used again."""
+    headers = dict(scope["headers"])
+    has_body = b"transfer-encoding" in headers or headers.get(b"content-length", b"0") != b"0"
+    return has_body and scope.get("http_version") != "2"
+
+
+async def _answer(send: Send, status: int, body: Any, *, closes: bool = False) -> None:
+    """Send an answer; `closes` tells the client that the connection ends, or it loses its next call."""
     content = json.dumps(body).encode("ascii")
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode("ascii"))]
     if status == 405:
         headers.append((b"allow", b"POST"))
+    if closes:
+        headers.append((b"connection", b"close"))
     if status == 503:
         headers.append((b"retry-after", b"1"))
     await send({"type": "http.response.start", "status": status, "headers": headers})

@@ -168,3 +168,18 @@ async def test_websockets_are_closed() -> None:
     exchange = Exchange()
     await open_gate()({"type": "websocket"}, exchange.receive, exchange.send)
     assert [message["type"] for message in exchange.sent] == ["websocket.close"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "closes"),
+    [({}, False), ({"content-length": "5"}, True), ({"transfer-encoding": "chunked"}, True)],
+)
+async def test_who_is_refused_before_his_body_is_read_is_told_that_the_connection_ends(
+    headers: dict[str, str], closes: bool
+) -> None:
+    exchange = Exchange(headers={"origin": "https://example.com"} | headers)
+    assert await exchange.go(open_gate()) == 403
+    assert ((b"connection", b"close") in exchange.sent[0]["headers"]) == closes
+    served = Exchange(headers=headers)
+    assert await served.go(open_gate()) == 200
+    assert served.sent[0]["headers"] == []
