@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from actors.index_parts import IndexParts
+from actors.index_parts import IndexedCorpus
 from actors.index_rebuilder import IndexRebuilder
 from actors.shared_parts import SharedParts
 from actors.stored_readings import StoredReadings
-from elf.core.endpoint import Endpoint
+from elf.api.operation import Handler
 from elf.families.notes.census import NoteCensus
 from elf.families.notes.decision_audit import DecisionAudit
-from elf.families.notes.drift import IndexDrift
-from elf.families.notes.endpoints import note_admin_endpoints
 from elf.families.notes.forgetting import NoteForgetting
+from elf.families.notes.handlers import note_admin_handlers
 from elf.families.notes.index_admin import IndexAdmin
-from elf.families.notes.leased_points import LeasedPoints
 from elf.families.notes.overview import NoteOverview
-from elf.families.notes.rebuild import IndexRebuild
-from elf.families.notes.rebuild_runs import RebuildRuns
+from elf.indexing.drift import IndexDrift
+from elf.indexing.leased_points import LeasedPoints
+from elf.indexing.rebuild import IndexRebuild
+from elf.indexing.rebuild_runs import RebuildRuns
 from elf.outbox.leased import LeasedOutbox
-from elf.web.admin import collect_endpoint
+from elf.web.admin import common_admin_handlers
 
 
-def admin_endpoints(shared: SharedParts, reach: IndexParts) -> list[Endpoint]:
-    """Return the operations; the actor that carries out rebuilds is added to the supervisor."""
+def admin_handlers(shared: SharedParts, reach: IndexedCorpus) -> dict[str, Handler]:
+    """Return what does the operations; the actor that carries out rebuilds is added to the supervisor."""
     decisions = DecisionAudit(database=shared.database, queries=shared.queries)
     forgetting = NoteForgetting(
         database=shared.database,
@@ -34,8 +34,8 @@ def admin_endpoints(shared: SharedParts, reach: IndexParts) -> list[Endpoint]:
         ring=shared.bell.ring,
     )
     index = _index_admin(shared, reach)
-    notes = note_admin_endpoints(decisions, index, forgetting, _overview(shared))
-    return [collect_endpoint(shared.collector), *notes]
+    notes = note_admin_handlers(decisions, index, forgetting, _overview(shared))
+    return common_admin_handlers(shared.collector) | notes
 
 
 def _overview(shared: SharedParts) -> NoteOverview:
@@ -76,26 +76,23 @@ def add_stored_readings(shared: SharedParts) -> None:
     shared.metrics.watch_stored(readings.collect)
 
 
-def _index_admin(shared: SharedParts, reach: IndexParts) -> IndexAdmin:
-    version = shared.config.embedding_version
+def _index_admin(shared: SharedParts, reach: IndexedCorpus) -> IndexAdmin:
     points = LeasedPoints(
         database=shared.database,
-        queries=shared.queries,
-        embedding_version=version,
+        corpus=reach.corpus,
         lease_seconds=shared.config.indexing.lease_seconds,
         clock=shared.clock,
         ring=shared.bell.ring,
     )
     rebuild = IndexRebuild(
         database=shared.database,
-        queries=shared.queries,
+        corpus=reach.corpus,
         index=reach.index,
         points=points,
-        reconciler=reach.reconciler(),
-        embedding_version=version,
+        reconciler=reach.reconciler,
         clock=shared.clock,
     )
-    runs = RebuildRuns(rebuild.run, clock=shared.clock)
+    runs = RebuildRuns(rebuild.run, progress_path="/v1/admin/rebuild_qdrant", clock=shared.clock)
     shared.supervisor.add(IndexRebuilder(runs), needs=["database"])
-    drift = IndexDrift(database=shared.database, queries=shared.queries, reconciler=reach.reconciler())
+    drift = IndexDrift(database=shared.database, corpus=reach.corpus, reconciler=reach.reconciler)
     return IndexAdmin(runs, drift)

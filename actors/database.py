@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import anyio
@@ -11,9 +11,10 @@ from anyio.abc import TaskStatus
 
 from elf.config.dsn import Dsn
 from elf.core.errors import DatabaseUnavailable
-from elf.db import schema
+from elf.db import migration
 from elf.db.database import Database
 from elf.db.replica import ReadDatabase
+from elf.db.schema import Step
 
 PING_INTERVAL_S: Final = 5.0
 RETRY_S: Final = 1.0
@@ -30,15 +31,18 @@ class DatabasePool:
 
     name = "database"
 
-    def __init__(self, database: Database, *, dsn: Callable[[], str], vector_dim: int) -> None:
+    def __init__(
+        self, database: Database, *, dsn: Callable[[], str], steps: Sequence[Step], vector_dim: int
+    ) -> None:
         self._database = database
+        self._steps = steps
         self._dsn = dsn
         self._vector_dim = vector_dim
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         dsn = self._dsn()
         try:
-            await schema.apply(dsn, vector_dim=self._vector_dim)
+            await migration.apply(dsn, self._steps, vector_dim=self._vector_dim)
             await self._database.open(dsn)
         except DatabaseUnavailable as error:
             raise DatabaseUnavailable(

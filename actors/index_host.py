@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final, TypeAlias
 
@@ -11,9 +12,10 @@ import structlog
 from anyio.abc import TaskStatus
 
 from elf.core.errors import IndexUnavailable, StartupError
-from elf.index.edge.client import EdgeIndex, IndexInfo
+from elf.index.edge.client import EdgeIndex, IndexInfo, SpaceUnusable
 from elf.index.edge.folder import FolderInUse
 from elf.index.edge.process import EdgeProcess
+from elf.index.space import Space
 
 log = structlog.get_logger()
 
@@ -29,11 +31,11 @@ PING_TIMEOUT_S: Final = 5.0  # an engine call that cannot be interrupted takes a
 class IndexHost:
     """The actor that keeps the index process of `folder` alive.
 
-    It is ready once the index answers and `on_open` returned; `on_open` is told in which state the index was
-    found and brings it up to date. When the index process ends or falls silent, or its folder was deleted, the
-    actor fails, so that its supervisor starts it again. When another living process serves the folder already,
-    the actor is ready as soon as that index answers and only watches; when it ends the actor fails, and its next
-    run takes over.
+    It is ready once all `spaces` answer and what is given with each returned: that is told in which state the space
+    was found and brings it up to date, also when its shard was opened anew since. When the index process ends or falls
+    silent, or its folder was deleted, the actor fails, so that its supervisor starts it again. When another living
+    process serves the folder already, the actor is ready as soon as that index answers and only watches; when it ends
+    the actor fails, and its next run takes over.
     """
 
     name = "index_host"
@@ -41,17 +43,15 @@ class IndexHost:
     def __init__(
         self,
         folder: Path,
+        spaces: Mapping[Space, OnOpen],
         *,
         vector_dim: int,
-        avg_len: float,
-        on_open: OnOpen,
         ping_interval_s: float = PING_INTERVAL_S,
         ping_timeout_s: float = PING_TIMEOUT_S,
     ) -> None:
         self._folder = folder
+        self._spaces = spaces
         self._vector_dim = vector_dim
-        self._avg_len = avg_len
-        self._on_open = on_open
         self._ping_interval_s = ping_interval_s
         self._ping_timeout_s = ping_timeout_s
         self._has_run = False
@@ -60,7 +60,8 @@ class IndexHost:
         """Serve or attach until cancelled.
 
         Raises StartupError when the folder cannot be used (once the index has run IndexUnavailable, because what
-        worked may work again), IndexUnavailable when the index died or does not answer, and whatever `on_open` raises.
+        worked may work again), IndexUnavailable when the index died or does not answer, and what brings it up to date
+        raises.
         """
         try:
             await self._serve_or_attach(task_status)
@@ -84,7 +85,7 @@ class IndexHost:
 
     async def _own(self, task_status: TaskStatus[None]) -> None:
         """Run an index process of this actor's own; ends only by an exception."""
-        process = await EdgeProcess.start(self._folder, vector_dim=self._vector_dim, avg_len=self._avg_len)
+        process = await EdgeProcess.start(self._folder, vector_dim=self._vector_dim)
         try:
             await process.wait_ready(deadline_s=START_DEADLINE_S)
             await self._tend(process, task_status)
@@ -95,43 +96,69 @@ class IndexHost:
             await process.stop()
 
     async def _tend(self, process: EdgeProcess, task_status: TaskStatus[None]) -> None:
-        index = EdgeIndex(self._folder, timeout_s=self._ping_timeout_s)
-        try:
-            info = await index.info()
-            log.info("index_open", pid=info.pid, points=info.points, fresh=info.fresh, clean=info.clean)
-            await self._on_open(info)
-            await index.settle()
+        async with self._connected() as indexes:
+            for space, index in indexes.items():
+                await self._bring_up_to_date(space, index)
             self._has_run = True
             task_status.started()
-            await self._watch(process, index)
-        finally:
-            await index.aclose()
+            while True:
+                with anyio.move_on_after(self._ping_interval_s):
+                    code = await process.wait()
+                    raise IndexUnavailable(
+                        f"the index process for {self._folder} ended with exit code {code}"
+                    )
+                for space, index in indexes.items():
+                    await self._look_after(space, index)
 
-    async def _watch(self, process: EdgeProcess, index: EdgeIndex) -> None:
-        while True:
-            with anyio.move_on_after(self._ping_interval_s):
-                code = await process.wait()
-                raise IndexUnavailable(f"the index process for {self._folder} ended with exit code {code}")
-            await index.ensure()
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[dict[Space, EdgeIndex]]:
+        indexes = {
+            space: EdgeIndex(self._folder, space, timeout_s=self._ping_timeout_s) for space in self._spaces
+        }
+        try:
+            yield indexes
+        finally:
+            for index in indexes.values():
+                await index.aclose()
+
+    async def _bring_up_to_date(self, space: Space, index: EdgeIndex) -> None:
+        try:
+            info = await index.open(deadline_s=START_DEADLINE_S)
+        except SpaceUnusable as error:
+            raise StartupError(error.message) from error
+        log.info(
+            "index_open",
+            space=space.name, pid=info.pid, points=info.points, fresh=info.fresh, clean=info.clean,
+        )  # fmt: skip
+        await self._spaces[space](info)
+        await index.settle()
+
+    async def _look_after(self, space: Space, index: EdgeIndex) -> None:
+        info = await index.info()
+        index.check_files()
+        if not info.settled:  # its shard was damaged, and has been opened anew for whoever asked first
+            await self._bring_up_to_date(space, index)
 
     async def _attach(self, task_status: TaskStatus[None]) -> None:
-        """Watch the index of another owner; ends by an exception, or at once when nothing answers there."""
-        index = EdgeIndex(self._folder, timeout_s=self._ping_timeout_s)
-        try:
+        """Watch the index of another owner; ends by an exception, or at once when nothing answers there.
+
+        To bring it up to date is the owner's business.
+        """
+        async with self._connected() as indexes:
             try:
-                info = await index.info()
+                found = [await index.info() for index in indexes.values()]
             except IndexUnavailable:
                 return
-            log.info("index_attached", folder=str(self._folder), pid=info.pid, points=info.points)
+            points = sum(info.points for info in found)
+            log.info("index_attached", folder=str(self._folder), pid=found[0].pid, points=points)
             self._has_run = True
             task_status.started()
-            await self._watch_other(index)
-        finally:
-            await index.aclose()
+            await self._watch_other(list(indexes.values()))
 
-    async def _watch_other(self, index: EdgeIndex) -> None:
+    async def _watch_other(self, indexes: Sequence[EdgeIndex]) -> None:
         while True:
             with anyio.move_on_after(self._ping_interval_s):
-                await index.wait_lost()
+                await indexes[0].wait_lost()
                 raise IndexUnavailable(f"the process that served the index in {self._folder} is gone")
-            await index.info()
+            for index in indexes:
+                await index.info()

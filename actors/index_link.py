@@ -11,6 +11,7 @@ from anyio.abc import TaskStatus
 
 from elf.core.errors import IndexUnavailable
 from elf.index.port import VectorIndex
+from elf.index.space import Space
 
 PING_INTERVAL_S: Final = 5.0
 RETRY_S: Final = 1.0
@@ -18,24 +19,29 @@ RETRY_S: Final = 1.0
 log = structlog.get_logger()
 
 
+def link_name(space: Space) -> str:
+    """Return what the link to a space is called."""
+    return f"index_link{space.suffix}"
+
+
 class IndexLink:
-    """The actor that keeps a remote index usable.
+    """The actor that keeps a space of a remote index usable.
 
     It makes the collection when it is missing and has `on_open` bring it up to date: at the start, and whenever the
     index answers again after it did not, because a server may come back without its data. An outage is waited out,
     not a crash: it is not this process that can mend it.
     """
 
-    name = "index_link"
-
     def __init__(
         self,
         index: VectorIndex,
         *,
+        name: str,
         on_open: Callable[[], Awaitable[None]],
         ping_interval_s: float = PING_INTERVAL_S,
         retry_s: float = RETRY_S,
     ) -> None:
+        self.name = name
         self._index = index
         self._on_open = on_open
         self._ping_interval_s = ping_interval_s

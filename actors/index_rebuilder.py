@@ -5,7 +5,7 @@ from __future__ import annotations
 import anyio
 from anyio.abc import TaskStatus
 
-from elf.families.notes.rebuild_runs import RebuildRuns
+from elf.indexing.rebuild_runs import RebuildRuns
 
 
 class IndexRebuilder:

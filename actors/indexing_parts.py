@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from actors.index_parts import IndexParts
+from actors.index_parts import IndexedCorpus
 from actors.indexer import Indexer
 from actors.kernel import Channel
 from actors.note_renewer import NoteRenewer
@@ -22,7 +22,7 @@ TRIES_TO_RENEW = 3  # within one lease
 
 def add_indexing(
     shared: SharedParts,
-    reach: IndexParts,
+    reach: IndexedCorpus,
     texts: TextEmbedder,
     fleet: Fleet,
     *,

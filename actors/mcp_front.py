@@ -17,17 +17,18 @@ from actors.connections import Connections
 from actors.host_names import visitors_of
 from actors.http_front import HttpFront
 from elf.config import Config
+from elf.family import Family
 from elf.mcp.gate import McpGate
 
-OpenSessions = Callable[[Config, httpx.AsyncClient], AbstractAsyncContextManager[Any]]
+OpenSessions = Callable[[Config, httpx.AsyncClient, Family], AbstractAsyncContextManager[Any]]
 
 
 class McpFront:
     """Serves MCP until cancelled, then lets the calls in flight end as HttpFront does.
 
-    `connect` makes the client through which tool calls reach the API. The MCP SDK takes a second of computing to load
-    and is loaded when somebody first asks for MCP: a service that nobody speaks MCP to neither starts later for it nor
-    keeps it in memory.
+    It offers the tools of one family. `connect` makes the client through which tool calls reach the API. The MCP SDK
+    takes a second of computing to load and is loaded when somebody first asks for MCP: a service that nobody speaks MCP
+    to neither starts later for it nor keeps it in memory.
     """
 
     name = "mcp_front"
@@ -37,11 +38,13 @@ class McpFront:
         config: Config,
         sock: socket.socket,
         *,
+        family: Family,
         connect: Callable[[], httpx.AsyncClient],
         connections: Connections,
     ) -> None:
         self._config = config
         self._socket = sock
+        self._family = family
         self._connect = connect
         self._connections = connections
 
@@ -64,7 +67,10 @@ class McpFront:
             try:
                 if not served.is_set():
                     open_sessions = await anyio.to_thread.run_sync(_load)
-                    async with self._connect() as http, open_sessions(self._config, http) as handler:
+                    async with (
+                        self._connect() as http,
+                        open_sessions(self._config, http, self._family) as handler,
+                    ):
                         gate.open(handler)
                         await served.wait()
             finally:

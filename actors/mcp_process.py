@@ -19,6 +19,7 @@ from actors.process import Say, new_supervisor, run_process, start_log
 from elf.config import Config, load
 from elf.config.places import Address, reachable_from_here
 from elf.core.errors import ConfigError, ConfigFault
+from elf.families.notes.manifest import NOTES
 from elf.mcp.api import client_of_address
 from elf.mcp.sessions import serve_stdio
 
@@ -69,7 +70,9 @@ async def serve_http(
     """Serve MCP on a bound socket until cancelled, asking the API at `api`; calls `ready` once it is."""
     supervisor = new_supervisor()
     connections = Connections(McpFront.name, connection_limit(config.service.limits, fronts=1, pooled=0))
-    front = McpFront(config, sock, connect=lambda: client_of_address(api), connections=connections)
+    front = McpFront(
+        config, sock, family=NOTES, connect=lambda: client_of_address(api), connections=connections
+    )
     supervisor.add(front, stop_timeout_s=6.0)
     async with anyio.create_task_group() as group:
         await group.start(supervisor.run)
@@ -85,4 +88,4 @@ def _run_stdio(config: Config, api: Address) -> int:
 
 async def _serve_stdio(config: Config, api: Address) -> None:
     async with client_of_address(api) as http:
-        await serve_stdio(config, http)
+        await serve_stdio(config, http, NOTES)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from actors.index_parts import IndexParts
+from actors.index_parts import IndexedCorpus
 from actors.search_parts import SearchParts
 from actors.shared_parts import SharedParts
 from actors.trace_parts import Traces
-from elf.core.endpoint import Endpoint
+from elf.api.operation import Handler
 from elf.core.evidence import EvidenceBounds
 from elf.families.notes.embedding import TextEmbedder
-from elf.families.notes.endpoints import history_endpoints, note_endpoints, trace_endpoints
 from elf.families.notes.events import EventService
 from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
 from elf.families.notes.gate import WriteGate
+from elf.families.notes.handlers import note_handlers
 from elf.families.notes.history import NoteHistory
 from elf.families.notes.id_lookup import IdLookup
 from elf.families.notes.resolver import ResolverRules
@@ -25,23 +25,26 @@ from elf.providers.factory import Providers
 
 @dataclass(frozen=True, kw_only=True)
 class NoteParts:
-    """Builds the operations of the API from the parts that are there already."""
+    """Builds what does the operations of the API from the parts that are there already."""
 
     shared: SharedParts
-    reach: IndexParts
+    reach: IndexedCorpus
     providers: Providers
     texts: TextEmbedder
     traces: Traces
 
-    def endpoints(self) -> list[Endpoint]:
-        """Return the operations; the actors that searches need are added to the supervisor."""
+    def handlers(self) -> dict[str, Handler]:
+        """Return what does the operations; the actors that searches need are added to the supervisor."""
         policy = self._policy()
         notes = self._service(policy)
-        return [
-            *note_endpoints(notes, self._events(notes, policy), self._search(), self._ids()),
-            *history_endpoints(self._history(policy)),
-            *trace_endpoints(self.traces.explainer),
-        ]
+        return note_handlers(
+            notes=notes,
+            events=self._events(notes, policy),
+            search=self._search(),
+            ids=self._ids(),
+            history=self._history(policy),
+            explainer=self.traces.explainer,
+        )
 
     def _policy(self) -> NotePolicy:
         config, scopes = self.shared.config, self.shared.scopes

@@ -21,7 +21,6 @@ from elf.families.notes.exact_search import ExactSearch
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.ranking import NoteRanking, RankingRules
 from elf.families.notes.reranking import Reranking, SnippetReranking, TokenReranking
-from elf.families.notes.retrieval import CandidateRetrieval, RetrievalRules
 from elf.families.notes.search import NoteSearch, SearchRules
 from elf.families.notes.store import NoteStore
 from elf.index.port import VectorIndex
@@ -32,6 +31,7 @@ from elf.search.fuse import FusionRules
 from elf.search.guards import SearchProviders, guarded
 from elf.search.late_rerank import LateReranker
 from elf.search.rerank import CachedReranker
+from elf.search.retrieve import CandidateRetrieval, RetrievalRules
 from elf.search.token_store import TokenRow, TokenStore
 from elf.search.trace import TraceSink
 
@@ -69,6 +69,12 @@ class SearchParts:
             reads=self.reads,
             store=self.store,
             retrieval=self._retrieval(cache, asked),
+            exactly=ExactSearch(
+                database=self.reads,
+                queries=self.note_queries,
+                embedding_version=self.config.embedding_version,
+            ).query,
+            fresh=self.fresh,
             reranking=self._reranking(supervisor, cache, puts, asked),
             ranking=NoteRanking(self._ranking_rules(), self.scopes),
             scopes=self.scopes,
@@ -122,19 +128,13 @@ class SearchParts:
                 bm25_weight=fusion.bm25_weight,
             ),
             prefilter=search.prefilter.max_candidates,
-            chunks_per_note=search.rerank.chunks_per_note if search.rerank else 0,
+            points_per_subject=search.rerank.chunks_per_note if search.rerank else 0,
         )
         return CandidateRetrieval(
             index=asked.index,
-            stand_in=ExactSearch(
-                database=self.reads,
-                queries=self.note_queries,
-                embedding_version=self.config.embedding_version,
-            ),
             embedder=asked.embedder,
             expander=expander,
             rules=rules,
-            fresh=self.fresh,
         )
 
     def _reranking(

@@ -23,12 +23,13 @@ from elf.db.garbage import GarbageCollector, GarbageStep
 from elf.db.health import DatabaseHealth
 from elf.db.queries import Queries, sql_folder
 from elf.db.replica import ReadDatabase
-from elf.db.schema import created_names, render
+from elf.db.schema import COMMON, created_by
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.freshness import FreshNews, FreshWrites
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
 from elf.families.notes.retention import NoteRetention, RetentionRules
 from elf.families.notes.store import NEEDED_TO_READ, NoteStore
+from elf.families.schema import steps_on
 from elf.providers.local.model import tokens_version
 from elf.providers.port import Embedder, LateInteraction
 from elf.providers.tokens import HfTokens
@@ -47,6 +48,7 @@ class SharedParts:
 
     def __post_init__(self) -> None:
         self.process_id = str(uuid4())
+        self.steps = steps_on()
         self.queries = Queries.load(sql_folder() / "notes")
         self.search_queries = Queries.load(sql_folder() / "search")
         self.database = Database(max_conns=self.config.storage.postgres.pool_max_conns)
@@ -82,7 +84,9 @@ class SharedParts:
         else:
             dsn = lambda: str(place.dsn)  # noqa: E731
         vector_dim = self.config.storage.qdrant.vector_dim
-        self.supervisor.add(DatabasePool(self.database, dsn=dsn, vector_dim=vector_dim), needs=needs)
+        self.supervisor.add(
+            DatabasePool(self.database, dsn=dsn, steps=self.steps, vector_dim=vector_dim), needs=needs
+        )
         self.health = self._add_health()
         self.metrics.watch_pools({"primary": self.database})
         return dsn
@@ -90,9 +94,9 @@ class SharedParts:
     def _add_health(self) -> DatabaseHealth:
         health = DatabaseHealth(
             self.database,
-            Queries.load(sql_folder() / "schema"),
+            Queries.load(sql_folder() / COMMON),
             read_from=NEEDED_TO_READ,
-            all_of=created_names(render(sql_folder() / "init.sql", vector_dim=1)),
+            all_of=created_by(self.steps),
         )
         self.supervisor.add(DatabaseProbe(health), needs=["database"])
         self.metrics.watch_database(lambda: health.state)

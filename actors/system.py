@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -13,15 +13,16 @@ import anyio
 import httpx
 from quart import Quart
 
-from actors.admin_parts import add_stored_readings, admin_endpoints
+from actors.admin_parts import add_stored_readings, admin_handlers
 from actors.connections import Connections
 from actors.descriptors import connection_limit
+from actors.families import FAMILIES
 from actors.fleet_parts import add_fleet
 from actors.fronts import Fronts
 from actors.gc_ticker import GcTicker
 from actors.host_names import visitors_of
 from actors.http_front import HttpFront, bound_address
-from actors.index_parts import IndexParts
+from actors.index_parts import IndexedCorpus, add_index
 from actors.indexing_parts import add_indexing
 from actors.kernel import Supervisor
 from actors.mcp_front import McpFront
@@ -32,16 +33,19 @@ from actors.shared_parts import SharedParts
 from actors.sockets import Sockets, bound
 from actors.span_exporter import tracer_for
 from actors.trace_parts import Traces, add_traces
+from elf.api.operation import Handler, Operation
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
-from elf.core.endpoint import Endpoint
+from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
+from elf.families.notes.manifest import NOTES
 from elf.families.notes.spans import MEMORY_SPANS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import Providers, open_embedder, open_providers
 from elf.providers.port import Embedder, LateInteraction
+from elf.web.admin import COLLECT_GARBAGE
 from elf.web.admission import Admission
 from elf.web.app import create_app
 from elf.web.openapi import ADMIN, PUBLIC, About
@@ -177,7 +181,7 @@ class _Builder:
         self.supervisor = new_supervisor()
         self._metrics = metrics
         metrics.watch_actors(self.supervisor.snapshot)
-        self._reach: IndexParts | None = None
+        self._corpora: Mapping[str, IndexedCorpus] = {}
         self._fleet: Fleet | None = None
 
     def build(self) -> None:
@@ -188,7 +192,9 @@ class _Builder:
             self._fleet = self._add_fleet()
         if "indexer" in self._actors:
             assert self._fleet is not None
-            add_indexing(self._shared, self._index(), self._texts, self._fleet, is_crowded=self._is_crowded)
+            add_indexing(
+                self._shared, self._notes_index(), self._texts, self._fleet, is_crowded=self._is_crowded
+            )
         if "gc_ticker" in self._actors:
             interval_s = self._config.gc.interval_hours * 3600.0
             self.supervisor.add(GcTicker(self._shared.collector, interval_s=interval_s), needs=["database"])
@@ -196,29 +202,35 @@ class _Builder:
         if self._sockets.http is not None and traces is not None:
             api = self._add_front(
                 "http_front",
-                self._note_endpoints(traces),
+                [operation for family in FAMILIES for operation in family.operations],
+                self._note_handlers(traces),
                 self._sockets.http,
                 about=PUBLIC,
                 admission=self._admission,
             )
         if self._sockets.admin is not None:
-            operators = admin_endpoints(self._shared, self._index())
+            handlers = admin_handlers(self._shared, self._notes_index())
             add_stored_readings(self._shared)
-            admin = self._add_front("admin_front", operators, self._sockets.admin, about=ADMIN)
+            operations = [
+                COLLECT_GARBAGE,
+                *(operation for family in FAMILIES for operation in family.admin_operations),
+            ]
+            admin = self._add_front("admin_front", operations, handlers, self._sockets.admin, about=ADMIN)
             self._metrics.add_page(admin)
         if self._sockets.mcp is not None:
             front = McpFront(
                 self._config,
                 self._sockets.mcp,
+                family=NOTES,
                 connect=self._way_to(api),
                 connections=self._connections(McpFront.name),
             )
             self.supervisor.add(front, stop_timeout_s=6.0)
 
     async def close(self) -> None:
-        if self._reach is not None:
+        for reach in self._corpora.values():
             with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
-                await self._reach.index.aclose()
+                await reach.index.aclose()
 
     @cached_property
     def _shared(self) -> SharedParts:
@@ -237,10 +249,12 @@ class _Builder:
         assert self._models.embedder is not None
         return self._shared.texts(self._models.embedder, self._models.late)
 
-    def _index(self) -> IndexParts:
-        if self._reach is None:
-            self._reach = IndexParts(self._shared)
-        return self._reach
+    def _notes_index(self) -> IndexedCorpus:
+        if not self._corpora:
+            shared = self._shared
+            notes = notes_corpus(shared.queries, embedding_version=shared.config.embedding_version)
+            self._corpora = add_index(shared, [notes])
+        return self._corpora[NOTES.name]
 
     def _add_fleet(self) -> Fleet:
         texts = None if self._models.embedder is None else self._texts
@@ -257,21 +271,22 @@ class _Builder:
             metrics=self._metrics,
         )
 
-    def _note_endpoints(self, traces: Traces) -> list[Endpoint]:
+    def _note_handlers(self, traces: Traces) -> dict[str, Handler]:
         assert self._models.all is not None
         parts = NoteParts(
             shared=self._shared,
-            reach=self._index(),
+            reach=self._notes_index(),
             providers=self._models.all,
             texts=self._texts,
             traces=traces,
         )
-        return traced(parts.endpoints(), MEMORY_SPANS, tracer_for(self._config.tracing, self.supervisor))
+        return traced(parts.handlers(), MEMORY_SPANS, tracer_for(self._config.tracing, self.supervisor))
 
     def _add_front(
         self,
         name: str,
-        endpoints: Sequence[Endpoint],
+        operations: Sequence[Operation],
+        handlers: Mapping[str, Handler],
         sock: socket.socket,
         *,
         about: About,
@@ -279,7 +294,12 @@ class _Builder:
     ) -> Quart:
         visitors = visitors_of(name, self._config.service, sock)
         app = create_app(
-            endpoints, readiness=self._readiness, about=about, visitors=visitors, admission=admission
+            operations,
+            handlers,
+            readiness=self._readiness,
+            about=about,
+            visitors=visitors,
+            admission=admission,
         )
         self._metrics.count_requests(app, front=name)
         if admission is not None:

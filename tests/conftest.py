@@ -16,10 +16,11 @@ import asyncpg
 import pytest
 from hypothesis import settings
 
-from elf.db import schema
+from elf.db import migration
 from elf.db.cluster import SETTINGS
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
+from elf.families.schema import steps_on
 from tests.folders import fresh_folder
 from tests.system.service import RunningService, write_config
 from tests.timeouts import pytest_pyfunc_call as pytest_pyfunc_call
@@ -85,13 +86,19 @@ def template_dsn(postgres_dsn: str) -> str:
     """A database with the whole schema that others are copied from; nobody stays connected to it."""
     dsn = dsn_of(postgres_dsn, TEMPLATE)
     asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE {TEMPLATE}"))
-    asyncio.run(schema.apply(dsn, vector_dim=VECTOR_DIM))
+    asyncio.run(migration.apply(dsn, steps_on(), vector_dim=VECTOR_DIM))
     return dsn
 
 
 @pytest.fixture
 def empty_dsn(postgres_dsn: str) -> Iterator[str]:
     """A fresh database without the schema."""
+    yield from _made_database(postgres_dsn, template="template1")
+
+
+@pytest.fixture
+def second_dsn(postgres_dsn: str) -> Iterator[str]:
+    """Another fresh database without the schema."""
     yield from _made_database(postgres_dsn, template="template1")
 
 

@@ -1,38 +1,18 @@
-"""Both fronts without their services: the endpoints and the documents made from them."""
+"""Both fronts without their services: the operations and the documents made from them."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from collections.abc import Sequence
 
-from elf.core.endpoint import Endpoint
-from elf.families.notes.endpoints import (
-    history_endpoints,
-    note_admin_endpoints,
-    note_endpoints,
-    trace_endpoints,
-)
-from elf.web.admin import collect_endpoint
+from elf.api.operation import Operation
+from elf.families.notes.admin_operations import ADMIN_OPERATIONS
+from elf.families.notes.operations import OPERATIONS
+from elf.web.admin import COLLECT_GARBAGE
 from elf.web.openapi import ADMIN, PUBLIC, Document, openapi_document
 
+OPERATORS = (COLLECT_GARBAGE, *ADMIN_OPERATIONS)
 
-class Services:
-    """Stands for every service; nothing here is ever called."""
-
-    def __getattr__(self, name: str) -> Any:
-        return self
-
-
-def public() -> list[Endpoint]:
-    some = cast("Any", Services())
-    return [*note_endpoints(some, some, some, some), *history_endpoints(some), *trace_endpoints(some)]
-
-
-def operators() -> list[Endpoint]:
-    some = cast("Any", Services())
-    return [collect_endpoint(some), *note_admin_endpoints(some, some, some, some)]
-
-
-FRONTS: dict[str, tuple[list[Endpoint], Document]] = {
-    "public": (public(), openapi_document(public(), PUBLIC)),
-    "admin": (operators(), openapi_document(operators(), ADMIN)),
+FRONTS: dict[str, tuple[Sequence[Operation], Document]] = {
+    "public": (OPERATIONS, openapi_document(OPERATIONS, PUBLIC)),
+    "admin": (OPERATORS, openapi_document(OPERATORS, ADMIN)),
 }

@@ -16,7 +16,7 @@ def an_item(rank: int = 1, *, note_id: UUID | None = None, **fields: Any) -> Tra
     rerank, retrieval, recency = 0.9 / (rank + 0.7), 0.1 / rank, 0.0301234567891234 / rank
     boosts = [("rerank", rerank), ("retrieval", retrieval), ("recency_importance", recency)]
     values: dict[str, Any] = {
-        "item_id": uuid4(), "note_id": note_id or uuid4(), "chunk_id": uuid4(), "rank": rank,
+        "item_id": uuid4(), "subject_id": note_id or uuid4(), "point_id": uuid4(), "rank": rank,
         "retrieval_score": retrieval * 10, "retrieval_rank": rank, "rerank_score": rerank / 0.9,
         "tie_breaker_score": recency, "final_score": rerank + retrieval + recency, "relevance": 0.61,
         "boosts": [{"name": name, "score": score} for name, score in boosts],
@@ -35,7 +35,7 @@ def a_dropped(reason: DropReason = "BELOW_TOP_K", rank: int = 13, **scores: Any)
 
 def a_trace(**fields: Any) -> SearchTrace:
     values: dict[str, Any] = {
-        "trace_id": uuid4(), "tenant_id": CONTEXT.tenant_id, "project_id": CONTEXT.project_id,
+        "trace_id": uuid4(), "family": "notes", "tenant_id": CONTEXT.tenant_id, "project_id": CONTEXT.project_id,
         "agent_id": CONTEXT.agent_id, "read_profile": "all_scopes", "query": "hot tea", "expansion_mode": "off",
         "expanded_queries": ["hot tea"], "allowed_scopes": ["agent_private", "project_shared", "org_shared"],
         "filters": {}, "candidate_count": 60, "top_k": 12,

@@ -16,7 +16,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "postgres_being_made": "making the database files in {folder}, this once",
     "postgres_started": "Postgres runs in {folder}",
     "postgres_attached": "joined the Postgres in {folder}, which another process of ELF runs",
-    "schema_applied": "the tables of the database are up to date",
+    "schema_applied": "the tables of the database are made: {steps}",
     "schema_being_applied": "working on the tables of the database, for {after_s} s so far",
     "database_works": "the database can be read and written",
     "index_open": "the index is open, with {points} points",

@@ -1,126 +1,128 @@
-"""Bringing a database to the schema of sql/init.sql.
+r"""The schema as numbered steps: files like `002-words.sql` in a family's folder, of idempotent DDL.
 
-Any number of processes may do so at once: an advisory lock lets one work while the others wait and then find
-the work done. The form a database has is known by a fingerprint of the DDL; a start that finds its own, with
-every table and index in place, runs none of it, because even `CREATE INDEX IF NOT EXISTS` waits for the
-writers of other processes.
+A step may include other files (`\ir tables/notes.sql`, relative to it); its text is what it says with them. A step
+that older versions of ELF cannot work with has a line that says `-- breaks: older`.
 """
 
 from __future__ import annotations
 
 import re
-import time
-from hashlib import sha256
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-import asyncpg
-import structlog
+from blake3 import blake3
 
 from elf.core.errors import InternalError, StartupError
-from elf.db.connect import connect
-from elf.db.database import CONNECT_TIMEOUT_S, Connection
-from elf.db.errors import map_errors
-from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
-from elf.db.queries import read_sql, sql_folder
+from elf.db.queries import QUERY_FILES, read_sql, sql_folder
 
-LOOK_TIMEOUT_S = 30.0  # of a look at the catalog; what has to be changed takes as long as it takes
+COMMON: Final = "common"  # the steps of what all families share
 
-_LOCK_KEY = int.from_bytes(b"elf:ddl\0")  # any number that no other user of the database takes
 _INCLUDE = re.compile(r"^\\ir[ \t]+(\S+)[ \t]*$", re.MULTILINE)
 _CREATED = re.compile(r"^CREATE (?:TABLE|(?:UNIQUE )?INDEX) IF NOT EXISTS (\w+)", re.MULTILINE)
-_VECTOR_TABLES = ("note_chunk_embeddings", "note_embeddings")
+_DROPPED = re.compile(r"^DROP (?:TABLE|INDEX) IF EXISTS (\w+)", re.MULTILINE)
+_VECTOR = re.compile(r"^\s*(?:ADD COLUMN IF NOT EXISTS )?(\w+) vector\(<vector_dim>\)", re.MULTILINE)
+_FILE_NAME = re.compile(r"([0-9]{3})-[a-z0-9]+(?:-[a-z0-9]+)*")
+_MARK = re.compile(r"^--[ \t]*breaks\b(.*)$", re.MULTILINE)
 
-log = structlog.get_logger()
+
+@dataclass(frozen=True)
+class Step:
+    """One change of the schema; `name` is that of its file without the ending, `text` has no values filled in."""
+
+    family: str
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.family}/{self.name}"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is recorded by."""
+        return self.family, self.name
+
+    @cached_property
+    def digest(self) -> str:
+        return blake3(self.text.encode()).hexdigest()
+
+    @cached_property
+    def breaks_older(self) -> bool:
+        return _MARK.search(self.text) is not None
+
+    @cached_property
+    def creates(self) -> frozenset[str]:
+        """The tables and indexes that it creates."""
+        return frozenset(_CREATED.findall(self.text))
+
+    @cached_property
+    def drops(self) -> frozenset[str]:
+        """The tables and indexes that it drops."""
+        return frozenset(_DROPPED.findall(self.text))
+
+    @cached_property
+    def vector_columns(self) -> frozenset[str]:
+        """The names of the columns that hold vectors of the configured length."""
+        return frozenset(_VECTOR.findall(self.text))
+
+    def script(self, *, vector_dim: int) -> str:
+        """Return what Postgres is to run."""
+        return _filled(self.text, vector_dim)
 
 
-async def apply(dsn: str, *, vector_dim: int) -> None:
-    """Create whatever is missing, in one transaction that takes its time: a large table may need a new index.
+def schema_steps(families: Iterable[tuple[str, Path]]) -> tuple[Step, ...]:
+    """Return the steps of what all families share and then those of the given ones, each a name and a folder.
 
-    Raises StartupError when the database holds vectors of another dimension, has no pgvector or does not let
-    this user create the schema, DatabaseUnavailable when Postgres does not answer.
+    Raises StartupError for a file that cannot be read, is numbered wrongly or has a mark that is not known.
     """
-    script = render(sql_folder() / "init.sql", vector_dim=vector_dim)
-    with map_errors():
-        connection = await _connect(dsn)
-        try:
-            await _refuse_other_dimension(connection, vector_dim)
-            if not await _is_current(connection, script):
-                await _bring_up_to_date(connection, script, vector_dim=vector_dim)
-        except (asyncpg.FeatureNotSupportedError, asyncpg.UndefinedFileError) as error:
-            raise StartupError(f"this Postgres has no pgvector: {error.args[0]}") from error
-        except asyncpg.InsufficientPrivilegeError as error:
-            raise StartupError(f"this user may not create the schema: {error.args[0]}") from error
-        finally:
-            await connection.close(timeout=CONNECT_TIMEOUT_S)
+    folders = [(COMMON, sql_folder() / COMMON), *families]
+    return tuple(step for family, folder in folders for step in _read_steps(family, folder))
 
 
-async def _connect(dsn: str) -> Any:
-    try:
-        return await connect(
-            dsn,
-            timeout=CONNECT_TIMEOUT_S,
-            command_timeout=LOOK_TIMEOUT_S,
-            server_settings={"application_name": "elf schema", "client_min_messages": "warning"},
-        )
-    except (asyncpg.InvalidAuthorizationSpecificationError, asyncpg.InvalidCatalogNameError) as error:
-        raise StartupError(f"Postgres refuses the connection: {error.args[0]}") from error
+def created_by(steps: Sequence[Step]) -> frozenset[str]:
+    """Return the tables and indexes that are there after these steps, applied in their order."""
+    names: frozenset[str] = frozenset()
+    for step in steps:
+        names = (names | step.creates) - (step.drops - step.creates)
+    return names
 
 
-async def _bring_up_to_date(connection: Any, script: str, *, vector_dim: int) -> None:
-    began = time.perf_counter()
-    async with connection.transaction():
-        with telling("schema_being_applied"):  # or waited for, while another process applies it
-            await connection.execute("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0")
-            await connection.execute(
-                "SELECT pg_advisory_xact_lock($1)", _LOCK_KEY, timeout=AS_LONG_AS_IT_TAKES_S
+def next_steps(
+    steps: Sequence[Step], *, done: Collection[tuple[str, str]], missing: Collection[str]
+) -> list[Step]:
+    """Return what is to be applied next, as one: a step that is not done, or what makes the `missing` again.
+
+    The latter are the steps of a family from the first that has lost something to the last that is done: what a
+    later one changed of an earlier one is so changed again.
+    """
+    applied = [step for step in steps if step.key in done]
+    for place, step in enumerate(applied):
+        if step.creates.intersection(missing):
+            return [later for later in applied[place:] if later.family == step.family]
+    return [step for step in steps if step not in applied][:1]
+
+
+def _read_steps(family: str, folder: Path) -> list[Step]:
+    paths = sorted(path for path in folder.glob("*.sql") if not path.match(QUERY_FILES))
+    for number, path in enumerate(paths, start=1):
+        match = _FILE_NAME.fullmatch(path.stem)
+        if match is None or int(match[1]) != number:
+            raise StartupError(
+                f"{path} is no schema step: the files of a family are named like 001-tables.sql, and this one"
+                f" would be number {number:03}"
             )
-            if await _is_current(connection, script):
-                return
-            await _refuse_other_dimension(connection, vector_dim)
-            await connection.execute(script, timeout=AS_LONG_AS_IT_TAKES_S)
-        await _remember(connection, script, vector_dim)
-    ms = round((time.perf_counter() - began) * 1000)
-    log.info("schema_applied", fingerprint=_fingerprint(script)[:12], vector_dim=vector_dim, ms=ms)
+    if not paths:
+        raise StartupError(f"the family {family} has no schema step in {folder}")
+    return [_read_step(family, path) for path in paths]
 
 
-async def _remember(connection: Connection, script: str, vector_dim: int) -> None:
-    await connection.execute(
-        "INSERT INTO schema_state (fingerprint, vector_dim) VALUES ($1, $2)"
-        " ON CONFLICT (only_row) DO UPDATE SET fingerprint = $1, vector_dim = $2, applied_at = now()",
-        _fingerprint(script),
-        vector_dim,
-    )
-
-
-def _fingerprint(script: str) -> str:
-    return sha256(script.encode()).hexdigest()
-
-
-async def _refuse_other_dimension(connection: Connection, vector_dim: int) -> None:
-    rows = await connection.fetch(
-        "SELECT attrelid::regclass::text AS name, atttypmod AS dim FROM pg_attribute"
-        " WHERE attrelid IN (SELECT to_regclass(t) FROM unnest($1::text[]) AS t) AND attname = 'vec'"
-        " AND atttypmod <> $2",
-        _VECTOR_TABLES,
-        vector_dim,
-    )
-    if rows:
-        raise StartupError(
-            f"the database holds vectors of {rows[0]['dim']} dimensions ({rows[0]['name']}), but"
-            f" storage.qdrant.vector_dim is {vector_dim}: use the model they were made with, or another"
-            " database"
-        )
-
-
-async def _is_current(connection: Connection, script: str) -> bool:
-    missing = await connection.fetchval(
-        "SELECT count(*) FROM unnest($1::text[]) AS t WHERE to_regclass(t) IS NULL", created_names(script)
-    )
-    if missing:
-        return False
-    stored = await connection.fetchval("SELECT fingerprint FROM schema_state")
-    return bool(stored == _fingerprint(script))
+def _read_step(family: str, path: Path) -> Step:
+    text = _resolve(path, including=())
+    if wrong := [mark for mark in _MARK.findall(text) if mark.strip() != ": older"]:
+        raise StartupError(f"{path}: a step may be marked '-- breaks: older', not '-- breaks{wrong[0]}'")
+    return Step(family, path.stem, text)
 
 
 def render(path: Path, *, vector_dim: int) -> str:
@@ -128,7 +130,11 @@ def render(path: Path, *, vector_dim: int) -> str:
 
     Raises StartupError for a file that cannot be read or includes itself.
     """
-    return _resolve(path, including=()).replace("<vector_dim>", str(vector_dim))
+    return _filled(_resolve(path, including=()), vector_dim)
+
+
+def _filled(text: str, vector_dim: int) -> str:
+    return text.replace("<vector_dim>", str(vector_dim))
 
 
 def _resolve(path: Path, *, including: tuple[Path, ...]) -> str:

@@ -8,12 +8,8 @@ within the query's corpus, so that the dot product of the two is the BM25 score.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 import qdrant_edge
-
-# Chunks of short notes hold about this many words once stop words are gone.
-DEFAULT_AVG_LEN: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +23,7 @@ class SparseWeights:
 class Bm25Encoder:
     """English BM25 (Snowball stems, no stop words); `avg_len` is the expected number of tokens a document."""
 
-    def __init__(self, *, avg_len: float = DEFAULT_AVG_LEN) -> None:
+    def __init__(self, *, avg_len: float) -> None:
         self._model = qdrant_edge.Bm25(qdrant_edge.Bm25Config(avg_len=avg_len, language="english"))
 
     def document(self, text: str) -> SparseWeights:

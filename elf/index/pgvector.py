@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
@@ -26,15 +25,15 @@ from elf.db.database import Connection, Database
 from elf.db.errors import retrying
 from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.db.queries import Queries, sql_folder
-from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder, SparseWeights
+from elf.index.bm25 import Bm25Encoder
 from elf.index.corpus import corpus_of
 from elf.index.counts import LargeCounts
+from elf.index.pgvector_rows import Rows, columns, terms
 from elf.index.port import (
     IndexFilter,
     IndexPoint,
     IndexQuery,
     LegHit,
-    PayloadValue,
     Period,
     QueryResult,
     StoredPoint,
@@ -42,47 +41,53 @@ from elf.index.port import (
 )
 from elf.index.schema import (
     BM25,
-    CREATED_AT_FIELD,
     DENSE,
-    KEY_FIELD,
     MOMENT_FIELDS,
-    UPDATED_AT_FIELD,
 )
-from elf.index.shelves import alternatives, shelf_of
+from elf.index.shelves import alternatives
+from elf.index.space import Space
 
 UPSERT_POINTS: Final = 256  # points of one transaction
+WAYS_TO_FIND: Final = {
+    "find": "shelves_of_all",
+    "find_within": "shelves_within",
+    "find_asked_within": "shelves_of_all_asked_within",
+}
 _TOTAL: Final = "total"
 _LOCK_KEY: Final = int.from_bytes(b"elf:idx\0")  # any number that no other user of the database takes
 
 
 class PgvectorIndex:
-    """The VectorIndex over `database`, which somebody else opens and closes.
+    """The VectorIndex of `space` over `database`, which somebody else opens and closes.
 
     Queries go to `reads`, a replica of it, when one is given: they see what has reached it.
-    Of a payload it keeps KEYWORD_FIELDS, MOMENT_FIELDS and the key; equality with any other finds nothing. Each method
-    raises IndexUnavailable when Postgres does not answer within `timeout_s`, or refuses; `ensure` and `count` take the
-    time that their tables need.
+    Of a payload it keeps the space's keyword_fields, MOMENT_FIELDS and the key; equality with any other finds nothing.
+    Each method raises IndexUnavailable when Postgres does not answer within `timeout_s`, or refuses; `ensure` and
+    `count` take the time that their tables need.
     """
 
     def __init__(
         self,
         database: Database,
         *,
+        space: Space,
         vector_dim: int,
         timeout_s: float,
-        avg_len: float = DEFAULT_AVG_LEN,
         reads: Database | None = None,
     ) -> None:
         self._database = database
         self._reads = reads or database
         self._vector_dim = vector_dim
         self._timeout_s = timeout_s
-        self._encoder = Bm25Encoder(avg_len=avg_len)
-        self._sql = Queries.load(sql_folder() / "index")
+        self._space = space
+        self._encoder = Bm25Encoder(avg_len=space.average_length)
+        self._sql = statements(space)
         self._counts = LargeCounts()
 
     async def ensure(self) -> None:
-        script = schema.render(sql_folder() / "index" / "index.sql", vector_dim=self._vector_dim)
+        script = _named(
+            schema.render(sql_folder() / "index" / "index.sql", vector_dim=self._vector_dim), self._space
+        )
         with _failures():
             async with self._database.transaction() as connection:
                 # Looked up first: even CREATE INDEX IF NOT EXISTS waits for the writers of other processes.
@@ -98,8 +103,8 @@ class PgvectorIndex:
                 dim = await connection.fetchval(self._sql["dense_dimension"])
         if dim != self._vector_dim:
             raise IndexUnavailable(
-                f"the table index_points holds vectors of {dim} numbers instead of {self._vector_dim}:"
-                " drop it and rebuild the index"
+                f"the table index_points{self._space.suffix} holds vectors of {dim} numbers"
+                f" instead of {self._vector_dim}: drop it and rebuild the index"
             )
         self._counts.forget()
 
@@ -116,19 +121,19 @@ class PgvectorIndex:
                 rows = self._rows(ordered[start : start + UPSERT_POINTS])
                 await retrying(partial(self._write, rows))
 
-    def _rows(self, points: Sequence[IndexPoint]) -> _Rows:
-        rows = _Rows()
+    def _rows(self, points: Sequence[IndexPoint]) -> Rows:
+        rows = Rows(self._space)
         for point in points:
             rows.add(point, dense=self._unit(point.dense), words=self._encoder.document(point.text))
         return rows
 
-    async def _write(self, rows: _Rows) -> None:
+    async def _write(self, rows: Rows) -> None:
         async with self._database.transaction() as connection:
-            await self._execute(connection, "put_shelves", *_columns(list(rows.shelves.values()), 3))
-            await self._execute(connection, "put_points", *_columns(rows.points, 9))
+            await self._execute(connection, "put_shelves", *columns(list(rows.shelves.values()), 3))
+            await self._execute(connection, "put_points", *columns(rows.points, 9))
             # The statement before has waited for other writers of these points: this one sees what they wrote.
             await self._execute(connection, "drop_postings", [row[0] for row in rows.points])
-            await self._execute(connection, "put_postings", *_columns(rows.postings, 5))
+            await self._execute(connection, "put_postings", *columns(rows.postings, 5))
 
     async def delete_owners(self, owner_ids: Sequence[UUID], *, keep: Sequence[UUID] = ()) -> None:
         if owner_ids:
@@ -170,13 +175,18 @@ class PgvectorIndex:
             if query.dense is not None:
                 group.dense.append((number, self._unit(query.dense)))
             if query.text is not None:
-                group.words.extend((number, term) for term in _terms(self._encoder.query(query.text)))
+                group.words.extend((number, term) for term in terms(self._encoder.query(query.text)))
         return [group for group in groups if group.can_find]
 
     async def _find(self, group: _Group) -> list[Mapping[str, Any]]:
         """Return the rows of hits; the counts that come with them are remembered."""
-        corpus = _equalities(IndexFilter(*corpus_of(group.where.must, group.where.any_of)))
-        name = blake2b(msgspec.json.encode(corpus), digest_size=16).digest()
+        where = group.where
+        must, any_of, within = corpus_of(
+            where.must, where.any_of, where.within, reader_fields=self._space.reader_fields
+        )
+        corpus = _equalities(IndexFilter(must, any_of))
+        values = None if within is None else (within.field, sorted(within.values))
+        name = blake2b(msgspec.json.encode([corpus, values]), digest_size=16).digest()
         terms = list({term for _, term in group.words})
         counts = [
             terms,
@@ -184,9 +194,11 @@ class PgvectorIndex:
             self._counts.known((name, _TOTAL)),
         ]
         async with self._reads.connection() as connection:
-            rows = await self._fetch(
-                connection, "find", *group.arguments(), *counts, *_narrow_arguments(group.where), *corpus
-            )
+            rows = await connection.fetch(
+                self._sql[_find(where, is_in_corpus=within is not None)],
+                *group.arguments(), *counts, *_narrow_arguments(where), *corpus, *_choice(where),
+                timeout=self._timeout_s,
+            )  # fmt: skip
         hits = []
         for row in rows:
             if row["kind"] in (DENSE, BM25):
@@ -228,29 +240,26 @@ class PgvectorIndex:
         return await connection.fetch(self._sql[name], *args, timeout=self._timeout_s)
 
 
-@dataclass(slots=True)
-class _Rows:
-    """What an upsert writes: shelves by number, points and postings, each as its table has it."""
+def statements(space: Space) -> Queries:
+    """Return the statements of sql/index for the tables of a space; each way to find is a statement of its own."""
+    loaded = {name: _named(text, space) for name, text in Queries.load(sql_folder() / "index").items()}
+    find = loaded.pop("find")
+    ways = {name: find.replace("<corpus>", loaded.pop(part)) for name, part in WAYS_TO_FIND.items()}
+    return Queries(loaded | ways)
 
-    shelves: dict[int, tuple[Any, ...]] = field(default_factory=dict)
-    points: list[tuple[Any, ...]] = field(default_factory=list)
-    postings: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def add(self, point: IndexPoint, *, dense: PgVector, words: SparseWeights) -> None:
-        shelf = shelf_of(point.payload)
-        self.shelves[shelf.number] = (shelf.number, shelf.place, shelf.fields)
-        updated_at = str(point.payload.get(UPDATED_AT_FIELD, ""))
-        narrow = (
-            point.payload.get(KEY_FIELD),
-            _moment(point.payload.get(CREATED_AT_FIELD)),
-            _moment(updated_at),
-            ",".join(map(str, point.tags)),
-        )
-        self.points.append((point.point_id, point.owner_id, shelf.number, updated_at, dense, *narrow))
-        self.postings.extend(
-            (term, shelf.place, point.point_id, shelf.number, weight)
-            for term, weight in zip(_terms(words), words.values, strict=True)
-        )
+def _named(sql: str, space: Space) -> str:
+    return sql.replace("<space>", space.suffix)
+
+
+def _find(where: IndexFilter, *, is_in_corpus: bool) -> str:
+    if where.within is None:
+        return "find"
+    return "find_within" if is_in_corpus else "find_asked_within"
+
+
+def _choice(where: IndexFilter) -> list[Any]:
+    return [] if where.within is None else [where.within.field, list(where.within.values)]
 
 
 @dataclass(slots=True)
@@ -267,11 +276,12 @@ class _Group:
 
     @property
     def can_find(self) -> bool:
-        return self.limit > 0 and bool(self.dense or self.words) and bool(alternatives(self.where))
+        asks = self.limit > 0 and bool(self.dense or self.words)
+        return asks and not self.where.is_hopeless and bool(alternatives(self.where))
 
     def arguments(self) -> list[Any]:
         """Return the first arguments of `find`."""
-        legs = [*_columns(self.dense, 2), *_columns(self.words, 2)]
+        legs = [*columns(self.dense, 2), *columns(self.words, 2)]
         return [*_equalities(self.where), self.limit, *legs]
 
 
@@ -285,19 +295,6 @@ def _narrow_arguments(where: IndexFilter) -> list[Any]:
         where.is_narrow, where.key_prefix, created.since, created.before, changed.since, changed.before,
         list(where.tags),
     ]  # fmt: skip
-
-
-def _moment(value: PayloadValue) -> datetime | None:
-    return datetime.fromisoformat(value) if isinstance(value, str) and value else None
-
-
-def _columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    return [[row[place] for row in rows] for place in range(width)]
-
-
-def _terms(words: SparseWeights) -> list[int]:
-    """Return the hashes, which are unsigned, as the signed numbers that Postgres has."""
-    return [index - (1 << 32) if index >= 1 << 31 else index for index in words.indices]
 
 
 def _best_first(hits: list[LegHit]) -> list[LegHit]:

@@ -1,10 +1,11 @@
 """The port of the vector index: a derived store that finds candidate chunks and may be lost at any time.
 
-The port is free of any memory family: a point is an id, the id of its owner, a dense vector, the text for BM25, a
-flat payload and tags. A filter is a conjunction: equalities, one group of alternatives, the beginning of the key,
-periods and tags. It is exact, and applied before the best are chosen. Scores are raw and per leg (cosine similarity,
-BM25 with idf); fusion is the search pipeline's business. The idf of a word is counted within the tenant and project of
-the filter, or within less of these: no other points move a score.
+The port is opened for a space (space.py) and free of any memory family: a point is an id, the id of its owner, a
+dense vector, the text for BM25, a flat payload and tags. A filter is a conjunction: equalities, one group of
+alternatives, one choice of values, the beginning of the key, periods and tags. It is exact, and applied before the
+best are chosen. Scores are raw and per leg (cosine similarity, BM25 with idf); fusion is the search pipeline's
+business. The idf of a word is counted within the filter's place (the space's place_fields), or within less of it: no
+other points move a score.
 
 A point whose payload has no CREATED_AT_FIELD was written before there were tags. Until it is written anew, which a scan
 asks for, it is found by any key prefix, period and tags, so that nothing is hidden by what is not known of it.
@@ -20,6 +21,8 @@ from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
+
+from elf.index.within import Within
 
 PayloadValue = str | int | float | bool | None
 Vector = npt.NDArray[np.float32]
@@ -55,7 +58,7 @@ class IndexFilter:
 
     Each alternative maps a payload field to the values it may have. No alternative at all holds for no point. The key
     begins with `key_prefix`, in the same case, unless that is None. `periods` are for MOMENT_FIELDS. The point has all
-    of the `tags`.
+    of the `tags`. Unless `within` is None, the point's value of its field is one of those.
     """
 
     must: Mapping[str, str]
@@ -63,11 +66,19 @@ class IndexFilter:
     key_prefix: str | None = None
     periods: Mapping[str, Period] = field(default_factory=dict)
     tags: Sequence[UUID] = ()
+    within: Within | None = None
 
     @property
     def is_narrow(self) -> bool:
         """Whether it asks for more than equalities."""
         return self.key_prefix is not None or bool(self.periods) or bool(self.tags)
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether no point can match, because no alternative or no value is left."""
+        return (self.any_of is not None and not self.any_of) or (
+            self.within is not None and not self.within.values
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +120,7 @@ class StoredPoint:
 
 
 class VectorIndex(Protocol):
-    """A vector index. Every method raises IndexUnavailable when the engine does not answer."""
+    """The vector index of one space. Every method raises IndexUnavailable when the engine does not answer."""
 
     async def ensure(self) -> None:
         """Create the collection and its field indexes when they are missing; harmless when they are there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -13,7 +13,7 @@ import numpy as np
 
 from elf.config.optional import QdrantServer
 from elf.core.errors import IndexUnavailable
-from elf.index.bm25 import DEFAULT_AVG_LEN, Bm25Encoder
+from elf.index.bm25 import Bm25Encoder
 from elf.index.port import (
     IndexPoint,
     IndexQuery,
@@ -27,25 +27,24 @@ from elf.index.schema import (
     CREATED_AT_FIELD,
     DENSE,
     KEY_FIELD,
-    KEYWORD_FIELDS,
     MOMENT_FIELDS,
-    OWNER_FIELD,
     TAGS_FIELD,
-    TENANT_FIELD,
     UPDATED_AT_FIELD,
 )
 from elf.index.server_filters import server_corpus, server_filter, undated
+from elf.index.space import Space
 
 if TYPE_CHECKING:
     from qdrant_client import AsyncQdrantClient, models
 
 UPSERT_POINTS: Final = 256  # points of one request
 CONNECTIONS: Final = 32  # to the server, kept open
-INDEXED_FIELDS: Final = (*KEYWORD_FIELDS, OWNER_FIELD, KEY_FIELD, *MOMENT_FIELDS, TAGS_FIELD)
 
 
 class QdrantServerIndex:
-    """The VectorIndex over a client of qdrant_client, which this adapter closes.
+    """The VectorIndex of `space` over a client of qdrant_client, which this adapter closes.
+
+    Its collection is `collection` for the plain space, and `<collection>_<space>` for any other.
 
     BM25 weights are computed here, so the server needs no inference. Writes wait until the server applied
     them. `server` says how a missing collection is made; without it the server's defaults hold. Every method raises
@@ -57,19 +56,20 @@ class QdrantServerIndex:
         client: AsyncQdrantClient,
         *,
         collection: str,
+        space: Space,
         vector_dim: int,
         timeout_s: float,
-        avg_len: float = DEFAULT_AVG_LEN,
         server: QdrantServer | None = None,
     ) -> None:
         from qdrant_client import models  # only a deployment with a Qdrant server pays for this import
 
         self._models = models
         self._client = client
-        self._collection = collection
+        self._space = space
+        self._collection = collection + space.suffix
         self._vector_dim = vector_dim
         self._timeout_s = max(1, math.ceil(timeout_s))  # the server takes whole seconds
-        self._encoder = Bm25Encoder(avg_len=avg_len)
+        self._encoder = Bm25Encoder(avg_len=space.average_length)
         self._server = server
 
     @classmethod
@@ -78,18 +78,18 @@ class QdrantServerIndex:
         url: str,
         *,
         collection: str,
+        space: Space,
         vector_dim: int,
         timeout_s: float,
-        avg_len: float = DEFAULT_AVG_LEN,
         server: QdrantServer | None = None,
     ) -> QdrantServerIndex:
         """Make the client for a server's URL (REST on its port); nothing is sent before the first call."""
         return cls(
             _client(url, server, timeout_s=timeout_s),
             collection=collection,
+            space=space,
             vector_dim=vector_dim,
             timeout_s=timeout_s,
-            avg_len=avg_len,
             server=server,
         )
 
@@ -99,9 +99,13 @@ class QdrantServerIndex:
                 await self._create()
             info = await self._client.get_collection(self._collection)
             self._check(info.config.params.vectors)
-            for field in INDEXED_FIELDS:
+            for field in self._indexed_fields():
                 if field not in info.payload_schema:
                     await self._create_field_index(field)
+
+    def _indexed_fields(self) -> list[str]:
+        space = self._space
+        return [*space.keyword_fields, space.owner_field, KEY_FIELD, *MOMENT_FIELDS, TAGS_FIELD]
 
     async def _create(self) -> None:
         models = self._models
@@ -142,13 +146,13 @@ class QdrantServerIndex:
     def _field_schema(self, field: str) -> models.PayloadSchemaType | models.KeywordIndexParams:
         kinds = self._models
         schema: models.PayloadSchemaType | models.KeywordIndexParams = kinds.PayloadSchemaType.KEYWORD
-        if field in (OWNER_FIELD, TAGS_FIELD):
+        if field in (self._space.owner_field, TAGS_FIELD):
             schema = kinds.PayloadSchemaType.UUID
         elif field in MOMENT_FIELDS:
             schema = kinds.PayloadSchemaType.DATETIME
         elif field == KEY_FIELD:
             schema = kinds.KeywordIndexParams(type=kinds.KeywordIndexType.KEYWORD, prefix=True)
-        elif field == TENANT_FIELD and self._server is not None and self._server.tenant_index:
+        elif field in self._space.place_fields[:1] and self._server is not None and self._server.tenant_index:
             schema = kinds.KeywordIndexParams(type=kinds.KeywordIndexType.KEYWORD, is_tenant=True)
         return schema
 
@@ -166,7 +170,7 @@ class QdrantServerIndex:
             vector={DENSE: self._vector(point.dense), BM25: sparse},
             payload={
                 **point.payload,
-                OWNER_FIELD: str(point.owner_id),
+                self._space.owner_field: str(point.owner_id),
                 TAGS_FIELD: [str(tag) for tag in point.tags],
             },
         )
@@ -183,7 +187,9 @@ class QdrantServerIndex:
         models = self._models
         owners = models.MatchAny(any=[str(owner_id) for owner_id in owner_ids])
         kept = [models.HasIdCondition(has_id=[str(point_id) for point_id in keep])] if keep else None
-        where = models.Filter(must=[models.FieldCondition(key=OWNER_FIELD, match=owners)], must_not=kept)
+        where = models.Filter(
+            must=[models.FieldCondition(key=self._space.owner_field, match=owners)], must_not=kept
+        )
         await self._delete(models.FilterSelector(filter=where))
 
     async def delete_points(self, point_ids: Sequence[UUID]) -> None:
@@ -209,7 +215,7 @@ class QdrantServerIndex:
                 self._collection, requests, timeout=self._timeout_s
             )
             legs = {
-                place: [_hit(point) for point in answer.points]
+                place: [self._hit(point) for point in answer.points]
                 for place, answer in zip(places, answers, strict=True)
             }
         return [
@@ -218,7 +224,7 @@ class QdrantServerIndex:
         ]
 
     def _legs(self, query: IndexQuery) -> Iterator[tuple[str, models.QueryRequest]]:
-        if query.limit <= 0 or (query.where.any_of is not None and not query.where.any_of):
+        if query.limit <= 0 or query.where.is_hopeless:
             return  # to the server, no alternative at all would be no condition
         where = server_filter(query.where)
         if query.dense is not None:
@@ -229,7 +235,9 @@ class QdrantServerIndex:
             if words.indices:
                 sparse = self._models.SparseVector(indices=words.indices, values=words.values)
                 request = self._request(BM25, sparse, where, query.limit)
-                idf = self._models.IdfCorpusParams(corpus=server_corpus(query.where))
+                idf = self._models.IdfCorpusParams(
+                    corpus=server_corpus(query.where, self._space.place_fields)
+                )
                 request.params = self._models.SearchParams(idf=idf)
                 yield BM25, request
 
@@ -237,7 +245,7 @@ class QdrantServerIndex:
         self, using: str, vector: list[float] | models.SparseVector, where: models.Filter, limit: int
     ) -> models.QueryRequest:
         return self._models.QueryRequest(
-            query=vector, using=using, filter=where, limit=limit, with_payload=[OWNER_FIELD]
+            query=vector, using=using, filter=where, limit=limit, with_payload=[self._space.owner_field]
         )
 
     async def scan(self, *, after: UUID | None, limit: int) -> list[StoredPoint]:
@@ -248,10 +256,10 @@ class QdrantServerIndex:
                 self._collection,
                 offset=None if after is None else str(after),  # the offset is the first point of the answer
                 limit=limit + 1,
-                with_payload=[OWNER_FIELD, UPDATED_AT_FIELD, CREATED_AT_FIELD],
+                with_payload=[self._space.owner_field, UPDATED_AT_FIELD, CREATED_AT_FIELD],
                 timeout=self._timeout_s,
             )
-            stored = [_stored(record) for record in records]
+            stored = [self._stored(record) for record in records]
         return [point for point in stored if point.point_id != after][:limit]
 
     async def count(self) -> int:
@@ -261,6 +269,17 @@ class QdrantServerIndex:
                 self._collection, count_filter=dated, exact=True, timeout=self._timeout_s
             )
         return answer.count
+
+    def _hit(self, point: models.ScoredPoint) -> LegHit:
+        return LegHit(UUID(str(point.id)), self._owner(point.payload or {}), point.score)
+
+    def _stored(self, record: models.Record) -> StoredPoint:
+        payload = record.payload or {}
+        updated_at = payload.get(UPDATED_AT_FIELD, "") if payload.get(CREATED_AT_FIELD) else ""
+        return StoredPoint(UUID(str(record.id)), self._owner(payload), str(updated_at))
+
+    def _owner(self, payload: Mapping[str, Any]) -> UUID:
+        return UUID(payload[self._space.owner_field])
 
     async def aclose(self) -> None:
         await self._client.close()
@@ -303,14 +322,3 @@ def _failures() -> Iterator[None]:
         raise IndexUnavailable(
             f"the Qdrant server did not answer: {type(error).__name__}: {error}"
         ) from error
-
-
-def _hit(point: models.ScoredPoint) -> LegHit:
-    payload = point.payload or {}
-    return LegHit(UUID(str(point.id)), UUID(payload[OWNER_FIELD]), point.score)
-
-
-def _stored(record: models.Record) -> StoredPoint:
-    payload = record.payload or {}
-    updated_at = payload.get(UPDATED_AT_FIELD, "") if payload.get(CREATED_AT_FIELD) else ""
-    return StoredPoint(UUID(str(record.id)), UUID(payload[OWNER_FIELD]), str(updated_at))

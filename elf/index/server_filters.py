@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from elf.index.port import IndexFilter
-from elf.index.schema import CREATED_AT_FIELD, EVERY_TAG, KEY_FIELD, PLACE_FIELDS, TAGS_FIELD
+from elf.index.schema import CREATED_AT_FIELD, EVERY_TAG, KEY_FIELD, TAGS_FIELD
 
 if TYPE_CHECKING:
     from qdrant_client import models
@@ -20,19 +20,21 @@ def server_filter(where: IndexFilter) -> models.Filter:
         models.Filter(must=_conditions(group)) for group in where.any_of or ()
     ]
     must = _conditions({field: [value] for field, value in where.must.items()})
+    if where.within is not None:
+        must += _conditions({where.within.field: list(where.within.values)})
     if where.is_narrow:
         must.append(models.Filter(should=[undated(), models.Filter(must=_narrow_conditions(where))]))
     return models.Filter(must=must, should=alternatives or None)
 
 
-def server_corpus(where: IndexFilter) -> models.Filter:
-    """Return the points among which the server counts words: those of the filter's tenant and project.
+def server_corpus(where: IndexFilter, place_fields: Collection[str]) -> models.Filter:
+    """Return the points among which the server counts words: those of the filter's place.
 
     What a reader may see of these would take half a search more: the server has no composite keys.
     """
     from qdrant_client import models
 
-    place = {field: [value] for field, value in where.must.items() if field in PLACE_FIELDS}
+    place = {field: [value] for field, value in where.must.items() if field in place_fields}
     return models.Filter(must=_conditions(place))
 
 

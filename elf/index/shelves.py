@@ -14,22 +14,22 @@ from itertools import product
 import msgspec
 
 from elf.index.port import IndexFilter, PayloadValue
-from elf.index.schema import KEYWORD_FIELDS, PLACE_FIELDS
+from elf.index.space import Space
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One combination of filter fields. `number` is a digest of all of them, `place` one of PLACE_FIELDS."""
+    """One combination of filter fields. `number` is a digest of all of them, `place` one of place_fields."""
 
     number: int
     place: int
     fields: Mapping[str, str]
 
 
-def shelf_of(payload: Mapping[str, PayloadValue]) -> Shelf:
+def shelf_of(payload: Mapping[str, PayloadValue], space: Space) -> Shelf:
     """Return the shelf of a point with this payload; fields that hold no string are left out."""
-    fields = {name: value for name in KEYWORD_FIELDS if isinstance(value := payload.get(name), str)}
-    return Shelf(_digest(fields, KEYWORD_FIELDS), _digest(fields, PLACE_FIELDS), fields)
+    fields = {name: value for name in space.keyword_fields if isinstance(value := payload.get(name), str)}
+    return Shelf(_digest(fields, space.keyword_fields), _digest(fields, space.place_fields), fields)
 
 
 def _digest(fields: Mapping[str, str], names: Sequence[str]) -> int:

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 import httpx
 import msgspec
 
+from elf.api.operation import Operation
 from elf.config.places import Address
-from elf.core.endpoint import Operation
 from elf.core.errors import InternalError, InvalidRequest, PayloadTooLarge, ServiceError, Unavailable
 from elf.core.ids import id_in_path
 from elf.core.json_size import holding_more_values
@@ -55,6 +55,11 @@ class Answer(NamedTuple):
             "message": failure.message,
             "fields": list(failure.fields) or None,
         }
+        return cls.of_error(body)
+
+    @classmethod
+    def of_error(cls, body: dict[str, Any]) -> Answer:
+        """Return a failure of which the body is given."""
         return cls(False, json.dumps(body), body)
 
 

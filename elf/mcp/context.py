@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from elf.api.tool import Tool
 from elf.config import Config
 from elf.core.errors import ScopeDenied
 from elf.core.scopes import AGENT_PRIVATE
-from elf.mcp.tools import ToolText
 
 IDS: Final = ("tenant_id", "project_id", "agent_id")
 
@@ -23,7 +23,7 @@ class CallContext:
         self.fixed = config.mcp.context.given
         self.defaults = _defaults(config) | self.fixed
 
-    def defaults_of(self, tool: ToolText) -> dict[str, str]:
+    def defaults_of(self, tool: Tool) -> dict[str, str]:
         """Return the defaults that a tool's arguments have. A scope to read from has none: it only narrows."""
         fields = tool.operation.request.model_fields
         return {
@@ -32,7 +32,7 @@ class CallContext:
             if name in fields and (name != "scope" or not tool.read_only)
         }
 
-    def filled(self, tool: ToolText, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    def filled(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call with what they leave out. Raises ScopeDenied where another value is fixed."""
         defaults = self.defaults_of(tool)
         given = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-Schema = dict[str, Any]
+from elf.api.tool import Schema
 
 _REF: Final = "#/$defs/"
 _KEPT: Final = ("type", "enum", "default")

@@ -14,16 +14,16 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult
 
 from elf.config import Config
+from elf.family import Family
 from elf.mcp.api import Api
 from elf.mcp.toolbox import Toolbox
-from elf.mcp.tools import instructions
 
 AsgiHandler = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def memory_server(config: Config, http: httpx.AsyncClient) -> Server[Any]:
-    """Return a server whose tools forward to the API behind `http`."""
-    toolbox = Toolbox(config, Api(http))
+def memory_server(config: Config, http: httpx.AsyncClient, family: Family) -> Server[Any]:
+    """Return a server of the family's tools, which forward to the API behind `http`."""
+    toolbox = Toolbox(config, Api(http), family.tools)
 
     async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
         return ListToolsResult(tools=toolbox.tools)
@@ -35,7 +35,7 @@ def memory_server(config: Config, http: httpx.AsyncClient) -> Server[Any]:
         "elf",
         version=_version(),
         title="ELF memory",
-        instructions=instructions(fixed=toolbox.context.fixed, defaults=toolbox.context.defaults),
+        instructions=family.about(fixed=toolbox.context.fixed, defaults=toolbox.context.defaults),
         get_tool_input_schema=toolbox.input_schema,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
@@ -43,19 +43,23 @@ def memory_server(config: Config, http: httpx.AsyncClient) -> Server[Any]:
 
 
 @asynccontextmanager
-async def open_sessions(config: Config, http: httpx.AsyncClient) -> AsyncIterator[AsgiHandler]:
+async def open_sessions(
+    config: Config, http: httpx.AsyncClient, family: Family
+) -> AsyncIterator[AsgiHandler]:
     """Serve streamable HTTP, one exchange a POST, answered with JSON; yields what handles a request.
 
     Must be entered and left by the same task.
     """
-    manager = StreamableHTTPSessionManager(memory_server(config, http), json_response=True, stateless=True)
+    manager = StreamableHTTPSessionManager(
+        memory_server(config, http, family), json_response=True, stateless=True
+    )
     async with manager.run():
         yield manager.handle_request
 
 
-async def serve_stdio(config: Config, http: httpx.AsyncClient) -> None:
+async def serve_stdio(config: Config, http: httpx.AsyncClient, family: Family) -> None:
     """Serve the one client at standard input and output until it closes the input."""
-    server = memory_server(config, http)
+    server = memory_server(config, http, family)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 

@@ -2,109 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, Tool, ToolAnnotations
+from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, ToolAnnotations
+from mcp_types import Tool as ShownTool
 
+from elf.api.tool import Schema, Tool
 from elf.config import Config
 from elf.config.model import NOTE_TYPES
 from elf.core.errors import ServiceError
-from elf.families.notes.operations import ADD_NOTE, SEARCH
-from elf.mcp import flat_filters, one_note
 from elf.mcp.api import Answer, Api
 from elf.mcp.context import IDS, CallContext
-from elf.mcp.schemas import Schema, input_schema
-from elf.mcp.tools import TOOLS, ToolText
+from elf.mcp.schemas import input_schema
 
 BRIEF = {"detail": "brief"}
 
 
 class Toolbox:
-    """All tools over one API."""
+    """Tools over one API."""
 
-    def __init__(self, config: Config, api: Api) -> None:
+    def __init__(self, config: Config, api: Api, tools: Sequence[Tool]) -> None:
         self._api = api
         self.context = CallContext(config)
-        self._texts = {text.name: text for text in TOOLS}
-        self._tools = {text.name: _tool(text, self.context, config) for text in TOOLS}
+        self._tools = {tool.name: tool for tool in tools}
+        self._shown = {tool.name: _shown(tool, self.context, config) for tool in tools}
 
     @property
-    def tools(self) -> list[Tool]:
-        return list(self._tools.values())
+    def tools(self) -> list[ShownTool]:
+        return list(self._shown.values())
 
     def input_schema(self, name: str) -> Schema | None:
         """Return the input schema of a tool; None when there is none of that name."""
-        tool = self._tools.get(name)
-        return None if tool is None else tool.input_schema
+        shown = self._shown.get(name)
+        return None if shown is None else shown.input_schema
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
         """Forward a call. Raises MCPError when there is no such tool; every other failure is a result."""
-        if (text := self._texts.get(name)) is None:
+        if (tool := self._tools.get(name)) is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {name}")
         try:
-            return _result(await self._ask(text, self.context.filled(text, arguments)))
+            return _result(await self._ask(tool, self.context.filled(tool, arguments)))
         except ServiceError as failure:
             return _result(Answer.of_failure(failure))
 
-    async def _ask(self, text: ToolText, arguments: Mapping[str, Any]) -> Answer:
-        if text.operation is ADD_NOTE:
-            answer = await self._api.ask(ADD_NOTE, one_note.as_list(arguments))
-            return answer if "notes" in arguments else one_note.of_arguments(answer)
-        brief = BRIEF if text.operation.brief is not None else {}
-        if text.operation is SEARCH:
-            answer = await self._api.ask(SEARCH, {**brief, **flat_filters.as_filters(arguments)})
-            return flat_filters.of_arguments(answer, arguments)
-        return await self._api.ask(text.operation, {**brief, **arguments})
+    async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
+        brief = BRIEF if tool.operation.brief is not None else {}
+        if tool.reshaping is None:
+            return await self._api.ask(tool.operation, {**brief, **arguments})
+        answer = await self._api.ask(tool.operation, {**brief, **tool.reshaping.as_request(arguments)})
+        if answer.ok:
+            return answer
+        body = tool.reshaping.as_failure(answer.body, arguments)
+        return answer if body == answer.body else Answer.of_error(body)
 
 
-def _tool(text: ToolText, context: CallContext, config: Config) -> Tool:
-    return Tool(
-        name=text.name,
-        title=text.title,
-        description=text.description,
-        input_schema=_input_schema(text, context, config),
+def _shown(tool: Tool, context: CallContext, config: Config) -> ShownTool:
+    return ShownTool(
+        name=tool.name,
+        title=tool.title,
+        description=tool.description,
+        input_schema=_input_schema(tool, context, config),
         annotations=ToolAnnotations(
-            title=text.title,
-            read_only_hint=text.read_only,
-            destructive_hint=text.destructive,
-            idempotent_hint=text.idempotent,
+            title=tool.title,
+            read_only_hint=tool.read_only,
+            destructive_hint=tool.destructive,
+            idempotent_hint=tool.idempotent,
             open_world_hint=False,
         ),
     )
 
 
-def _input_schema(text: ToolText, context: CallContext, config: Config) -> Schema:
-    is_add = text.operation is ADD_NOTE
+def _input_schema(tool: Tool, context: CallContext, config: Config) -> Schema:
     writable = [scope for scope in config.scopes.allowed if config.scopes.write_allowed[scope]]
     return input_schema(
-        _request_schema(text),
-        _meanings(text, context, _facts(config)),
+        _request_schema(tool),
+        _meanings(tool, context, _facts(config)),
         choices={
             "type": NOTE_TYPES,
-            "scope": config.scopes.allowed if text.read_only else writable,
+            "scope": config.scopes.allowed if tool.read_only else writable,
             "read_profile": list(config.scopes.read_profiles),
         },
-        defaults={**context.defaults_of(text), **(one_note.DEFAULTS if is_add else {})},
+        defaults={**context.defaults_of(tool), **(tool.reshaping.defaults if tool.reshaping else {})},
     )
 
 
-def _request_schema(text: ToolText) -> Schema:
-    if text.operation is ADD_NOTE:
-        return one_note.request_schema()
-    return (
-        flat_filters.request_schema()
-        if text.operation is SEARCH
-        else text.operation.request.model_json_schema()
-    )
+def _request_schema(tool: Tool) -> Schema:
+    return tool.operation.request.model_json_schema() if tool.reshaping is None else tool.reshaping.schema()
 
 
-def _meanings(text: ToolText, context: CallContext, facts: Mapping[str, Any]) -> dict[str, str]:
+def _meanings(tool: Tool, context: CallContext, facts: Mapping[str, Any]) -> dict[str, str]:
     """Return what is said of each argument that an agent chooses. Of an id to leave out, its default says enough."""
     return {
         name: "" if name in IDS and name in context.defaults else meaning.format(**facts)
-        for name, meaning in text.arguments.items()
+        for name, meaning in tool.arguments.items()
         if name not in context.fixed
     }
 

@@ -45,13 +45,14 @@ DROP_STAGES: Final[Mapping[DropReason, DropStage]] = {
 class DroppedCandidate(msgspec.Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     """A candidate that is not among the results, with what was known of it when it was dropped (else None).
 
+    It is a point of the index, and a part of the subject: of a note, say.
     `filter` is the name of the filter that dropped it.
 
     Its JSON is an array in the order of the fields: a trace holds many, and names would be most of it.
     """
 
-    chunk_id: UUID
-    note_id: UUID
+    point_id: UUID
+    subject_id: UUID
     stage: DropStage
     reason: DropReason
     retrieval_score: float | None = None
@@ -73,8 +74,8 @@ def dropped(
 ) -> DroppedCandidate:
     """Return a candidate as dropped for a reason."""
     return DroppedCandidate(
-        chunk_id=candidate.point_id,
-        note_id=candidate.owner_id,
+        point_id=candidate.point_id,
+        subject_id=candidate.owner_id,
         stage=DROP_STAGES[reason],
         reason=reason,
         retrieval_score=candidate.score,
@@ -88,11 +89,15 @@ def dropped(
 
 
 class TraceItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One result. `item_id` is its result_handle; `boosts` are {"name", "score"} and add up to the final score."""
+    """One result: what it is (its subject), by which point of the index it was found, and how it scored.
+
+    `item_id` is its result_handle; `boosts` are {"name", "score"} and add up to the final score. The columns that keep
+    a subject and a point are named after those of notes.
+    """
 
     item_id: UUID
-    note_id: UUID
-    chunk_id: UUID
+    subject_id: UUID = msgspec.field(name="note_id")
+    point_id: UUID = msgspec.field(name="chunk_id")
     rank: int
     retrieval_score: float | None
     retrieval_rank: int | None
@@ -105,12 +110,12 @@ class TraceItem(msgspec.Struct, frozen=True, kw_only=True):
     matched_fields: Sequence[str]
 
     @classmethod
-    def of(cls, item: Mapping[str, Any], rank: int) -> TraceItem:
-        """Return the trace of an item of a search answer (result_handle, note_id, chunk_id, explain); rank from 1."""
+    def of(cls, item: Mapping[str, Any], rank: int, *, subject_id: UUID, point_id: UUID) -> TraceItem:
+        """Return the trace of an item of a search answer (result_handle, relevance, explain); rank from 1."""
         return cls(
             item_id=item["result_handle"],
-            note_id=item["note_id"],
-            chunk_id=item["chunk_id"],
+            subject_id=subject_id,
+            point_id=point_id,
             rank=rank,
             relevance=item["relevance"],
             **item["explain"],
@@ -118,12 +123,13 @@ class TraceItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchTrace(msgspec.Struct, frozen=True, kw_only=True):
-    """One search. `stages` are pairs of a stage and its milliseconds, in the order they ran in.
+    """One search in a family of memory. `stages` are pairs of a stage and its milliseconds, in the order they ran in.
 
     `filters` are those that were given, as JSON.
     """
 
     trace_id: UUID
+    family: str
     tenant_id: str
     project_id: str
     agent_id: str
@@ -179,7 +185,7 @@ def reason_in_words(
 ) -> str:
     """Say why a candidate is not among the results.
 
-    `last_score` is the final score of the last result, if there is one; `ranks` are the ranks of the results' notes.
+    `last_score` is the final score of the last result, if there is one; `ranks` are those of the results, by subject.
     """
     match candidate.reason:
         case "BEYOND_CANDIDATE_K":
@@ -199,7 +205,7 @@ def reason_in_words(
                 " hold for it: it has just changed, or it has more in its source_ref than the index knows"
             )
         case "BETTER_CHUNK":
-            rank = ranks.get(candidate.note_id)
+            rank = ranks.get(candidate.subject_id)
             place = "also not among the results" if rank is None else f"result number {rank}"
             return f"another part of the same note scored higher; that note is {place}"
         case "BELOW_MIN_RELEVANCE":

@@ -61,29 +61,32 @@ class TraceStore:
         async with self._database.connection() as connection:
             await connection.execute(self._sql["write_traces"], [job.outbox_id for job in jobs])
 
-    async def trace(self, trace_id: UUID, *, now: datetime) -> tuple[Row, list[Row]] | None:
-        """Read the row of a trace that has not expired, and those of its results by rank."""
-        return await self._read("read_trace", trace_id, now)
+    async def trace(self, family: str, trace_id: UUID, *, now: datetime) -> tuple[Row, list[Row]] | None:
+        """Read the row of a trace of the family that has not expired, and those of its results by rank."""
+        return await self._read("read_trace", trace_id, now, family)
 
-    async def trace_of_item(self, item_id: UUID, *, now: datetime) -> tuple[Row, list[Row]] | None:
+    async def trace_of_item(
+        self, family: str, item_id: UUID, *, now: datetime
+    ) -> tuple[Row, list[Row]] | None:
         """Read the trace that a result is of, as `trace` does."""
-        return await self._read("read_trace_of_item", item_id, now)
+        return await self._read("read_trace_of_item", item_id, now, family)
 
     async def page(
         self,
+        family: str,
         *,
         agent: tuple[str, str, str],
         after: tuple[datetime, UUID],
         now: datetime,
         limit: int,
     ) -> list[Row]:
-        """Return up to `limit` traces of an agent (tenant, project, agent) behind a place, newest first."""
+        """Return up to `limit` traces of an agent (tenant, project, agent) in a family behind a place."""
         async with self._database.connection() as connection:
-            return await connection.fetch(self._sql["list_traces"], *agent, *after, now, limit)
+            return await connection.fetch(self._sql["list_traces"], *agent, *after, now, limit, family)
 
-    async def _read(self, query: str, id: UUID, now: datetime) -> tuple[Row, list[Row]] | None:
+    async def _read(self, query: str, id: UUID, now: datetime, family: str) -> tuple[Row, list[Row]] | None:
         async with self._database.connection() as connection:
-            trace = await connection.fetchrow(self._sql[query], id, now)
+            trace = await connection.fetchrow(self._sql[query], id, now, family)
             if trace is None:
                 return None
             return trace, await connection.fetch(self._sql["read_trace_items"], trace["trace_id"])

@@ -1,10 +1,12 @@
-"""The admin endpoints that belong to no family of memories."""
+"""The admin operations that belong to no family of memories."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import BaseModel, ConfigDict, Field
 
-from elf.core.endpoint import Endpoint
+from elf.api.operation import Handler, Operation, for_anyone
 from elf.db.garbage import GarbageCollector
 
 
@@ -26,14 +28,16 @@ class CollectResponse(BaseModel):
     )
 
 
-def collect_endpoint(collector: GarbageCollector) -> Endpoint:
-    """Return the operation that collects garbage now."""
+COLLECT_GARBAGE: Final = Operation(
+    "collect_garbage", "POST", "/v1/admin/gc", "Expire, purge and clean up now", CollectRequest, CollectResponse,
+)  # fmt: skip
+
+
+def common_admin_handlers(collector: GarbageCollector) -> dict[str, Handler]:
+    """Return what does the operations above."""
 
     async def collect(_: CollectRequest) -> CollectResponse:
         collected = await collector.collect()
         return CollectResponse(ran=collected.ran, counts=collected.counts, failed=collected.failed)
 
-    return Endpoint(
-        "collect_garbage", "POST", "/v1/admin/gc", "Expire, purge and clean up now",
-        CollectRequest, CollectResponse, collect,
-    )  # fmt: skip
+    return {COLLECT_GARBAGE.name: for_anyone(collect)}

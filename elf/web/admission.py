@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 import anyio
 import msgspec
 
+from elf.api.operation import Operation
 from elf.config.limits import Limits
-from elf.core.endpoint import Operation
 from elf.core.errors import Unavailable
 from elf.core.newcomers import Newcomers, Party
 from elf.core.pace import Pace

@@ -1,10 +1,10 @@
-"""The Quart application: endpoints become routes, errors become bodies, every response carries a request id."""
+"""The Quart application: operations become routes, errors become bodies, every response carries a request id."""
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from uuid import UUID, uuid4
 
@@ -12,8 +12,9 @@ import structlog
 from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
+from elf.api.caller import ANONYMOUS
+from elf.api.operation import Handler, Operation
 from elf.config.access import EVERYBODY, Visitors
-from elf.core.endpoint import Endpoint
 from elf.core.errors import InvalidRequest, NotFound, Unavailable
 from elf.core.slices import in_slices
 from elf.web.access_log import log_request, route
@@ -37,17 +38,18 @@ log = structlog.get_logger()
 
 
 def create_app(
-    endpoints: Sequence[Endpoint],
+    operations: Sequence[Operation],
+    handlers: Mapping[str, Handler],
     *,
     readiness: Callable[[], Readiness],
     about: About = PUBLIC,
     visitors: Visitors = EVERYBODY,
     admission: Admission | None = None,
 ) -> Quart:
-    """Build the application that serves `endpoints`, /health, /ready, and their description for programs and people.
+    """Build the application that serves `operations`, /health, /ready, and their description for programs and people.
 
-    `about` says in that description what the application is, `visitors` who is served, and `admission` when the
-    endpoints are; None means at once.
+    `handlers` has what carries out each operation, by its name. `about` says in the description what the application
+    is, `visitors` who is served, and `admission` when the operations are; None means at once.
     """
     app = Quart("elf", static_folder=None)
     app.asgi_http_class = GroupedConnection
@@ -56,16 +58,16 @@ def create_app(
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_TIMEOUT_S
     app.config["PROPAGATE_EXCEPTIONS"] = False
     app.config["DEBUG"] = False  # a variable of the environment would switch it on
-    for endpoint in endpoints:
+    for operation in operations:
         app.add_url_rule(
-            _rule(endpoint.path),
-            endpoint.name,
-            _view(endpoint, admission),
-            methods=[endpoint.method],
+            _rule(operation.path),
+            operation.name,
+            _view(operation, handlers[operation.name], admission),
+            methods=[operation.method],
             provide_automatic_options=False,
         )
     _add_probes(app, readiness)
-    _add_description(app, endpoints, about)
+    _add_description(app, operations, about)
     app.before_request(_begin)
     app.before_request(_refuse_hidden_slashes)
     app.before_request(partial(_keep_strangers_out, visitors))
@@ -78,26 +80,28 @@ def _rule(path: str) -> str:
     return path.replace("{", "<").replace("}", ">")
 
 
-def _view(endpoint: Endpoint, admission: Admission | None) -> Callable[..., Awaitable[Response]]:
+def _view(
+    operation: Operation, handle: Handler, admission: Admission | None
+) -> Callable[..., Awaitable[Response]]:
     async def answer(body: bytes, values: dict[str, str]) -> Response:
-        if endpoint.method == "POST":
-            parsed = await in_slices(reading_body(endpoint.request, body, values))
+        if operation.method == "POST":
+            parsed = await in_slices(reading_body(operation.request, body, values, text=operation.text))
         else:
-            parsed = parse_values(endpoint.request, values)
+            parsed = parse_values(operation.request, values, text=operation.text)
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
-        return await json_response(await endpoint.handle(parsed))
+        return await json_response(await handle(parsed, ANONYMOUS))
 
     async def view(**path_values: str) -> Response:
         if path_values:
-            check_path(request.scope["raw_path"], endpoint.path)
-        if endpoint.method == "POST":
+            check_path(request.scope["raw_path"], operation.path)
+        if operation.method == "POST":
             body, values = await _body(), path_values
         else:
             body, values = b"", query_values(request.query_string) | path_values
         if admission is None:
             return await answer(body, values)
-        tenant = tenant_of(body) if endpoint.method == "POST" else values.get("tenant_id", "")
-        async with admission.turn(endpoint, tenant):
+        tenant = tenant_of(body) if operation.method == "POST" else values.get("tenant_id", "")
+        async with admission.turn(operation, tenant):
             return await answer(body, values)
 
     return view
@@ -121,8 +125,8 @@ def _add_probes(app: Quart, readiness: Callable[[], Readiness]) -> None:
     app.add_url_rule("/ready", "ready", ready, methods=["GET"])
 
 
-def _add_description(app: Quart, endpoints: Sequence[Endpoint], about: About) -> None:
-    document = openapi_document(endpoints, about)
+def _add_description(app: Quart, operations: Sequence[Operation], about: About) -> None:
+    document = openapi_document(operations, about)
     encoded = json.dumps(document)
 
     async def openapi() -> Response:

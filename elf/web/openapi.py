@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
 
-from elf.core.endpoint import Operation
+from elf.api.operation import Operation
 from elf.core.errors import (
     InternalError,
     InvalidRequest,

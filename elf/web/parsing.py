@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from pydantic import BaseModel, ValidationError
 
+from elf.api.operation import TextPolicy
 from elf.core.errors import InvalidRequest, NonEnglishInput
 from elf.core.json_size import MAX_LONG_DIGITS, holding_more_digits, holding_more_values
 from elf.core.json_strings import MAX_DEPTH, MAX_STRING_CHARS, shortened
@@ -25,13 +26,17 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def reading_body(
-    model: type[Model], body: bytes, path_values: Mapping[str, str] | None = None
+    model: type[Model],
+    body: bytes,
+    path_values: Mapping[str, str] | None = None,
+    *,
+    text: TextPolicy = "english",
 ) -> Slices[Model]:
     """Read a JSON body into `model`, together with the values of the path, which the body may not name.
 
     A body may be left out when `model` asks for nothing. Raises InvalidRequest for what is not JSON, breaks the model
-    or a bound or holds a NUL byte, NonEnglishInput for CJK text; `fields` are the paths at fault, such as
-    `$.notes[0].text`, or the first of very many.
+    or a bound or holds a NUL byte, NonEnglishInput for CJK text where `text` is english; `fields` are the paths at
+    fault, such as `$.notes[0].text`, or the first of very many.
     """
     if not body and not any(field.is_required() for field in model.model_fields.values()):
         body = b"{}"
@@ -45,7 +50,7 @@ def reading_body(
     if path_values and isinstance(value, dict):
         value = _merged(value, path_values)
     is_ascii = body.isascii() and b"\\u" not in body and not any(map(_is_odd, (path_values or {}).values()))
-    yield from _check_text(model, value, is_ascii=is_ascii)
+    yield from _check_text(model, value, text, is_ascii=is_ascii)
     outline = yield from outlined(model, value)
     content = msgspec.json.encode(outline)
     yield
@@ -59,9 +64,9 @@ def parse_body(model: type[Model], body: bytes, path_values: Mapping[str, str] |
     return at_once(reading_body(model, body, path_values))
 
 
-def parse_values(model: type[Model], values: Mapping[str, str]) -> Model:
+def parse_values(model: type[Model], values: Mapping[str, str], *, text: TextPolicy = "english") -> Model:
     """Read the values of a query string and a path into `model`, with the same errors as `reading_body`."""
-    at_once(_check_text(model, dict(values), is_ascii=False))
+    at_once(_check_text(model, dict(values), text, is_ascii=False))
     return _validated(lambda: model.model_validate_strings(dict(values)))
 
 
@@ -86,7 +91,7 @@ def _is_odd(text: str) -> bool:
     return not text.isascii() or "\x00" in text
 
 
-def _check_text(model: type[BaseModel], value: Any, *, is_ascii: bool) -> Slices[None]:
+def _check_text(model: type[BaseModel], value: Any, text: TextPolicy, *, is_ascii: bool) -> Slices[None]:
     faults: dict[TextFault, list[str]] = {}
     room = MAX_PATHS_CHARS
     for found in text_faults(model, value, is_ascii=is_ascii):
@@ -94,6 +99,8 @@ def _check_text(model: type[BaseModel], value: Any, *, is_ascii: bool) -> Slices
             yield
             continue
         path, fault = found
+        if fault is TextFault.CJK and text == "any":
+            continue
         faults.setdefault(fault, []).append(path)
         room -= len(path)
         if room <= 0:

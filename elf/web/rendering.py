@@ -10,7 +10,7 @@ import msgspec
 from pydantic import BaseModel
 from quart import Response
 
-from elf.core.endpoint import Answer
+from elf.api.operation import Answer
 from elf.core.slices import Slices, in_slices
 
 JSON: Final = "application/json"

@@ -6,10 +6,9 @@ good; `elf.request_id` is how the log knows the request, `elf.search.trace_id` h
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from opentelemetry.context import Context, get_current
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, get_current_span
@@ -18,7 +17,8 @@ from opentelemetry.util.types import AttributeValue
 from pydantic import BaseModel
 from quart import g, has_request_context, request
 
-from elf.core.endpoint import Answer, Endpoint
+from elf.api.caller import Caller
+from elf.api.operation import Answer, Handler
 from elf.core.errors import ServiceError
 from elf.core.memory_spans import MemorySpan
 from elf.search.trace import SearchTrace, TraceSink
@@ -32,18 +32,16 @@ AGENT: Final = "gen_ai.agent.id"
 ERROR: Final = "error.type"
 TRACEPARENT: Final = "traceparent"
 
-Handle = Callable[[Any], Awaitable[Answer]]
 
-
-def traced(endpoints: Sequence[Endpoint], spans: Mapping[str, MemorySpan], tracer: Tracer) -> list[Endpoint]:
-    """Return the endpoints with a span around each call of those that `spans` names."""
+def traced(
+    handlers: Mapping[str, Handler], spans: Mapping[str, MemorySpan], tracer: Tracer
+) -> dict[str, Handler]:
+    """Return the handlers with a span around each call of those that `spans` names."""
     propagator = TraceContextTextMapPropagator()
-    return [
-        replace(endpoint, handle=_traced(endpoint.handle, span, tracer, propagator))
-        if (span := spans.get(endpoint.name))
-        else endpoint
-        for endpoint in endpoints
-    ]
+    return {
+        name: _traced(handle, span, tracer, propagator) if (span := spans.get(name)) else handle
+        for name, handle in handlers.items()
+    }
 
 
 def describing_spans(sink: TraceSink) -> TraceSink:
@@ -59,9 +57,9 @@ def describing_spans(sink: TraceSink) -> TraceSink:
 
 
 def _traced(
-    handle: Handle, memory: MemorySpan, tracer: Tracer, propagator: TraceContextTextMapPropagator
-) -> Handle:
-    async def handled(asked: BaseModel) -> Answer:
+    handle: Handler, memory: MemorySpan, tracer: Tracer, propagator: TraceContextTextMapPropagator
+) -> Handler:
+    async def handled(asked: BaseModel, caller: Caller) -> Answer:
         with (
             tracer.start_as_current_span(
                 memory.operation,
@@ -74,9 +72,9 @@ def _traced(
             _told_failures(span),
         ):
             if not span.is_recording():
-                return await handle(asked)
+                return await handle(asked, caller)
             span.set_attributes(_of_request(asked, memory))
-            answer = await handle(asked)
+            answer = await handle(asked, caller)
             if memory.answered_with is not None:
                 span.set_attribute(RECORDS, memory.answered_with(answer))
             return answer

@@ -21,7 +21,7 @@ import anyio
 import numpy as np
 import uvloop
 
-from elf.index.bm25 import DEFAULT_AVG_LEN
+from elf.families.notes.space import NOTES
 from elf.index.edge.client import EdgeIndex, wire_point
 from elf.index.edge.folder import IndexFolder
 from elf.index.edge.opening import open_shard
@@ -98,8 +98,8 @@ def show(label: str, seconds: Sequence[float]) -> None:
 async def measure_size(folder: Path, count: int) -> None:
     rng = np.random.default_rng(7)
     points = made_points(count, rng)
-    process = await EdgeProcess.start(folder, vector_dim=DIM, avg_len=DEFAULT_AVG_LEN)
-    index = EdgeIndex(folder)
+    process = await EdgeProcess.start(folder, vector_dim=DIM)
+    index = EdgeIndex(folder, NOTES)
     try:
         start = time.perf_counter()
         await process.wait_ready(deadline_s=120)
@@ -168,8 +168,8 @@ async def measure_queries(index: EdgeIndex, rng: np.random.Generator) -> None:
 
 async def measure_load(folder: Path) -> None:
     start = time.perf_counter()
-    process = await EdgeProcess.start(folder, vector_dim=DIM, avg_len=DEFAULT_AVG_LEN)
-    index = EdgeIndex(folder)
+    process = await EdgeProcess.start(folder, vector_dim=DIM)
+    index = EdgeIndex(folder, NOTES)
     try:
         await process.wait_ready(deadline_s=120)
         print(f"  start of the full index            {time.perf_counter() - start:6.2f} s")
@@ -181,7 +181,7 @@ async def measure_load(folder: Path) -> None:
 
 def measure_flush(folder: Path) -> None:
     """Open the shard of an index that has ended, and time a flush behind writes of several sizes."""
-    shard = open_shard(IndexFolder(folder), vector_dim=DIM, avg_len=DEFAULT_AVG_LEN).shard
+    shard = open_shard(IndexFolder(folder).of(NOTES), NOTES, vector_dim=DIM).shard
     points = [wire_point(point) for point in made_points(1024, np.random.default_rng(8))]
     for size in (1, 64, 1024):
         taken = []

@@ -36,6 +36,7 @@ from elf.db.queries import Queries, sql_folder
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Context
 from elf.families.notes.note_filter import EVERYTHING
+from elf.families.notes.space import NOTES
 from elf.families.notes.store import NoteStore
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import IndexFilter, IndexQuery
@@ -257,7 +258,7 @@ async def measure(config: Config, host: str, port: int, tenant: str, projects: i
     folder = config.storage.qdrant.place.folder
     if folder is None:
         raise SystemExit("the bare index call is measured on the embedded index only")
-    index = EdgeIndex(folder)
+    index = EdgeIndex(folder, NOTES)
     bench = Bench(host, port, tenant, projects)
     async with await open_providers(config) as providers, opened(config) as database:
         over_http, raw = await bench.one_client(Bare(config, providers, index, database), searches)

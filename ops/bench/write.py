@@ -28,7 +28,7 @@ import asyncpg
 from elf.config import Config, load
 from elf.core.clock import SystemClock
 from elf.core.ids import new_note_id
-from elf.db import schema
+from elf.db import migration
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from elf.db.queries import Queries, sql_folder
@@ -37,6 +37,7 @@ from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Context, Note
 from elf.families.notes.resolver import Change
 from elf.families.notes.store import NoteStore
+from elf.families.schema import steps_on
 
 CLIENTS = 16
 TURNS = 3
@@ -202,7 +203,7 @@ async def opened_aside(config: Config) -> AsyncIterator[Database]:
         aside = urlsplit(dsn)._replace(path=f"/{name}").geturl()
         await _run(dsn, f"CREATE DATABASE {name}")
         try:
-            await schema.apply(aside, vector_dim=config.storage.qdrant.vector_dim)
+            await migration.apply(aside, steps_on(), vector_dim=config.storage.qdrant.vector_dim)
             async with _pool(aside) as database:
                 yield database
         finally:

@@ -29,10 +29,11 @@ import numpy as np
 from locomo import Conversation, Question, read_conversations
 
 from elf.config.optional import LocalModel
-from elf.db import schema
+from elf.db import migration
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
-from elf.index.bm25 import DEFAULT_AVG_LEN
+from elf.families.notes.space import NOTES
+from elf.families.schema import steps_on
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.pgvector import PgvectorIndex
@@ -59,8 +60,8 @@ class Asked(NamedTuple):
 
 @asynccontextmanager
 async def edge(folder: Path) -> AsyncIterator[VectorIndex]:
-    process = await EdgeProcess.start(folder / "index", vector_dim=DIM, avg_len=DEFAULT_AVG_LEN)
-    index = EdgeIndex(folder / "index", timeout_s=60)
+    process = await EdgeProcess.start(folder / "index", vector_dim=DIM)
+    index = EdgeIndex(folder / "index", NOTES, timeout_s=60)
     try:
         await process.wait_ready(deadline_s=60)
         yield index
@@ -74,10 +75,10 @@ async def pgvector(folder: Path) -> AsyncIterator[VectorIndex]:
     server = EmbeddedServer(folder / "postgres")
     try:
         dsn = await server.start()
-        await schema.apply(dsn, vector_dim=DIM)
+        await migration.apply(dsn, steps_on(), vector_dim=DIM)
         database = Database(max_conns=2)
         await database.open(dsn)
-        yield PgvectorIndex(database, vector_dim=DIM, timeout_s=60)
+        yield PgvectorIndex(database, space=NOTES, vector_dim=DIM, timeout_s=60)
         await database.close()
     finally:
         await server.leave()

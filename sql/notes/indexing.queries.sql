@@ -181,7 +181,7 @@ FROM unchanged AS u;
 -- name: live_chunks
 -- A page of what the index should hold, in chunk id order behind $1 (never null, for the same reason as in list_notes),
 -- each with whether it has its vector.
-SELECT c.chunk_id, c.note_id, n.updated_at, e.chunk_id IS NOT NULL AS has_vector
+SELECT c.chunk_id, c.note_id AS subject_id, n.updated_at, e.chunk_id IS NOT NULL AS has_vector
 FROM memory_note_chunks AS c
 JOIN memory_notes AS n ON n.note_id = c.note_id
 LEFT JOIN LATERAL (

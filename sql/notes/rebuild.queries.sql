@@ -1,7 +1,7 @@
 -- Writing the index anew from what Postgres holds, and seeing how far the two are apart. The protocol by which a
--- rebuild and the indexers share the points of a note is told in elf/families/notes/rebuild.py.
+-- rebuild and the indexers share the points of a note is told in elf/indexing/leased_points.py.
 
--- name: count_live_notes_without_chunks
+-- name: count_live_subjects_without_chunks
 -- How many live notes have no chunk of the active embedding version: nothing of them can be written without a model.
 SELECT count(*)
 FROM memory_notes AS n
@@ -29,9 +29,10 @@ WITH page AS MATERIALIZED (
   RETURNING outbox_id, note_id
 )
 SELECT
-  p.*, jobs.outbox_id, n.tenant_id, n.project_id, n.agent_id, n.scope, n.type, n.key, n.importance, n.confidence,
+  p.*, p.note_id AS subject_id, jobs.outbox_id, n.tenant_id, n.project_id, n.agent_id, n.scope, n.type, n.key, n.importance, n.confidence,
   n.status, n.created_at, n.updated_at, n.expires_at, n.requested_ttl_days, n.embedding_version, '' AS text,
-  '{}'::jsonb AS source_ref, CASE WHEN pg_column_size(n.source_ref) <= 2048 THEN n.source_ref END AS source, n.expires_at IS NULL OR n.expires_at > $3 AS in_time, e.vec
+  '{}'::jsonb AS source_ref, CASE WHEN pg_column_size(n.source_ref) <= 2048 THEN n.source_ref END AS source,
+  n.status = 'active' AND (n.expires_at IS NULL OR n.expires_at > $3) AS is_live, e.vec
 FROM page AS p
 JOIN jobs ON jobs.note_id = p.note_id
 CROSS JOIN LATERAL (SELECT m.* FROM memory_notes AS m WHERE m.note_id = p.note_id OFFSET 0) AS n
@@ -57,7 +58,7 @@ WITH strays AS MATERIALIZED (
   FROM (SELECT DISTINCT note_id, embedding_version FROM strays) AS t
   RETURNING outbox_id, note_id
 )
-SELECT s.point_id, s.note_id, s.updated_at, jobs.outbox_id
+SELECT s.point_id, s.note_id AS subject_id, s.updated_at, jobs.outbox_id
 FROM strays AS s
 JOIN jobs ON jobs.note_id = s.note_id;
 
@@ -89,9 +90,9 @@ FROM seen
 WHERE o.outbox_id = seen.outbox_id AND NOT seen.is_current
 RETURNING o.note_id;
 
--- name: moving_notes
+-- name: moving_subjects
 -- Those of the notes that have an open job, or one that was worked on since $2: their points are on the way.
-SELECT DISTINCT o.note_id
+SELECT DISTINCT o.note_id AS subject_id
 FROM indexing_outbox AS o
 WHERE o.note_id = ANY ($1::uuid[]) AND (o.status IN ('PENDING', 'FAILED') OR o.updated_at >= $2);
 

@@ -14,7 +14,8 @@ RETURNING outbox_id, trace_id AS subject_id, 'WRITE' AS op, attempts, created_at
 
 -- name: write_traces
 -- Writes the traces of jobs and ends the jobs, whose payload nobody needs then. Doing it twice changes nothing. The
--- payload holds its long parts as JSON within strings, so that they are read only here.
+-- payload holds its long parts as JSON within strings, so that they are read only here. One without a family was
+-- written before there were others.
 WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)),
 jobs AS MATERIALIZED (
   SELECT o.trace_id, o.payload
@@ -22,14 +23,15 @@ jobs AS MATERIALIZED (
   WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status <> 'DONE'
 ), traces AS (
   INSERT INTO search_traces (
-    trace_id, tenant_id, project_id, agent_id, read_profile, query, expansion_mode, expanded_queries, allowed_scopes,
-    candidate_count, top_k, config_snapshot, trace_version, created_at, expires_at, degraded, stages, dropped, filters)
+    trace_id, family, tenant_id, project_id, agent_id, read_profile, query, expansion_mode, expanded_queries,
+    allowed_scopes, candidate_count, top_k, config_snapshot, trace_version, created_at, expires_at, degraded, stages,
+    dropped, filters)
   SELECT
-    j.trace_id, t.tenant_id, t.project_id, t.agent_id, t.read_profile, t.query, t.expansion_mode, t.expanded_queries,
-    t.allowed_scopes, t.candidate_count, t.top_k, t.config_snapshot, t.trace_version, t.created_at, t.expires_at,
-    t.degraded, t.stages, t.dropped::json, t.filters
+    j.trace_id, coalesce(t.family, 'notes'), t.tenant_id, t.project_id, t.agent_id, t.read_profile, t.query, t.expansion_mode,
+    t.expanded_queries, t.allowed_scopes, t.candidate_count, t.top_k, t.config_snapshot, t.trace_version, t.created_at,
+    t.expires_at, t.degraded, t.stages, t.dropped::json, t.filters
   FROM jobs AS j, jsonb_to_record(j.payload) AS t (
-    tenant_id text, project_id text, agent_id text, read_profile text, query text, expansion_mode text,
+    family text, tenant_id text, project_id text, agent_id text, read_profile text, query text, expansion_mode text,
     expanded_queries jsonb, allowed_scopes jsonb, candidate_count int, top_k int, config_snapshot jsonb,
     trace_version int, created_at timestamptz, expires_at timestamptz, degraded jsonb, stages jsonb, dropped text,
     filters jsonb)
@@ -103,27 +105,27 @@ FROM search_trace_outbox
 WHERE status IN ('PENDING', 'FAILED');
 
 -- name: read_trace
--- Reads a trace that is kept at $2.
-SELECT t.* FROM search_traces AS t WHERE t.trace_id = $1 AND t.expires_at > $2;
+-- Reads a trace of the family $3 that is kept at $2.
+SELECT t.* FROM search_traces AS t WHERE t.trace_id = $1 AND t.expires_at > $2 AND t.family = $3;
 
 -- name: read_trace_of_item
--- Reads the trace that a result is of and that is kept at $2.
+-- Reads the trace, of the family $3, that a result is of and that is kept at $2.
 SELECT t.*
 FROM search_trace_items AS i
 JOIN search_traces AS t ON t.trace_id = i.trace_id
-WHERE i.item_id = $1 AND t.expires_at > $2;
+WHERE i.item_id = $1 AND t.expires_at > $2 AND t.family = $3;
 
 -- name: read_trace_items
 -- Reads the results of a trace, the best first.
 SELECT i.* FROM search_trace_items AS i WHERE i.trace_id = $1 ORDER BY i.rank;
 
 -- name: list_traces
--- A page of an agent's traces that are kept at $6, newest first, behind the cursor ($4, $5), which is never null.
+-- A page of an agent's traces in the family $8 that are kept at $6, newest first, behind the cursor ($4, $5), which is never null.
 SELECT
   t.trace_id, t.query, t.read_profile, t.filters, t.expansion_mode, t.candidate_count, t.top_k, t.degraded, t.stages, t.created_at,
   (SELECT count(*) FROM search_trace_items AS i WHERE i.trace_id = t.trace_id) AS result_count
 FROM search_traces AS t
 WHERE t.tenant_id = $1 AND t.project_id = $2 AND t.agent_id = $3
-  AND (t.created_at, t.trace_id) < ($4::timestamptz, $5::uuid) AND t.expires_at > $6
+  AND (t.created_at, t.trace_id) < ($4::timestamptz, $5::uuid) AND t.expires_at > $6 AND t.family = $8
 ORDER BY t.created_at DESC, t.trace_id DESC
 LIMIT $7;

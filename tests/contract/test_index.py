@@ -1,22 +1,13 @@
-"""The contract of VectorIndex, held by every adapter.
-
-They are the embedded index with its real process, pgvector in a real Postgres, and Qdrant's client: in its memory mode,
-and with a server when ELF_TEST_QDRANT_URL names one.
-"""
+"""The contract of VectorIndex, held by every adapter."""
 
 from __future__ import annotations
 
 import math
-import os
 import random
-import warnings
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from functools import partial
 from pathlib import Path
-from typing import Any
 from uuid import UUID, uuid4
 
 import anyio
@@ -24,10 +15,8 @@ import numpy as np
 import pytest
 
 from elf.core.errors import IndexUnavailable
-from elf.db.database import Database
+from elf.families.notes.space import NOTES
 from elf.index.edge.client import EdgeIndex
-from elf.index.edge.process import EdgeProcess
-from elf.index.pgvector import PgvectorIndex
 from elf.index.port import (
     IndexFilter,
     IndexPoint,
@@ -38,15 +27,23 @@ from elf.index.port import (
     VectorIndex,
 )
 from elf.index.schema import EVERY_TAG
-from elf.index.server import QdrantServerIndex
-from tests.conftest import TEMPLATE, dsn_of, run_sql
+from elf.index.within import Within
+from tests.index_kit import (
+    ADAPTERS,
+    DIM,
+    EVERYTHING,
+    Opener,
+    dense_hits,
+    emptied,
+    ids,
+    opener_of,
+    point,
+    search_filter,
+    vector,
+    word_hits,
+)
 
 pytestmark = pytest.mark.anyio
-
-DIM = 8
-EVERYTHING = IndexFilter(must={})
-SERVER_URL = os.environ.get("ELF_TEST_QDRANT_URL")
-ADAPTERS = ["edge", "pgvector", "memory", *(["server"] if SERVER_URL else [])]
 
 
 @pytest.fixture(scope="module")
@@ -54,165 +51,29 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-Opener = Callable[[Path], AbstractAsyncContextManager[VectorIndex]]
-
-
 @pytest.fixture(scope="module", params=ADAPTERS)
 def opener(request: pytest.FixtureRequest) -> Opener:
-    """Opens a new, empty index of one adapter; the folder is one that it may use."""
-    if request.param == "pgvector":
-        request.getfixturevalue("template_dsn")  # only this adapter needs a Postgres
-        return partial(_pgvector, request.getfixturevalue("postgres_dsn"))
-    openers: dict[str, Opener] = {"edge": _edge, "memory": _memory, "server": _server}
-    return openers[request.param]
+    return opener_of(request.param, request)
 
 
 @pytest.fixture(scope="module")
 async def engine(opener: Opener, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[VectorIndex]:
-    async with opener(tmp_path_factory.mktemp("engine")) as index:
-        yield index
+    async with opener(tmp_path_factory.mktemp("engine")) as open_space:
+        yield await open_space(NOTES)
 
 
 @pytest.fixture
 async def new_index(opener: Opener, tmp_path: Path) -> AsyncIterator[VectorIndex]:
     """An engine that never held a point."""
-    async with opener(tmp_path) as index:
-        yield index
+    async with opener(tmp_path) as open_space:
+        yield await open_space(NOTES)
 
 
 @pytest.fixture
 async def index(engine: VectorIndex) -> AsyncIterator[VectorIndex]:
     """An engine that is empty."""
     yield engine
-    while page := await engine.scan(after=None, limit=1000):
-        await engine.delete_points([stored.point_id for stored in page])
-
-
-@asynccontextmanager
-async def _edge(folder: Path) -> AsyncIterator[VectorIndex]:
-    process = await EdgeProcess.start(folder / "index", vector_dim=DIM, avg_len=20.0)
-    index = EdgeIndex(folder / "index")
-    try:
-        await process.wait_ready(deadline_s=60)
-        await index.ensure()
-        yield index
-    finally:
-        await index.aclose()
-        await process.stop()
-
-
-@asynccontextmanager
-async def _pgvector(server: str, _: Path) -> AsyncIterator[VectorIndex]:
-    name = f"index_{uuid4().hex}"
-    await run_sql(server, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE} STRATEGY FILE_COPY")
-    database = Database(max_conns=4)
-    await database.open(dsn_of(server, name))
-    index = PgvectorIndex(database, vector_dim=DIM, timeout_s=10, avg_len=20.0)
-    await index.ensure()
-    yield index
-    await index.aclose()
-    await database.close()
-    await run_sql(server, f"DROP DATABASE {name}")
-
-
-@asynccontextmanager
-async def _memory(_: Path) -> AsyncIterator[VectorIndex]:
-    from qdrant_client import AsyncQdrantClient
-
-    index = QdrantServerIndex(
-        AsyncQdrantClient(location=":memory:"), collection="notes", vector_dim=DIM, timeout_s=5, avg_len=20.0
-    )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Payload indexes have no effect in the local Qdrant")
-        await index.ensure()
-    yield index
-    await index.aclose()
-
-
-@asynccontextmanager
-async def _server(_: Path) -> AsyncIterator[VectorIndex]:
-    assert SERVER_URL is not None
-    name = f"test-{uuid4()}"
-    index = QdrantServerIndex.connect(SERVER_URL, collection=name, vector_dim=DIM, timeout_s=10, avg_len=20.0)
-    await index.ensure()
-    yield index
-    from qdrant_client import AsyncQdrantClient
-
-    client = AsyncQdrantClient(url=SERVER_URL)
-    await client.delete_collection(name)
-    await client.close()
-    await index.aclose()
-
-
-def vector(*numbers: float) -> np.ndarray[Any, np.dtype[np.float32]]:
-    return np.array([*numbers, *[0.0] * (DIM - len(numbers))], np.float32)
-
-
-def point(
-    text: str = "a note",
-    *,
-    dense: Sequence[float] = (1.0,),
-    point_id: UUID | None = None,
-    owner_id: UUID | None = None,
-    tags: Sequence[UUID] = (),
-    **payload: PayloadValue,
-) -> IndexPoint:
-    fields: dict[str, PayloadValue] = {
-        "tenant_id": "acme",
-        "project_id": "alpha",
-        "agent_id": "anna",
-        "scope": "project_shared",
-        "status": "active",
-        "type": "fact",
-        "embedding_version": "test:v:8",
-        "created_at": "2026-01-01T00:00:00+00:00",
-        "updated_at": "2026-01-02T03:04:05+00:00",
-        "key": None,
-        "importance": 0.5,
-        "chunk_index": 0,
-    }
-    return IndexPoint(
-        point_id=point_id or uuid4(),
-        owner_id=owner_id or uuid4(),
-        dense=vector(*dense),
-        text=text,
-        payload=fields | payload,
-        tags=tags,
-    )
-
-
-def search_filter(
-    agent: str = "anna", *, scopes: Sequence[str] = ("project_shared",), **must: str
-) -> IndexFilter:
-    """The filter of a search: shared scopes, and the agent's own private points."""
-    context = {
-        "tenant_id": "acme",
-        "project_id": "alpha",
-        "status": "active",
-        "embedding_version": "test:v:8",
-    }
-    return IndexFilter(
-        must=context | must,
-        any_of=[{"scope": scopes}, {"scope": ["agent_private"], "agent_id": [agent]}],
-    )
-
-
-async def dense_hits(
-    index: VectorIndex, where: IndexFilter, *numbers: float, limit: int = 100
-) -> list[LegHit]:
-    [result] = await index.query([IndexQuery(vector(*(numbers or (1.0,))), None, where, limit)])
-    assert result.bm25 == []
-    return list(result.dense)
-
-
-async def word_hits(index: VectorIndex, text: str, where: IndexFilter = EVERYTHING) -> list[LegHit]:
-    [result] = await index.query([IndexQuery(None, text, where, 100)])
-    assert result.dense == []
-    return list(result.bm25)
-
-
-def ids(hits: Sequence[LegHit]) -> list[UUID]:
-    return [hit.point_id for hit in hits]
+    await emptied(engine)
 
 
 # Finding
@@ -571,6 +432,58 @@ async def test_a_filter_by_key_period_and_tags_lets_through_what_it_says(index: 
     assert sum(map(bool, due.values())) >= 12  # the filters are not all empty
 
 
+async def test_a_choice_of_thousands_of_values_is_one_clause(index: VectorIndex) -> None:
+    agents = [f"agent {uuid4()}" for _ in range(3000)]
+    wanted = [point("needle", agent_id=agents[number], scope="agent_private") for number in (0, 1500, 2999)]
+    others = [point("needle", agent_id="stranger"), point("needle", agent_id=agents[7], tenant_id="other")]
+    nobody = point("needle", agent_id=None)
+    await index.upsert([*wanted, *others, nobody])
+    place = IndexFilter(must={"tenant_id": "acme", "project_id": "alpha"})
+    where = replace(place, within=Within("agent_id", frozenset(agents)))
+    due = {one.point_id for one in wanted}
+    [result] = await index.query([IndexQuery(vector(1.0), "needle", where, 100)])
+    assert set(ids(result.dense)) == set(ids(result.bm25)) == due
+    narrower = replace(
+        where, any_of=[{"scope": ["agent_private"]}, {"scope": ["org_shared"]}], key_prefix="x"
+    )
+    assert await dense_hits(index, narrower) == []
+    only = replace(where, must={**where.must, "agent_id": agents[0]})
+    assert ids(await word_hits(index, "needle", only)) == [wanted[0].point_id]
+
+
+@pytest.mark.parametrize(
+    "within",
+    [
+        Within("agent_id", frozenset()),
+        Within("nonsense", frozenset(["anna"])),
+        Within("agent_id", frozenset(["bert"])),
+    ],
+    ids=["of no value", "of an unknown field", "of a value that no point has"],
+)
+async def test_a_choice_that_cannot_hold_finds_nothing(index: VectorIndex, within: Within) -> None:
+    await index.upsert([point("needle")])
+    for where in (IndexFilter(must={}, within=within), replace(search_filter(), within=within)):
+        [result] = await index.query([IndexQuery(vector(1.0), "needle", where, 10)])
+        assert (result.dense, result.bm25) == ([], [])
+
+
+@pytest.mark.parametrize("opener", ["edge", "pgvector"], indirect=True)
+async def test_a_choice_of_what_may_be_seen_bounds_the_corpus_and_any_other_does_not(
+    index: VectorIndex,
+) -> None:
+    mine = point("zebra crossing", agent_id="anna", type="fact")
+    await index.upsert([mine, point("river crossing", agent_id="anna", type="plan")])
+    seen = replace(search_filter(), within=Within("agent_id", frozenset(["anna", "carl"])))
+    before = await scores(index, "zebra", seen)
+    await index.upsert([point("zebra", agent_id="bert", type="fact") for _ in range(5)])
+    assert await scores(index, "zebra", seen) == before
+    of_a_type = replace(search_filter(), within=Within("type", frozenset(["fact"])))
+    all_types = replace(search_filter(), within=Within("type", frozenset(["fact", "plan"])))
+    assert (await scores(index, "zebra", of_a_type))[mine.point_id] == (
+        await scores(index, "zebra", all_types)
+    )[mine.point_id]
+
+
 async def test_a_filter_is_applied_before_the_best_are_chosen(index: VectorIndex) -> None:
     wanted = point("needle and much else", dense=[0.1, 1.0], key="wanted", tags=TAGS[:1])
     await index.upsert([*(point("needle", key="other") for _ in range(50)), wanted])
@@ -727,7 +640,7 @@ async def test_many_concurrent_callers_each_get_their_own_answer(new_index: Vect
 
 
 async def test_a_closed_index_is_unavailable(tmp_path: Path) -> None:
-    index = EdgeIndex(tmp_path)
+    index = EdgeIndex(tmp_path, NOTES)
     await index.aclose()
     with pytest.raises(IndexUnavailable):
         await index.count()

@@ -17,9 +17,10 @@ import pytest
 
 from elf.config.dsn import Dsn
 from elf.core.errors import StartupError
-from elf.db import schema
+from elf.db import migration
 from elf.db.connect import connect
 from elf.db.database import Database
+from elf.families.schema import steps_on
 from tests.folders import fresh_folder
 from tests.hostile_environment import hostile_variables
 
@@ -41,7 +42,7 @@ async def test_the_schema_and_a_pool_connect_whatever_the_environment_says(
 ) -> None:
     assert "&port=5432" in empty_dsn
     dsn = empty_dsn.replace("&port=5432", "")  # which is what it means to say nothing
-    await schema.apply(dsn, vector_dim=4)
+    await migration.apply(dsn, steps_on(), vector_dim=4)
     database = Database(max_conns=2)
     await database.open(dsn)
     try:

@@ -8,8 +8,9 @@ import pytest
 from elf.db.database import Database
 from elf.db.health import UNKNOWN, DatabaseHealth, DatabaseState
 from elf.db.queries import Queries, sql_folder
-from elf.db.schema import created_names, render
+from elf.db.schema import COMMON, created_by
 from elf.families.notes.store import NEEDED_TO_READ
+from elf.families.schema import steps_on
 
 pytestmark = pytest.mark.anyio
 
@@ -19,9 +20,9 @@ FINE = DatabaseState(None, None)
 def health_of(database: Database) -> DatabaseHealth:
     return DatabaseHealth(
         database,
-        Queries.load(sql_folder() / "schema"),
+        Queries.load(sql_folder() / COMMON),
         read_from=NEEDED_TO_READ,
-        all_of=created_names(render(sql_folder() / "init.sql", vector_dim=1)),
+        all_of=created_by(steps_on()),
     )
 
 
@@ -53,7 +54,7 @@ async def test_looks_leave_nothing_behind_and_each_needs_a_page_of_the_disk(
     async with database.connection() as connection:
         assert await connection.fetchval("SELECT pg_relation_size('write_probes')") == 0
         await connection.execute("BEGIN")
-        await connection.execute(Queries.load(sql_folder() / "schema")["probe"])
+        await connection.execute(Queries.load(sql_folder() / COMMON)["probe"])
         assert await connection.fetchval("SELECT pg_relation_size('write_probes')") == 8192
         await connection.execute("ROLLBACK")
 

@@ -16,8 +16,8 @@ from pgvector import Vector
 
 from elf.core.errors import IndexUnavailable
 from elf.db.database import Connection, Database
-from elf.db.queries import Queries, sql_folder
-from elf.index.pgvector import PgvectorIndex
+from elf.families.notes.space import NOTES
+from elf.index.pgvector import PgvectorIndex, statements
 from elf.index.port import IndexFilter, IndexPoint, IndexQuery
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,7 @@ EVERYTHING = IndexFilter(must={})
 
 
 def index_on(database: Database, *, vector_dim: int = DIM) -> PgvectorIndex:
-    return PgvectorIndex(database, vector_dim=vector_dim, timeout_s=10)
+    return PgvectorIndex(database, space=NOTES, vector_dim=vector_dim, timeout_s=10)
 
 
 @pytest.fixture
@@ -235,23 +235,34 @@ READ = {False: [60, 120, 240], True: [6, 6, 6, 12]}
 COUNTED = [120, 240]  # the points and the postings of all 6, when no count is known
 
 
+# A choice of thousands of values, of which all points of the project have one.
+CHOICE = ["project_id", ["p", *(f"project {number}" for number in range(2000))]]
+WAYS: dict[str, list[Any]] = {"find": [], "find_within": CHOICE, "find_asked_within": CHOICE}
+
+
 @pytest.mark.parametrize("has_statistics", [True, False])
 @pytest.mark.parametrize("known", [9, None], ids=["counts known", "counts made"])
 @pytest.mark.parametrize("narrow", [NOT_NARROWED, A_DAY], ids=["equalities", "narrow"])
+@pytest.mark.parametrize(("way", "choice"), WAYS.items(), ids=WAYS)
 @pytest.mark.usefixtures("index")
 async def test_a_search_reads_its_project_and_nothing_else(
-    database: Database, has_statistics: bool, narrow: tuple[Any, ...], known: int | None
+    database: Database,
+    has_statistics: bool,
+    narrow: tuple[Any, ...],
+    known: int | None,
+    way: str,
+    choice: list[Any],
 ) -> None:
     async with database.connection() as connection:
         await connection.execute(SEED)
         if has_statistics:
             for table in TABLES:
                 await connection.execute(f"VACUUM ANALYZE {table}")
-        statement = Queries.load(sql_folder() / "index")["find"]
+        statement = statements(NOTES)[way]
         must = {"tenant_id": "tenant 7", "project_id": "p", "status": "active"}
         scopes = [{"scope": "project_shared"}, {"scope": "agent_private", "agent_id": "agent 2"}]
         legs = [60, [0], [Vector(np.ones(DIM, np.float32))], [0, 0], [1, 2]]
-        args = [must, scopes, *legs, [1, 2], [known, known], known, *narrow, must, scopes]
+        args = [must, scopes, *legs, [1, 2], [known, known], known, *narrow, must, scopes, *choice]
         due = sorted(READ[narrow[0]] + ([] if known else COUNTED))
         for mode in ("force_custom_plan", "force_generic_plan"):
             await connection.execute(f"SET plan_cache_mode = {mode}")

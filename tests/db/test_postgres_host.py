@@ -17,6 +17,7 @@ from actors.postgres_host import PostgresHost
 from elf.core.errors import DatabaseUnavailable, StartupError
 from elf.db.database import Database
 from elf.db.postmaster import PidFile, postgres_processes_in
+from elf.families.schema import steps_on
 
 pytestmark = pytest.mark.anyio
 
@@ -74,7 +75,7 @@ async def test_the_host_raises_when_the_server_is_killed_and_recovers_when_run_a
 
 async def test_the_pool_is_ready_with_the_schema_and_closed_when_cancelled(empty_dsn: str) -> None:
     database = Database(max_conns=4)
-    pool = DatabasePool(database, dsn=lambda: empty_dsn, vector_dim=8)
+    pool = DatabasePool(database, dsn=lambda: empty_dsn, steps=steps_on(), vector_dim=8)
     for _ in range(2):  # the same object is run again after it ended
         async with anyio.create_task_group() as tasks:
             await tasks.start(_run, pool)
@@ -87,7 +88,7 @@ async def test_the_pool_is_ready_with_the_schema_and_closed_when_cancelled(empty
 
 
 async def test_the_pool_refuses_a_database_that_does_not_fit(database_dsn: str) -> None:
-    pool = DatabasePool(Database(max_conns=4), dsn=lambda: database_dsn, vector_dim=8)
+    pool = DatabasePool(Database(max_conns=4), dsn=lambda: database_dsn, steps=steps_on(), vector_dim=8)
     with pytest.raises(ExceptionGroup) as caught:
         async with anyio.create_task_group() as tasks:
             await tasks.start(_run, pool)

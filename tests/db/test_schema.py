@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,24 +10,18 @@ from urllib.parse import urlsplit
 import anyio
 import asyncpg
 import pytest
+from blake3 import blake3
 from structlog.testing import capture_logs
 
-from elf.core.errors import DatabaseUnavailable, InternalError, StartupError
-from elf.db import patience, schema
+from elf.core.errors import DatabaseUnavailable, StartupError
+from elf.db import migration, patience, schema
 from elf.db.database import Database
 from elf.db.queries import sql_folder
+from elf.families.schema import steps_on
 from tests.conftest import VECTOR_DIM, run_sql
 from tests.db.spec_tables import INDEXES, TABLES
 
 pytestmark = pytest.mark.anyio
-
-APPLY_ON_A_LINE = """
-import asyncio, sys
-from elf.db import schema
-
-sys.stdin.readline()
-asyncio.run(schema.apply(sys.argv[1], vector_dim=8))
-"""
 
 
 async def test_every_column_of_the_requirements_is_there_with_its_type(database: Database) -> None:
@@ -71,9 +64,9 @@ async def test_only_one_active_note_may_hold_a_key(database: Database) -> None:
 
 
 async def test_applying_it_again_changes_nothing(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     before = await _fingerprint_of_catalog(empty_dsn)
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == before
 
 
@@ -86,28 +79,28 @@ async def test_running_the_script_itself_twice_changes_nothing(empty_dsn: str) -
 
 
 async def test_a_lost_index_is_made_again(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     before = await _fingerprint_of_catalog(empty_dsn)
     await run_sql(empty_dsn, "DROP INDEX idx_outbox_version_due")
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == before
 
 
 async def test_a_database_from_before_dropped_words_were_kept_gets_their_column(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     whole = await _fingerprint_of_catalog(empty_dsn)
     await run_sql(
         empty_dsn,
-        "ALTER TABLE memory_ingest_decisions DROP COLUMN dropped_text; UPDATE schema_state SET fingerprint = 'old'",
+        "ALTER TABLE memory_ingest_decisions DROP COLUMN dropped_text; DROP TABLE schema_steps",
     )
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == whole
 
 
 async def test_a_database_from_before_chunkings_and_versioned_leases_gets_them_and_keeps_its_rows(
     empty_dsn: str,
 ) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     before = await _fingerprint_of_catalog(empty_dsn)
     await run_sql(
         empty_dsn,
@@ -116,12 +109,12 @@ async def test_a_database_from_before_chunkings_and_versioned_leases_gets_them_a
         DROP TABLE note_processes;
         DROP INDEX idx_outbox_version_due;
         CREATE INDEX idx_outbox_due ON indexing_outbox (available_at) WHERE status IN ('PENDING', 'FAILED');
-        UPDATE schema_state SET fingerprint = 'that of before';
+        DROP TABLE schema_steps;
         INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
         VALUES (gen_random_uuid(), gen_random_uuid(), 'UPSERT', 'fake:hash:8', 'PENDING');
         """,
     )
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     assert await _fingerprint_of_catalog(empty_dsn) == before
     connection = await asyncpg.connect(empty_dsn)
     assert await connection.fetchval("SELECT count(*) FROM indexing_outbox") == 1
@@ -129,22 +122,22 @@ async def test_a_database_from_before_chunkings_and_versioned_leases_gets_them_a
 
 
 async def test_a_database_from_before_vectors_were_judged_gets_the_judge(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=3)
-    await run_sql(empty_dsn, "DROP FUNCTION has_direction; UPDATE schema_state SET fingerprint = 'old'")
-    await schema.apply(empty_dsn, vector_dim=3)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=3)
+    await run_sql(empty_dsn, "DROP FUNCTION has_direction; DROP TABLE schema_steps")
+    await migration.apply(empty_dsn, steps_on(), vector_dim=3)
     connection = await asyncpg.connect(empty_dsn)
     assert await connection.fetchval("SELECT has_direction('[1,0,0]') AND NOT has_direction('[0,0,0]')")
     await connection.close()
 
 
 async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -> None:
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     writer = await asyncpg.connect(empty_dsn)
     try:
         async with writer.transaction():
             await writer.execute("LOCK TABLE memory_notes IN ROW EXCLUSIVE MODE")
             with anyio.fail_after(30):
-                await schema.apply(empty_dsn, vector_dim=8)
+                await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     finally:
         await writer.close()
 
@@ -152,9 +145,9 @@ async def test_a_current_schema_is_accepted_while_others_write(empty_dsn: str) -
 async def test_a_change_of_the_schema_takes_as_long_as_it_takes_and_the_log_says_so(
     empty_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schema, "LOOK_TIMEOUT_S", 0.5)
+    monkeypatch.setattr(migration, "LOOK_TIMEOUT_S", 0.5)
     monkeypatch.setattr(patience, "TELL_EVERY_S", 0.1)
-    await schema.apply(empty_dsn, vector_dim=8)
+    await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     await run_sql(empty_dsn, "DROP INDEX idx_notes_newest")
     name = urlsplit(empty_dsn).path.removeprefix("/")
     await run_sql(empty_dsn, f"ALTER DATABASE {name} SET statement_timeout = '500ms'")
@@ -165,7 +158,7 @@ async def test_a_change_of_the_schema_takes_as_long_as_it_takes_and_the_log_says
                 "LOCK TABLE memory_notes IN ROW EXCLUSIVE MODE"
             )  # the new index has to wait for it
             with capture_logs() as told:
-                tasks.start_soon(lambda: schema.apply(empty_dsn, vector_dim=8))
+                tasks.start_soon(lambda: migration.apply(empty_dsn, steps_on(), vector_dim=8))
                 while len(told) < 10:  # noqa: ASYNC110 - a second, twice each of the limits
                     await anyio.sleep(0.05)
             assert {line["event"] for line in told} == {"schema_being_applied"}
@@ -177,60 +170,103 @@ async def test_a_change_of_the_schema_takes_as_long_as_it_takes_and_the_log_says
 async def test_eight_tasks_at_once_make_it_once(empty_dsn: str) -> None:
     async with anyio.create_task_group() as tasks:
         for _ in range(8):
-            tasks.start_soon(lambda: schema.apply(empty_dsn, vector_dim=8))
+            tasks.start_soon(lambda: migration.apply(empty_dsn, steps_on(), vector_dim=8))
     connection = await asyncpg.connect(empty_dsn)
-    assert await connection.fetchval("SELECT count(*) FROM schema_state") == 1
+    assert await connection.fetchval("SELECT count(*) FROM schema_steps") == len(steps_on())
     await connection.close()
 
 
-async def test_processes_at_once_make_it_once(empty_dsn: str) -> None:
-    processes = [_start_applying(empty_dsn) for _ in range(4)]
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    assert [await anyio.to_thread.run_sync(_end_of, process) for process in processes] == [0] * 4
-
-
-def _start_applying(dsn: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-c", APPLY_ON_A_LINE, dsn],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-        cwd=Path(__file__).parents[2],
-    )
-
-
-def _end_of(process: subprocess.Popen[str]) -> int:
-    with process:
-        return process.wait()
-
-
-async def test_a_failure_leaves_nothing_half_made(empty_dsn: str) -> None:
+async def test_a_failure_leaves_nothing_half_made_and_names_the_step(empty_dsn: str) -> None:
     await run_sql(
         empty_dsn, "CREATE VIEW llm_cache AS SELECT 1 AS cache_kind"
     )  # the last table of the script
-    with pytest.raises(InternalError, match="llm_cache"):
-        await schema.apply(empty_dsn, vector_dim=8)
+    with pytest.raises(StartupError, match=r"common/001-tables failed.*llm_cache"):
+        await migration.apply(empty_dsn, steps_on(), vector_dim=8)
     connection = await asyncpg.connect(empty_dsn)
-    assert await connection.fetchval("SELECT to_regclass('memory_notes')") is None
+    assert await connection.fetchval("SELECT to_regclass('search_traces')") is None
+    assert await connection.fetchval("SELECT to_regclass('schema_steps')") is None
     await connection.close()
 
 
 async def test_another_vector_dimension_is_refused_with_both_numbers(database_dsn: str) -> None:
     with pytest.raises(StartupError, match=r"384 dimensions.*vector_dim is 512"):
-        await schema.apply(database_dsn, vector_dim=512)
+        await migration.apply(database_dsn, steps_on(), vector_dim=512)
 
 
 async def test_a_database_that_does_not_exist_is_refused(postgres_dsn: str) -> None:
     with pytest.raises(StartupError, match="no_such_database"):
-        await schema.apply(postgres_dsn.replace("/postgres?", "/no_such_database?"), vector_dim=8)
+        await migration.apply(
+            postgres_dsn.replace("/postgres?", "/no_such_database?"), steps_on(), vector_dim=8
+        )
 
 
 async def test_a_server_that_is_away_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(DatabaseUnavailable):
-        await schema.apply(f"postgresql://elf@/postgres?host={tmp_path}", vector_dim=8)
+        await migration.apply(f"postgresql://elf@/postgres?host={tmp_path}", steps_on(), vector_dim=8)
+
+
+def test_the_script_of_the_whole_schema_has_the_steps_in_the_order_they_are_applied_in() -> None:
+    steps = steps_on()
+    included = re.findall(
+        r"^\\ir (\w+)/([0-9]\S+)\.sql$", (sql_folder() / "init.sql").read_text(), re.MULTILINE
+    )
+    assert included == [step.key for step in steps]
+    script = schema.render(sql_folder() / "init.sql", vector_dim=8)
+    places = [script.index(step.script(vector_dim=8)) for step in steps]
+    assert places == sorted(places)
+
+
+def test_a_step_drops_only_what_older_code_does_not_need() -> None:
+    later = [step for step in steps_on() if not step.name.startswith("001-")]
+    drops = re.compile(r"^[^-]*\bDROP (?:TABLE|INDEX|COLUMN|FUNCTION)\b", re.MULTILINE)
+    assert [str(step) for step in later if drops.search(step.text) and not step.breaks_older] == []
+
+
+@pytest.mark.parametrize("name", ["1-tables", "002-tables", "tables", "001-Tables", "001_tables"])
+def test_a_file_that_is_numbered_wrongly_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"{name}.sql").write_text("SELECT 1;")
+    with pytest.raises(StartupError, match=f"{name}.sql is no schema step.*would be number 001"):
+        schema.schema_steps([("words", tmp_path)])
+
+
+def test_two_steps_of_one_number_are_refused(tmp_path: Path) -> None:
+    for name in ("001-one", "001-two"):
+        (tmp_path / f"{name}.sql").write_text("SELECT 1;")
+    with pytest.raises(StartupError, match=r"001-two\.sql is no schema step.*would be number 002"):
+        schema.schema_steps([("words", tmp_path)])
+
+
+def test_a_family_without_steps_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "read.queries.sql").write_text("-- name: one\n-- One.\nSELECT 1;")
+    with pytest.raises(StartupError, match="the family words has no schema step"):
+        schema.schema_steps([("words", tmp_path)])
+
+
+@pytest.mark.parametrize("mark", ["-- breaks older", "-- breaks: everything", "-- breaks:older"])
+def test_a_mark_that_is_not_known_is_refused(tmp_path: Path, mark: str) -> None:
+    (tmp_path / "001-tables.sql").write_text(f"-- The tables.\n{mark}\nSELECT 1;")
+    with pytest.raises(StartupError, match=r"001-tables\.sql: a step may be marked '-- breaks: older', not"):
+        schema.schema_steps([("words", tmp_path)])
+
+
+def test_a_digest_covers_the_included_files_and_not_what_is_filled_in(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "001-tables.sql").write_text("\\ir tables/words.sql\n")
+    (tmp_path / "tables" / "words.sql").write_text("vector(<vector_dim>)")
+    step = schema.schema_steps([("words", tmp_path)])[-1]
+    assert step.digest == blake3(b"vector(<vector_dim>)\n").hexdigest()
+    assert step.script(vector_dim=3) == "vector(3)\n"
+
+
+def test_what_is_there_after_steps_is_what_was_made_and_not_dropped() -> None:
+    one = schema.Step(
+        "a", "001-x", "CREATE TABLE IF NOT EXISTS x ();\nCREATE INDEX IF NOT EXISTS i ON x (id);\n"
+    )
+    two = schema.Step(
+        "a", "002-y", "DROP INDEX IF EXISTS i;\nCREATE UNIQUE INDEX IF NOT EXISTS j ON x (id);\n"
+    )
+    assert schema.created_by([one]) == {"x", "i"}
+    assert schema.created_by([one, two]) == {"x", "j"}
 
 
 def test_includes_are_relative_to_the_file_that_has_them(tmp_path: Path) -> None:

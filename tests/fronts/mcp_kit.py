@@ -15,6 +15,7 @@ from mcp_types import CallToolResult, TextContent
 
 from elf.config import Config, load
 from elf.config.places import Address, parse_address
+from elf.families.notes.manifest import NOTES
 from elf.mcp.api import client_of_address
 from elf.mcp.sessions import memory_server
 from tests.system.service import REPO, RunningService
@@ -44,7 +45,7 @@ async def in_process(
 
     `defaults` are those of the config, without it the example's.
     """
-    async with http, Client(memory_server(config_with(defaults, **context), http)) as client:
+    async with http, Client(memory_server(config_with(defaults, **context), http, NOTES)) as client:
         yield client
 
 

@@ -11,6 +11,7 @@ from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from elf.families.notes.tools import TOOLS
 from elf.mcp.api import Api, client_of_app
 from elf.mcp.toolbox import Toolbox
 from tests.fronts.mcp_kit import NAMES, config_with, failure, within
@@ -50,7 +51,7 @@ def test_what_a_schema_allows_is_done_or_refused_at_an_argument(
     service: RunningService, tenant: str, name: str
 ) -> None:
     place = {"tenant_id": tenant, "project_id": "p", "agent_id": "a"}
-    schema = Toolbox(config_with(**place), Api(client_of_app(None))).input_schema(name)
+    schema = Toolbox(config_with(**place), Api(client_of_app(None)), TOOLS).input_schema(name)
     assert schema is not None
     asked = 0
     with (

@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel
 from quart import Quart
 
+from elf.api.operation import for_anyone
 from elf.config.places import Address
 from elf.core.errors import (
     DatabaseUnavailable,
@@ -23,8 +24,8 @@ from elf.core.errors import (
     ServiceError,
 )
 from elf.families.notes import operations as o
+from elf.families.notes.tools import TOOLS
 from elf.mcp.api import MAX_ANSWER_BYTES, MAX_ANSWER_VALUES, client_of_address, client_of_app
-from elf.mcp.tools import TOOLS
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
 from tests.fronts.mcp_kit import failure, in_process
@@ -44,7 +45,8 @@ def api_that_raises(error: ServiceError) -> Quart:
     async def handle(_: BaseModel) -> BaseModel:
         raise error
 
-    return create_app([o.DELETE_NOTE.handled_by(handle)], readiness=lambda: Readiness(ready=True, parts=[]))
+    handlers = {o.DELETE_NOTE.name: for_anyone(handle)}
+    return create_app([o.DELETE_NOTE], handlers, readiness=lambda: Readiness(ready=True, parts=[]))
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import psutil
 import pytest
 
 from elf.cli import main
+from elf.families.notes.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import IndexPoint, StoredPoint
 from tests.folders import fresh_folder
@@ -81,7 +82,7 @@ def in_index(service: RunningService, work: Callable[[EdgeIndex], Awaitable[T]])
     """Do something with the service's index behind its back."""
 
     async def connected() -> T:
-        index = EdgeIndex(index_folder(service))
+        index = EdgeIndex(index_folder(service), NOTES)
         try:
             return await work(index)
         finally:

@@ -67,7 +67,7 @@ async def test_it_is_ready_once_the_index_is_made_and_up_to_date() -> None:
         opened.append(index.ensured)
 
     async with anyio.create_task_group() as group:
-        await group.start(IndexLink(index, on_open=on_open).run)
+        await group.start(IndexLink(index, name="index_link", on_open=on_open).run)
         assert opened == [1]
         group.cancel_scope.cancel()
 
@@ -81,7 +81,7 @@ async def test_it_waits_for_an_index_that_is_away_at_the_start() -> None:
         ready.set()
 
     async with anyio.create_task_group() as group:
-        group.start_soon(IndexLink(index, on_open=on_open).run)
+        group.start_soon(IndexLink(index, name="index_link", on_open=on_open).run)
         await anyio.sleep(60)
         assert not ready.is_set()
         index.away = False
@@ -99,7 +99,7 @@ async def test_an_index_that_comes_back_is_brought_up_to_date_again() -> None:
         opened += 1
 
     async with anyio.create_task_group() as group:
-        await group.start(IndexLink(index, on_open=on_open).run)
+        await group.start(IndexLink(index, name="index_link", on_open=on_open).run)
         index.away = True
         await anyio.sleep(60)
         index.away = False

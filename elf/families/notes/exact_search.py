@@ -9,12 +9,12 @@ from pgvector import Vector as PgVector
 
 from elf.db.database import Database
 from elf.db.queries import Queries
-from elf.families.notes.retrieval import Ask
+from elf.families.notes.ask import NoteAsk
 from elf.index.port import IndexQuery, LegHit, QueryResult
 
 
 class ExactSearch:
-    """The StandIn of the index: cosine similarities by pgvector, BM25 over the stems of Postgres' full-text search.
+    """Answers as the index would: cosine similarities by pgvector, BM25 over the stems of Postgres' full-text search.
 
     It goes through all live chunks of the project, so its time grows with the project and not with the database. How
     rare a word is, is counted within what the reader may see. A chunk without a vector is found by its words alone.
@@ -26,7 +26,7 @@ class ExactSearch:
         self._sql = queries
         self._embedding_version = embedding_version
 
-    async def query(self, queries: Sequence[IndexQuery], ask: Ask) -> list[QueryResult]:
+    async def query(self, queries: Sequence[IndexQuery], ask: NoteAsk) -> list[QueryResult]:
         """Return both legs of each query, each as long as its limit allows, in one round trip.
 
         What is found is live at `ask.now`, may be read by the speaker of its context within its scopes, and is let
@@ -43,7 +43,7 @@ class ExactSearch:
             results[row["query"] - 1][row["leg"]].append(hit)
         return [QueryResult(legs["dense"], legs["words"]) for legs in results]
 
-    def _reader(self, ask: Ask) -> list[Any]:
+    def _reader(self, ask: NoteAsk) -> list[Any]:
         context = ask.context
         return [
             context.tenant_id, context.project_id, context.agent_id, list(ask.scopes), self._embedding_version, ask.now,

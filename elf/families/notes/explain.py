@@ -15,6 +15,7 @@ from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.brief import BriefTraceResponse, brief_trace
 from elf.families.notes.cursor import decode_cursor, encode_place
+from elf.families.notes.model import FAMILY
 from elf.families.notes.shown_traces import Explained, ShownDrop, ShownTrace
 from elf.families.notes.store import BEFORE_THE_NEWEST
 from elf.families.notes.trace_requests import (
@@ -52,7 +53,7 @@ class SearchExplainer:
 
         Unless the whole context is given, no private note is named, and the handle of one is unknown.
         """
-        found = await self._traces.trace_of_item(request.result_handle, now=self._clock.now())
+        found = await self._traces.trace_of_item(FAMILY, request.result_handle, now=self._clock.now())
         if found is None or not _is_of(found[0], request):
             raise _unknown(request.result_handle)
         whole = None not in _owner(request)
@@ -73,7 +74,7 @@ class SearchExplainer:
         """Return the results and the other candidates; `but_private` leaves out what is, or may have been, private."""
         candidates = msgspec.json.decode(trace["dropped"], type=list[DroppedCandidate])
         agent_id = None if but_private else trace["agent_id"]
-        note_ids = {row["note_id"] for row in rows} | {candidate.note_id for candidate in candidates}
+        note_ids = {row["note_id"] for row in rows} | {candidate.subject_id for candidate in candidates}
         async with self._database.connection() as connection:
             notes = await connection.fetch(
                 self._sql["texts_of_notes"],
@@ -89,7 +90,7 @@ class SearchExplainer:
 
     async def trace(self, request: TraceRequest) -> ShownTrace | BriefTraceResponse:
         """Read a whole trace. Raises NotFound when there is none of this id in the context given."""
-        found = await self._traces.trace(request.trace_id, now=self._clock.now())
+        found = await self._traces.trace(FAMILY, request.trace_id, now=self._clock.now())
         if found is None or not _is_of(found[0], request):
             raise NotFound(
                 f"there is no trace {request.trace_id} in this context; a trace is stored a moment after its search",
@@ -103,6 +104,7 @@ class SearchExplainer:
         """Read a page of an agent's searches, newest first. Raises InvalidRequest for a cursor that is none."""
         after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor)
         rows = await self._traces.page(
+            FAMILY,
             agent=(request.tenant_id, request.project_id, request.agent_id),
             after=(after.updated_at, after.note_id),
             now=self._clock.now(),
@@ -166,12 +168,13 @@ def _dropping(
     for candidate in candidates:
         yield
         words = reason_in_words(candidate, top_k=trace["top_k"], last_score=last_score, ranks=ranks)
-        shown.append(_shown_drop(candidate, words, texts.get(candidate.note_id)))
+        shown.append(_shown_drop(candidate, words, texts.get(candidate.subject_id)))
     return shown
 
 
 def _shown_drop(candidate: DroppedCandidate, words: str, text: str | None) -> ShownDrop:
     fields = msgspec.structs.asdict(candidate)
     reason_code = fields.pop("reason")
+    fields["note_id"], fields["chunk_id"] = fields.pop("subject_id"), fields.pop("point_id")
     fields["filter"] = candidate.filter or msgspec.UNSET
     return ShownDrop(**fields, text=text, reason_code=reason_code, reason=words)

@@ -5,39 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from pydantic import Field
-
 from elf.core.clock import Clock
 from elf.db.database import Database
 from elf.db.errors import retrying
 from elf.db.queries import Queries
-from elf.families.notes import fields as f
+from elf.families.notes.admin_requests import FORGET_BATCH, ForgetCount, ForgetRequest, ForgetResponse
 from elf.families.notes.model import Note
-from elf.families.notes.requests import Request, Response
 from elf.families.notes.resolver import deletion
 from elf.families.notes.store import NoteStore
 
 ACTOR: Final = "forget"
-BATCH: Final = 200
-
-
-class ForgetRequest(Request):
-    """Whose notes: all of a project, private ones of every agent among them; with an agent, those that it wrote."""
-
-    tenant_id: f.TenantIdGiven
-    project_id: f.ProjectIdGiven
-    agent_id: f.AgentIdGiven | None = None
-
-
-class ForgetCount(Response):
-    notes: int = Field(description="How many notes there are that are not deleted yet.")
-
-
-class ForgetResponse(Response):
-    """What one request did; whoever wants all to be forgotten asks until there are no more."""
-
-    deleted: int = Field(description=f"How many notes were deleted now, at most {BATCH}.")
-    more: bool = Field(description="Whether there may be more of them.")
 
 
 class NoteForgetting:
@@ -72,12 +49,12 @@ class NoteForgetting:
         deleted = await retrying(lambda: self._delete(request))
         if deleted:
             self._ring()
-        return ForgetResponse(deleted=deleted, more=deleted == BATCH)
+        return ForgetResponse(deleted=deleted, more=deleted == FORGET_BATCH)
 
     async def _delete(self, request: ForgetRequest) -> int:
         now = self._clock.now()
         async with self._database.transaction() as connection:
-            rows = await connection.fetch(self._sql["lock_notes_of"], *_whose(request), BATCH)
+            rows = await connection.fetch(self._sql["lock_notes_of"], *_whose(request), FORGET_BATCH)
             changes = [deletion(Note.from_row(row), now=now, reason="forget request") for row in rows]
             await self._store.write(connection, changes, actor=ACTOR)
         return len(changes)

@@ -3,100 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Annotated
-from uuid import UUID
 
-from pydantic import Field
-
-from elf.families.notes import fields as f
-from elf.families.notes.drift import Comparison, IndexDrift
-from elf.families.notes.rebuild import RebuildReport
-from elf.families.notes.rebuild_runs import RebuildRuns, State
-from elf.families.notes.reconcile import Difference
-from elf.families.notes.requests import Request, Response
-
-MAX_EXAMPLES = 100
-
-
-class RebuildRequest(Request):
-    """Asks for nothing; the body may be left out."""
-
-
-class RebuildResponse(Response):
-    """What a rebuild did."""
-
-    rebuilt_count: int = Field(description="Points written.")
-    missing_vector_count: int = Field(
-        description="Live notes that wait for the configured model with some of their text; the indexers mend them."
-    )
-    error_count: int = Field(description="Points that the index refused.")
-    removed_count: int = Field(description="Points deleted, being no text of live notes.")
-
-
-class RebuildProgressRequest(Request):
-    """Asks for nothing."""
-
-
-class RebuildProgress(Response):
-    """The rebuild of this process that runs, or ended last."""
-
-    state: State = Field(description="idle: there was none since the start.")
-    done: int = Field(default=0, description="Points written so far.")
-    total: int = Field(default=0, description="Points there are to write.")
-    started_at: datetime | None = Field(default=None, description="When it began.")
-    finished_at: datetime | None = Field(default=None, description="When it ended; null while it runs.")
-    report: RebuildResponse | None = Field(default=None, description="What it did, once it ended well.")
-    last_error: str | None = Field(default=None, description="Why it failed, if it did.")
-
-
-class DriftRequest(Request):
-    """How many examples of each kind to name."""
-
-    examples: Annotated[int, Field(ge=0, le=MAX_EXAMPLES)] = Field(
-        default=10, description="Most examples of each kind.", examples=[10]
-    )
-
-
-class DriftExample(Response):
-    """One chunk of a note, or a point that says it is one."""
-
-    chunk_id: UUID = Field(description="The chunk, whose id is that of its point.")
-    note_id: f.NoteId
-
-
-class DriftExamples(Response):
-    """Some differences of each kind."""
-
-    missing: list[DriftExample] = Field(description="Live chunks without a point or without their vector.")
-    stale: list[DriftExample] = Field(description="Points older than their note.")
-    orphaned: list[DriftExample] = Field(description="Points that are no chunks of live notes.")
-
-
-class DriftCounts(Response):
-    """Differences between Postgres and the index, in points."""
-
-    missing_count: int = Field(description="Live chunks without a point or without their vector.")
-    stale_count: int = Field(description="Points older than their note.")
-    orphaned_count: int = Field(description="Points that are no chunks of live notes.")
-    moving_count: int = Field(
-        description="Differences of notes with an open indexing job, which will be gone by themselves."
-    )
-
-
-class DriftResponse(DriftCounts):
-    examples: DriftExamples = Field(description="Some differences of each kind.")
-
-
-class RepairRequest(Request):
-    """Asks for nothing; the body may be left out."""
-
-
-class RepairResponse(DriftCounts):
-    """What was found and given to the indexers."""
-
-    jobs: int = Field(description="Jobs made of it, one a note.")
-    open_jobs: int = Field(description="Those still to be done when the answer was given.")
+from elf.families.notes.admin_requests import (
+    DriftExample,
+    DriftExamples,
+    DriftRequest,
+    DriftResponse,
+    RebuildProgress,
+    RebuildProgressRequest,
+    RebuildRequest,
+    RebuildResponse,
+    RepairRequest,
+    RepairResponse,
+)
+from elf.indexing.drift import Comparison, IndexDrift
+from elf.indexing.rebuild import RebuildReport
+from elf.indexing.rebuild_runs import RebuildRuns
+from elf.indexing.reconcile import Difference
 
 
 class IndexAdmin:
@@ -156,4 +79,4 @@ def _counts(found: Comparison) -> dict[str, int]:
 
 
 def _examples(differences: Sequence[Difference]) -> list[DriftExample]:
-    return [DriftExample(chunk_id=one.chunk_id, note_id=one.note_id) for one in differences]
+    return [DriftExample(chunk_id=one.chunk_id, note_id=one.subject_id) for one in differences]

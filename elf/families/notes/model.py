@@ -16,6 +16,7 @@ from elf.core.ids import NoteId
 Status = Literal["active", "deleted", "deprecated"]
 Op = Literal["ADD", "UPDATE", "NONE", "REJECTED", "DELETE"]
 
+FAMILY: Final = "notes"
 _MOMENTS: Final = ("created_at", "updated_at", "expires_at")
 
 

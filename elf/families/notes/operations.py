@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from elf.core.endpoint import Operation
+from elf.api.operation import Operation
 from elf.core.errors import NotFound, ScopeDenied
 from elf.families.notes import audit_requests as a
 from elf.families.notes import brief as b
@@ -70,3 +70,19 @@ SEARCH_TRACE: Final = Operation(
     "search_trace", "GET", "/v1/memory/search/traces/{trace_id}", "Read the whole trace of a search",
     t.TraceRequest, t.TraceResponse, tag=SEARCHES, errors=(NotFound,), brief=b.BriefTraceResponse,
 )  # fmt: skip
+
+OPERATIONS: Final = (
+    ADD_NOTE,
+    ADD_EVENT,
+    SEARCH,
+    GET_NOTE,
+    LIST_NOTES,
+    UPDATE_NOTE,
+    DELETE_NOTE,
+    FIND_IDS,
+    NOTE_HISTORY,
+    RESTORE_NOTE,
+    SEARCH_EXPLAIN,
+    SEARCH_TRACES,
+    SEARCH_TRACE,
+)

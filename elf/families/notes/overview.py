@@ -8,33 +8,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 from anyio import to_thread
-from pydantic import Field
 
 from elf.core.clock import Clock
 from elf.db.database import Database
 from elf.db.queries import Queries
-from elf.families.notes.requests import Request, Response
+from elf.families.notes.admin_requests import Overview, OverviewRequest
 from elf.outbox.leased import LeasedOutbox
-
-
-class OverviewRequest(Request):
-    """Asks for nothing."""
-
-
-class Overview(Response):
-    """Figures over all tenants, read when they are asked for."""
-
-    version: str = Field(description="The version of ELF that answers.")
-    embedding_version: str = Field(description="The embedding model: provider, model and dimensions.")
-    notes: int = Field(description="Notes that can be found.")
-    deleted_notes: int = Field(description="Deleted and expired notes that were not purged yet.")
-    notes_to_embed: int = Field(description="Of the notes, those that wait for vectors of this model.")
-    waiting_jobs: int = Field(description="Jobs that wait for an indexer.")
-    failed_jobs: int = Field(description="Of them, those that failed before and will be tried again.")
-    oldest_job_seconds: float | None = Field(description="How long the oldest waits; null when none does.")
-    disk_bytes: dict[str, int] = Field(
-        description="What the data takes on disk, by postgres, index and model; what is elsewhere is left out."
-    )
 
 
 class NoteOverview:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from elf.db.database import Connection, Database
-from elf.families.notes.retrieval import Ask
+from elf.families.notes.ask import NoteAsk
 from elf.families.notes.store import NoteStore
 
 Row = Mapping[str, Any]
@@ -26,7 +26,7 @@ class Revalidation:
         self._reads = reads
         self._store = store
 
-    async def rows(self, chunk_ids: Sequence[UUID], ask: Ask, *, embedding_version: str) -> list[Row]:
+    async def rows(self, chunk_ids: Sequence[UUID], ask: NoteAsk, *, embedding_version: str) -> list[Row]:
         """Return the rows of `read_candidates` as of now, in no particular order. Raises DatabaseUnavailable.
 
         The rows of notes that the filter of `ask` does not let through say in `unmet` what they fail.

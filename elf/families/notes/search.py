@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Literal
 from uuid import UUID
 
@@ -19,8 +20,10 @@ from elf.core.slices import in_slices
 from elf.core.words import Stems, TermMatcher
 from elf.db.database import Database
 from elf.db.ids import random_ids
+from elf.families.notes.ask import NoteAsk
 from elf.families.notes.brief import BriefSearchResponse, brief_search
-from elf.families.notes.model import as_real
+from elf.families.notes.freshness import FreshWrites, Project
+from elf.families.notes.model import FAMILY, as_real
 from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.ranking import (
     RECENCY_IMPORTANCE,
@@ -32,10 +35,11 @@ from elf.families.notes.ranking import (
 )
 from elf.families.notes.requests import SearchFilters, SearchRequest
 from elf.families.notes.reranking import Reranking
-from elf.families.notes.retrieval import Ask, CandidateRetrieval, Retrieved
 from elf.families.notes.revalidation import Revalidation
 from elf.families.notes.service import context_of
 from elf.families.notes.store import NoteStore
+from elf.index.port import IndexQuery, QueryResult
+from elf.search.retrieve import Ask, CandidateRetrieval, Retrieved
 from elf.search.stages import Stages
 from elf.search.trace import DroppedCandidate, SearchTrace, TraceItem, TraceSink, dropped
 
@@ -64,6 +68,10 @@ class SearchRules:
     min_relevance: float | None = None
 
 
+Exactly = Callable[[Sequence[IndexQuery], NoteAsk], Awaitable[list[QueryResult]]]
+"""Answers queries as the index would, from Postgres."""
+
+
 class FoundNotes(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a search: its JSON is that of a SearchResponse, an item's fields those of a SearchItem."""
 
@@ -83,6 +91,8 @@ class NoteSearch:
         reads: Database,
         store: NoteStore,
         retrieval: CandidateRetrieval,
+        exactly: Exactly,
+        fresh: FreshWrites,
         reranking: Reranking,
         ranking: NoteRanking,
         scopes: ScopeRules,
@@ -94,6 +104,8 @@ class NoteSearch:
         self._revalidation = Revalidation(database=database, reads=reads, store=store)
         self._store = store
         self._retrieval = retrieval
+        self._exactly = exactly
+        self._fresh = fresh
         self._reranking = reranking
         self._ranking = ranking
         self._scopes = scopes
@@ -111,14 +123,15 @@ class NoteSearch:
         min_relevance = self._min_relevance(request)
         ask = self._ask(request)
         stages = Stages(self._rules.budget_s)
+        candidates = self._candidates(ask)
         try:
-            retrieved = await self._retrieval.retrieve(ask, stages)
+            retrieved = await self._retrieval.retrieve(candidates, stages)
             found, unmet = await self._revalidate(retrieved, ask, stages)
             # The places of notes that the filter drops may have been others': Postgres knows whose.
             if (
                 unmet
                 and not retrieved.is_all
-                and await self._retrieval.retrieve_exactly(ask, retrieved, stages)
+                and await self._retrieval.retrieve_exactly(candidates, retrieved, stages)
             ):
                 found, unmet_now = await self._revalidate(retrieved, ask, stages)
                 unmet |= unmet_now
@@ -147,14 +160,24 @@ class NoteSearch:
         }
         return FoundNotes(**answer) if request.detail == "full" else await in_slices(brief_search(**answer))
 
-    def _ask(self, request: SearchRequest) -> Ask:
-        return Ask(
+    def _ask(self, request: SearchRequest) -> NoteAsk:
+        return NoteAsk(
             query=request.query,
             context=context_of(request),
             scopes=self._readable(request),
             now=self._clock.now(),
             candidate_k=request.candidate_k or max(self._rules.candidate_k, request.top_k or 0),
             filter=NoteFilter.of(request.filters),
+        )
+
+    def _candidates(self, ask: NoteAsk) -> Ask:
+        project = Project(ask.context.tenant_id, ask.context.project_id)
+        return Ask(
+            query=ask.query,
+            where=ask.where,
+            limit=ask.candidate_k,
+            settled=partial(self._fresh.settled, project),
+            exactly=lambda queries: self._exactly(queries, ask),
         )
 
     def _readable(self, request: SearchRequest) -> Sequence[str]:
@@ -171,7 +194,7 @@ class NoteSearch:
             )
         return [scope for scope in readable if scope in wanted]
 
-    def _top_k(self, request: SearchRequest, ask: Ask) -> int:
+    def _top_k(self, request: SearchRequest, ask: NoteAsk) -> int:
         return request.top_k or min(self._rules.top_k, ask.candidate_k)
 
     def _min_relevance(self, request: SearchRequest) -> float | None:
@@ -192,7 +215,7 @@ class NoteSearch:
         return ranked.relevance is None or ranked.relevance < weak_below
 
     async def _revalidate(
-        self, retrieved: Retrieved, ask: Ask, stages: Stages
+        self, retrieved: Retrieved, ask: NoteAsk, stages: Stages
     ) -> tuple[list[FoundChunk], dict[UUID, DroppedCandidate]]:
         """Return the candidates that Postgres vouches for, by rank, and by chunk those that the filter drops."""
         if not retrieved.candidates:
@@ -226,7 +249,7 @@ class NoteSearch:
             raise _out_of_time() from error
 
     async def _rerank_scores(
-        self, ask: Ask, found: Sequence[FoundChunk], retrieved: Retrieved, stages: Stages
+        self, ask: NoteAsk, found: Sequence[FoundChunk], retrieved: Retrieved, stages: Stages
     ) -> list[RerankScore] | None:
         scores: list[RerankScore] | None = None
         try:
@@ -239,7 +262,7 @@ class NoteSearch:
         return scores
 
     async def _record_hits(
-        self, ask: Ask, best: Sequence[Scored], retrieved: Retrieved, stages: Stages
+        self, ask: NoteAsk, best: Sequence[Scored], retrieved: Retrieved, stages: Stages
     ) -> None:
         if not best:
             return
@@ -261,7 +284,7 @@ class NoteSearch:
         self,
         trace_id: UUID,
         request: SearchRequest,
-        ask: Ask,
+        ask: NoteAsk,
         retrieved: Retrieved,
         found: Sequence[FoundChunk],
         unmet: Mapping[UUID, DroppedCandidate],
@@ -271,6 +294,7 @@ class NoteSearch:
     ) -> SearchTrace:
         return SearchTrace(
             trace_id=trace_id,
+            family=FAMILY,
             tenant_id=ask.context.tenant_id,
             project_id=ask.context.project_id,
             agent_id=ask.context.agent_id,
@@ -285,7 +309,10 @@ class NoteSearch:
             config_snapshot=self._rules.snapshot,
             created_at=ask.now,
             expires_at=ask.now + timedelta(days=self._rules.trace_days),
-            items=[TraceItem.of(item, rank) for rank, item in enumerate(items, start=1)],
+            items=[
+                TraceItem.of(item, rank, subject_id=item["note_id"], point_id=item["chunk_id"])
+                for rank, item in enumerate(items, start=1)
+            ],
             dropped=_dropped(retrieved, found, unmet, ranked),
             degraded=retrieved.degraded,
             stages=stages.timings,

@@ -1,4 +1,4 @@
-"""EdgeIndex: the vector index as any local process sees it, through the unix socket of the index process."""
+"""EdgeIndex: the vector index of a space as any local process sees it, through the unix socket of the index process."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from elf.index.edge.protocol import (
     Info,
     Inspect,
     Message,
+    Open,
     Page,
     ProtocolError,
     Query,
@@ -39,6 +40,7 @@ from elf.index.edge.protocol import (
     Results,
     Scan,
     Settle,
+    Unusable,
     Upsert,
     WireFilter,
     WireLeg,
@@ -47,6 +49,7 @@ from elf.index.edge.protocol import (
     WireResult,
 )
 from elf.index.port import IndexFilter, IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint, Vector
+from elf.index.space import Space
 
 CLOSE_DEADLINE_S: Final = 1.0
 FRAME_POINTS: Final = 256  # points of one upsert frame
@@ -58,13 +61,19 @@ class IndexInfo:
     """The state of an embedded index.
 
     fresh: its shard was made anew when it was opened and was empty then. clean: it was closed in order and
-    had been settled before, so nothing is missing. Neither: recent points may be missing.
+    had been settled before, so nothing is missing. Neither: recent points may be missing. settled: it was clean, or
+    has been settled since.
     """
 
     fresh: bool
     clean: bool
+    settled: bool
     points: int
     pid: int
+
+
+class SpaceUnusable(IndexUnavailable):
+    """The files of the space cannot be used: not even a new shard can be made."""
 
 
 class _ConnectionLost(Exception):
@@ -128,7 +137,7 @@ class _Link(asyncio.Protocol):
 
 
 class EdgeIndex:
-    """The VectorIndex of an embedded index at `folder`, served by the index process that owns the folder.
+    """The VectorIndex of `space` in an embedded index at `folder`, served by the index process that owns the folder.
 
     It connects when it is first used, and anew after the index process was restarted. Any number of tasks of
     one event loop (asyncio) may call it at once over its one connection. Every method raises IndexUnavailable
@@ -136,8 +145,9 @@ class EdgeIndex:
     once more.
     """
 
-    def __init__(self, folder: Path, *, timeout_s: float = 10.0) -> None:
+    def __init__(self, folder: Path, space: Space, *, timeout_s: float = 10.0) -> None:
         self._folder = IndexFolder(folder)
+        self._space = space
         self._timeout_s = timeout_s
         self._link: _Link | None = None
         self._connecting = anyio.Lock()
@@ -147,14 +157,9 @@ class EdgeIndex:
     # The port
 
     async def ensure(self) -> None:
-        """Check that the index process answers and has its files; it makes the collection itself when it starts.
-
-        When the folder was deleted, the process serves on from files that nobody will ever find again, until its owner
-        ends it.
-        """
+        """Check that the index process answers and has its files; it makes the shard itself when it is connected to."""
         await self.info()
-        if not self._folder.is_served():
-            raise IndexUnavailable(f"the files of the index in {self._folder.root} are gone")
+        self.check_files()
 
     async def upsert(self, points: Sequence[IndexPoint]) -> None:
         for start in range(0, len(points), FRAME_POINTS):
@@ -198,10 +203,32 @@ class EdgeIndex:
 
     # What only the owner of an embedded index asks
 
+    async def open(self, *, deadline_s: float) -> IndexInfo:
+        """Have the space opened, which takes the longer the more it holds, and return its state.
+
+        Raises IndexUnavailable, and the SpaceUnusable among these.
+        """
+        try:
+            with anyio.fail_after(deadline_s):
+                await self._connected()
+        except TimeoutError as error:
+            raise IndexUnavailable(f"the embedded index is not open after {deadline_s:g} s") from error
+        return await self.info()
+
     async def info(self) -> IndexInfo:
         """Return the state of the index; also the ping. Raises IndexUnavailable."""
         info = await self._read(Inspect, Info)
-        return IndexInfo(fresh=info.fresh, clean=info.clean, points=info.points, pid=info.pid)
+        return IndexInfo(
+            fresh=info.fresh, clean=info.clean, settled=info.settled, points=info.points, pid=info.pid
+        )
+
+    def check_files(self) -> None:
+        """Raise IndexUnavailable when the folder was deleted.
+
+        The process serves on from files that nobody will ever find again, until its owner ends it.
+        """
+        if not self._folder.is_served(self._space):
+            raise IndexUnavailable(f"the files of the index in {self._folder.root} are gone")
 
     async def settle(self) -> None:
         """Tell that the index agrees with its source, so that an orderly close may leave it marked clean."""
@@ -260,12 +287,19 @@ class EdgeIndex:
             _, link = await asyncio.get_running_loop().create_unix_connection(_Link, str(socket))
         except OSError as error:
             raise IndexUnavailable(f"no index process serves {self._folder.root}") from error
+        try:
+            _expect(await link.call(Open(self._next_id(), self._space)), Info)
+        except BaseException:
+            link.close()
+            raise
         return link
 
 
 def _expect(reply: Reply, kind: type[_T]) -> _T:
     if isinstance(reply, kind):
         return reply
+    if isinstance(reply, Unusable):
+        raise SpaceUnusable(reply.reason)
     if isinstance(reply, Failed):
         raise IndexUnavailable(reply.reason)
     raise ProtocolError(f"{type(reply).__name__} where {kind.__name__} was due")
@@ -295,6 +329,7 @@ def _wire_filter(where: IndexFilter) -> WireFilter:
         where.key_prefix,
         {name: (_written(period.since), _written(period.before)) for name, period in where.periods.items()},
         _join(where.tags),
+        where.within,
     )
 
 

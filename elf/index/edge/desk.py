@@ -1,4 +1,4 @@
-"""The desk: takes requests as they come and works them off one engine call at a time.
+"""The desk of a space: takes requests as they come and works them off one engine call at a time.
 
 Every engine call stops the whole process (see shard.py), so the desk keeps the calls short and in a good
 order: all waiting queries go together as one batch, which costs little more than one; then one slice of the
@@ -30,7 +30,6 @@ from elf.index.edge.protocol import (
     Query,
     Read,
     Reply,
-    Request,
     Results,
     Scan,
     Settle,
@@ -51,7 +50,7 @@ FLUSH_IDLE_S: Final = 5.0
 FLUSH_POINTS: Final = 8192  # about a second of replay at the next load after a crash
 
 Answer: TypeAlias = Callable[[Reply], None]
-_R = TypeVar("_R", bound=Request)
+_R = TypeVar("_R", bound=Read | Write)
 
 
 @dataclass(slots=True)
@@ -87,7 +86,7 @@ class Desk:
         self._flush_at = FLUSH_POINTS
         self.settled = opened.clean
 
-    def submit(self, request: Request, answer: Answer) -> None:
+    def submit(self, request: Read | Write, answer: Answer) -> None:
         """Take a request; `answer` is called once, from `run`."""
         match request:
             case Upsert():
@@ -101,7 +100,7 @@ class Desk:
         self._arrived.set()
 
     async def run(self) -> None:
-        """Work. Raises ShardDamaged when the process must not go on."""
+        """Work. Raises ShardDamaged when the shard must not be called again."""
         while True:
             await self._wait_for_work()
             self._answer_reads()
@@ -109,6 +108,16 @@ class Desk:
             if self._unflushed >= self._flush_at:
                 self._flush()
             await asyncio.sleep(0)  # the sockets' turn
+
+    def info(self, request_id: int) -> Info:
+        """Return the state of the shard."""
+        opened = self._opened
+        return Info(request_id, opened.fresh, opened.clean, self.settled, len(self._shard), os.getpid())
+
+    def close(self) -> int:
+        """Let go of the shard's files and return how many points they hold. Raises Refused or ShardDamaged."""
+        self._shard.close()
+        return len(self._shard)
 
     async def _wait_for_work(self) -> None:
         while not self._reads and not self._writes:
@@ -151,8 +160,7 @@ class Desk:
             case Count():
                 return Counted(request.id, self._shard.count())
             case Inspect():
-                opened = self._opened
-                return Info(request.id, opened.fresh, opened.clean, len(self._shard), os.getpid())
+                return self.info(request.id)
             case Settle():
                 self.settled = True
                 return Done(request.id)

@@ -2,9 +2,10 @@
 
 The engine looks up one condition in its field index and checks every further condition point by point: on
 20,000 points the usual filter (tenant, project, status, version and two alternatives of scope) costs 9 ms, a
-single one 1.5 ms. So each point also stores, in one indexed field, a digest for each combination of
-KEY_SHAPES, and a filter that fixes all fields of a shape becomes a lookup of digests. What a shape does not
-cover stays an ordinary condition, and so do key prefixes, periods and tags.
+single one 1.5 ms. So each point also stores, in one indexed field, a digest for each of the shapes, which are
+the space's combined_fields, and a filter that fixes all fields of a shape becomes a lookup of digests. What a
+shape does not cover stays an ordinary condition, and so do the choice of many values, key prefixes, periods
+and tags.
 """
 
 from __future__ import annotations
@@ -21,39 +22,37 @@ from elf.index.edge.protocol import WireFilter, split_ids
 from elf.index.schema import CREATED_AT_FIELD, EVERY_TAG, KEY_FIELD, TAGS_FIELD
 
 KEYS_FIELD: Final = "_keys"
-# Longest first: the first shape that a filter covers is the one it uses.
-KEY_SHAPES: Final = (
-    ("tenant_id", "project_id", "status", "embedding_version", "scope", "agent_id"),
-    ("tenant_id", "project_id", "status", "embedding_version", "scope"),
-)
 MAX_KEYS: Final = 64  # more combinations than this are cheaper as ordinary conditions
 
 Branch: TypeAlias = dict[str, tuple[str, ...]]
+Shapes: TypeAlias = Sequence[Sequence[str]]
 
 
-def composite_keys(payload: Mapping[str, object]) -> list[str]:
+def composite_keys(payload: Mapping[str, object], shapes: Shapes) -> list[str]:
     """Return the digests of a point, one for each shape whose fields are all strings."""
     keys = []
-    for shape in KEY_SHAPES:
+    for shape in shapes:
         values = [payload.get(field) for field in shape]
         if all(isinstance(value, str) for value in values):
             keys.append(_digest(shape, [str(value) for value in values]))
     return keys
 
 
-def compile_filter(where: WireFilter, *, some_undated: bool) -> engine.Filter | None:
+def compile_filter(where: WireFilter, shapes: Shapes, *, some_undated: bool) -> engine.Filter | None:
     """Return the engine's filter (an empty one matches everything), or None when no point can match.
 
     some_undated: whether there are points without CREATED_AT_FIELD, which all but equalities let through.
     """
     branches = _branches(where.must, where.any_of)
-    if not branches:
+    if not branches or (where.within is not None and not where.within.values):
         return None
     narrow = _narrow_conditions(where)
     if narrow and some_undated:
         undated = engine.FieldCondition(CREATED_AT_FIELD, is_empty=True)
         narrow = [engine.Filter(should=[undated, engine.Filter(must=narrow)])]
-    return _compiled(branches, narrow)
+    if where.within is not None:
+        narrow.append(engine.FieldCondition(where.within.field, engine.MatchAny(list(where.within.values))))
+    return _compiled(branches, narrow, shapes)
 
 
 def _narrow_conditions(where: WireFilter) -> list[engine.ConditionType]:
@@ -68,8 +67,10 @@ def _narrow_conditions(where: WireFilter) -> list[engine.ConditionType]:
     return conditions
 
 
-def _compiled(branches: Sequence[Branch], narrow: list[engine.ConditionType]) -> engine.Filter:
-    split = [_split(branch) for branch in branches]
+def _compiled(
+    branches: Sequence[Branch], narrow: list[engine.ConditionType], shapes: Shapes
+) -> engine.Filter:
+    split = [_split(branch, shapes) for branch in branches]
     rests = [rest for _, rest in split]
     if all(rest == rests[0] for rest in rests):
         shared, alternatives = _conditions(rests[0]), [_any_key(keys) for keys, _ in split]
@@ -101,9 +102,9 @@ def _merged(base: Branch, alternative: Mapping[str, Sequence[str]]) -> Branch:
     return merged
 
 
-def _split(branch: Branch) -> tuple[list[str], Branch]:
+def _split(branch: Branch, shapes: Shapes) -> tuple[list[str], Branch]:
     """Return the digests for the part of a branch that a shape covers, and the part that it does not."""
-    for shape in KEY_SHAPES:
+    for shape in shapes:  # the first one that the branch covers is the one it uses
         if not all(field in branch for field in shape):
             continue
         combinations = list(product(*(branch[field] for field in shape)))

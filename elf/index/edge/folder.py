@@ -1,11 +1,14 @@
-"""The folder of an embedded index: who owns it, whether it was closed in order, and where its server listens.
+"""The folder of an embedded index: who owns it, where its server listens, and the files of each space.
 
 lock        held (flock) by the one process that owns the folder
+endpoint    the path of the unix socket, while a server listens
+
+Of each space, in spaces/NAME, or right here when the space is plain:
+
 shard/      the engine's files
 layout.json what the shard was made for: another layout needs another shard
 clean.json  written after an orderly close, removed while the shard is open; holds the number of points
 opening     exists while the shard is being loaded; one byte for each load that did not come to its end
-endpoint    the path of the unix socket, while a server listens
 """
 
 from __future__ import annotations
@@ -23,9 +26,12 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from elf.index.space import Space
+
 _T = TypeVar("_T", bound=msgspec.Struct)
 MAX_SOCKET_PATH_BYTES: Final = 100  # the kernel's limit is 107 on Linux and 103 elsewhere
 _LOCK: Final = "lock"
+_LAYOUT: Final = "layout.json"
 
 
 class FolderInUse(Exception):
@@ -50,15 +56,57 @@ class CleanMark(msgspec.Struct, frozen=True):
     points: int
 
 
+class ShardFolder:
+    """The files of one space; `root`, where they are, is made with the shard."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.shard = root / "shard"
+        self._layout = root / _LAYOUT
+        self._clean = root / "clean.json"
+        self._opening = root / "opening"
+
+    def read_layout(self) -> Layout | None:
+        """Return the layout of the shard, None when there is none or it cannot be read."""
+        return _read(self._layout, Layout)
+
+    def write_layout(self, layout: Layout) -> None:
+        _write(self._layout, msgspec.json.encode(layout))
+
+    def take_clean_mark(self) -> CleanMark | None:
+        """Return and remove what the last orderly close left; None after a crash."""
+        mark = _read(self._clean, CleanMark)
+        self._clean.unlink(missing_ok=True)
+        return mark
+
+    def write_clean_mark(self, mark: CleanMark) -> None:
+        _write(self._clean, msgspec.json.encode(mark))
+
+    def begin_opening(self) -> int:
+        """Note that a load begins; return how many loads before it did not come to their end."""
+        self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        failed = self._opening.stat().st_size if self._opening.exists() else 0
+        with self._opening.open("ab") as file:
+            file.write(b".")
+        return failed
+
+    def end_opening(self) -> None:
+        self._opening.unlink(missing_ok=True)
+
+    def discard_shard(self) -> None:
+        """Delete the engine's files and the layout; the lock stays."""
+        self._layout.unlink(missing_ok=True)
+        if self.shard.is_dir() and not self.shard.is_symlink():
+            shutil.rmtree(self.shard)
+        else:
+            self.shard.unlink(missing_ok=True)
+
+
 class IndexFolder:
-    """The files around a shard; `root` is made when it is missing."""
+    """The files of an embedded index; `root` is made when it is missing."""
 
     def __init__(self, root: Path) -> None:
         self.root = root.absolute()
-        self.shard = self.root / "shard"
-        self._layout = self.root / "layout.json"
-        self._clean = self.root / "clean.json"
-        self._opening = self.root / "opening"
         self._endpoint = self.root / "endpoint"
 
     @contextmanager
@@ -92,7 +140,7 @@ class IndexFolder:
 
     def _refuse_other_contents(self) -> None:
         # A shard that cannot be read is deleted, so it has to be a shard of ours.
-        if not self.root.is_dir() or (self.root / _LOCK).exists() or self._layout.exists():
+        if not self.root.is_dir() or any((self.root / mark).exists() for mark in (_LOCK, _LAYOUT)):
             return
         names = sorted(path.name for path in self.root.iterdir() if not path.name.startswith("."))
         if foreign := [name for name in names if name != "lost+found"]:
@@ -100,40 +148,6 @@ class IndexFolder:
                 f"{self.root} is not a folder of the embedded index, it holds {', '.join(foreign[:3])}:"
                 " name an empty or a new folder"
             )
-
-    def read_layout(self) -> Layout | None:
-        """Return the layout of the shard, None when there is none or it cannot be read."""
-        return _read(self._layout, Layout)
-
-    def write_layout(self, layout: Layout) -> None:
-        _write(self._layout, msgspec.json.encode(layout))
-
-    def take_clean_mark(self) -> CleanMark | None:
-        """Return and remove what the last orderly close left; None after a crash."""
-        mark = _read(self._clean, CleanMark)
-        self._clean.unlink(missing_ok=True)
-        return mark
-
-    def write_clean_mark(self, mark: CleanMark) -> None:
-        _write(self._clean, msgspec.json.encode(mark))
-
-    def begin_opening(self) -> int:
-        """Note that a load begins; return how many loads before it did not come to their end."""
-        failed = self._opening.stat().st_size if self._opening.exists() else 0
-        with self._opening.open("ab") as file:
-            file.write(b".")
-        return failed
-
-    def end_opening(self) -> None:
-        self._opening.unlink(missing_ok=True)
-
-    def discard_shard(self) -> None:
-        """Delete the engine's files and the layout; the lock stays."""
-        self._layout.unlink(missing_ok=True)
-        if self.shard.is_dir() and not self.shard.is_symlink():
-            shutil.rmtree(self.shard)
-        else:
-            self.shard.unlink(missing_ok=True)
 
     def publish_endpoint(self, socket: Path) -> None:
         _write(self._endpoint, os.fsencode(socket))
@@ -145,9 +159,13 @@ class IndexFolder:
         """Return where the folder's server listens. Raises OSError when none does."""
         return Path(os.fsdecode(self._endpoint.read_bytes()))
 
-    def is_served(self) -> bool:
+    def of(self, space: Space) -> ShardFolder:
+        """Return where the files of a space are."""
+        return ShardFolder(self.root if space.is_plain else self.root / "spaces" / space.name)
+
+    def is_served(self, space: Space) -> bool:
         """Tell whether the files that a running server leaves here are here; not so when the folder was deleted."""
-        return self._endpoint.exists() and self.shard.is_dir()
+        return self._endpoint.exists() and self.of(space).shard.is_dir()
 
     def choose_socket_path(self) -> Path:
         """Return a path for the unix socket, short enough for the kernel. Raises FolderUnusable."""

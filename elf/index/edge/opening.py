@@ -1,13 +1,13 @@
-"""Opening a folder's shard: the one that is there when it can be trusted, else a new one."""
+"""Opening a space's shard: the one that is there when it can be trusted, else a new one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from elf.index.bm25 import Bm25Encoder
-from elf.index.edge.folder import IndexFolder, Layout
+from elf.index.edge.folder import Layout, ShardFolder
 from elf.index.edge.shard import Shard, ShardDamaged
+from elf.index.space import Space
 
 LAYOUT_VERSION: Final = 1  # raise it when what a point stores changes
 MAX_FAILED_OPENINGS: Final = 2
@@ -27,8 +27,8 @@ class Opened:
     damage: str | None = None
 
 
-def open_shard(folder: IndexFolder, *, vector_dim: int, avg_len: float) -> Opened:
-    """Load the shard of a folder that this process owns, or replace it when it is damaged or made for another
+def open_shard(folder: ShardFolder, space: Space, *, vector_dim: int) -> Opened:
+    """Load the shard of a space whose files this process owns, or replace it when it is damaged or made for another
     layout.
 
     A load that does not come to its end (the process was killed in it) is tried once more, then the shard
@@ -36,20 +36,19 @@ def open_shard(folder: IndexFolder, *, vector_dim: int, avg_len: float) -> Opene
     when even a new shard cannot be made.
     """
     mark = folder.take_clean_mark()
-    layout = Layout(version=LAYOUT_VERSION, vector_dim=vector_dim, avg_len=avg_len)
-    encoder = Bm25Encoder(avg_len=avg_len)
+    layout = Layout(version=LAYOUT_VERSION, vector_dim=vector_dim, avg_len=space.average_length)
     failed = folder.begin_opening()
     damage = None
     if folder.read_layout() == layout and failed < MAX_FAILED_OPENINGS:
         try:
-            shard = Shard.load(folder.shard, vector_dim=vector_dim, encoder=encoder)
+            shard = Shard.load(folder.shard, space, vector_dim=vector_dim)
         except ShardDamaged as error:
             damage = str(error)
         else:
             folder.end_opening()
             return Opened(shard, fresh=False, clean=mark is not None and mark.points == len(shard))
     folder.discard_shard()
-    shard = Shard.create(folder.shard, vector_dim=vector_dim, encoder=encoder)
+    shard = Shard.create(folder.shard, space, vector_dim=vector_dim)
     folder.write_layout(layout)
     folder.end_opening()
     return Opened(shard, fresh=True, clean=False, damage=damage)

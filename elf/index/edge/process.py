@@ -31,7 +31,7 @@ class EdgeProcess:
         self._name = f"the index process for {folder}"
 
     @classmethod
-    async def start(cls, folder: Path, *, vector_dim: int, avg_len: float) -> EdgeProcess:
+    async def start(cls, folder: Path, *, vector_dim: int) -> EdgeProcess:
         """Start a process; it does not serve before `wait_ready` returned.
 
         Its log lines go to this stderr.
@@ -40,7 +40,7 @@ class EdgeProcess:
             # -P: the folder this was started in is not a place to import from.
             [
                 *(sys.executable, "-P", "-m", "elf.index.edge.server", str(folder)),
-                *("--vector-dim", str(vector_dim), "--avg-len", str(avg_len), "--watch-stdin"),
+                *("--vector-dim", str(vector_dim), "--watch-stdin"),
             ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -57,8 +57,8 @@ class EdgeProcess:
     async def wait_ready(self, *, deadline_s: float) -> None:
         """Wait until the process listens.
 
-        Raises FolderInUse when another process owns the folder, StartupError when the folder or even a new
-        shard in it cannot be used, and IndexUnavailable when the process ended for another reason (it was
+        Raises FolderInUse when another process owns the folder, StartupError when the folder cannot be used, and
+        IndexUnavailable when the process ended for another reason (it was
         killed, say) or is not up within `deadline_s`: the next start may succeed.
         """
         assert self._process.stdout is not None

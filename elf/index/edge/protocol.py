@@ -4,7 +4,7 @@ A frame is a big-endian u32 length and that many bytes of msgpack. Both ends run
 and scores travel as raw float32 in native byte order and ids as the 16 bytes of the UUID, lists of them
 concatenated: a result of 120 hits is then six byte strings instead of some hundreds of objects. One
 connection carries any number of requests at once; replies carry the id of their request and come in any
-order.
+order. A connection is for one space, which its first request names.
 
 The process itself says one line on stdout: READY_LINE once it listens, or FAILED and why it cannot.
 """
@@ -17,6 +17,9 @@ from enum import IntEnum
 from typing import Final, TypeAlias
 
 import msgspec
+
+from elf.index.space import Space
+from elf.index.within import Within
 
 READY_LINE: Final = "ready"
 FAILED: Final = "failed: "
@@ -32,7 +35,6 @@ class ExitCode(IntEnum):
     OK = 0
     FOLDER_IN_USE = 3
     FOLDER_UNUSABLE = 4
-    SHARD_DAMAGED = 5
 
 
 Payload: TypeAlias = dict[str, str | int | float | bool | None]
@@ -63,6 +65,7 @@ class WireFilter(msgspec.Struct, frozen=True, array_like=True):
     key_prefix: str | None = None
     periods: dict[str, tuple[str | None, str | None]] = {}
     tags: bytes = b""
+    within: Within | None = None
 
 
 class WireQuery(msgspec.Struct, frozen=True, array_like=True):
@@ -87,6 +90,12 @@ class WireResult(msgspec.Struct, frozen=True, array_like=True):
 
     dense: WireLeg
     bm25: WireLeg
+
+
+class Open(Message, frozen=True):
+    """Opens the space that the connection is for, and asks for Info; comes first, and once."""
+
+    space: Space
 
 
 class Upsert(Message, frozen=True):
@@ -133,6 +142,12 @@ class Failed(Message, frozen=True):
     reason: str
 
 
+class Unusable(Message, frozen=True):
+    """A space cannot be opened: not even a new shard can be made for it."""
+
+    reason: str
+
+
 class Results(Message, frozen=True):
     results: list[WireResult]
 
@@ -148,18 +163,22 @@ class Counted(Message, frozen=True):
 
 
 class Info(Message, frozen=True):
-    """The state the shard was opened in, how many points it holds now, and the process that serves it."""
+    """The state the shard was opened in, how many points it holds now, and the process that serves it.
+
+    settled: the shard was clean, or Settle was asked since it was opened.
+    """
 
     fresh: bool
     clean: bool
+    settled: bool
     points: int
     pid: int
 
 
 Write: TypeAlias = Upsert | DeleteOwners | DeletePoints
 Read: TypeAlias = Query | Scan | Count | Inspect | Settle
-Request: TypeAlias = Write | Read
-Reply: TypeAlias = Done | Failed | Results | Page | Counted | Info
+Request: TypeAlias = Open | Write | Read
+Reply: TypeAlias = Done | Failed | Unusable | Results | Page | Counted | Info
 
 
 class ProtocolError(Exception):

@@ -1,4 +1,4 @@
-"""The shard: the engine's calls, in the protocol's terms.
+"""The shard of a space: the engine's calls, in the protocol's terms.
 
 Measured: every call of the engine holds the interpreter lock from its first to its last moment, so there is
 nothing to gain from threads; its log survives SIGKILL without a flush; a load replays about 8,000 logged
@@ -36,22 +36,15 @@ from elf.index.schema import (
     CREATED_AT_FIELD,
     DENSE,
     KEY_FIELD,
-    KEYWORD_FIELDS,
     MOMENT_FIELDS,
-    OWNER_FIELD,
     TAGS_FIELD,
     UPDATED_AT_FIELD,
 )
+from elf.index.space import Space
 
 _SCROLL_PAGE: Final = 1000
 NOTHING: Final = WireLeg()
 Stored: TypeAlias = tuple[bytes, bytes, str]
-_FIELD_INDEXES: Final[Mapping[str, engine.PayloadSchemaType | engine.KeywordIndexParams]] = {
-    **dict.fromkeys(KEYWORD_FIELDS, engine.PayloadSchemaType.Keyword),
-    **dict.fromkeys(MOMENT_FIELDS, engine.PayloadSchemaType.Datetime),
-    **dict.fromkeys((OWNER_FIELD, KEYS_FIELD, TAGS_FIELD), engine.PayloadSchemaType.Uuid),
-    KEY_FIELD: engine.KeywordIndexParams(prefix=True),
-}
 
 
 class Refused(Exception):
@@ -81,30 +74,31 @@ def engine_failures() -> Iterator[None]:
 class Shard:
     """An open shard. Not for use from several threads."""
 
-    def __init__(self, edge: engine.EdgeShard, *, vector_dim: int, encoder: Bm25Encoder) -> None:
+    def __init__(self, edge: engine.EdgeShard, space: Space, *, vector_dim: int) -> None:
         self._edge = edge
+        self._space = space
         self._vector_dim = vector_dim
-        self._encoder = encoder
+        self._encoder = Bm25Encoder(avg_len=space.average_length)
         self._owners: dict[bytes, bytes] = {}
         self._undated: set[bytes] = set()  # points without CREATED_AT_FIELD
 
     @classmethod
-    def create(cls, path: Path, *, vector_dim: int, encoder: Bm25Encoder) -> Shard:
+    def create(cls, path: Path, space: Space, *, vector_dim: int) -> Shard:
         """Make a new shard in a folder that does not exist yet. Raises Refused or ShardDamaged."""
         path.mkdir(mode=0o700)
         with engine_failures():
             edge = engine.EdgeShard.create(str(path), _engine_config(vector_dim))
-            _index_fields(edge)
-        return cls(edge, vector_dim=vector_dim, encoder=encoder)
+            _index_fields(edge, space)
+        return cls(edge, space, vector_dim=vector_dim)
 
     @classmethod
-    def load(cls, path: Path, *, vector_dim: int, encoder: Bm25Encoder) -> Shard:
+    def load(cls, path: Path, space: Space, *, vector_dim: int) -> Shard:
         """Open a shard and read all of it once, so that damage shows now. Raises ShardDamaged."""
         try:
             with engine_failures():
                 edge = engine.EdgeShard.load(str(path), _engine_config(vector_dim))
-                _index_fields(edge)  # it may have been made before one of them was filtered by
-                shard = cls(edge, vector_dim=vector_dim, encoder=encoder)
+                _index_fields(edge, space)  # it may have been made before one of them was filtered by
+                shard = cls(edge, space, vector_dim=vector_dim)
                 shard._prove()
         except Refused as error:
             raise ShardDamaged(str(error)) from error
@@ -150,8 +144,8 @@ class Shard:
             raise Refused("a payload value is not a finite number")
         payload = {
             **point.payload,
-            OWNER_FIELD: owner,
-            KEYS_FIELD: composite_keys(point.payload),
+            self._space.owner_field: owner,
+            KEYS_FIELD: composite_keys(point.payload, self._space.combined_fields),
             TAGS_FIELD: [str(UUID(bytes=tag)) for tag in ids_of(point.tags)],
         }
         with engine_failures():
@@ -200,7 +194,7 @@ class Shard:
             return
         kept = set(keep)
         owners = [str(UUID(bytes=owner_id)) for owner_id in owner_ids]
-        where = engine.Filter(must=[engine.FieldCondition(OWNER_FIELD, engine.MatchAny(owners))])
+        where = engine.Filter(must=[engine.FieldCondition(self._space.owner_field, engine.MatchAny(owners))])
         with engine_failures():
             found, _ = self._edge.scroll(engine.ScrollRequest(limit=max(len(self), 1), filter=where))
             point_ids = [_id_bytes(record.id) for record in found]
@@ -224,7 +218,7 @@ class Shard:
 
     def _legs(self, query: WireQuery) -> Iterator[tuple[str, engine.QueryRequest]]:
         with engine_failures():
-            where = compile_filter(query.where, some_undated=bool(self._undated))
+            where = self._compiled(query.where, some_undated=bool(self._undated))
         if where is None or query.limit <= 0:
             return
         if query.dense is not None:
@@ -236,7 +230,16 @@ class Shard:
             if words.indices:
                 sparse = engine.SparseVector(words.indices, words.values)
                 nearest = engine.Query.Nearest(sparse, using=BM25)
-                yield BM25, _request(nearest, where, query.limit, idf=_idf(query.where))
+                yield BM25, _request(nearest, where, query.limit, idf=self._idf(query.where))
+
+    def _compiled(self, where: WireFilter, *, some_undated: bool) -> engine.Filter | None:
+        return compile_filter(where, self._space.combined_fields, some_undated=some_undated)
+
+    def _idf(self, where: WireFilter) -> engine.IdfParams:
+        must, any_of, within = corpus_of(
+            where.must, where.any_of, where.within, reader_fields=self._space.reader_fields
+        )
+        return engine.IdfParams(self._compiled(WireFilter(must, any_of, within=within), some_undated=False))
 
     def _leg(self, hits: Sequence[engine.ScoredPoint]) -> WireLeg:
         point_ids = [_id_bytes(hit.id) for hit in hits]
@@ -255,12 +258,20 @@ class Shard:
             if after is None
             else UUID(bytes=after),  # the engine's offset is the first point it returns
             limit=limit + 1,
-            with_payload=[OWNER_FIELD, UPDATED_AT_FIELD, CREATED_AT_FIELD],
+            with_payload=[self._space.owner_field, UPDATED_AT_FIELD, CREATED_AT_FIELD],
         )
         with engine_failures():
             records, _ = self._edge.scroll(request)
-            stored = [_stored(record) for record in records]
+            stored = [self._stored(record) for record in records]
         return [point for point in stored if point[0] != after][:limit]
+
+    def _stored(self, record: engine.Record) -> Stored:
+        payload = record.payload or {}
+        return (
+            _id_bytes(record.id),
+            UUID(payload[self._space.owner_field]).bytes,
+            str(payload.get(UPDATED_AT_FIELD, "")) if _is_dated(payload) else "",
+        )
 
     def flush(self) -> None:
         """Write everything to the files and cut the log. Raises Refused or ShardDamaged."""
@@ -281,11 +292,20 @@ def ids_of(data: bytes) -> list[bytes]:
     return split_ids(data)
 
 
-def _index_fields(edge: engine.EdgeShard) -> None:
+def _index_fields(edge: engine.EdgeShard, space: Space) -> None:
     there = edge.info().payload_schema
-    for field, schema in _FIELD_INDEXES.items():
+    for field, schema in _field_indexes(space).items():
         if field not in there:
             edge.update(engine.UpdateOperation.create_field_index(field, schema))
+
+
+def _field_indexes(space: Space) -> dict[str, engine.PayloadSchemaType | engine.KeywordIndexParams]:
+    return {
+        **dict.fromkeys(space.keyword_fields, engine.PayloadSchemaType.Keyword),
+        **dict.fromkeys(MOMENT_FIELDS, engine.PayloadSchemaType.Datetime),
+        **dict.fromkeys((space.owner_field, KEYS_FIELD, TAGS_FIELD), engine.PayloadSchemaType.Uuid),
+        KEY_FIELD: engine.KeywordIndexParams(prefix=True),
+    }
 
 
 def _is_dated(payload: Mapping[str, object]) -> bool:
@@ -304,20 +324,6 @@ def _request(
 ) -> engine.QueryRequest:
     params = engine.SearchParams(idf=idf)
     return engine.QueryRequest(limit=limit, query=query, filter=where, with_payload=False, params=params)
-
-
-def _idf(where: WireFilter) -> engine.IdfParams:
-    corpus = WireFilter(*corpus_of(where.must, where.any_of))
-    return engine.IdfParams(compile_filter(corpus, some_undated=False))
-
-
-def _stored(record: engine.Record) -> Stored:
-    payload = record.payload or {}
-    return (
-        _id_bytes(record.id),
-        UUID(payload[OWNER_FIELD]).bytes,
-        str(payload.get(UPDATED_AT_FIELD, "")) if _is_dated(payload) else "",
-    )
 
 
 def _id_bytes(point_id: engine.PointId) -> bytes:

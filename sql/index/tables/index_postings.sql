@@ -1,6 +1,6 @@
 -- The inverted index: which words, as 32-bit hashes, the points hold, with their BM25 weight before the idf. The
 -- primary key answers a search by itself and counts a word, too; the other index finds a point's rows.
-CREATE TABLE IF NOT EXISTS index_postings (
+CREATE TABLE IF NOT EXISTS index_postings<space> (
   term int NOT NULL,
   place bigint NOT NULL,
   point_id uuid NOT NULL,
@@ -9,4 +9,4 @@ CREATE TABLE IF NOT EXISTS index_postings (
   PRIMARY KEY (term, place, point_id) INCLUDE (shelf, weight)
 );
 
-CREATE INDEX IF NOT EXISTS idx_index_postings_point ON index_postings (point_id);
+CREATE INDEX IF NOT EXISTS idx_index_postings<space>_point ON index_postings<space> (point_id);

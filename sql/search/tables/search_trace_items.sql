@@ -1,4 +1,5 @@
--- One result of a traced search; item_id is the result_handle of the answer. The scores are double precision where the
+-- One result of a traced search; item_id is the result_handle of the answer, note_id what was found, in any family, and
+-- chunk_id the point of the index by which. The scores are double precision where the
 -- requirements say real: of a large score, real keeps too few digits for its boosts to add up to it within 1e-6.
 CREATE TABLE IF NOT EXISTS search_trace_items (
   item_id uuid PRIMARY KEY,

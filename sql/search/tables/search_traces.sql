@@ -25,6 +25,9 @@ CREATE TABLE IF NOT EXISTS search_traces (
 
 ALTER TABLE search_traces ADD COLUMN IF NOT EXISTS filters jsonb NOT NULL DEFAULT '{}';
 
+-- The family of memory that was searched.
+ALTER TABLE search_traces ADD COLUMN IF NOT EXISTS family text NOT NULL DEFAULT 'notes';
+
 CREATE INDEX IF NOT EXISTS idx_search_traces_expires ON search_traces (expires_at);
 
 CREATE INDEX IF NOT EXISTS idx_search_traces_context ON search_traces (tenant_id, project_id, created_at);

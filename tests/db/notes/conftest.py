@@ -14,17 +14,18 @@ import pytest
 from elf.core.ids import NoteId
 from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
+from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
 from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.indexing import LEASE_BYTES, NoteIndexing
 from elf.families.notes.model import Note
-from elf.families.notes.reconcile import Drift, IndexReconciler
 from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, UpdateRequest
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
+from elf.indexing.reconcile import Drift, IndexReconciler
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
 from elf.providers.port import LateInteraction
 from elf.search.token_store import TokenStore
@@ -36,7 +37,7 @@ EMPTY = """
 DO $$
 DECLARE name text;
 BEGIN
-  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_state' LOOP
+  FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'schema_steps' LOOP
     EXECUTE format('DELETE FROM %I', name);
   END LOOP;
 END $$
@@ -94,11 +95,11 @@ class House:
             ring=self.ring,
         )
         self.indexing = self.indexing_of(self.texts, self.fleet)
+        self.corpus = notes_corpus(self.queries, embedding_version=self.model.version)
         self.reconciler = IndexReconciler(
             database=self.database,
-            queries=self.queries,
+            corpus=self.corpus,
             index=self.index,
-            embedding_version=self.model.version,
             clock=self.clock,
             ring=self.ring,
         )

@@ -10,10 +10,10 @@ import anyio
 import pytest
 
 from elf.core.ids import NoteId, chunk_id_for
-from elf.families.notes import drift
-from elf.families.notes.drift import Comparison, IndexDrift
-from elf.families.notes.reconcile import Difference
 from elf.index.port import StoredPoint
+from elf.indexing import drift
+from elf.indexing.drift import Comparison, IndexDrift
+from elf.indexing.reconcile import Difference
 from tests.db.notes.conftest import House
 
 pytestmark = pytest.mark.anyio
@@ -26,7 +26,7 @@ def _batches(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.fixture
 def index_drift(house: House) -> IndexDrift:
-    return IndexDrift(database=house.database, queries=house.queries, reconciler=house.reconciler)
+    return IndexDrift(database=house.database, corpus=house.corpus, reconciler=house.reconciler)
 
 
 async def indexed(house: House, count: int) -> list[NoteId]:
@@ -142,7 +142,7 @@ async def test_a_repair_mends_just_what_differs(
     assert repair.found.counts == {"missing": 1, "stale": 1, "orphaned": 1}
     assert (repair.jobs, repair.open_jobs) == (3, 0)
     new = (await house.jobs())[jobs:]
-    assert {note_id for note_id, *_ in new} == {difference.note_id for difference in planted.values()}
+    assert {note_id for note_id, *_ in new} == {difference.subject_id for difference in planted.values()}
     assert {one: point.payload for one, point in house.index.points.items()} == {
         one: point.payload for one, point in before.items()
     }

@@ -14,12 +14,13 @@ import pytest
 
 from elf.core.errors import IndexUnavailable, InvalidRequest
 from elf.core.ids import NoteId, chunk_id_for
-from elf.families.notes import rebuild
-from elf.families.notes.leased_points import LeasedPoints
-from elf.families.notes.rebuild import IndexRebuild, RebuildReport, Tally
-from elf.families.notes.reconcile import IndexReconciler
+from elf.families.notes.space import NOTES
 from elf.index.port import IndexPoint, VectorIndex
 from elf.index.server import QdrantServerIndex
+from elf.indexing import rebuild
+from elf.indexing.leased_points import LeasedPoints
+from elf.indexing.rebuild import IndexRebuild, RebuildReport, Tally
+from elf.indexing.reconcile import IndexReconciler
 from tests.db.notes.conftest import House
 from tests.notes_kit import DIM
 
@@ -38,16 +39,15 @@ def _pages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 def rebuild_of(house: House, index: VectorIndex | None = None) -> IndexRebuild:
     index = index or house.index
     reconciler = IndexReconciler(
-        database=house.database, queries=house.queries, index=index, embedding_version=house.model.version,
-        clock=house.clock, ring=house.ring,
+        database=house.database, corpus=house.corpus, index=index, clock=house.clock, ring=house.ring,
     )  # fmt: skip
     points = LeasedPoints(
-        database=house.database, queries=house.queries, embedding_version=house.model.version, lease_seconds=60,
+        database=house.database, corpus=house.corpus, lease_seconds=60,
         clock=house.clock, ring=house.ring,
     )  # fmt: skip
     return IndexRebuild(
-        database=house.database, queries=house.queries, index=index, points=points, reconciler=reconciler,
-        embedding_version=house.model.version, clock=house.clock,
+        database=house.database, corpus=house.corpus, index=index, points=points, reconciler=reconciler,
+        clock=house.clock,
     )  # fmt: skip
 
 
@@ -121,7 +121,7 @@ async def test_a_dropped_collection_of_a_server_is_made_again(house: House) -> N
     from qdrant_client import AsyncQdrantClient
 
     client = AsyncQdrantClient(location=":memory:")
-    index = QdrantServerIndex(client, collection="notes", vector_dim=DIM, timeout_s=5)
+    index = QdrantServerIndex(client, collection="notes", space=NOTES, vector_dim=DIM, timeout_s=5)
     await indexed(house)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Payload indexes have no effect in the local Qdrant")

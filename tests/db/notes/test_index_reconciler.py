@@ -8,9 +8,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from elf.core.ids import NoteId, chunk_id_for
-from elf.families.notes import reconcile
-from elf.families.notes.reconcile import Drift
+from elf.families.notes.corpus import notes_corpus
 from elf.index.port import StoredPoint
+from elf.indexing import reconcile
+from elf.indexing.reconcile import Drift
 from tests.db.notes.conftest import House
 
 pytestmark = pytest.mark.anyio
@@ -152,7 +153,8 @@ async def test_a_chunk_without_its_vector_is_found_and_gets_one_although_its_poi
 async def test_points_of_another_model_are_no_drift(house: House) -> None:
     notes = await indexed(house)
     other = reconcile.IndexReconciler(
-        database=house.database, queries=house.queries, index=house.index, embedding_version="fake:newer:384",
+        database=house.database, index=house.index,
+        corpus=notes_corpus(house.queries, embedding_version="fake:newer:384"),
         clock=house.clock, ring=house.ring,
     )  # fmt: skip
     assert await other.reconcile() == Drift(0, 0, 0)

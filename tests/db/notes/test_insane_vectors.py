@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pytest
 from pgvector import Vector as PgVector
 
-from elf.families.notes.rebuild import RebuildReport, Tally
 from elf.index.port import QueryResult
+from elf.indexing.rebuild import RebuildReport, Tally
 from elf.outbox.leased import JobsFailed
 from elf.providers.vectors import have_direction
 from tests.db.notes.conftest import House

@@ -26,15 +26,16 @@ from elf.core.errors import (
 from elf.core.ids import NoteId, chunk_id_for
 from elf.db.database import Connection, Database
 from elf.db.errors import Retryable
+from elf.families.notes.ask import NoteAsk
 from elf.families.notes.ranking import NoteRanking, RankingRules
 from elf.families.notes.requests import SearchFilters, SearchItem, SearchRequest, SearchResponse
 from elf.families.notes.reranking import Reranking, SnippetReranking
-from elf.families.notes.retrieval import Ask, CandidateRetrieval, RetrievalRules
 from elf.families.notes.search import NoteSearch, SearchRules
 from elf.index.port import IndexFilter, IndexQuery, LegHit, QueryResult
 from elf.search.expand import ExpansionRules, QueryExpander
 from elf.search.fuse import FusionRules
 from elf.search.rerank import GREATEST_SCORE, CachedReranker
+from elf.search.retrieve import CandidateRetrieval, RetrievalRules
 from elf.search.trace import SearchTrace
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
 from tests.notes_kit import NOW, at_cosine, scope_rules, unit
@@ -78,7 +79,7 @@ class Truth:
         self.results: list[QueryResult] = []
         self.asked: list[Sequence[IndexQuery]] = []
 
-    async def query(self, queries: Sequence[IndexQuery], ask: Ask) -> list[QueryResult]:
+    async def query(self, queries: Sequence[IndexQuery], ask: NoteAsk) -> list[QueryResult]:
         self.asked.append(queries)
         return self.results or [QueryResult([], []) for _ in queries]
 
@@ -108,12 +109,12 @@ class Desk:
             store=house.store,
             retrieval=CandidateRetrieval(
                 index=house.index,
-                stand_in=self.stand_in,
                 embedder=house.model,
                 expander=self._expander(expansion),
                 rules=replace(retrieval, expansion=expansion.mode),
-                fresh=house.fresh,
             ),
+            exactly=lambda queries, ask: self.stand_in.query(queries, ask),
+            fresh=house.fresh,
             reranking=reranking or self._snippet_reranking(),
             ranking=NoteRanking(ranking, scope_rules()),
             scopes=scope_rules(),
@@ -629,11 +630,11 @@ async def test_a_note_that_the_filter_no_longer_lets_through_is_dropped_and_told
     desk = Desk(house)
     assert await desk.texts(filters=SearchFilters(type=["fact"])) == ["fair tea"]
     (trace,) = desk.traces
-    assert [(one.note_id, one.stage, one.reason, one.filter) for one in trace.dropped] == [
+    assert [(one.subject_id, one.stage, one.reason, one.filter) for one in trace.dropped] == [
         (good, "revalidation", "FILTERED", "type")
     ]
     assert trace.filters == {"type": ["fact"]}
-    assert [item.note_id for item in trace.items] == [fair]
+    assert [item.subject_id for item in trace.items] == [fair]
     assert desk.stand_in.asked == []  # the index named all that it had
 
 
@@ -769,7 +770,7 @@ async def test_what_a_lagging_replica_still_has_is_not_shown(house: House) -> No
         await house.index_all()
         house.index.points.update(points)  # an index that lags, too
         assert sorted(await desk.texts()) == ["fair tea", "good tea four"]
-        assert {one.note_id for one in desk.traces[-1].dropped} == {gone, late}
+        assert {one.subject_id for one in desk.traces[-1].dropped} == {gone, late}
 
 
 async def test_what_has_not_reached_the_replica_is_found(house: House) -> None:

@@ -228,7 +228,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "mark_chunking": (
         (SOME_NOTES, [NOW] * 32, "1:8:0:words"), {"memory_notes_pkey", "idx_note_chunks_note"},
     ),
-    "moving_notes": ((SOME_NOTES, NOW), {"idx_outbox_note_op_status"}),
+    "moving_subjects": ((SOME_NOTES, NOW), {"idx_outbox_note_op_status"}),
     "open_jobs": ((SOME_NOTES,), {"indexing_outbox_pkey"}),
     "lock_expired_notes": ((NOW, 500), {"idx_notes_expiring"}),
     "lock_long_deleted_notes": ((NOW, 500), {"idx_notes_retired"}),

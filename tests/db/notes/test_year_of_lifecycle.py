@@ -13,6 +13,7 @@ from elf.core.errors import NotFound
 from elf.db.database import Database
 from elf.db.garbage import GarbageCollector
 from elf.db.queries import Queries, sql_folder
+from elf.families.notes.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.port import IndexFilter, IndexQuery, VectorIndex
@@ -36,8 +37,8 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     if request.param == "memory":
         yield MemoryIndex()
         return
-    process = await EdgeProcess.start(tmp_path / "index", vector_dim=DIM, avg_len=20.0)
-    edge = EdgeIndex(tmp_path / "index")
+    process = await EdgeProcess.start(tmp_path / "index", vector_dim=DIM)
+    edge = EdgeIndex(tmp_path / "index", NOTES)
     try:
         await process.wait_ready(deadline_s=60)
         yield edge

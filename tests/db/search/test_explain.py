@@ -65,14 +65,14 @@ async def test_a_result_is_explained_among_the_others_and_those_that_are_none(
     await keep(store, trace, a_trace())
     answer = await explainer.explain(asks(items[1].item_id, **OWNER))
     assert (answer.item.result_handle, answer.item.note_id, answer.item.rank) == (
-        items[1].item_id, items[1].note_id, 2,
+        items[1].item_id, items[1].subject_id, 2,
     )  # fmt: skip
     assert [item.rank for item in answer.other_items] == [1, 3]
     assert answer.trace.trace_id == trace.trace_id
     assert (answer.trace.query, answer.trace.degraded) == ("hot tea", ["rerank"])
     assert [(stage.name, stage.ms) for stage in answer.trace.stages] == list(trace.stages)
     assert [(one.note_id, one.stage, one.reason_code) for one in answer.dropped] == [
-        (dropped[0].note_id, "top_k", "BELOW_TOP_K"), (dropped[1].note_id, "revalidation", "NOT_LIVE"),
+        (dropped[0].subject_id, "top_k", "BELOW_TOP_K"), (dropped[1].subject_id, "revalidation", "NOT_LIVE"),
     ]  # fmt: skip
     last = items[-1].final_score
     assert answer.dropped[0].reason == f"scored 0.010000, the last of the 3 results {last:.6f}"
@@ -105,7 +105,7 @@ async def test_what_is_told_of_a_note_has_its_text_while_there_is_one(
 ) -> None:
     items, left_out = [an_item(1), an_item(2)], [a_dropped(), a_dropped()]
     for found in (items[0], left_out[0]):
-        await put_note(database, found.note_id, "agent_private")
+        await put_note(database, found.subject_id, "agent_private")
     trace = a_trace(items=items, dropped=left_out)
     await keep(store, trace)
     answer = await explainer.explain(asks(items[0].item_id, **OWNER))
@@ -127,12 +127,12 @@ async def test_without_the_whole_context_a_handle_tells_of_shared_notes_alone(
     left_out = [a_dropped(), a_dropped(), a_dropped()]
     scopes = ("project_shared", "agent_private", "org_shared")  # and a note that is gone
     for found, scope in (*zip(items, scopes, strict=False), *zip(left_out, scopes, strict=False)):
-        await put_note(database, found.note_id, scope)
+        await put_note(database, found.subject_id, scope)
     await keep(store, a_trace(items=items, dropped=left_out))
     context = {name: value for name, value in OWNER.items() if name not in missing}
     answer = await explainer.explain(asks(items[0].item_id, **context))
-    assert [item.note_id for item in answer.other_items] == [items[2].note_id]
-    assert [one.note_id for one in answer.dropped] == [left_out[0].note_id, left_out[2].note_id]
+    assert [item.note_id for item in answer.other_items] == [items[2].subject_id]
+    assert [one.note_id for one in answer.dropped] == [left_out[0].subject_id, left_out[2].subject_id]
     for hidden in (items[1], items[3]):
         with pytest.raises(InvalidRequest) as caught:
             await explainer.explain(asks(hidden.item_id, **context))
@@ -172,7 +172,9 @@ async def test_what_a_purge_took_is_missing_and_the_rest_is_explained(
     trace = a_trace()
     await keep(store, trace)
     async with database.connection() as connection:
-        await connection.execute("DELETE FROM search_trace_items WHERE note_id = $1", trace.items[0].note_id)
+        await connection.execute(
+            "DELETE FROM search_trace_items WHERE note_id = $1", trace.items[0].subject_id
+        )
     assert (await explainer.explain(asks(trace.items[1].item_id, **OWNER))).other_items == []
     with pytest.raises(InvalidRequest):
         await explainer.explain(asks(trace.items[0].item_id, **OWNER))
@@ -236,3 +238,16 @@ async def test_expired_searches_are_not_listed(
 async def test_a_cursor_of_nowhere_is_refused(explainer: SearchExplainer) -> None:
     with pytest.raises(InvalidRequest):
         await explainer.page(TracesRequest(**OWNER, cursor="nowhere"))
+
+
+async def test_what_was_found_in_another_family_is_unknown_here(
+    store: TraceStore, explainer: SearchExplainer
+) -> None:
+    trace = a_trace(family="knowledge")
+    await keep(store, trace)
+    with pytest.raises(InvalidRequest):
+        await explainer.explain(asks(trace.items[0].item_id, **OWNER))
+    with pytest.raises(NotFound):
+        await explainer.trace(TraceRequest(trace_id=trace.trace_id, **OWNER))
+    assert (await explainer.page(TracesRequest(**OWNER))).items == []
+    assert await store.trace("knowledge", trace.trace_id, now=NOW) is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 import anyio
 import msgspec
@@ -61,7 +62,7 @@ async def test_a_trace_comes_back_as_it_was(store: TraceStore) -> None:
         items=[an_item(2), an_item(1)], dropped=[a_dropped("NOT_LIVE"), a_dropped(final_score=1 / 3)]
     )
     await keep(store, trace)
-    found = await store.trace(trace.trace_id, now=NOW)
+    found = await store.trace("notes", trace.trace_id, now=NOW)
     assert found is not None
     row, items = found
     plain = {
@@ -73,7 +74,8 @@ async def test_a_trace_comes_back_as_it_was(store: TraceStore) -> None:
     assert {name: row[name] for name in plain} == plain
     assert msgspec.json.decode(row["dropped"], type=list[DroppedCandidate]) == trace.dropped
     assert [dict(item) for item in items] == [
-        msgspec.structs.asdict(item) | {"trace_id": trace.trace_id} for item in reversed(trace.items)
+        msgspec.to_builtins(item, builtin_types=(UUID,)) | {"trace_id": trace.trace_id}
+        for item in reversed(trace.items)
     ]
 
 
@@ -92,7 +94,7 @@ async def test_the_boosts_that_are_read_back_add_up_to_the_final_score(
     )
     trace = a_trace(items=[item])
     await keep(store, trace)
-    found = await store.trace(trace.trace_id, now=NOW)
+    found = await store.trace("notes", trace.trace_id, now=NOW)
     assert found is not None
     (row,) = found[1]
     assert row["final_score"] == item.final_score
@@ -110,7 +112,7 @@ async def test_a_done_job_keeps_nothing_of_the_search(store: TraceStore, databas
 async def test_an_empty_answer_is_kept_too(store: TraceStore) -> None:
     trace = a_trace(items=[], dropped=[], candidate_count=0, stages=[])
     await keep(store, trace)
-    found = await store.trace(trace.trace_id, now=NOW)
+    found = await store.trace("notes", trace.trace_id, now=NOW)
     assert found is not None
     assert found[1] == []
 
@@ -228,9 +230,9 @@ async def test_statistics_count_what_waits(store: TraceStore, outbox: LeasedOutb
 async def test_an_expired_trace_is_gone_before_it_is_collected(store: TraceStore) -> None:
     trace = a_trace()
     await keep(store, trace)
-    assert await store.trace(trace.trace_id, now=trace.expires_at - timedelta(seconds=1)) is not None
-    assert await store.trace(trace.trace_id, now=trace.expires_at) is None
-    assert await store.trace_of_item(trace.items[0].item_id, now=trace.expires_at) is None
+    assert await store.trace("notes", trace.trace_id, now=trace.expires_at - timedelta(seconds=1)) is not None
+    assert await store.trace("notes", trace.trace_id, now=trace.expires_at) is None
+    assert await store.trace_of_item("notes", trace.items[0].item_id, now=trace.expires_at) is None
 
 
 # The writer over the real thing

@@ -23,6 +23,7 @@ import pytest
 from pydantic import BaseModel
 
 import elf.client
+from elf.api.operation import Operation
 from elf.client import (
     AsyncClient,
     Client,
@@ -36,7 +37,6 @@ from elf.client import (
 from elf.client.call import Call, Listing
 from elf.client.calls import Calls
 from elf.config.model import NOTE_TYPES
-from elf.core.endpoint import Operation
 from elf.families.notes import (
     audit_requests,
     extraction,

@@ -11,9 +11,11 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
+from elf.families.notes.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.port import IndexPoint
+from tests.index_kit import TALKS
 
 DIM = 8
 
@@ -21,6 +23,7 @@ DIM = 8
 class Running(NamedTuple):
     process: EdgeProcess
     index: EdgeIndex
+    talks: EdgeIndex
 
 
 Start: TypeAlias = Callable[..., AbstractAsyncContextManager[Running]]
@@ -42,13 +45,14 @@ def start(folder: Path) -> Start:
 
     @asynccontextmanager
     async def running(root: Path = folder, *, vector_dim: int = DIM) -> AsyncIterator[Running]:
-        process = await EdgeProcess.start(root, vector_dim=vector_dim, avg_len=20.0)
-        index = EdgeIndex(root)
+        process = await EdgeProcess.start(root, vector_dim=vector_dim)
+        index, talks = EdgeIndex(root, NOTES), EdgeIndex(root, TALKS)
         try:
             await process.wait_ready(deadline_s=60)
-            yield Running(process, index)
+            yield Running(process, index, talks)
         finally:
             await index.aclose()
+            await talks.aclose()
             await process.stop()
 
     return running

@@ -4,33 +4,35 @@ from __future__ import annotations
 
 import qdrant_edge as engine
 
-from elf.index.edge.filters import KEY_SHAPES, MAX_KEYS, compile_filter, composite_keys
+from elf.families.notes.space import NOTES
+from elf.index.edge.filters import MAX_KEYS, compile_filter, composite_keys
 from elf.index.edge.protocol import WireFilter
 
+KEY_SHAPES = NOTES.combined_fields
 CONTEXT = {"tenant_id": "t", "project_id": "p", "status": "active", "embedding_version": "v"}
 
 
 def compiled_of(must: dict[str, str], any_of: list[dict[str, list[str]]] | None) -> engine.Filter | None:
-    return compile_filter(WireFilter(must, any_of), some_undated=False)
+    return compile_filter(WireFilter(must, any_of), KEY_SHAPES, some_undated=False)
 
 
 def test_a_point_has_one_key_for_each_shape() -> None:
-    keys = composite_keys(CONTEXT | {"scope": "s", "agent_id": "a"})
+    keys = composite_keys(CONTEXT | {"scope": "s", "agent_id": "a"}, KEY_SHAPES)
     assert len(set(keys)) == len(KEY_SHAPES)
 
 
 def test_a_point_without_an_agent_has_only_the_shorter_key() -> None:
-    whole = composite_keys(CONTEXT | {"scope": "s", "agent_id": "a"})
-    assert composite_keys(CONTEXT | {"scope": "s", "agent_id": None}) == whole[1:]
+    whole = composite_keys(CONTEXT | {"scope": "s", "agent_id": "a"}, KEY_SHAPES)
+    assert composite_keys(CONTEXT | {"scope": "s", "agent_id": None}, KEY_SHAPES) == whole[1:]
 
 
 def test_a_point_of_another_kind_has_no_keys() -> None:
-    assert composite_keys({"tenant_id": "t", "scope": 7}) == []
+    assert composite_keys({"tenant_id": "t", "scope": 7}, KEY_SHAPES) == []
 
 
 def test_neighbouring_values_do_not_run_into_each_other() -> None:
-    one = composite_keys(CONTEXT | {"tenant_id": "ab", "project_id": "c", "scope": "s"})
-    two = composite_keys(CONTEXT | {"tenant_id": "a", "project_id": "bc", "scope": "s"})
+    one = composite_keys(CONTEXT | {"tenant_id": "ab", "project_id": "c", "scope": "s"}, KEY_SHAPES)
+    two = composite_keys(CONTEXT | {"tenant_id": "a", "project_id": "bc", "scope": "s"}, KEY_SHAPES)
     assert set(one).isdisjoint(two)
 
 
@@ -72,7 +74,7 @@ def test_an_empty_filter_has_no_conditions() -> None:
 def test_what_is_narrower_than_equalities_stands_beside_the_keys() -> None:
     where = WireFilter(CONTEXT, [{"scope": ["x"]}], "deploy/", {"created_at": ("2026-01-01T00:00:00Z", None)})
     for some_undated, conditions in ((False, 2), (True, 1)):  # in the second case as one alternative
-        compiled = compile_filter(where, some_undated=some_undated)
+        compiled = compile_filter(where, KEY_SHAPES, some_undated=some_undated)
         assert compiled is not None
         assert len(compiled.must or []) == conditions
         assert len(compiled.should or []) == 1

@@ -14,6 +14,7 @@ from elf.index.edge.folder import (
     FolderUnusable,
     IndexFolder,
     Layout,
+    ShardFolder,
 )
 from tests.folders import fresh_folder
 
@@ -50,7 +51,7 @@ def test_what_a_system_or_an_index_leaves_in_a_folder_is_no_reason_to_refuse_it(
 
 
 def test_the_clean_mark_is_taken_once(tmp_path: Path) -> None:
-    folder = IndexFolder(tmp_path)
+    folder = ShardFolder(tmp_path)
     assert folder.take_clean_mark() is None
     folder.write_clean_mark(CleanMark(points=3))
     assert folder.take_clean_mark() == CleanMark(points=3)
@@ -61,20 +62,20 @@ def test_the_clean_mark_is_taken_once(tmp_path: Path) -> None:
 def test_a_torn_mark_is_no_mark(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "clean.json").write_bytes(content)
     (tmp_path / "layout.json").write_bytes(content)
-    folder = IndexFolder(tmp_path)
+    folder = ShardFolder(tmp_path)
     assert folder.take_clean_mark() is None
     assert folder.read_layout() is None
 
 
 def test_openings_that_did_not_end_are_counted(tmp_path: Path) -> None:
-    folder = IndexFolder(tmp_path)
+    folder = ShardFolder(tmp_path)
     assert [folder.begin_opening() for _ in range(3)] == [0, 1, 2]
     folder.end_opening()
     assert folder.begin_opening() == 0
 
 
 def test_discarding_the_shard_leaves_what_is_not_the_engines(tmp_path: Path) -> None:
-    folder = IndexFolder(tmp_path)
+    folder = ShardFolder(tmp_path)
     folder.write_layout(Layout(version=1, vector_dim=8, avg_len=20.0))
     (folder.shard / "segments").mkdir(parents=True)
     (tmp_path / "other").write_text("mine")
@@ -88,7 +89,7 @@ def test_a_link_in_the_place_of_the_shard_is_removed_but_not_followed(tmp_path: 
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "precious").write_text("data")
-    folder = IndexFolder(tmp_path / "index")
+    folder = ShardFolder(tmp_path / "index")
     folder.root.mkdir()
     folder.shard.symlink_to(elsewhere)
     folder.discard_shard()

@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 
-from actors.index_host import IndexHost
+from actors.index_host import IndexHost, OnOpen
 from elf.core.errors import IndexUnavailable, StartupError
+from elf.families.notes.space import NOTES
 from elf.index.edge.client import EdgeIndex, IndexInfo
+from elf.index.space import Space
+from tests.index_kit import TALKS
 
 from .conftest import DIM, Start, made_points
 
@@ -24,7 +28,9 @@ pytestmark = pytest.mark.anyio
 class Hosted:
     """An IndexHost in a task of its own: what on_open was told, and how the actor ended."""
 
-    def __init__(self, folder: Path, on_open: Callable[[IndexInfo], Awaitable[None]] | None = None) -> None:
+    def __init__(
+        self, folder: Path, on_open: OnOpen | None = None, *, spaces: Mapping[Space, OnOpen] | None = None
+    ) -> None:
         self.opened: list[IndexInfo] = []
         self.was_opened = anyio.Event()
         self.ready = anyio.Event()
@@ -33,9 +39,8 @@ class Hosted:
         self._then = on_open
         self.host = IndexHost(
             folder,
+            spaces or {NOTES: self._on_open},
             vector_dim=DIM,
-            avg_len=20.0,
-            on_open=self._on_open,
             ping_interval_s=0.1,
             ping_timeout_s=2.0,
         )
@@ -82,14 +87,14 @@ async def test_it_is_ready_once_the_index_was_brought_up_to_date(folder: Path) -
     order: list[str] = []
 
     async def bring_up_to_date(info: IndexInfo) -> None:
-        index = EdgeIndex(folder)
+        index = EdgeIndex(folder, NOTES)
         await index.upsert(made_points(2))
         await index.aclose()
         order.append("ready" if host.ready.is_set() else "not ready")
 
     host = Hosted(folder, bring_up_to_date)
     async with hosting(host):
-        index = EdgeIndex(folder)
+        index = EdgeIndex(folder, NOTES)
         assert await index.count() == 2
         await index.aclose()
     assert order == ["not ready"]
@@ -130,7 +135,7 @@ async def test_it_fails_when_its_process_falls_silent_and_leaves_no_process_behi
 async def test_it_fails_when_its_folder_is_deleted_and_its_next_run_makes_a_new_one(folder: Path) -> None:
     host, again = Hosted(folder), Hosted(folder)
     async with hosting(host):
-        index = EdgeIndex(folder)
+        index = EdgeIndex(folder, NOTES)
         await index.upsert(made_points(2))
         shutil.rmtree(folder)
         with pytest.raises(IndexUnavailable, match="are gone"):
@@ -180,6 +185,77 @@ async def test_it_attaches_to_the_index_of_another_process_and_its_next_run_take
             assert info.pid != running.process.pid
             assert await running.index.count() == 3
     assert host.failure is None
+
+
+async def test_it_keeps_several_spaces_and_brings_each_up_to_date(folder: Path) -> None:
+    order: list[str] = []
+
+    def told(name: str) -> OnOpen:
+        async def on_open(info: IndexInfo) -> None:
+            order.append(f"{name} {info.points}")
+
+        return on_open
+
+    spaces = {NOTES: told("notes"), TALKS: told("talks")}
+    async with hosting(Hosted(folder, spaces=spaces)):
+        for space, count in ((NOTES, 2), (TALKS, 3)):
+            index = EdgeIndex(folder, space)
+            await index.upsert(made_points(count))
+            await index.aclose()
+    async with hosting(Hosted(folder, spaces=spaces)):
+        pass
+    assert order == ["notes 0", "talks 0", "notes 2", "talks 3"]
+
+
+async def test_it_fails_when_the_files_of_one_space_are_deleted(folder: Path) -> None:
+    host = Hosted(folder, spaces={NOTES: nothing, TALKS: nothing})
+    async with hosting(host):
+        shutil.rmtree(folder / "spaces" / "talks")
+        await host.ended.wait()
+    assert isinstance(host.failure, IndexUnavailable)
+    async with hosting(Hosted(folder, spaces={NOTES: nothing, TALKS: nothing})):
+        assert (folder / "spaces" / "talks" / "shard").is_dir()
+
+
+async def nothing(info: IndexInfo) -> None:
+    """Bring nothing up to date."""
+
+
+async def test_a_shard_that_was_opened_anew_is_brought_up_to_date_again(folder: Path) -> None:
+    opened: list[str] = []
+    again = anyio.Event()
+
+    async def on_open(info: IndexInfo) -> None:
+        opened.append("opened")
+        if len(opened) == 2:
+            again.set()
+
+    class Reopened(EdgeIndex):
+        async def info(self) -> IndexInfo:
+            info = await super().info()
+            return info if len(opened) != 1 else replace(info, settled=False)
+
+    host = Hosted(folder, spaces={NOTES: on_open})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("actors.index_host.EdgeIndex", Reopened)
+        async with hosting(host):
+            await again.wait()
+    assert host.failure is None
+
+
+@pytest.fixture
+def folder_with_a_file_for_spaces(folder: Path) -> Path:
+    folder.mkdir()
+    (folder / "lock").touch()
+    (folder / "spaces").write_text("not a folder")
+    return folder
+
+
+async def test_a_space_that_cannot_be_made_is_a_startup_error(folder_with_a_file_for_spaces: Path) -> None:
+    folder = folder_with_a_file_for_spaces
+    failure = await ended(Hosted(folder, spaces={NOTES: nothing, TALKS: nothing}))
+    assert isinstance(failure, StartupError)
+    assert "the space talks" in str(failure)
 
 
 async def test_two_hosts_on_one_folder_share_one_process(folder: Path) -> None:

@@ -17,11 +17,13 @@ import anyio.to_thread
 import pytest
 
 from elf.core.errors import IndexUnavailable, StartupError
-from elf.index.edge.client import EdgeIndex
+from elf.families.notes.space import NOTES
+from elf.index.edge.client import EdgeIndex, SpaceUnusable
 from elf.index.edge.folder import FolderInUse, IndexFolder
 from elf.index.edge.process import EdgeProcess
-from elf.index.edge.protocol import ExitCode, FrameEncoder, Upsert, WirePoint
+from elf.index.edge.protocol import Count, ExitCode, FrameEncoder, Open, Upsert, WirePoint
 from elf.index.port import IndexFilter, IndexQuery
+from tests.index_kit import TALKS
 
 from .conftest import DIM, Start, made_points
 
@@ -170,13 +172,98 @@ async def test_a_shard_whose_loading_killed_the_process_twice_is_made_anew(
 ) -> None:
     async with start() as running:
         await running.index.upsert(made_points(3))
-    IndexFolder(folder).begin_opening()
+    IndexFolder(folder).of(NOTES).begin_opening()
     async with start() as running:
         assert not (await running.index.info()).fresh
-    IndexFolder(folder).begin_opening()
-    IndexFolder(folder).begin_opening()
+    IndexFolder(folder).of(NOTES).begin_opening()
+    IndexFolder(folder).of(NOTES).begin_opening()
     async with start() as running:
         assert (await running.index.info()).fresh
+
+
+def test_it_does_without_numpy() -> None:
+    """It would take a tenth of the memory that the process of a small index has."""
+    program = "import sys, elf.index.edge.server; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+# Two spaces
+
+
+async def test_spaces_are_opened_when_asked_for_and_each_keeps_its_points_and_its_state(
+    start: Start, folder: Path
+) -> None:
+    notes, entries = made_points(20), made_points(30)
+    async with start() as running:
+        await running.index.upsert(notes)
+        await running.index.settle()
+        assert not (folder / "spaces").exists()  # nobody has asked for it
+        await running.talks.upsert(entries)
+    async with start() as running:
+        infos = [await index.info() for index in (running.index, running.talks)]
+        assert [(info.clean, info.settled, info.points) for info in infos] == [
+            (True, True, 20),
+            (False, False, 30),
+        ]
+        await running.talks.settle()
+        assert (await running.talks.info()).settled
+        await killed(running.process)
+    async with start() as running:
+        assert await everything(running.index) == {str(point.point_id) for point in notes}
+        assert await everything(running.talks) == {str(point.point_id) for point in entries}
+
+
+async def test_a_damaged_shard_of_one_space_leaves_the_other_as_it_was(start: Start, folder: Path) -> None:
+    for damaged, root in (("talks", folder / "spaces" / "talks"), ("index", folder)):
+        async with start() as running:
+            for index in (running.index, running.talks):
+                await index.upsert(made_points(10))
+                await index.settle()
+            before = {name: (await getattr(running, name).info()).points for name in ("index", "talks")}
+        [path] = (root / "shard").glob("segments/*/segment.json")
+        garbled(path)
+        async with start() as running:
+            infos = {name: await getattr(running, name).info() for name in ("index", "talks")}
+        after = {name: (info.fresh, info.clean, info.points) for name, info in infos.items()}
+        due = {name: (False, True, points) for name, points in before.items()}
+        assert after == due | {damaged: (True, False, 0)}
+
+
+async def test_a_space_whose_loading_killed_the_process_twice_is_the_one_that_is_made_anew(
+    start: Start, folder: Path
+) -> None:
+    async with start() as running:
+        await running.index.upsert(made_points(3))
+        await running.talks.upsert(made_points(4))
+    for _ in range(2):
+        IndexFolder(folder).of(TALKS).begin_opening()
+    async with start() as running:
+        assert ((await running.index.info()).fresh, (await running.talks.info()).fresh) == (False, True)
+        assert await running.index.count() == 3
+
+
+async def test_a_space_whose_files_cannot_be_made_is_unusable_and_the_other_serves(
+    start: Start, folder: Path
+) -> None:
+    async with start() as running:
+        (folder / "spaces").write_text("not a folder")
+        with pytest.raises(SpaceUnusable, match="the space talks cannot be used"):
+            await running.talks.open(deadline_s=60)
+        await running.index.upsert(made_points(1))
+        (folder / "spaces").unlink()
+        await running.talks.upsert(made_points(1))
+
+
+async def test_a_connection_is_for_one_space_which_it_names_first(start: Start, folder: Path) -> None:
+    async with start() as running:
+        for requests in ([Count(1)], [Open(1, NOTES), Open(2, TALKS)]):
+            async with await anyio.connect_unix(str(IndexFolder(folder).read_endpoint())) as stream:
+                for request in requests:
+                    await stream.send(FrameEncoder().encode(request))
+                with anyio.fail_after(60), contextlib.suppress(anyio.EndOfStream, anyio.BrokenResourceError):
+                    while True:
+                        await stream.receive()
+        assert await running.index.count() == 0
 
 
 # Owning and ending
@@ -184,7 +271,7 @@ async def test_a_shard_whose_loading_killed_the_process_twice_is_made_anew(
 
 async def test_a_second_process_on_the_folder_ends_with_a_code_of_its_own(start: Start, folder: Path) -> None:
     async with start() as running:
-        second = await EdgeProcess.start(folder, vector_dim=DIM, avg_len=20.0)
+        second = await EdgeProcess.start(folder, vector_dim=DIM)
         try:
             with pytest.raises(FolderInUse, match=str(folder)):
                 await second.wait_ready(deadline_s=60)
@@ -202,7 +289,7 @@ async def test_a_folder_that_cannot_be_made_is_a_startup_error(start: Start, tmp
 
 
 async def test_a_process_that_dies_before_it_is_up_may_be_started_again(folder: Path) -> None:
-    process = await EdgeProcess.start(folder, vector_dim=DIM, avg_len=20.0)
+    process = await EdgeProcess.start(folder, vector_dim=DIM)
     try:
         os.kill(process.pid, signal.SIGKILL)
         with pytest.raises(IndexUnavailable, match="exit code -9"):
@@ -236,7 +323,7 @@ async def test_it_ends_when_its_parent_is_killed(start: Start, folder: Path) -> 
         lambda: subprocess.run([sys.executable, "-c", parent, str(folder)], env=environment, check=False)
     )
     assert died.returncode == -signal.SIGKILL
-    index = EdgeIndex(folder)
+    index = EdgeIndex(folder, NOTES)
     with contextlib.suppress(IndexUnavailable):  # it has ended already
         await index.info()
         await index.wait_lost()
@@ -248,7 +335,7 @@ async def test_a_long_folder_path_is_served_too(start: Start, tmp_path: Path) ->
     folder = tmp_path / ("long" * 40) / "index"
     async with start(folder) as running:
         await running.index.upsert(made_points(2))
-        other = EdgeIndex(folder)
+        other = EdgeIndex(folder, NOTES)
         assert await other.count() == 2
         await other.aclose()
 
@@ -266,8 +353,10 @@ async def test_bytes_that_are_no_frame_end_that_connection_only(start: Start, fo
 async def test_ids_of_the_wrong_length_are_refused(start: Start, folder: Path) -> None:
     async with start() as running:
         async with await anyio.connect_unix(str(IndexFolder(folder).read_endpoint())) as stream:
+            await stream.send(FrameEncoder().encode(Open(1, NOTES)))
+            assert b"Info" in await stream.receive()
             await stream.send(
-                FrameEncoder().encode(Upsert(1, [WirePoint(b"short", b"", b"\0" * 4 * DIM, "", {})]))
+                FrameEncoder().encode(Upsert(2, [WirePoint(b"short", b"", b"\0" * 4 * DIM, "", {})]))
             )
             assert b"16 bytes" in await stream.receive()
         assert await running.index.count() == 0
@@ -277,7 +366,7 @@ async def test_ids_of_the_wrong_length_are_refused(start: Start, folder: Path) -
 
 
 async def test_a_client_connects_again_after_the_process_was_restarted(start: Start, folder: Path) -> None:
-    index = EdgeIndex(folder)
+    index = EdgeIndex(folder, NOTES)
     async with start() as running:
         await index.upsert(made_points(3))
         await killed(running.process)
@@ -308,7 +397,7 @@ async def test_a_read_whose_connection_broke_is_sent_once_more(start: Start, fol
             tasks.start_soon(listener.serve, hang_up)
             for call, outcome in ((EdgeIndex.count, 2), (None, IndexUnavailable)):
                 IndexFolder(folder).publish_endpoint(broken)
-                index = EdgeIndex(folder)
+                index = EdgeIndex(folder, NOTES)
                 if call is not None:
                     assert await call(index) == outcome
                 else:
@@ -320,7 +409,8 @@ async def test_a_read_whose_connection_broke_is_sent_once_more(start: Start, fol
 
 async def test_a_silent_process_is_unavailable_after_the_timeout(start: Start, folder: Path) -> None:
     async with start() as running:
-        index = EdgeIndex(folder, timeout_s=0.2)
+        await running.index.info()  # the space is open
+        index = EdgeIndex(folder, NOTES, timeout_s=0.2)
         assert await index.count() == 0
         os.kill(running.process.pid, signal.SIGSTOP)
         try:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import pytest
 
+from elf.families.notes.space import NOTES
 from elf.index.edge.protocol import (
     MAX_FRAME_BYTES,
     Count,
@@ -13,6 +15,7 @@ from elf.index.edge.protocol import (
     Done,
     FrameBuffer,
     FrameEncoder,
+    Open,
     ProtocolError,
     Query,
     ReplyDecoder,
@@ -25,6 +28,7 @@ from elf.index.edge.protocol import (
     WireQuery,
     split_ids,
 )
+from elf.index.within import Within
 
 ID = bytes(range(16))
 REQUESTS: list[Request] = [
@@ -32,9 +36,12 @@ REQUESTS: list[Request] = [
     Scan(2, ID, 10),
     Scan(3, None, 10),
     Query(4, [WireQuery(b"\0" * 8, "wörds 😀", WireFilter({"a": "b"}, [{"c": ["d", "e"]}, {}]), 60)]),
-    Query(5, [WireQuery(None, None, WireFilter({}, None, "kéy", {"created_at": ("x", None)}, ID * 2), 1)]),
-    Upsert(6, [WirePoint(ID, ID, b"\0" * 8, "", {"a": None, "b": 1, "c": 0.5, "d": True, "e": "x"}, ID)]),
+    Query(5, [WireQuery(None, None, WireFilter({}, within=Within("group", frozenset(["a", "é"]))), 1)]),
+    Open(6, NOTES),
+    Query(7, [WireQuery(None, None, WireFilter({}, None, "kéy", {"created_at": ("x", None)}, ID * 2), 1)]),
+    Upsert(8, [WirePoint(ID, ID, b"\0" * 8, "", {"a": None, "b": 1, "c": 0.5, "d": True, "e": "x"}, ID)]),
 ]
+NAMELESS = msgspec.msgpack.encode(["Open", 1, msgspec.to_builtins(NOTES) | {"name": "No name"}])
 
 
 @pytest.mark.parametrize("size", [1, 3, 7, 10_000])
@@ -56,7 +63,9 @@ def test_replies_keep_their_kind() -> None:
         assert decoder.decode(frame) == reply
 
 
-@pytest.mark.parametrize("frame", [b"", b"\xc1", b"garbage", b"\x92\xa7Unknown\x01", b"\x92\xa5Count\xa1x"])
+@pytest.mark.parametrize(
+    "frame", [b"", b"\xc1", b"garbage", b"\x92\xa7Unknown\x01", b"\x92\xa5Count\xa1x", NAMELESS]
+)
 def test_bytes_that_are_no_message_are_refused(frame: bytes) -> None:
     with pytest.raises(ProtocolError):
         RequestDecoder().decode(frame)

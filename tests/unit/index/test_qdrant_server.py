@@ -14,6 +14,7 @@ from qdrant_client import AsyncQdrantClient, models
 
 from elf.config.optional import QdrantServer
 from elf.core.errors import IndexUnavailable
+from elf.families.notes.space import NOTES
 from elf.index.server import QdrantServerIndex
 
 from .conftest import DIM, made_points
@@ -39,6 +40,7 @@ async def test_a_server_that_is_away_is_unavailable(
     index = QdrantServerIndex.connect(
         f"http://127.0.0.1:{unused_port}",
         collection="notes",
+        space=NOTES,
         vector_dim=DIM,
         timeout_s=1,
         server=server(transport, grpc_port=unused_port),
@@ -65,7 +67,7 @@ def unused_port() -> Iterator[int]:
 async def test_a_collection_of_another_shape_is_unavailable_and_the_reason_is_said() -> None:
     client = AsyncQdrantClient(location=":memory:")
     for dim, outcome in ((DIM, None), (DIM + 1, "drop it and rebuild")):
-        index = QdrantServerIndex(client, collection="notes", vector_dim=dim, timeout_s=1)
+        index = QdrantServerIndex(client, collection="notes", space=NOTES, vector_dim=dim, timeout_s=1)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Payload indexes have no effect in the local Qdrant")
             if outcome is None:
@@ -98,7 +100,7 @@ class WatchedClient(AsyncQdrantClient):
 
 
 async def made(client: WatchedClient, **options: Any) -> WatchedClient:
-    index = QdrantServerIndex(client, collection="notes", vector_dim=DIM, timeout_s=1, **options)
+    index = QdrantServerIndex(client, collection="notes", space=NOTES, vector_dim=DIM, timeout_s=1, **options)
     await index.ensure()
     await index.aclose()
     return client
@@ -155,6 +157,7 @@ async def test_the_key_is_sent_with_each_request() -> None:
         index = QdrantServerIndex.connect(
             f"http://127.0.0.1:{port}",
             collection="notes",
+            space=NOTES,
             vector_dim=DIM,
             timeout_s=5,
             server=server(api_key="s3cret"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import qdrant_edge as engine
 
-from elf.index.bm25 import Bm25Encoder
+from elf.families.notes.space import NOTES
 from elf.index.edge.protocol import WireFilter, WirePoint, WireQuery
 from elf.index.edge.shard import Shard
 from elf.index.schema import BM25, DENSE
@@ -50,7 +50,7 @@ def test_a_shard_from_before_there_were_tags_is_used_on_and_its_points_are_writt
     narrow = WireFilter(
         {"tenant_id": "t"}, None, "other", {"created_at": ("2026-01-01T00:00:00Z", None)}, b"1" * 16
     )
-    shard = Shard.load(path, vector_dim=DIM, encoder=Bm25Encoder(avg_len=20.0))
+    shard = Shard.load(path, NOTES, vector_dim=DIM)
     assert (len(shard), shard.count()) == (1, 0)
     assert shard.scan(after=None, limit=10) == [(point_id.bytes, OWNER.bytes, "")]
     assert found(shard, WireFilter({"tenant_id": "t"})) == found(shard, narrow) == point_id.bytes
@@ -61,6 +61,6 @@ def test_a_shard_from_before_there_were_tags_is_used_on_and_its_points_are_writt
     assert found(shard, narrow) == b""
     assert found(shard, WireFilter({"tenant_id": "t"}, None, "k")) == point_id.bytes
     shard.close()
-    again = Shard.load(path, vector_dim=DIM, encoder=Bm25Encoder(avg_len=20.0))
+    again = Shard.load(path, NOTES, vector_dim=DIM)
     assert again.count() == 1
     again.close()

@@ -10,8 +10,8 @@ import pytest
 
 from actors.index_rebuilder import IndexRebuilder
 from elf.core.errors import IndexUnavailable, InternalError, InvalidRequest, Unavailable
-from elf.families.notes.rebuild import RebuildReport, Tally
-from elf.families.notes.rebuild_runs import RebuildRuns
+from elf.indexing.rebuild import RebuildReport, Tally
+from elf.indexing.rebuild_runs import RebuildRuns
 from tests.notes_kit import TurnedClock
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +31,7 @@ class Steered:
         self.begun = anyio.Event()
         self.may_end = anyio.Event()
         self.failure: Exception | None = None
-        self.runs = RebuildRuns(self._rebuild, clock=TurnedClock())
+        self.runs = RebuildRuns(self._rebuild, progress_path="/progress", clock=TurnedClock())
 
     async def _rebuild(self, tally: Tally) -> RebuildReport:
         tally.total = 3

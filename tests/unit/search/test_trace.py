@@ -25,7 +25,7 @@ SECRET = "AKIAIOSFODNN7QWERTYU"
 def test_a_dropped_candidate_keeps_what_was_known_of_it() -> None:
     candidate = a_candidate(rank=3)
     kept = dropped(candidate, "BELOW_TOP_K", rerank_score=0.5, final_score=0.25)
-    assert (kept.chunk_id, kept.note_id) == (candidate.point_id, candidate.owner_id)
+    assert (kept.point_id, kept.subject_id) == (candidate.point_id, candidate.owner_id)
     assert (kept.stage, kept.reason) == ("top_k", "BELOW_TOP_K")
     assert (kept.retrieval_score, kept.retrieval_rank) == (candidate.score, 3)
     assert (kept.dense_score, kept.bm25_score) == (candidate.dense_score, None)
@@ -47,12 +47,13 @@ def test_an_item_takes_all_that_the_answer_says_of_it() -> None:
     explain = {name: getattr(item, name) for name in Explanation.model_fields}
     answer = {
         "result_handle": item.item_id,
-        "note_id": item.note_id,
-        "chunk_id": item.chunk_id,
         "snippet": "Tea.",
         "relevance": item.relevance,
     }
-    assert TraceItem.of(answer | {"explain": explain}, 7) == item
+    assert (
+        TraceItem.of(answer | {"explain": explain}, 7, subject_id=item.subject_id, point_id=item.point_id)
+        == item
+    )
 
 
 # Secrets
@@ -84,7 +85,7 @@ def test_a_trace_without_secrets_stays_as_it_is() -> None:
 
 
 def words(candidate: DroppedCandidate, *, last_score: float | None = 0.5, rank: int | None = None) -> str:
-    ranks = {} if rank is None else {candidate.note_id: rank}
+    ranks = {} if rank is None else {candidate.subject_id: rank}
     return reason_in_words(candidate, top_k=12, last_score=last_score, ranks=ranks)
 
 

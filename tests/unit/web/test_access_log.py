@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 from structlog.testing import capture_logs
 
-from elf.core.endpoint import Endpoint
+from elf.api.operation import Operation, for_anyone
 from elf.core.errors import NotFound, ServiceError, Unavailable
 from elf.web import access_log
 from elf.web.app import create_app
@@ -55,8 +55,10 @@ def desk() -> Desk:
 
 @pytest.fixture
 async def client(desk: Desk) -> AsyncIterator[httpx.AsyncClient]:
-    endpoint = Endpoint("look", "POST", "/v1/notes/{note_id}", "Look", Look, Answer, handle=desk.look)
-    app = create_app([endpoint], readiness=lambda: Readiness(ready=False, parts=[]))
+    look = Operation("look", "POST", "/v1/notes/{note_id}", "Look", Look, Answer)
+    app = create_app(
+        [look], {"look": for_anyone(desk.look)}, readiness=lambda: Readiness(ready=False, parts=[])
+    )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://elf") as client:
         yield client
 

@@ -16,8 +16,8 @@ from pydantic import BaseModel
 from quart import Quart
 from trio.testing import MockClock
 
+from elf.api.operation import Operation, for_anyone
 from elf.config.limits import Limits
-from elf.core.endpoint import Endpoint
 from elf.core.errors import Unavailable
 from elf.web.admission import LONGEST_RETRY_AFTER_S, REFUSALS_A_SECOND, Admission, tenant_of
 from elf.web.app import create_app
@@ -45,9 +45,9 @@ async def answer(request: Ask) -> Ask:
     return request
 
 
-QUICK = Endpoint("quick", "POST", "/v1/quick", "Answer", Ask, Ask, answer)
-SLOW = Endpoint("slow", "POST", "/v1/slow", "Answer", Ask, Ask, answer, is_slow=True)
-READ = Endpoint("read", "GET", "/v1/read", "Answer", Ask, Ask, answer)
+QUICK = Operation("quick", "POST", "/v1/quick", "Answer", Ask, Ask)
+SLOW = Operation("slow", "POST", "/v1/slow", "Answer", Ask, Ask, is_slow=True)
+READ = Operation("read", "GET", "/v1/read", "Answer", Ask, Ask)
 
 
 def limits(**changes: int) -> Limits:
@@ -58,8 +58,8 @@ def limits(**changes: int) -> Limits:
     return Limits.model_validate(few | changes)
 
 
-async def pass_through(admission: Admission, tenant: str = "a", endpoint: Endpoint = QUICK) -> None:
-    async with admission.turn(endpoint, tenant):
+async def pass_through(admission: Admission, tenant: str = "a", operation: Operation = QUICK) -> None:
+    async with admission.turn(operation, tenant):
         pass
 
 
@@ -290,7 +290,12 @@ def app(admission: Admission) -> Quart:
     def readiness() -> Readiness:
         return Readiness(ready=True, parts=[])
 
-    return create_app([QUICK, READ], readiness=readiness, admission=admission)
+    return create_app(
+        [QUICK, READ],
+        dict.fromkeys(["quick", "read"], for_anyone(answer)),
+        readiness=readiness,
+        admission=admission,
+    )
 
 
 @pytest.fixture

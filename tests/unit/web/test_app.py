@@ -14,8 +14,9 @@ import structlog
 from pydantic import BaseModel, ConfigDict
 from structlog.testing import capture_logs
 
+from elf.api.caller import ANONYMOUS, Caller
+from elf.api.operation import Operation
 from elf.config.access import Visitors
-from elf.core.endpoint import Endpoint
 from elf.core.errors import (
     DatabaseUnavailable,
     IndexUnavailable,
@@ -59,17 +60,19 @@ class Read(BaseModel):
 
 
 class Fake:
-    """The handlers of two endpoints; `does` is what they do with a request."""
+    """The handler of all operations; `does` is what it does with a request."""
 
     def __init__(self) -> None:
         self.seen: list[BaseModel] = []
+        self.callers: list[Caller] = []
         self.does: Callable[[], Awaitable[None]] | None = None
         self.raises: BaseException | None = None
         self.bound: dict[str, Any] = {}
         self.ready = True
 
-    async def handle(self, request: Any) -> BaseModel:
+    async def handle(self, request: Any, caller: Caller) -> BaseModel:
         self.seen.append(request)
+        self.callers.append(caller)
         self.bound = structlog.contextvars.get_contextvars()
         if self.does is not None:
             await self.does()
@@ -82,11 +85,14 @@ class Fake:
         return Readiness(ready=self.ready, parts=[part])
 
     def app(self, *, local_only: bool = False) -> Any:
-        endpoints = [
-            Endpoint("say", "POST", "/v1/say", "Say", Say, Say, self.handle),
-            Endpoint("read", "GET", "/v1/notes/{note_id}", "Read", Read, Read, self.handle),
+        operations = [
+            Operation("say", "POST", "/v1/say", "Say", Say, Say),
+            Operation("read", "GET", "/v1/notes/{note_id}", "Read", Read, Read),
+            Operation("quote", "POST", "/v1/quote", "Quote", Say, Say, text="any"),
         ]
-        return create_app(endpoints, readiness=self.readiness, visitors=Visitors(local_only=local_only))
+        handlers = dict.fromkeys(["say", "read", "quote"], self.handle)
+        visitors = Visitors(local_only=local_only)
+        return create_app(operations, handlers, readiness=self.readiness, visitors=visitors)
 
 
 @pytest.fixture
@@ -115,6 +121,18 @@ async def test_a_post_reads_its_body_and_answers_json(client: httpx.AsyncClient,
     assert (response.status_code, response.json()) == (200, {"text": "hi", "tenant_id": "acme"})
     assert response.headers["content-type"] == "application/json"
     assert fake.bound == {"tenant": "acme", "request_id": response.headers["x-request-id"]}
+
+
+async def test_a_handler_is_told_who_asks(client: httpx.AsyncClient, fake: Fake) -> None:
+    await client.post("/v1/say", json={"text": "hi"})
+    assert fake.callers == [ANONYMOUS]
+
+
+async def test_any_language_will_do_where_an_operation_says_so(client: httpx.AsyncClient, fake: Fake) -> None:
+    body = {"text": "\u8336"}
+    assert_error(await client.post("/v1/say", json=body), 422, "NON_ENGLISH_INPUT")
+    assert (await client.post("/v1/quote", json=body)).json()["text"] == "\u8336"
+    assert_error(await client.post("/v1/quote", json={"text": "\u8336\x00"}), 400, "INVALID_REQUEST")
 
 
 async def test_a_get_reads_its_path_and_query_string(client: httpx.AsyncClient, fake: Fake) -> None:
@@ -377,7 +395,13 @@ async def test_a_page_of_this_machine_may(client: httpx.AsyncClient, origin: str
 async def test_the_front_describes_itself_for_programs_and_for_people(client: httpx.AsyncClient) -> None:
     response = await client.get("/openapi.json")
     assert (response.status_code, response.headers["content-type"]) == (200, "application/json")
-    assert set(response.json()["paths"]) == {"/v1/say", "/v1/notes/{note_id}", "/health", "/ready"}
+    assert set(response.json()["paths"]) == {
+        "/v1/say",
+        "/v1/quote",
+        "/v1/notes/{note_id}",
+        "/health",
+        "/ready",
+    }
     page = await client.get("/docs")
     assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert page.headers["content-security-policy"].startswith("default-src 'none'")

@@ -28,7 +28,7 @@ class Exchange:
         self._version = http_version
 
     async def run(self) -> None:
-        app = create_app([], readiness=lambda: Readiness(ready=True, parts=[]))
+        app = create_app([], {}, readiness=lambda: Readiness(ready=True, parts=[]))
         scope: Any = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": self._version, "method": "POST",
             "scheme": "http", "path": "/nothing", "raw_path": b"/nothing", "query_string": b"", "root_path": "",

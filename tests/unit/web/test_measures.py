@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from pydantic import BaseModel
 
-from elf.core.endpoint import Endpoint
+from elf.api.operation import Operation, for_anyone
 from elf.core.errors import Unavailable
 from elf.core.measures import Measures, NoMeasures
 from elf.web.app import create_app
@@ -53,11 +53,12 @@ async def answers(request: Read) -> Read:
 
 
 def client_of(measures: PrometheusMeasures) -> httpx.AsyncClient:
-    endpoints = [
-        Endpoint("fail", "POST", "/v1/fail", "Fail", Empty, Empty, fails),
-        Endpoint("read", "GET", "/v1/notes/{note_id}", "Read", Read, Read, answers),
+    operations = [
+        Operation("fail", "POST", "/v1/fail", "Fail", Empty, Empty),
+        Operation("read", "GET", "/v1/notes/{note_id}", "Read", Read, Read),
     ]
-    app = create_app(endpoints, readiness=lambda: Readiness(ready=True, parts=[]))
+    handlers = {"fail": for_anyone(fails), "read": for_anyone(answers)}
+    app = create_app(operations, handlers, readiness=lambda: Readiness(ready=True, parts=[]))
     count_requests(app, front="http_front", measures=measures)
 
     async def collect() -> Iterable[Metric]:

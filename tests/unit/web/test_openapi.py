@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 from pydantic import BaseModel
 
+from elf.api.operation import Operation
 from elf.core.blank import NOT_BLANK
 from elf.core.cjk import contains_cjk
-from elf.core.endpoint import Operation
 from elf.core.errors import InvalidRequest, NonEnglishInput
 from elf.web.openapi import response_at
 from elf.web.parsing import parse_body, parse_values

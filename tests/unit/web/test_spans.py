@@ -15,15 +15,14 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.trace import NoOpTracer, SpanKind, StatusCode
 from pydantic import BaseModel, ConfigDict, Field
 
-from elf.core.endpoint import Endpoint
+from elf.api.operation import Operation, for_anyone
 from elf.core.errors import NotFound, Unavailable
-from elf.families.notes import operations
+from elf.families.notes.operations import OPERATIONS
 from elf.families.notes.spans import MEMORY_SPANS
 from elf.search.trace import SearchTrace
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
 from elf.web.spans import describing_spans, traced
-from tests.fronts_kit import public
 from tests.traces_kit import a_trace
 
 pytestmark = pytest.mark.anyio
@@ -86,14 +85,11 @@ class Stage:
         return self.answer
 
     def app(self) -> Any:
-        named = [
-            operation.name
-            for operation in vars(operations).values()
-            if isinstance(operation, operations.Operation)
-        ]
-        endpoints = [Endpoint(name, "POST", f"/{name}", name, Asked, Answered, self.handle) for name in named]
+        named = [operation.name for operation in OPERATIONS]
+        handlers = dict.fromkeys(named, for_anyone(self.handle))
         return create_app(
-            traced(endpoints, MEMORY_SPANS, self.tracer),
+            [Operation(name, "POST", f"/{name}", name, Asked, Answered) for name in named],
+            traced(handlers, MEMORY_SPANS, self.tracer),
             readiness=lambda: Readiness(ready=True, parts=[]),
         )
 
@@ -244,5 +240,5 @@ async def test_without_an_exporter_everything_works_as_ever(stage: Stage) -> Non
 
 
 def test_every_span_belongs_to_an_operation_of_the_api_and_has_a_name_of_the_conventions() -> None:
-    assert MEMORY_SPANS.keys() <= {endpoint.name for endpoint in public()}
+    assert MEMORY_SPANS.keys() <= {operation.name for operation in OPERATIONS}
     assert {span.operation for span in MEMORY_SPANS.values()} == CONVENTION

@@ -1,0 +1,1 @@
+"""What a front offers, as data: nothing here knows a web framework, a protocol or a service."""

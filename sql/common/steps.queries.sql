@@ -1,0 +1,22 @@
+-- What the schema steps need to know of a database, and what they leave behind in it.
+
+-- name: recorded_steps
+-- The steps that were applied.
+SELECT family, name, digest, breaks_older FROM schema_steps;
+
+-- name: record_step
+-- Remember that a step was applied; one that was applied again stays as it is recorded.
+INSERT INTO schema_steps (family, name, digest, breaks_older) VALUES ($1, $2, $3, $4)
+ON CONFLICT (family, name) DO NOTHING;
+
+-- name: other_dimensions
+-- The columns of these tables with vectors of another length than $2.
+SELECT a.attrelid::regclass::text AS table_name, a.attname AS column_name, a.atttypmod AS dim
+FROM pg_attribute AS a
+WHERE a.attrelid IN (SELECT to_regclass(name) FROM unnest($1::text[]) AS name)
+  AND a.atttypid = to_regtype('vector') AND a.attname = ANY ($3::text[]) AND a.atttypmod <> $2
+ORDER BY 1, 2;
+
+-- name: take_turn
+-- Wait until no other process applies steps, and keep them waiting until the transaction ends.
+SELECT pg_advisory_xact_lock($1);

@@ -1,0 +1,219 @@
+"""The isolation table: each operation and tool x each caller who must be refused, or must not see something.
+
+A family says in `Row`s what of an owner's `World` somebody could be after, and how. Here it is tried: by every front
+that offers the operation, and for every caller. What a caller may not see must not be in the answer, save where it
+stands in the request already; what is refused is answered as if it did not exist, word for word; whatever was tried,
+the owner finds everything as it was; and the owner is served with the same request, or nothing would be proved.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Final
+
+from tests.families.fronts import Front, Fronts, Reply
+from tests.families.rows import CALLERS, FOREIGN, Arguments, Attempt, Caller, Row, World
+
+# Callers beside those of the rows: for everything that is offered a page of another site, and for what operators do the
+# public front. And the owner, who has to be served.
+PAGE: Final = "foreign page"
+OUTSIDE: Final = "public front"
+OWNER: Final = "the owner"
+# Both are refused before their body is read, upon which a front closes the connection: nobody else may use it.
+ALONE: Final = {"Connection": "close"}
+PAGE_HEADERS: Final = {"Origin": "https://elsewhere.example", **ALONE}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that a caller got and must not."""
+
+    name: str
+    caller: str
+    attempt: str
+    fault: str
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.caller}, {self.attempt}: {self.fault}"
+
+
+@dataclass
+class Table:
+    """What was tried, by front, name and caller, and what was found."""
+
+    tried: dict[tuple[str, str], dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    findings: list[Finding] = field(default_factory=list)
+
+    def count(self, front: str, name: str, caller: str) -> None:
+        cells = self.tried[front, name]
+        cells[caller] = cells.get(caller, 0) + 1
+
+    @property
+    def cells(self) -> int:
+        return sum(len(cells) for cells in self.tried.values())
+
+    @property
+    def requests(self) -> int:
+        return sum(count for cells in self.tried.values() for count in cells.values())
+
+    def __str__(self) -> str:
+        columns = [*(caller.name for caller in CALLERS), PAGE, OUTSIDE, OWNER]
+        bad = {(one.name, one.caller) for one in self.findings}
+        lines = [_line("", "", words) for words in _stacked(columns)]
+        for (front, name), cells in self.tried.items():
+            counts = [f"{'!' * ((name, column) in bad)}{cells.get(column, '-')}" for column in columns]
+            lines.append(_line(front, name, counts))
+        lines.append(f"{self.cells} cells, {self.requests} requests, {len(self.findings)} findings")
+        return "\n".join(lines)
+
+
+def _stacked(columns: Sequence[str]) -> Iterable[Sequence[str]]:
+    """The names with a line for each of their words."""
+    return zip_longest(*(column.split() for column in columns), fillvalue="")
+
+
+def _line(front: str, name: str, cells: Sequence[str]) -> str:
+    return f"{front:<7}{name:<22}" + "".join(f"{cell:>9}" for cell in cells)
+
+
+def without_row(fronts: Fronts, rows: Iterable[Row]) -> list[str]:
+    """Return what has to be added to the rows, and what to be taken out, in sentences."""
+    named = [name for row in rows for name in row.names]
+    offered = {name: words for front in fronts.all for name, words in front.offers.items()}
+    missing = [
+        f"{words} stands in no row of the isolation table. Say who may not call it, and what they must not see: add a "
+        f'Row with the name "{name}" to the rows of its family in tests/families.'
+        for name, words in offered.items()
+        if name not in named
+    ]
+    gone = [
+        f'the row "{name}" is of nothing that is offered: take it out'
+        for name in named
+        if name not in offered
+    ]
+    twice = [f'"{name}" stands in two rows' for name in offered if named.count(name) > 1]
+    return [*missing, *gone, *twice]
+
+
+def examine(fronts: Fronts, world: World, rows: Iterable[Row]) -> Table:
+    """Try every cell of these rows."""
+    table = Table()
+    for row in rows:
+        for name in row.names:
+            for front in fronts.offering(name):
+                _examine(_Trial(fronts, front, name, world, row, table))
+    return table
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """One operation or tool at one front."""
+
+    fronts: Fronts
+    front: Front
+    name: str
+    world: World
+    row: Row
+    table: Table
+
+    def ask(self, caller: str, arguments: Arguments, *, headers: Mapping[str, str] = {}) -> Reply:
+        self.table.count(self.front.name, self.name, caller)
+        return self.front.ask(self.name, arguments, headers=headers)
+
+    def find(self, caller: str, attempt: str, fault: str) -> None:
+        self.table.findings.append(Finding(self.name, caller, attempt, fault))
+
+
+def _examine(trial: _Trial) -> None:
+    _try_strangers(trial)
+    if trial.row.whole_service:
+        _try_anybody(trial)
+        return
+    before = None if trial.front.only_reads(trial.name) else trial.world.state()
+    for one in CALLERS:
+        caller = one.seen_at(trial.front, trial.name, trial.world.place)
+        if caller.kind not in trial.row.open_to:
+            _try_caller(trial, caller)
+    if before is not None and trial.world.state() != before:
+        trial.find("somebody", "all attempts", "what the owner has is changed")
+    for attempt in trial.row.attempts:
+        _try_owner(trial, attempt)
+
+
+def _try_strangers(trial: _Trial) -> None:
+    """A page of another site is not served, and the public front does not do what operators do."""
+    request = _owners(trial, trial.row.attempts[0]) if trial.row.attempts else {}
+    if trial.ask(PAGE, request, headers=PAGE_HEADERS).ok:
+        trial.find(PAGE, "any request", "is served")
+    if trial.front is trial.fronts.admin and trial.name not in trial.fronts.public.offers:
+        trial.table.count(trial.front.name, trial.name, OUTSIDE)
+        method, path = trial.fronts.admin.where(trial.name)
+        if trial.fronts.public.ask_at(method, path, request, headers=ALONE).ok:
+            trial.find(OUTSIDE, "any request", "is served")
+
+
+def _owners(trial: _Trial, attempt: Attempt) -> Arguments:
+    return {**trial.world.place, **attempt.arguments(trial.world, trial.world)}
+
+
+def _try_anybody(trial: _Trial) -> None:
+    reply = trial.ask("no context", {})
+    if not reply.ok:
+        trial.find("no context", "any request", f"is refused: {reply.text}")
+    if told := _told(reply, trial.world.hidden_from(FOREIGN), {}):
+        trial.find("no context", "any request", f"is told {told}")
+
+
+def _try_caller(trial: _Trial, caller: Caller) -> None:
+    attempts = [one for one in trial.row.attempts if one.is_for(caller)]
+    assert attempts, (
+        f"the row of {trial.name} says nothing of {caller.name}: add an Attempt, or say why in open_to"
+    )
+    for attempt in attempts:
+        _try(trial, caller, attempt)
+
+
+def _try(trial: _Trial, caller: Caller, attempt: Attempt) -> None:
+    world, context = trial.world, caller.context(trial.world.place)
+    own = world.of(caller) if caller.is_owner else None
+    arguments = {**context, **attempt.arguments(world, own)}
+    reply = trial.ask(caller.name, arguments)
+    if told := _told(reply, world.hidden_from(caller.kind), arguments):
+        trial.find(caller.name, attempt.label, f"is told {told}")
+    if attempt.check is not None and reply.ok and (fault := attempt.check(reply, own)):
+        trial.find(caller.name, attempt.label, fault)
+    if caller.kind not in attempt.refused:
+        return
+    if reply.ok:
+        trial.find(caller.name, attempt.label, f"is served: {reply.text[:200]}")
+        return
+    other = {**context, **attempt.arguments(world.unknown(), own)}
+    twin = trial.ask(caller.name, other)
+    if _plain(reply, arguments) != _plain(twin, other):
+        trial.find(caller.name, attempt.label, f"can tell it from nothing: {reply.text} is not {twin.text}")
+
+
+def _try_owner(trial: _Trial, attempt: Attempt) -> None:
+    arguments = _owners(trial, attempt)
+    reply = trial.ask(OWNER, arguments)
+    if not reply.ok:
+        trial.find(OWNER, attempt.label, f"is refused: {reply.text}")
+    elif attempt.owner_sees and not _told(reply, trial.world.hidden_from(FOREIGN), arguments):
+        trial.find(OWNER, attempt.label, f"sees nothing: {reply.text}")
+
+
+def _told(reply: Reply, hidden: Iterable[str], arguments: Arguments) -> list[str]:
+    asked = json.dumps(arguments, default=str)
+    return [one for one in hidden if one in reply.text and one not in asked]
+
+
+def _plain(reply: Reply, arguments: Arguments) -> str:
+    """The answer without what the request named, longest first: an id may begin as another value does."""
+    text = reply.text
+    for value in sorted((str(one) for one in arguments.values()), key=len, reverse=True):
+        text = text.replace(value, "...")
+    return text

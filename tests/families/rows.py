@@ -1,0 +1,131 @@
+"""The rows of the isolation table as data: who calls, what a family has, and what of it somebody could be after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any, Final, Protocol
+
+from tests.families.fronts import Front, Reply
+
+Arguments = Mapping[str, Any]
+
+
+class Kind(Enum):
+    """How a caller stands to the owner."""
+
+    FOREIGN = "of another tenant or project: nothing there is known to it"
+    COLLEAGUE = "another agent of the same project: it sees what they share"
+    INCOMPLETE = "one that leaves out a part of the context: what is private is not known to it"
+
+
+FOREIGN, COLLEAGUE, INCOMPLETE = Kind
+EVERYBODY: Final = frozenset(Kind)
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody else than the owner: how its context differs from the owner's, where None leaves a field out.
+
+    Some have things of their own (`is_owner`), which they may send instead.
+    """
+
+    name: str
+    kind: Kind
+    changes: Mapping[str, str | None]
+    is_owner: bool = False
+
+    def context(self, place: Mapping[str, str]) -> dict[str, str]:
+        """The context that it gives, the owner's being `place`."""
+        changed = {**place, **{key: _changed(value, place[key]) for key, value in self.changes.items()}}
+        return {key: value for key, value in changed.items() if value is not None}
+
+    def seen_at(self, front: Front, name: str, place: Mapping[str, str]) -> Caller:
+        """The caller as a front makes it that fills in what is left out: who it is then."""
+        fills = front.fills(name)
+        given = {key: fills.get(key) if value is None else value for key, value in self.changes.items()}
+        if None not in self.changes.values() or None in given.values():
+            return self
+        is_elsewhere = any(given.get(key, place[key]) != place[key] for key in ("tenant_id", "project_id"))
+        return replace(self, kind=FOREIGN if is_elsewhere else COLLEAGUE)
+
+
+def _changed(value: str | None, owners: str) -> str | None:
+    return None if value is None else value.format(owners, upper=owners.upper())
+
+
+CALLERS: Final = (
+    Caller("another tenant", FOREIGN, {"tenant_id": "{0} of others"}, is_owner=True),
+    Caller("another project", FOREIGN, {"project_id": "{0}2"}),
+    Caller("capitals", FOREIGN, {"tenant_id": "{upper}"}),
+    Caller("a pattern", FOREIGN, {"tenant_id": "%"}),
+    Caller("wrong tenant alone", FOREIGN, {"tenant_id": "%", "project_id": None, "agent_id": None}),
+    Caller("another agent", COLLEAGUE, {"agent_id": "{0}2"}, is_owner=True),
+    Caller("no tenant", INCOMPLETE, {"tenant_id": None}),
+    Caller("no project", INCOMPLETE, {"project_id": None}),
+    Caller("no agent", INCOMPLETE, {"agent_id": None}),
+    Caller("no context", INCOMPLETE, {"tenant_id": None, "project_id": None, "agent_id": None}),
+)
+
+
+class World(Protocol):
+    """An owner with things of its own, in places that nobody else uses, and callers with some of theirs."""
+
+    @property
+    def place(self) -> Mapping[str, str]:
+        """The owner's context."""
+        ...
+
+    def hidden_from(self, kind: Kind) -> Iterable[str]:
+        """Ids, words and cursors that a caller of this kind must never be told."""
+        ...
+
+    def unknown(self) -> World:
+        """The same world, but that its ids are of nothing that exists."""
+        ...
+
+    def of(self, caller: Caller) -> World:
+        """What a caller has that owns things itself."""
+        ...
+
+    def state(self) -> object:
+        """Everything that the owner has, read anew."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One way to ask for something of the owner.
+
+    `arguments` returns the fields to send beside the context, from the owner's world and the caller's own, which only
+    callers have that are owners (`by_owners`). Callers of the kinds `refused` must be answered as if what they name did
+    not exist; the others may be served, and are told nothing that is hidden from them. Kinds that may do the very thing
+    are not in `tried_by`. `owner_sees`: the owner's own answer must tell something that is hidden from others. `check`
+    returns what else is wrong with an answer, or None.
+    """
+
+    label: str
+    arguments: Callable[[Any, Any], Arguments] = lambda world, own: {}
+    refused: frozenset[Kind] = frozenset()
+    tried_by: frozenset[Kind] = EVERYBODY
+    owner_sees: bool = True
+    by_owners: bool = False
+    check: Callable[[Reply, Any], str | None] | None = None
+
+    def is_for(self, caller: Caller) -> bool:
+        return caller.kind in self.tried_by and (caller.is_owner or not self.by_owners)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """All attempts at one operation, and at the tools that do the same.
+
+    `open_to` says of the kinds of callers for which nothing is tried why they may. `whole_service` says why the
+    operation is about nobody's memory; then it takes no context, and its answer must not tell anything hidden.
+    """
+
+    names: Sequence[str]
+    attempts: Sequence[Attempt] = ()
+    open_to: Mapping[Kind, str] = field(default_factory=dict)
+    whole_service: str = ""

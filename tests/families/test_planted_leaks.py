@@ -1,0 +1,96 @@
+"""The isolation table finds what is let out: each leak is planted in a running service, and has to be found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from elf.config import load
+from tests.families.every import EVERY_ROW, FAMILIES, Proof
+from tests.families.fronts import Fronts
+from tests.families.here import running_here
+from tests.families.isolation import OWNER, examine
+from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
+from tests.families.rows import Row, World
+from tests.folders import fresh_folder
+from tests.system.service import write_config
+
+
+@pytest.fixture(scope="module")
+def fronts(model_folder: Path) -> Iterator[Fronts]:
+    """A service in this process, into whose code leaks can be planted."""
+    with fresh_folder() as folder:
+        config = load(write_config(folder, cache_dir=f'"{model_folder}"'))
+        with running_here(config) as fronts:
+            yield fronts
+
+
+@pytest.fixture(scope="module")
+def lasting(fronts: Fronts) -> Mapping[str, World]:
+    """An owner in each family, for all leaks that leave nothing behind."""
+    return {family.name: family.settle(fronts) for family in FAMILIES}
+
+
+def rows_of(operations: Iterable[str]) -> list[Row]:
+    """The rows of these operations alone, in the order of the table."""
+    wanted = {*operations}
+    narrowed = [replace(row, names=[name for name in row.names if name in wanted]) for row in EVERY_ROW]
+    return [row for row in narrowed if row.names]
+
+
+def found(fronts: Fronts, world: World, operations: Iterable[str]) -> set[str]:
+    """The operations that let something out, as callers met it who should get nothing."""
+    findings = examine(fronts, world, rows_of(operations)).findings
+    return {finding.name for finding in findings if finding.caller != OWNER}
+
+
+def all_of(kind: str) -> list[Any]:
+    """The leaks of this kind of every family, each with its family, as parameters."""
+    return [
+        pytest.param(family, leak, id=f"{family.name}: {leak.name}")
+        for family in FAMILIES
+        for leak in getattr(family.leaks, kind)
+    ]
+
+
+@pytest.mark.parametrize(("family", "leak"), all_of("reading"))
+def test_what_can_be_read_too_much_is_found(
+    fronts: Fronts,
+    lasting: Mapping[str, World],
+    family: Proof,
+    leak: Leak,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = lasting[family.name]
+    leak.planted(monkeypatch, world)
+    assert found(fronts, world, leak.operations) == {*leak.operations}
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_without_a_leak_nothing_is_found_in_the_same_place(
+    fronts: Fronts, lasting: Mapping[str, World], family: Proof
+) -> None:
+    operations = chain.from_iterable(leak.operations for leak in family.leaks.reading)
+    assert found(fronts, lasting[family.name], operations) == set()
+
+
+@pytest.mark.parametrize(("family", "leak"), all_of("changing"))
+def test_what_can_be_changed_too_much_is_found(
+    fronts: Fronts, family: Proof, leak: Leak, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = family.settle(fronts)
+    leak.planted(monkeypatch, world)
+    assert found(fronts, world, leak.operations) == {*leak.operations}
+
+
+def test_every_query_of_a_tenant_is_let_out_once_or_said_to_be_behind_others() -> None:
+    leaks = [leak for family in FAMILIES for leak in (*family.leaks.reading, *family.leaks.changing)]
+    tried = {leak.query for leak in leaks if BY_TENANT in leak.conditions}
+    behind = {query for family in FAMILIES for query in family.leaks.behind_others}
+    assert {*queries_by_tenant()} == tried | behind
+    assert not tried & behind
