@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from elf.core.errors import Forbidden, Unauthorized
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
@@ -20,6 +22,14 @@ class Caller:
     client: str | None = None
     roles: frozenset[str] = frozenset()
     bound: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def require(self, role: str) -> None:
+        """Raise Unauthorized when nobody knows who this is, and Forbidden for somebody who has not this role."""
+        if role in self.roles:
+            return
+        if self.user is None and self.client is None:
+            raise Unauthorized(f"this needs the role {role}: say who you are")
+        raise Forbidden(f"this needs the role {role}")
 
 
 ANONYMOUS: Final = Caller()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -11,41 +11,67 @@ import msgspec
 from pydantic import BaseModel
 
 from elf.api.caller import Caller
+from elf.api.error_style import ErrorStyle
 from elf.core.errors import ServiceError
 
 Answer: TypeAlias = BaseModel | msgspec.Struct
 """What a handler returns. A struct's JSON is that of the operation's response model, made in a fraction of the time."""
 
+Events: TypeAlias = AsyncGenerator[BaseModel, None]
+"""What the handler of a stream returns; it is closed when it ends, and when the client goes away."""
+
 TextPolicy: TypeAlias = Literal["english", "any"]
 """What language the text of a request may be in; english refuses CJK characters."""
 
-Handler: TypeAlias = Callable[[Any, Caller], Awaitable[Answer]]
+Outcome: TypeAlias = Answer | Events | None
+"""An answer; of a stream its events, and of an operation with status 204 nothing."""
+
+Handler: TypeAlias = Callable[[Any, Caller], Awaitable[Outcome]]
 """Carries out an operation: takes its request, checked, and who makes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """What can be asked for. A POST fills `request` from its JSON body and the path, a GET from the query string
-    and the path.
+    """What can be asked for. A POST, PUT or PATCH fills `request` from its JSON body and the path, a GET or DELETE from
+    the query string and the path.
 
     `name` is its own among all operations of a front. `path` may hold parameters in braces, such as
-    `/v1/memory/notes/{note_id}`; each is a field of `request`. `tag` is the heading it stands under in documents.
-    `errors` are its failures beyond those that any request may meet: bad input, a path that leads nowhere, a fault, and
-    something that is away. `brief` is the response to a request whose `detail` is brief. `is_slow` when it waits for
-    a language model. `text` says which language its text may be in.
+    `/v1/memory/notes/{note_id}`; each is a field of `request`. `response` is None when the answer has no body, with
+    `status` 204. `tag` is the heading it stands under in documents. `errors` are its failures beyond those that any
+    request may meet: bad input, a path that leads nowhere, a fault, and something that is away. `brief` is the response
+    to a request whose `detail` is brief. `is_slow` when it waits for a language model. `text` says which language its
+    text may be in. `body` names the field of `request` that the whole body is, such as a list; without it the body is
+    an object of fields. `max_body_bytes` is the largest body, where it is not that of the front. `role` is the role
+    that a caller needs. `error_style` is the form of its errors, where it is not that of the front.
     """
 
     name: str
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
     path: str
     summary: str
     request: type[BaseModel]
-    response: type[BaseModel]
+    response: type[BaseModel] | None
     tag: str = field(default="", kw_only=True)
     errors: tuple[type[ServiceError], ...] = field(default=(), kw_only=True)
     brief: type[BaseModel] | None = field(default=None, kw_only=True)
     is_slow: bool = field(default=False, kw_only=True)
     text: TextPolicy = field(default="english", kw_only=True)
+    status: Literal[200, 201, 204] = field(default=200, kw_only=True)
+    body: str | None = field(default=None, kw_only=True)
+    max_body_bytes: int | None = field(default=None, kw_only=True)
+    role: str | None = field(default=None, kw_only=True)
+    error_style: ErrorStyle | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if (self.status == 204) != (self.response is None):
+            raise ValueError(f"{self.name}: status 204 and no response go together")
+        if self.body is not None and not (self.has_body and self.body in self.request.model_fields):
+            raise ValueError(f"{self.name}: the body {self.body} is no field of a request that has a body")
+
+    @property
+    def has_body(self) -> bool:
+        """Whether its request has a JSON body; without one, the query string has the fields."""
+        return self.method in ("POST", "PUT", "PATCH")
 
     @property
     def path_parameters(self) -> tuple[str, ...]:
@@ -53,10 +79,19 @@ class Operation:
         return tuple(name for _, name, _, _ in string.Formatter().parse(self.path) if name)
 
 
-def for_anyone(handle: Callable[[Any], Awaitable[Answer]]) -> Handler:
+@dataclass(frozen=True, slots=True)
+class Stream(Operation):
+    """An operation whose answer is a stream of server-sent events, each with the JSON of a `response`.
+
+    Its handler checks the request, raising as any other does, and returns the events. It has its turn among other
+    requests until then. What fails later is an event of the type `error`, and the last.
+    """
+
+
+def for_anyone(handle: Callable[[Any], Awaitable[Outcome]]) -> Handler:
     """Return a handler to which it is all the same who makes a request: the request says what it may see."""
 
-    async def handled(request: Any, _: Caller) -> Answer:
+    async def handled(request: Any, _: Caller) -> Outcome:
         return await handle(request)
 
     return handled

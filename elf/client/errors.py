@@ -2,7 +2,8 @@
 
     ElfError
     ├── ServiceError              the service said no; `error_code`, `message`, `fields`
-    │   ├── InvalidRequest, ScopeDenied, NotFound, PayloadTooLarge, NonEnglishInput, InternalError
+    │   ├── InvalidRequest, Unauthorized, ScopeDenied, Forbidden, NotFound, Conflict, PayloadTooLarge,
+    │   │   NonEnglishInput, InternalError, NotOffered
     │   └── Unavailable           it cannot answer now; `retry_after_s` says when to ask again
     │       └── Unreachable       nothing answers at the address, or not in time
     ├── UnexpectedAnswer          what answers is not ELF, or not of a version that this client understands
@@ -17,29 +18,37 @@ from __future__ import annotations
 
 from elf.core.errors import (
     ConfigError,
+    Conflict,
     ElfError,
+    Forbidden,
     InternalError,
     InvalidRequest,
     NonEnglishInput,
     NotFound,
+    NotOffered,
     PayloadTooLarge,
     ScopeDenied,
     ServiceError,
     StartupError,
+    Unauthorized,
     Unavailable,
 )
 
 __all__ = [
     "ConfigError",
+    "Conflict",
     "ElfError",
+    "Forbidden",
     "InternalError",
     "InvalidRequest",
     "NonEnglishInput",
     "NotFound",
+    "NotOffered",
     "PayloadTooLarge",
     "ScopeDenied",
     "ServiceError",
     "StartupError",
+    "Unauthorized",
     "Unavailable",
     "UnexpectedAnswer",
     "Unreachable",
@@ -47,7 +56,18 @@ __all__ = [
 
 _BY_CODE: dict[str, type[ServiceError]] = {
     kind.error_code: kind
-    for kind in (InvalidRequest, ScopeDenied, NotFound, PayloadTooLarge, NonEnglishInput, InternalError)
+    for kind in (
+        InvalidRequest,
+        Unauthorized,
+        ScopeDenied,
+        Forbidden,
+        NotFound,
+        Conflict,
+        PayloadTooLarge,
+        NonEnglishInput,
+        InternalError,
+        NotOffered,
+    )
 }
 
 

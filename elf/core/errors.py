@@ -5,11 +5,15 @@
     ├── StartupError              the process cannot start: a port is taken, a folder in use, a file damaged
     └── ServiceError              a request cannot be answered; has an error_code and an HTTP status
         ├── InvalidRequest        400 INVALID_REQUEST
+        ├── Unauthorized          401 UNAUTHORIZED
         ├── ScopeDenied           403 SCOPE_DENIED
+        ├── Forbidden             403 FORBIDDEN
         ├── NotFound              404 NOT_FOUND
+        ├── Conflict              409 CONFLICT
         ├── PayloadTooLarge       413 PAYLOAD_TOO_LARGE
         ├── NonEnglishInput       422 NON_ENGLISH_INPUT
         ├── InternalError         500 INTERNAL_ERROR
+        ├── NotOffered            501 NOT_OFFERED
         └── Unavailable           503 UNAVAILABLE, may be retried after `retry_after_s`
             ├── DatabaseUnavailable
             ├── IndexUnavailable
@@ -76,10 +80,24 @@ class InvalidRequest(ServiceError):
     status = 400
 
 
+class Unauthorized(ServiceError):
+    """Nobody knows who asks: no identity came with the request, or one that is wrong."""
+
+    error_code = "UNAUTHORIZED"
+    status = 401
+
+
 class ScopeDenied(ServiceError):
     """The scope is not allowed for this operation."""
 
     error_code = "SCOPE_DENIED"
+    status = 403
+
+
+class Forbidden(ServiceError):
+    """Who asks is known, and may not do this."""
+
+    error_code = "FORBIDDEN"
     status = 403
 
 
@@ -88,6 +106,13 @@ class NotFound(ServiceError):
 
     error_code = "NOT_FOUND"
     status = 404
+
+
+class Conflict(ServiceError):
+    """What is there already, or the state that it is in, does not go together with the request."""
+
+    error_code = "CONFLICT"
+    status = 409
 
 
 class PayloadTooLarge(ServiceError):
@@ -109,6 +134,13 @@ class InternalError(ServiceError):
 
     error_code = "INTERNAL_ERROR"
     status = 500
+
+
+class NotOffered(ServiceError):
+    """This service, as it is configured, does not do this at all."""
+
+    error_code = "NOT_OFFERED"
+    status = 501
 
 
 class Unavailable(ServiceError):

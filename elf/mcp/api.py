@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
+from uuid import UUID
 
 import httpx
 import msgspec
@@ -90,7 +91,7 @@ class Api:
                 f"the answer has more than the {MAX_ANSWER_BYTES} bytes or {MAX_ANSWER_VALUES:,} values that a tool "
                 "gives: ask for fewer items, or over HTTP"
             )
-        return Answer(response.status_code < 400, response.text, _body(response, where))
+        return Answer(response.status_code < 400, response.text or "{}", _body(response, where))
 
 
 def _is_large(content: bytes) -> Slices[bool]:
@@ -100,6 +101,8 @@ def _is_large(content: bytes) -> Slices[bool]:
 
 
 def _body(response: httpx.Response, where: str) -> dict[str, Any]:
+    if response.status_code == 204:
+        return {}
     try:
         body = msgspec.json.decode(response.content)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -112,23 +115,32 @@ def _body(response: httpx.Response, where: str) -> dict[str, Any]:
 def _request(http: httpx.AsyncClient, operation: Operation, arguments: Mapping[str, Any]) -> httpx.Request:
     rest = dict(arguments)
     path = operation.path.format_map(
-        {name: _path_part(rest.pop(name, None), name) for name in operation.path_parameters}
+        {name: _path_part(operation, name, rest.pop(name, None)) for name in operation.path_parameters}
     )
-    if operation.method == "GET":
+    if not operation.has_body:
         # Text that is no Unicode travels as it is and is the API's to judge, here and below.
         query = urlencode(
             {name: _query_text(value) for name, value in rest.items() if value is not None},
             errors="surrogatepass",
         )
-        return http.build_request("GET", f"{path}?{query}" if query else path)
-    content = json.dumps(rest, ensure_ascii=False).encode("utf-8", errors="surrogatepass")
-    return http.build_request("POST", path, content=content, headers={"content-type": "application/json"})
+        return http.build_request(operation.method, f"{path}?{query}" if query else path)
+    body = rest if operation.body is None else rest.get(operation.body)
+    content = json.dumps(body, ensure_ascii=False).encode("utf-8", errors="surrogatepass")
+    return http.build_request(
+        operation.method, path, content=content, headers={"content-type": "application/json"}
+    )
 
 
-def _path_part(value: Any, name: str) -> str:
+def _path_part(operation: Operation, name: str, value: Any) -> str:
     if value is None or value == "":
         raise InvalidRequest(f"$.{name}: is missing", fields=[f"$.{name}"])
-    return id_in_path(value, name=name)
+    annotation = operation.request.model_fields[name].annotation
+    if annotation is UUID:
+        return id_in_path(value, name=name)
+    text = _query_text(value)
+    if text in (".", "..") or "/" in text:
+        raise InvalidRequest(f"$.{name}: cannot stand in a path", fields=[f"$.{name}"])
+    return quote(text, safe="", errors="surrogatepass")
 
 
 def _query_text(value: Any) -> str:

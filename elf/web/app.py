@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from uuid import UUID, uuid4
 
@@ -13,26 +13,24 @@ from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from elf.api.caller import ANONYMOUS
+from elf.api.error_style import ErrorStyle
 from elf.api.operation import Handler, Operation
 from elf.config.access import EVERYBODY, Visitors
-from elf.core.errors import InvalidRequest, NotFound, Unavailable
-from elf.core.slices import in_slices
+from elf.core.errors import InvalidRequest, NotFound, NotOffered, Unavailable
 from elf.web.access_log import log_request, route
-from elf.web.admission import Admission, tenant_of
+from elf.web.admission import Admission
 from elf.web.connection import GroupedConnection
 from elf.web.docs import POLICY, docs_page
 from elf.web.failures import (
     BODY_TIMEOUT_S,
-    MAX_BODY_BYTES,
     RESPONSE_TIMEOUT_S,
     as_service_error,
     error_response,
 )
 from elf.web.openapi import PUBLIC, About, openapi_document
-from elf.web.parsing import parse_values, reading_body
-from elf.web.query_strings import check_path, query_values
 from elf.web.readiness import Health, Readiness
 from elf.web.rendering import JSON, json_response
+from elf.web.views import Identify, largest_body, view
 
 log = structlog.get_logger()
 
@@ -45,15 +43,17 @@ def create_app(
     about: About = PUBLIC,
     visitors: Visitors = EVERYBODY,
     admission: Admission | None = None,
+    identify: Identify = lambda _: ANONYMOUS,
 ) -> Quart:
     """Build the application that serves `operations`, /health, /ready, and their description for programs and people.
 
     `handlers` has what carries out each operation, by its name. `about` says in the description what the application
-    is, `visitors` who is served, and `admission` when the operations are; None means at once.
+    is, `visitors` who is served, and `admission` when the operations are; None means at once. `identify` says by the
+    headers of a request who makes it.
     """
     app = Quart("elf", static_folder=None)
     app.asgi_http_class = GroupedConnection
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.config["MAX_CONTENT_LENGTH"] = largest_body(operations)
     app.config["BODY_TIMEOUT"] = BODY_TIMEOUT_S
     app.config["RESPONSE_TIMEOUT"] = RESPONSE_TIMEOUT_S
     app.config["PROPAGATE_EXCEPTIONS"] = False
@@ -62,7 +62,7 @@ def create_app(
         app.add_url_rule(
             _rule(operation.path),
             operation.name,
-            _view(operation, handlers[operation.name], admission),
+            view(operation, handlers[operation.name], admission, identify),
             methods=[operation.method],
             provide_automatic_options=False,
         )
@@ -72,45 +72,13 @@ def create_app(
     app.before_request(_refuse_hidden_slashes)
     app.before_request(partial(_keep_strangers_out, visitors))
     app.after_request(_end)
-    app.register_error_handler(Exception, _error_response)
+    styles = {operation.name: operation.error_style for operation in operations}
+    app.register_error_handler(Exception, partial(_error_response, styles))
     return app
 
 
 def _rule(path: str) -> str:
     return path.replace("{", "<").replace("}", ">")
-
-
-def _view(
-    operation: Operation, handle: Handler, admission: Admission | None
-) -> Callable[..., Awaitable[Response]]:
-    async def answer(body: bytes, values: dict[str, str]) -> Response:
-        if operation.method == "POST":
-            parsed = await in_slices(reading_body(operation.request, body, values, text=operation.text))
-        else:
-            parsed = parse_values(operation.request, values, text=operation.text)
-        structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
-        return await json_response(await handle(parsed, ANONYMOUS))
-
-    async def view(**path_values: str) -> Response:
-        if path_values:
-            check_path(request.scope["raw_path"], operation.path)
-        if operation.method == "POST":
-            body, values = await _body(), path_values
-        else:
-            body, values = b"", query_values(request.query_string) | path_values
-        if admission is None:
-            return await answer(body, values)
-        tenant = tenant_of(body) if operation.method == "POST" else values.get("tenant_id", "")
-        async with admission.turn(operation, tenant):
-            return await answer(body, values)
-
-    return view
-
-
-async def _body() -> bytes:
-    body = await request.get_data(as_text=False, parse_form_data=False)
-    assert isinstance(body, bytes)
-    return body
 
 
 def _add_probes(app: Quart, readiness: Callable[[], Readiness]) -> None:
@@ -174,12 +142,12 @@ async def _end(response: Response) -> Response:
     return response
 
 
-async def _error_response(error: Exception) -> Response:
+async def _error_response(styles: Mapping[str, ErrorStyle | None], error: Exception) -> Response:
     failure = as_service_error(error)
-    if failure.status >= 500 and not isinstance(failure, Unavailable):
+    if failure.status >= 500 and not isinstance(failure, (Unavailable, NotOffered)):
         log.error("request_failed", route=route(), error=type(error).__name__, exc_info=error)
     status = error.code if isinstance(error, HTTPException) and error.code else failure.status
-    response = error_response(failure, status=status)
+    response = error_response(failure, status=status, style=styles.get(request.endpoint or ""))
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     return response

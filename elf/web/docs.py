@@ -15,6 +15,7 @@ from elf.web.fields_table import Row, body_rows, parameter_row
 from elf.web.openapi import Document, response_at
 from elf.web.schemas import resolved
 
+NOTHING: dict[str, Any] = {"": {"schema": {}}}  # what an answer without a body holds
 HEADINGS = ("Field", "Type", "", "Bounds", "Meaning")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -90,11 +91,12 @@ def curl_of(entry: Mapping[str, Any], base_url: str) -> str:
         elif example is not None:
             query.append((parameter["name"], str(example)))
     url = base_url + path + (f"?{urlencode(query)}" if query else "")
-    if entry["method"] == "GET":
-        return f"curl {shlex.quote(url)}"
+    verb = "" if entry["method"] in ("GET", "POST") else f"-X {entry['method']} "
+    if "requestBody" not in entry:
+        return f"curl {verb}{shlex.quote(url)}"
     example = entry["requestBody"]["content"]["application/json"]["example"]
     body = shlex.quote(json.dumps(example, indent=2, ensure_ascii=False))
-    return f"curl {shlex.quote(url)} -H 'Content-Type: application/json' -d {body}"
+    return f"curl {verb}{shlex.quote(url)} -H 'Content-Type: application/json' -d {body}"
 
 
 def _answers(entry: Mapping[str, Any], document: Document) -> str:
@@ -102,7 +104,7 @@ def _answers(entry: Mapping[str, Any], document: Document) -> str:
     parts: list[str] = []
     failures: list[str] = []
     for status, answer in entry["responses"].items():
-        schema = response_at(answer, document)["content"]["application/json"]["schema"]
+        schema = next(iter(response_at(answer, document).get("content", NOTHING).values()))["schema"]
         bodies = [one for one in schema.get("anyOf", [schema]) if "$ref" in one]
         for body in bodies:
             meaning = resolved(body, components).get("description", "")
@@ -110,7 +112,7 @@ def _answers(entry: Mapping[str, Any], document: Document) -> str:
             parts.append(
                 f"<details><summary>Answer {status}: {_inline(meaning or entry['summary'])}</summary>{table}</details>"
             )
-        if not bodies:
+        if int(status) >= 400 and not bodies:
             failures.append(f'<a href="#failures">{status}</a>')
     return "".join(parts) + f"<p>Errors: {', '.join(failures)}.</p>"
 
@@ -118,8 +120,12 @@ def _answers(entry: Mapping[str, Any], document: Document) -> str:
 def _failures(document: Document) -> str:
     components = document["components"]["schemas"]
     rows: list[str] = []
+    body: dict[str, Any] = {}
     for answer in document["components"]["responses"].values():
-        body, code = answer["content"]["application/json"]["schema"]["allOf"]
+        schema = answer["content"]["application/json"]["schema"]
+        if "allOf" not in schema:
+            continue  # in a style of its own, which stands with the operations that have it
+        body, code = schema["allOf"]
         rows.append(
             f"<tr><td><code>{escape(code['properties']['error_code']['const'])}</code></td>"
             f"<td>{_inline(answer['description'])}</td></tr>"

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import BaseModel, ConfigDict, Field
 from quart import Response, request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, RequestTimeout
 
+from elf.api.error_style import ErrorStyle
 from elf.core.errors import (
     InternalError,
     InvalidRequest,
     NotFound,
     PayloadTooLarge,
     ServiceError,
+    Unauthorized,
     Unavailable,
 )
 from elf.web.rendering import JSON
@@ -35,16 +39,31 @@ class ErrorBody(BaseModel):
     )
 
 
-def error_response(failure: ServiceError, *, status: int | None = None) -> Response:
-    """Return the wire form of a failure; `status` takes the place of the failure's own."""
-    body = ErrorBody(
-        error_code=failure.error_code,
-        message=MASKED if failure.status == 500 else failure.message,
-        fields=list(failure.fields) or None,
+def _elf_body(failure: ServiceError) -> ErrorBody:
+    return ErrorBody(
+        error_code=failure.error_code, message=failure.message, fields=list(failure.fields) or None
     )
+
+
+ELF_STYLE: Final = ErrorStyle(ErrorBody, _elf_body)
+
+
+def error_body(failure: ServiceError, style: ErrorStyle | None = None) -> BaseModel:
+    """Return what is told of a failure; what failed within the service is not."""
+    shown = InternalError(MASKED) if failure.status == 500 else failure
+    return (style or ELF_STYLE).write(shown)
+
+
+def error_response(
+    failure: ServiceError, *, status: int | None = None, style: ErrorStyle | None = None
+) -> Response:
+    """Return the wire form of a failure; `status` takes the place of the failure's own."""
+    body = error_body(failure, style)
     response = Response(body.model_dump_json(), status=status or failure.status, content_type=JSON)
     if isinstance(failure, Unavailable):
         response.headers["Retry-After"] = str(failure.retry_after_s)
+    if isinstance(failure, Unauthorized):
+        response.headers["WWW-Authenticate"] = "Bearer"
     return response
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from elf.core.blank import NOT_BLANK
-from elf.web.schemas import JSON_VALUE, Schema, resolved, without_null
+from elf.web.schemas import ANY_JSON_VALUE, JSON_VALUE, Schema, resolved, without_null
 
 FORMATS = {"uuid": "UUID", "date-time": "time (ISO 8601)"}
 
@@ -23,8 +23,11 @@ class Row(NamedTuple):
 
 
 def body_rows(schema: Schema, components: Mapping[str, Schema], *, is_request: bool) -> Iterator[Row]:
-    """Yield a row for each field of an object, those of the objects within it below it."""
-    yield from _object_rows(resolved(schema, components), components, "", is_request)
+    """Yield a row for each field of an object, or of those in a list, those of the objects within it below it."""
+    whole, prefix = resolved(schema, components), ""
+    if whole.get("type") == "array":
+        whole, prefix = resolved(whole["items"], components), "[]."
+    yield from _object_rows(whole, components, prefix, is_request)
 
 
 def parameter_row(parameter: Mapping[str, object], components: Mapping[str, Schema]) -> Row:
@@ -58,7 +61,7 @@ def type_of(schema: Schema, components: Mapping[str, Schema]) -> str:
     """Return the type in words."""
     inner = without_null(schema)
     nullable = " or null" if inner is not schema else ""
-    if (ref := inner.get("$ref", "")).endswith(f"/{JSON_VALUE}"):
+    if (ref := inner.get("$ref", "")).endswith((f"/{JSON_VALUE}", f"/{ANY_JSON_VALUE}")):
         return "any JSON"
     inner = resolved(inner, components) if ref else inner
     return _plain_type(inner, components) + nullable

@@ -9,20 +9,26 @@ from typing import Any, Final, TypeAlias
 
 from pydantic import BaseModel
 
-from elf.api.operation import Operation
+from elf.api.error_style import ErrorStyle
+from elf.api.operation import Operation, Stream
 from elf.core.errors import (
+    Conflict,
+    Forbidden,
     InternalError,
     InvalidRequest,
     NonEnglishInput,
     NotFound,
+    NotOffered,
     PayloadTooLarge,
     ScopeDenied,
     ServiceError,
+    Unauthorized,
     Unavailable,
 )
 from elf.core.json_size import MAX_LONG_DIGITS
+from elf.web.event_stream import EVENT_STREAM
 from elf.web.examples import example_of
-from elf.web.failures import BODY_TIMEOUT_S, MAX_BODY_BYTES, ErrorBody
+from elf.web.failures import BODY_TIMEOUT_S, ELF_STYLE, MAX_BODY_BYTES, ErrorBody
 from elf.web.parsing import MAX_VALUES
 from elf.web.readiness import Health, Readiness
 from elf.web.rendering import JSON
@@ -72,6 +78,13 @@ MEANINGS: Final[Mapping[type[ServiceError], str]] = {
     InternalError: "The service failed; its log says why, under the request id.",
     Unavailable: "Something the request needs is away or too busy; try again after Retry-After seconds.",
 }
+# These are told where an operation may meet them.
+OCCASIONAL: Final[Mapping[type[ServiceError], str]] = {
+    Unauthorized: "Nobody knows who asks.",
+    Forbidden: "Who asks may not do this.",
+    Conflict: "It does not go together with what is there already.",
+    NotOffered: "This service, as it is configured, does not do this.",
+}
 ALWAYS: Final = (InvalidRequest, NonEnglishInput, InternalError, Unavailable)
 PROBES_MEET: Final = (InvalidRequest, InternalError)
 RESPONSES: Final = "#/components/responses/"
@@ -92,14 +105,16 @@ HEADERS: Final[Document] = {
 def openapi_document(operations: Sequence[Operation], about: About) -> Document:
     """Return the document as JSON-compatible data."""
     schemas = ModelSchemas(
-        requests=[operation.request for operation in operations],
-        responses=[*_answers(operations), ErrorBody, Health, Readiness],
+        requests=[operation.request for operation in operations if operation.text == "english"],
+        any_text=[operation.request for operation in operations if operation.text == "any"],
+        responses=[*_answers(operations), *_styles(operations), Health, Readiness],
     )
+    failures = _failure_responses(schemas, operations)
     paths: dict[str, Any] = {}
     for operation in operations:
-        paths.setdefault(operation.path, {})[operation.method.lower()] = _entry(operation, schemas)
+        entry = _entry(operation, schemas, failures)
+        paths.setdefault(operation.path, {})[operation.method.lower()] = entry
     paths |= _probes(schemas)
-    failures = _failure_responses(schemas)
     tags = dict.fromkeys([*(operation.tag for operation in operations if operation.tag), SERVICE])
     return {
         "openapi": "3.1.0",
@@ -122,6 +137,11 @@ def _answers(operations: Sequence[Operation]) -> list[type[BaseModel]]:
     return [model for one in operations for model in (one.response, one.brief) if model is not None]
 
 
+def _styles(operations: Sequence[Operation]) -> list[type[BaseModel]]:
+    own = [operation.error_style.body for operation in operations if operation.error_style is not None]
+    return [ErrorBody, *own]
+
+
 def response_at(answer: Document, document: Document) -> Document:
     """Return an answer of an operation, or what it refers to."""
     if "$ref" in answer:
@@ -130,7 +150,7 @@ def response_at(answer: Document, document: Document) -> Document:
     return answer
 
 
-def _entry(operation: Operation, schemas: ModelSchemas) -> Document:
+def _entry(operation: Operation, schemas: ModelSchemas, failures: Document) -> Document:
     entry: Document = {
         "operationId": operation.name,
         "summary": operation.summary,
@@ -140,18 +160,33 @@ def _entry(operation: Operation, schemas: ModelSchemas) -> Document:
     if "description" in schema:
         entry["description"] = schema["description"]
     in_path = operation.path_parameters
-    names = in_path if operation.method == "POST" else tuple(schema.get("properties", {}))
+    names = in_path if operation.has_body else tuple(schema.get("properties", {}))
     if names:
         entry["parameters"] = [_parameter(name, schema, schemas, in_path=name in in_path) for name in names]
-    if operation.method == "POST":
+    if operation.has_body:
         entry["requestBody"] = _body(schemas, operation)
-    entry["responses"] = {"200": _success(operation, schemas)} | {
-        str(failure.status): {"$ref": f"{RESPONSES}{failure.__name__}"} for failure in _failures(operation)
-    }
-    if operation.method == "POST":
-        entry["responses"]["408"] = {"$ref": RESPONSES + BODY_TIMEOUT}
+    entry["responses"] = {str(operation.status): _success(operation, schemas)} | _failed(operation, failures)
     entry["responses"] = dict(sorted(entry["responses"].items()))
     return entry
+
+
+def _failed(operation: Operation, failures: Document) -> Document:
+    """Return the answers that are errors, by status; of two kinds with one status, what is said of either."""
+    prefix = _prefix(operation)
+    by_status: dict[str, list[str]] = {}
+    for failure in _failures(operation):
+        by_status.setdefault(str(failure.status), []).append(prefix + failure.__name__)
+    if operation.has_body:
+        by_status["408"] = [prefix + BODY_TIMEOUT]
+    return {status: _either(names, failures) for status, names in by_status.items()}
+
+
+def _either(names: Sequence[str], failures: Document) -> Document:
+    if len(names) == 1:
+        return {"$ref": RESPONSES + names[0]}
+    answers = [failures[name] for name in names]
+    meaning = " Or: ".join(answer["description"] for answer in answers)
+    return _answer(meaning, {"anyOf": [answer["content"][JSON]["schema"] for answer in answers]})
 
 
 def _parameter(name: str, schema: Schema, schemas: ModelSchemas, *, in_path: bool) -> Document:
@@ -169,17 +204,33 @@ def _parameter(name: str, schema: Schema, schemas: ModelSchemas, *, in_path: boo
 
 
 def _body(schemas: ModelSchemas, operation: Operation) -> Document:
-    schema = schemas.body(operation.request, but_not=operation.path_parameters)
+    if operation.body is None:
+        schema = schemas.body(operation.request, but_not=operation.path_parameters)
+    else:
+        schema = schemas.request(operation.request)["properties"][operation.body]
     example = example_of(schema, schemas.components)
-    return {
-        "required": bool(resolved(schema, schemas.components).get("required")),
+    body: Document = {
+        "required": _is_required(operation, schema, schemas),
         "content": {JSON: {"schema": schema, "example": example}},
     }
+    if operation.max_body_bytes is not None:
+        body["description"] = f"At most {operation.max_body_bytes} bytes."
+    return body
+
+
+def _is_required(operation: Operation, schema: Schema, schemas: ModelSchemas) -> bool:
+    if operation.body is not None:
+        return operation.request.model_fields[operation.body].is_required()
+    return bool(resolved(schema, schemas.components).get("required"))
 
 
 def _success(operation: Operation, schemas: ModelSchemas) -> Document:
+    if operation.response is None:
+        return _empty("Done.")
     schema = schemas.response(operation.response)
     meaning = resolved(schema, schemas.components).get("description", operation.summary)
+    if isinstance(operation, Stream):
+        return _empty(meaning) | {"content": {EVENT_STREAM: {"schema": schema}}}
     if operation.brief is None:
         return _answer(meaning, schema)
     return _answer(meaning, {"anyOf": [schema, schemas.response(operation.brief)]})
@@ -187,34 +238,61 @@ def _success(operation: Operation, schemas: ModelSchemas) -> Document:
 
 def _failures(operation: Operation) -> Sequence[type[ServiceError]]:
     own = list(operation.errors)
-    if operation.method == "POST":
+    if operation.role is not None:
+        own += [Unauthorized, Forbidden]
+    if operation.has_body:
         own.append(PayloadTooLarge)
     if operation.path_parameters:
         own.append(NotFound)
-    return list(dict.fromkeys([*ALWAYS, *own]))
+    always = [failure for failure in ALWAYS if failure is not NonEnglishInput or operation.text == "english"]
+    return list(dict.fromkeys([*always, *own]))
 
 
-def _answer(description: str, schema: Schema) -> Document:
+def _empty(description: str) -> Document:
     return {
         "description": description,
         "headers": {"X-Request-Id": {"$ref": "#/components/headers/RequestId"}},
-        "content": {JSON: {"schema": schema}},
     }
 
 
-def _failure_responses(schemas: ModelSchemas) -> Document:
-    responses: Document = {}
-    for failure, meaning in MEANINGS.items():
-        responses[failure.__name__] = _failure(schemas, failure, meaning)
-    responses[Unavailable.__name__]["headers"]["Retry-After"] = {"$ref": "#/components/headers/RetryAfter"}
-    meaning = f"The body did not arrive within {BODY_TIMEOUT_S} seconds."
-    responses[BODY_TIMEOUT] = _failure(schemas, InvalidRequest, meaning)
+def _answer(description: str, schema: Schema) -> Document:
+    return _empty(description) | {"content": {JSON: {"schema": schema}}}
+
+
+def _failure_responses(schemas: ModelSchemas, operations: Sequence[Operation]) -> Document:
+    """Return the answers that are errors: those of the front's own style, then those of operations with another."""
+    met = {failure for operation in operations for failure in _failures(operation)}
+    meanings = {**MEANINGS, **{failure: text for failure, text in OCCASIONAL.items() if failure in met}}
+    responses = _in_style(schemas, ELF_STYLE, "", meanings)
+    for operation in operations:
+        if operation.error_style is not None:
+            responses |= _in_style(schemas, operation.error_style, _prefix(operation), meanings)
     return responses
 
 
-def _failure(schemas: ModelSchemas, failure: type[ServiceError], meaning: str) -> Document:
+def _prefix(operation: Operation) -> str:
+    return "" if operation.error_style is None else f"{operation.error_style.body.__name__}."
+
+
+def _in_style(
+    schemas: ModelSchemas, style: ErrorStyle, prefix: str, meanings: Mapping[type[ServiceError], str]
+) -> Document:
+    body = schemas.response(style.body)
+    responses = {
+        prefix + failure.__name__: _failure(body, failure, meaning, has_code=style is ELF_STYLE)
+        for failure, meaning in meanings.items()
+    }
+    responses[prefix + Unavailable.__name__]["headers"]["Retry-After"] = {
+        "$ref": "#/components/headers/RetryAfter"
+    }
+    meaning = f"The body did not arrive within {BODY_TIMEOUT_S} seconds."
+    responses[prefix + BODY_TIMEOUT] = _failure(body, InvalidRequest, meaning, has_code=style is ELF_STYLE)
+    return responses
+
+
+def _failure(body: Schema, failure: type[ServiceError], meaning: str, *, has_code: bool) -> Document:
     code = {"properties": {"error_code": {"const": failure.error_code}}}
-    return _answer(meaning, {"allOf": [schemas.response(ErrorBody), code]})
+    return _answer(meaning, {"allOf": [body, code]} if has_code else body)
 
 
 def _probes(schemas: ModelSchemas) -> Document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -31,14 +32,32 @@ def reading_body(
     path_values: Mapping[str, str] | None = None,
     *,
     text: TextPolicy = "english",
+    whole: str | None = None,
 ) -> Slices[Model]:
     """Read a JSON body into `model`, together with the values of the path, which the body may not name.
 
     A body may be left out when `model` asks for nothing. Raises InvalidRequest for what is not JSON, breaks the model
     or a bound or holds a NUL byte, NonEnglishInput for CJK text where `text` is english; `fields` are the paths at
-    fault, such as `$.notes[0].text`, or the first of very many.
+    fault, such as `$.notes[0].text`, or the first of very many. `whole` is the field of the model that the whole body
+    is; paths within it begin at the body, such as `$[0].text`.
     """
-    if not body and not any(field.is_required() for field in model.model_fields.values()):
+    try:
+        return (yield from _reading(model, body, path_values or {}, text, whole))
+    except (InvalidRequest, NonEnglishInput) as error:
+        if whole is None:
+            raise
+        own = re.compile(rf"\$\.{re.escape(whole)}\b")
+        fields = [own.sub("$", path) for path in error.fields]
+        raise type(error)(own.sub("$", error.message), fields=fields) from None
+
+
+def _reading(
+    model: type[Model], body: bytes, path_values: Mapping[str, str], text: TextPolicy, whole: str | None
+) -> Slices[Model]:
+    is_left_out = not body and not any(
+        field.is_required() for name, field in model.model_fields.items() if name not in path_values
+    )
+    if is_left_out:
         body = b"{}"
     if (yield from holding_more_values(body, MAX_VALUES)):
         raise InvalidRequest(f"the body holds more than {MAX_VALUES:,} values")
@@ -46,10 +65,12 @@ def reading_body(
         problem = f"have more than {MAX_LONG_DIGITS:,} digits in all, written out without exponents"
         raise InvalidRequest(f"the long numbers of the body {problem}")
     value = _decode(body)
+    if whole is not None and not is_left_out:
+        value = {whole: value}
     yield
     if path_values and isinstance(value, dict):
         value = _merged(value, path_values)
-    is_ascii = body.isascii() and b"\\u" not in body and not any(map(_is_odd, (path_values or {}).values()))
+    is_ascii = body.isascii() and b"\\u" not in body and not any(map(_is_odd, path_values.values()))
     yield from _check_text(model, value, text, is_ascii=is_ascii)
     outline = yield from outlined(model, value)
     content = msgspec.json.encode(outline)

@@ -16,9 +16,8 @@ from elf.core.json_strings import MAX_DEPTH, MAX_STRING_CHARS
 
 PLACE = "#/components/schemas/"
 ENGLISH, JSON_VALUE = "EnglishText", "JsonValue"
+ANY_TEXT, ANY_JSON_VALUE = "Text", "AnyJsonValue"
 Schema = dict[str, Any]
-
-_FREE_TEXT: Schema = {"$ref": PLACE + ENGLISH, "maxLength": MAX_STRING_CHARS}
 
 
 class _WithoutFieldTitles(GenerateJsonSchema):
@@ -29,22 +28,34 @@ class _WithoutFieldTitles(GenerateJsonSchema):
 
 
 class ModelSchemas:
-    """The schemas of all models of a front; `components` are theirs and those of the models within them, by name."""
+    """The schemas of all models of a front; `components` are theirs and those of the models within them, by name.
 
-    def __init__(self, *, requests: Sequence[type[BaseModel]], responses: Sequence[type[BaseModel]]) -> None:
+    `any_text` are the requests whose text may be in any language.
+    """
+
+    def __init__(
+        self,
+        *,
+        requests: Sequence[type[BaseModel]],
+        responses: Sequence[type[BaseModel]],
+        any_text: Sequence[type[BaseModel]] = (),
+    ) -> None:
         wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = []
-        wanted += [(model, "validation") for model in dict.fromkeys(requests)]
+        wanted += [(model, "validation") for model in dict.fromkeys([*requests, *any_text])]
         wanted += [(model, "serialization") for model in dict.fromkeys(responses)]
         refs, definitions = models_json_schema(
             wanted, ref_template=PLACE + "{model}", schema_generator=_WithoutFieldTitles
         )
         self._refs = {(model, mode): schema for (model, mode), schema in refs.items()}
         raw: dict[str, Schema] = definitions.get("$defs", {})
-        asked = set(_reachable(raw, (self._name(model, "validation") for model in requests)))
+        texts = dict.fromkeys(
+            _reachable(raw, (self._name(model, "validation") for model in any_text)), ANY_TEXT
+        )
+        texts |= dict.fromkeys(
+            _reachable(raw, (self._name(model, "validation") for model in requests)), ENGLISH
+        )
         self.components = {
-            name: _tidy(schema, is_request=name in asked)
-            for name, schema in raw.items()
-            if name != JSON_VALUE
+            name: _tidy(schema, texts.get(name)) for name, schema in raw.items() if name != JSON_VALUE
         } | _shared()
 
     def request(self, model: type[BaseModel]) -> Schema:
@@ -112,9 +123,12 @@ def _names_in(node: Any) -> Iterator[str]:
             yield from _names_in(inner)
 
 
-def _tidy(schema: Schema, *, is_request: bool) -> Schema:
-    """Return a copy that says what text may hold, with descriptions of optional values beside the alternatives."""
-    tidy = {key: _tidy_part(key, value, is_request=is_request) for key, value in schema.items()}
+def _tidy(schema: Schema, text: str | None) -> Schema:
+    """Return a copy that says what text may hold, with descriptions of optional values beside the alternatives.
+
+    `text` names the schema of text; None: it is that of an answer.
+    """
+    tidy = {key: _tidy_part(key, value, text) for key, value in schema.items()}
     for branch in tidy.get("anyOf", ()):
         for key in ("description", "examples"):
             if key in branch:
@@ -122,38 +136,55 @@ def _tidy(schema: Schema, *, is_request: bool) -> Schema:
                 tidy.setdefault(key, text)
     if tidy.get("default", ...) is None:  # null and leaving it out are the same
         del tidy["default"]
-    if is_request and tidy.get("type") == "string" and not {"format", "enum", "const"} & tidy.keys():
-        tidy["allOf"] = [{"$ref": PLACE + ENGLISH}]
-    if is_request and isinstance(tidy.get("additionalProperties"), dict):
-        tidy["propertyNames"] = _FREE_TEXT | tidy.get("propertyNames", {})
+    if text and tidy.get("type") == "string" and not {"format", "enum", "const"} & tidy.keys():
+        tidy["allOf"] = [{"$ref": PLACE + text}]
+    if text and isinstance(tidy.get("additionalProperties"), dict):
+        tidy["propertyNames"] = _free_text(text) | tidy.get("propertyNames", {})
     return tidy
 
 
-def _tidy_part(key: str, value: Any, *, is_request: bool) -> Any:
+def _tidy_part(key: str, value: Any, text: str | None) -> Any:
+    if text == ANY_TEXT and value == PLACE + JSON_VALUE:
+        return PLACE + ANY_JSON_VALUE
     if key == "properties":
-        return {name: _tidy(part, is_request=is_request) for name, part in value.items()}
+        return {name: _tidy(part, text) for name, part in value.items()}
     if key in ("items", "additionalProperties") and isinstance(value, dict):
-        return _tidy(value, is_request=is_request)
+        return _tidy(value, text)
     if key in ("anyOf", "oneOf", "allOf"):
-        return [_tidy(part, is_request=is_request) for part in value]
+        return [_tidy(part, text) for part in value]
     return value
 
 
+def _free_text(text: str) -> Schema:
+    return {"$ref": PLACE + text, "maxLength": MAX_STRING_CHARS}
+
+
 def _shared() -> dict[str, Schema]:
-    value = {"$ref": PLACE + JSON_VALUE}
     return {
         ENGLISH: {
             "type": "string",
             "pattern": english_pattern(),
             "description": "Text without CJK characters, which are answered with 422, and without U+0000.",
         },
-        JSON_VALUE: {
-            "anyOf": [
-                {"type": ["null", "boolean", "number"]},
-                _FREE_TEXT,
-                {"type": "array", "items": value},
-                {"type": "object", "propertyNames": _FREE_TEXT, "additionalProperties": value},
-            ],
-            "description": f"Any JSON of at most {MAX_DEPTH} levels; numbers within the range of a 64-bit float.",
+        ANY_TEXT: {
+            "type": "string",
+            "pattern": "^[^\\u0000]*$",
+            "description": "Text in any language, without U+0000.",
         },
+        JSON_VALUE: _json_value(JSON_VALUE, ENGLISH),
+        ANY_JSON_VALUE: _json_value(ANY_JSON_VALUE, ANY_TEXT),
+    }
+
+
+def _json_value(name: str, text: str) -> Schema:
+    """Return the schema of any JSON with such text, which refers to itself by its name."""
+    value = {"$ref": PLACE + name}
+    return {
+        "anyOf": [
+            {"type": ["null", "boolean", "number"]},
+            _free_text(text),
+            {"type": "array", "items": value},
+            {"type": "object", "propertyNames": _free_text(text), "additionalProperties": value},
+        ],
+        "description": f"Any JSON of at most {MAX_DEPTH} levels; numbers within the range of a 64-bit float.",
     }

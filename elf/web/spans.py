@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from quart import g, has_request_context, request
 
 from elf.api.caller import Caller
-from elf.api.operation import Answer, Handler
+from elf.api.operation import Handler, Outcome
 from elf.core.errors import ServiceError
 from elf.core.memory_spans import MemorySpan
 from elf.search.trace import SearchTrace, TraceSink
@@ -59,7 +59,7 @@ def describing_spans(sink: TraceSink) -> TraceSink:
 def _traced(
     handle: Handler, memory: MemorySpan, tracer: Tracer, propagator: TraceContextTextMapPropagator
 ) -> Handler:
-    async def handled(asked: BaseModel, caller: Caller) -> Answer:
+    async def handled(asked: BaseModel, caller: Caller) -> Outcome:
         with (
             tracer.start_as_current_span(
                 memory.operation,

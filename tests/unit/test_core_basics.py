@@ -23,7 +23,11 @@ def test_a_config_error_lists_every_fault() -> None:
     ("kind", "code", "status"),
     [
         (errors.InvalidRequest, "INVALID_REQUEST", 400),
+        (errors.Unauthorized, "UNAUTHORIZED", 401),
         (errors.ScopeDenied, "SCOPE_DENIED", 403),
+        (errors.Forbidden, "FORBIDDEN", 403),
+        (errors.Conflict, "CONFLICT", 409),
+        (errors.NotOffered, "NOT_OFFERED", 501),
         (errors.NotFound, "NOT_FOUND", 404),
         (errors.PayloadTooLarge, "PAYLOAD_TOO_LARGE", 413),
         (errors.NonEnglishInput, "NON_ENGLISH_INPUT", 422),

@@ -18,15 +18,19 @@ from elf.client import (
     NO_RETRIES,
     AsyncClient,
     Client,
+    Conflict,
     ExtractedNote,
+    Forbidden,
     InternalError,
     InvalidRequest,
     NonEnglishInput,
     NotFound,
+    NotOffered,
     PayloadTooLarge,
     Quote,
     ScopeDenied,
     ServiceError,
+    Unauthorized,
     Unavailable,
     UnexpectedAnswer,
     Unreachable,
@@ -112,8 +116,10 @@ def test_headers_go_with_every_request() -> None:
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (400, InvalidRequest), (403, ScopeDenied), (404, NotFound), (413, PayloadTooLarge), (422, NonEnglishInput),
-        (500, InternalError), (503, Unavailable),
+        (400, InvalidRequest), (401, Unauthorized), (403, ScopeDenied), (403, Forbidden), (404, NotFound),
+        (409, Conflict),
+        (413, PayloadTooLarge), (422, NonEnglishInput),
+        (500, InternalError), (501, NotOffered), (503, Unavailable),
     ],
 )  # fmt: skip
 def test_an_error_of_the_service_is_an_error_of_its_kind(status: int, kind: type[ServiceError]) -> None:
@@ -141,8 +147,8 @@ def test_every_error_code_of_the_service_has_its_kind() -> None:
 
 def test_an_error_of_a_newer_service_keeps_its_code() -> None:
     with (
-        client_of(Script(failure(409, "CONFLICT"))) as client,
-        pytest.raises(ServiceError, match="CONFLICT: the"),
+        client_of(Script(failure(418, "TEAPOT"))) as client,
+        pytest.raises(ServiceError, match="TEAPOT: the"),
     ):
         client.search("x")
 

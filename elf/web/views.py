@@ -1,0 +1,97 @@
+"""From a request to its answer: what an operation's route does."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+import anyio
+import structlog
+from pydantic import BaseModel
+from quart import Response, request
+from werkzeug.datastructures import Headers
+from werkzeug.exceptions import RequestEntityTooLarge, RequestTimeout
+
+from elf.api.caller import Caller
+from elf.api.operation import Handler, Operation, Outcome
+from elf.core.errors import PayloadTooLarge
+from elf.core.slices import in_slices
+from elf.web.admission import Admission, tenant_of
+from elf.web.event_stream import event_response
+from elf.web.failures import BODY_TIMEOUT_S, MAX_BODY_BYTES
+from elf.web.parsing import parse_values, reading_body
+from elf.web.query_strings import check_path, query_values
+from elf.web.rendering import json_response
+
+Identify: TypeAlias = Callable[[Headers], Caller]
+"""Says by the headers of a request who makes it. Raises Unauthorized."""
+
+
+def largest_body(operations: Sequence[Operation]) -> int:
+    """Return how many bytes the body of any of the operations may have."""
+    return max([MAX_BODY_BYTES, *(operation.max_body_bytes or 0 for operation in operations)])
+
+
+def view(
+    operation: Operation, handle: Handler, admission: Admission | None, identify: Identify
+) -> Callable[..., Awaitable[Response]]:
+    """Return what answers the requests for an operation, given the parameters of their path."""
+
+    async def carried_out(body: bytes, values: dict[str, str], caller: Caller) -> Outcome:
+        parsed = await _parsed(operation, body, values)
+        structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
+        return await handle(parsed, caller)
+
+    async def answered(**path_values: str) -> Response:
+        if path_values:
+            check_path(request.scope["raw_path"], operation.path)
+        caller = identify(request.headers)
+        if operation.role is not None:
+            caller.require(operation.role)
+        if operation.has_body:
+            body, values = await _body(operation.max_body_bytes or MAX_BODY_BYTES), path_values
+        else:
+            body, values = b"", query_values(request.query_string) | path_values
+        if admission is None:
+            return await _response(operation, await carried_out(body, values, caller))
+        tenant = tenant_of(body) if operation.has_body else values.get("tenant_id", "")
+        async with admission.turn(operation, tenant):
+            return await _response(operation, await carried_out(body, values, caller))
+
+    return answered
+
+
+async def _parsed(operation: Operation, body: bytes, values: dict[str, str]) -> BaseModel:
+    if operation.has_body:
+        reading = reading_body(operation.request, body, values, text=operation.text, whole=operation.body)
+        return await in_slices(reading)
+    return parse_values(operation.request, values, text=operation.text)
+
+
+async def _response(operation: Operation, answer: Outcome) -> Response:
+    if answer is None:
+        return Response(status=operation.status)
+    if not isinstance(answer, AsyncGenerator):
+        return await json_response(answer, status=operation.status)
+    if request.method == "HEAD":
+        await answer.aclose()
+    return event_response(answer, operation.error_style)
+
+
+async def _body(most: int) -> bytes:
+    """Return the body of the request. Raises PayloadTooLarge for more bytes than these."""
+    too_large = PayloadTooLarge(f"the body is larger than {most} bytes")
+    if (request.content_length or 0) > most:
+        raise too_large
+    body = bytearray()
+    try:
+        with anyio.fail_after(BODY_TIMEOUT_S):
+            async for part in request.body:
+                body += part
+                if len(body) > most:
+                    raise too_large
+    except TimeoutError:
+        raise RequestTimeout from None
+    except RequestEntityTooLarge:
+        raise too_large from None
+    return bytes(body)
