@@ -9,17 +9,19 @@ from actors.index_rebuilder import IndexRebuilder
 from actors.shared_parts import SharedParts
 from actors.stored_readings import StoredReadings
 from elf.api.operation import Handler
+from elf.db.schema import COMMON
 from elf.families.notes.census import NoteCensus
 from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.forgetting import NoteForgetting
 from elf.families.notes.handlers import note_admin_handlers
 from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.overview import NoteOverview
+from elf.families.notes.queries import INDEXING
+from elf.families.schema import NOTES
 from elf.indexing.drift import IndexDrift
 from elf.indexing.leased_points import LeasedPoints
 from elf.indexing.rebuild import IndexRebuild
 from elf.indexing.rebuild_runs import RebuildRuns
-from elf.outbox.leased import LeasedOutbox
 from elf.web.admin import common_admin_handlers
 
 
@@ -31,7 +33,7 @@ def admin_handlers(shared: SharedParts, reach: IndexedCorpus) -> dict[str, Handl
         queries=shared.queries,
         store=shared.store,
         clock=shared.clock,
-        ring=shared.bell.ring,
+        ring=shared.bell(INDEXING).ring,
     )
     index = _index_admin(shared, reach)
     notes = note_admin_handlers(decisions, index, forgetting, _overview(shared))
@@ -48,26 +50,20 @@ def _overview(shared: SharedParts) -> NoteOverview:
     return NoteOverview(
         database=shared.database,
         queries=shared.queries,
-        outbox=_indexing_outbox(shared),
+        outbox=shared.indexing_outbox(),
         embedding_version=config.embedding_version,
         folders={name: folder for name, folder in folders.items() if folder is not None},
         clock=shared.clock,
     )
 
 
-def _indexing_outbox(shared: SharedParts) -> LeasedOutbox:
-    # Nothing is leased here.
-    return LeasedOutbox(shared.database, shared.queries, lease_seconds=shared.config.indexing.lease_seconds)
-
-
 def add_stored_readings(shared: SharedParts) -> None:
     """Add what reads the metrics that only Postgres knows."""
-    lease_seconds = shared.config.indexing.lease_seconds  # nothing is leased here
     readings = StoredReadings(
         database=shared.database,
         outboxes={
-            "indexing": _indexing_outbox(shared),
-            "traces": LeasedOutbox(shared.database, shared.search_queries, lease_seconds=lease_seconds),
+            (NOTES, INDEXING): shared.indexing_outbox(),
+            (COMMON, "traces"): shared.trace_outbox(),
         },
         census=NoteCensus(database=shared.database, queries=shared.queries),
         clock=shared.clock,
@@ -82,7 +78,7 @@ def _index_admin(shared: SharedParts, reach: IndexedCorpus) -> IndexAdmin:
         corpus=reach.corpus,
         lease_seconds=shared.config.indexing.lease_seconds,
         clock=shared.clock,
-        ring=shared.bell.ring,
+        ring=shared.bell(INDEXING).ring,
     )
     rebuild = IndexRebuild(
         database=shared.database,

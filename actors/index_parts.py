@@ -12,6 +12,7 @@ from actors.index_host import IndexHost, OnOpen
 from actors.index_link import IndexLink, link_name
 from actors.kernel import Actor
 from actors.shared_parts import SharedParts
+from elf.families.notes.queries import INDEXING
 from elf.index.edge.client import EdgeIndex
 from elf.index.pgvector import PgvectorIndex
 from elf.index.port import VectorIndex
@@ -69,7 +70,11 @@ def add_index(shared: SharedParts, corpora: Sequence[Corpus]) -> Mapping[str, In
 def _indexed(shared: SharedParts, corpus: Corpus, keeper: str) -> IndexedCorpus:
     index = _open(shared, corpus.space)
     reconciler = IndexReconciler(
-        database=shared.database, corpus=corpus, index=index, clock=shared.clock, ring=shared.bell.ring
+        database=shared.database,
+        corpus=corpus,
+        index=index,
+        clock=shared.clock,
+        ring=shared.bell(INDEXING).ring,
     )
     return IndexedCorpus(corpus, index, reconciler, keeper)
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from actors.outbox_lessor import give_back
+from actors.dispatcher import give_back
 from elf.core.errors import ServiceError, Unavailable
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
 
@@ -39,8 +39,9 @@ class LeasedWork:
             await self._do(jobs)
             ended = True
         finally:
-            self._outbox.let_go(jobs)
-            if not ended:
+            if ended:
+                self._outbox.let_go(jobs)
+            else:
                 await give_back(self._outbox, jobs)
 
     async def _do(self, jobs: list[Job]) -> None:

@@ -17,6 +17,7 @@ from elf.families.notes.gate import WriteGate
 from elf.families.notes.handlers import note_handlers
 from elf.families.notes.history import NoteHistory
 from elf.families.notes.id_lookup import IdLookup
+from elf.families.notes.queries import INDEXING
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.search import NoteSearch
 from elf.families.notes.service import NotePolicy, NoteService
@@ -69,7 +70,7 @@ class NoteParts:
             embedder=self.texts,
             policy=policy,
             clock=self.shared.clock,
-            ring=self.shared.bell.ring,
+            ring=self.shared.bell(INDEXING).ring,
         )
 
     def _history(self, policy: NotePolicy) -> NoteHistory:
@@ -80,7 +81,7 @@ class NoteParts:
             policy=policy,
             embedding_version=self.texts.version,
             clock=self.shared.clock,
-            ring=self.shared.bell.ring,
+            ring=self.shared.bell(INDEXING).ring,
         )
 
     def _ids(self) -> IdLookup:

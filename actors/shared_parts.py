@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from actors.database_probe import DatabaseProbe
 from actors.fresh_news import NEWS_WAITING, FreshHerald, FreshListener
 from actors.kernel import Channel, Supervisor
 from actors.metrics_parts import Metrics
-from actors.outbox_wake import OutboxBell, OutboxRinger
+from actors.outbox_wake import QUEUES_AT_ONCE, OutboxBell, OutboxListener, OutboxRinger
 from actors.postgres_host import PostgresHost
 from elf.config.model import Config
 from elf.core.clock import Clock, SystemClock
@@ -27,14 +27,17 @@ from elf.db.schema import COMMON, created_by
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.freshness import FreshNews, FreshWrites
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
+from elf.families.notes.queries import INDEXING, INDEXING_OUTBOX, note_queries
 from elf.families.notes.retention import NoteRetention, RetentionRules
 from elf.families.notes.store import NEEDED_TO_READ, NoteStore
 from elf.families.schema import steps_on
+from elf.outbox.leased import LeasedOutbox
 from elf.providers.local.model import tokens_version
 from elf.providers.port import Embedder, LateInteraction
 from elf.providers.tokens import HfTokens
 from elf.search.retention import retention_steps
 from elf.search.token_store import TokenStore
+from elf.search.trace_store import search_queries, trace_outbox
 
 
 @dataclass
@@ -49,17 +52,17 @@ class SharedParts:
     def __post_init__(self) -> None:
         self.process_id = str(uuid4())
         self.steps = steps_on()
-        self.queries = Queries.load(sql_folder() / "notes")
-        self.search_queries = Queries.load(sql_folder() / "search")
+        self.queries = note_queries()
+        self.search_queries = search_queries()
         self.database = Database(max_conns=self.config.storage.postgres.pool_max_conns)
         self.dsn = self._add_database()
         self.reads = self._add_replica()
-        self.wake: Channel[None] = Channel("outbox_wake", 1, "drop")
-        announce: Channel[None] = Channel("outbox_announce", 1, "drop")
+        self._announce: Channel[str] = Channel("outbox_announce", QUEUES_AT_ONCE, "drop")
+        self._bells: dict[str, OutboxBell] = {}
         self._news: Channel[FreshNews] = Channel("fresh_news", NEWS_WAITING, "drop")
-        self.metrics.watch_channels(self.wake, announce, self._news)
-        self.bell = OutboxBell(self.wake, announce)
-        self.supervisor.add(OutboxRinger(self.database, announce, sender=self.process_id), needs=["database"])
+        self.metrics.watch_channels(self._announce, self._news)
+        ringer = OutboxRinger(self.database, self._announce, sender=self.process_id)
+        self.supervisor.add(ringer, needs=["database"])
         self.fresh = FreshWrites(tell=self._news.send_nowait)
         self.tokens = self._token_store()
         self.store = NoteStore(self.queries, self.fresh, self.tokens)
@@ -111,6 +114,20 @@ class SharedParts:
         self.metrics.watch_pools({"replica": reads})
         return reads
 
+    def bell(self, queue: str) -> OutboxBell:
+        """Return what is rung when there is work in a queue."""
+        if queue not in self._bells:
+            wake: Channel[None] = Channel(f"{queue}_wake", 1, "drop")
+            self.metrics.watch_channels(wake)
+            self._bells[queue] = OutboxBell(queue, wake, self._announce)
+        return self._bells[queue]
+
+    def add_listener(self) -> OutboxListener:
+        """Add what hears of work elsewhere and tells that this process leases. What leases is added after it."""
+        listener = OutboxListener(self.dsn, but_not_from=self.process_id)
+        self.supervisor.add(listener, needs=["database"])
+        return listener
+
     def add_news(self, *, hears: bool) -> None:
         """Add what tells other processes of notes written and indexed here, and what `hears` of theirs."""
         herald = FreshHerald(self.database, self._news, sender=self.process_id)
@@ -141,13 +158,24 @@ class SharedParts:
             queries=self.queries,
             store=self.store,
             rules=rules,
-            ring=self.bell.ring,
+            ring=self.bell(INDEXING).ring,
         )
         search = retention_steps(self.database, self.search_queries)
         steps = [*notes.steps(), *search, *self._retention_steps()]
         collector = GarbageCollector(self.database, steps, clock=self.clock, batch_size=config.gc.batch_size)
         self.metrics.watch_garbage(collector.failures)
         return collector
+
+    def indexing_outbox(self, *, terms: Sequence[object] = ()) -> LeasedOutbox:
+        """Return the outbox by which notes get into the index; without `terms`, only to look into."""
+        lease_seconds = self.config.indexing.lease_seconds
+        return LeasedOutbox(
+            self.database, self.queries, table=INDEXING_OUTBOX, lease_seconds=lease_seconds, terms=terms
+        )
+
+    def trace_outbox(self) -> LeasedOutbox:
+        """Return the outbox by which traces get into their tables."""
+        return trace_outbox(self.database, self.search_queries)
 
     def _retention_steps(self) -> list[GarbageStep]:
         table = self.config.lifecycle.retention

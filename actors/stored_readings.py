@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 
 class StoredReadings:
-    """The actor that reads the outboxes, by their names, and the notes' counts, whenever a page asks.
+    """The actor that reads the outboxes, by family and name, and the notes' counts, whenever a page asks.
 
     It has a task of its own because a statement that Postgres leaves unanswered takes seconds to be given up, and no
     page waits for that. Pages that ask at once share a reading.
@@ -37,7 +37,12 @@ class StoredReadings:
     name = "metrics_reader"
 
     def __init__(
-        self, *, database: Database, outboxes: Mapping[str, LeasedOutbox], census: NoteCensus, clock: Clock
+        self,
+        *,
+        database: Database,
+        outboxes: Mapping[tuple[str, str], LeasedOutbox],
+        census: NoteCensus,
+        clock: Clock,
     ) -> None:
         self._database = database
         self._outboxes = outboxes
@@ -75,7 +80,7 @@ class StoredReadings:
             return
         self._read.append(_up(True))
         statistics = {
-            name: await _within(OUTBOX_TIMEOUT_S, outbox.statistics, what=name)
+            name: await _within(OUTBOX_TIMEOUT_S, outbox.statistics, what=name[1])
             for name, outbox in self._outboxes.items()
         }
         self._read.extend(self._outbox_metrics(statistics))
@@ -86,23 +91,24 @@ class StoredReadings:
         async with self._database.connection() as connection:
             return bool(await connection.fetchval("SELECT true"))
 
-    def _outbox_metrics(self, outboxes: Mapping[str, OutboxStatistics | None]) -> list[Metric]:
+    def _outbox_metrics(self, outboxes: Mapping[tuple[str, str], OutboxStatistics | None]) -> list[Metric]:
         jobs = GaugeMetricFamily(
             "elf_outbox_jobs",
-            "Jobs that wait in an outbox: pending for the first time, or failed and to be tried again.",
-            labels=("outbox", "status"),
+            "Jobs in an outbox: pending for the first time, failed and to be tried again, or given up.",
+            labels=("family", "outbox", "status"),
         )
         age = GaugeMetricFamily(
             "elf_outbox_oldest_job_age_seconds",
             "How long the oldest job has waited in an outbox; 0 when none waits.",
-            labels=("outbox",),
+            labels=("family", "outbox"),
         )
         for name, statistics in outboxes.items():
             if statistics is None:
                 continue
-            jobs.add_metric((name, "pending"), statistics.pending)
-            jobs.add_metric((name, "failed"), statistics.failed)
-            age.add_metric((name,), self._age_s(statistics))
+            jobs.add_metric((*name, "pending"), statistics.pending)
+            jobs.add_metric((*name, "failed"), statistics.failed)
+            jobs.add_metric((*name, "given_up"), statistics.given_up)
+            age.add_metric(name, self._age_s(statistics))
         return [jobs, age]
 
     def _age_s(self, statistics: OutboxStatistics) -> float:

@@ -28,6 +28,7 @@ from actors.kernel import Supervisor
 from actors.mcp_front import McpFront
 from actors.metrics_parts import Metrics
 from actors.note_parts import NoteParts
+from actors.outbox_wake import OutboxListener
 from actors.process import Say, new_supervisor, run_process, start_log
 from actors.shared_parts import SharedParts
 from actors.sockets import Sockets, bound
@@ -185,15 +186,25 @@ class _Builder:
         self._fleet: Fleet | None = None
 
     def build(self) -> None:
-        traces = self._add_traces() if self._actors & {"http_front", "trace_writer"} else None
+        leases = self._actors & {"http_front", "trace_writer", "indexer"}
+        listener = self._shared.add_listener() if leases else None
+        traces = (
+            self._add_traces(listener) if listener and self._actors & {"http_front", "trace_writer"} else None
+        )
         if self._actors & {"http_front", "indexer"}:
             self._shared.add_news(hears="http_front" in self._actors)
         if self._actors & {"http_front", "indexer", "admin_front"}:
             self._fleet = self._add_fleet()
         if "indexer" in self._actors:
             assert self._fleet is not None
+            assert listener is not None
             add_indexing(
-                self._shared, self._notes_index(), self._texts, self._fleet, is_crowded=self._is_crowded
+                self._shared,
+                self._notes_index(),
+                self._texts,
+                self._fleet,
+                listener,
+                is_crowded=self._is_crowded,
             )
         if "gc_ticker" in self._actors:
             interval_s = self._config.gc.interval_hours * 3600.0
@@ -260,9 +271,10 @@ class _Builder:
         texts = None if self._models.embedder is None else self._texts
         return add_fleet(self._shared, texts, indexes="indexer" in self._actors, process=self._process)
 
-    def _add_traces(self) -> Traces:
+    def _add_traces(self, listener: OutboxListener) -> Traces:
         return add_traces(
             self.supervisor,
+            listener,
             database=self._shared.database,
             queries=self._shared.search_queries,
             note_queries=self._shared.queries,

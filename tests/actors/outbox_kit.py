@@ -13,21 +13,32 @@ import pytest
 from actors.kernel import Actor
 from elf.core.errors import ServiceError
 from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.presence import Presence
 
+LEASE_S = 60.0
 PATIENCE_S = 20.0  # a bound on hanging, never a measure
 on_virtual_time = pytest.mark.parametrize("anyio_backend", ["trio"], indirect=True)
 
 
 def a_job(op: str = "UPSERT") -> Job:
-    return Job(uuid4(), uuid4(), op, 0, datetime(2026, 3, 1, tzinfo=UTC))
+    return Job(uuid4(), uuid4(), 0, datetime(2026, 3, 1, tzinfo=UTC), op)
+
+
+class FakePresence(Presence):
+    """One that others know of from the start, until it is untold."""
+
+    def __init__(self) -> None:
+        self._told = anyio.Event()
+        self._told.set()
 
 
 class FakeOutbox(LeasedOutbox):
     """Jobs in a list. `fault`, when set, is raised by every call; `hangs` makes releasing wait for ever."""
 
     def __init__(self, *due: Job) -> None:
+        self.presence = FakePresence()
+        self.lease_seconds = LEASE_S
         self.due = list(due)
-        self.abandoned: list[Job] = []
         self.leases = 0
         self.renewals: list[list[Job]] = []
         self.held: list[Job] = []
@@ -44,9 +55,10 @@ class FakeOutbox(LeasedOutbox):
         self.held += jobs
         return jobs
 
-    async def renew(self) -> None:
+    async def renew(self) -> list[Job]:
         await self._answer()
         self.renewals.append(list(self.held))
+        return []
 
     def let_go(self, jobs: Sequence[Job]) -> None:
         self.held = [job for job in self.held if job not in jobs]
@@ -62,12 +74,6 @@ class FakeOutbox(LeasedOutbox):
             await anyio.sleep_forever()
         await self._answer()
         self.released += jobs
-
-    async def release_abandoned(self) -> int:
-        await self._answer()
-        self.due, abandoned = self.due + self.abandoned, len(self.abandoned)
-        self.abandoned = []
-        return abandoned
 
     async def _answer(self) -> None:
         await anyio.lowlevel.checkpoint()

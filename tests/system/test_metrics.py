@@ -96,7 +96,7 @@ def test_the_parts_of_the_process_and_the_database_are_shown(service: RunningSer
         assert page.has("elf_actor_restarts_total", actor=actor)
     assert page.value("elf_ready") == 1
     assert page.value("elf_database_up") == 1
-    for channel in ("outbox_wake", "outbox_announce", "indexing_work", "traces", "cache_puts"):
+    for channel in ("indexing_wake", "outbox_announce", "indexing_work", "traces", "cache_puts"):
         assert page.has("elf_channel_items", channel=channel)
         assert page.value("elf_channel_capacity_items", channel=channel) >= 1
     for kind in ("quick", "slow"):

@@ -45,7 +45,8 @@ COMMON = {
     "admin_front",
 }
 API = {"http_front", "cache_writer", "token_writer", "query_batcher", "fresh_listener"}
-WORKER = {"indexer_1", "indexer_2", "outbox_lessor", "outbox_listener", "note_renewer", "gc_ticker"}
+INDEXING = {"indexing_worker_1", "indexing_worker_2", "indexing_dispatcher"}
+WORKER = {*INDEXING, "outbox_listener", "note_renewer", "gc_ticker"}
 
 
 @pytest.fixture(scope="module")
