@@ -1,4 +1,4 @@
-"""The worker of a queue: one bad job does not fail the others, an outage fails the batch, a stop gives everything back."""
+"""A worker of a queue: one bad job does not fail the others, an outage fails the batch, a stop gives it all back."""
 
 from __future__ import annotations
 

@@ -40,13 +40,14 @@ COMMON = {
     "database",
     "index_host",
     "trace_writer",
+    "outbox_listener",
     "fresh_herald",
     "fleet_watch",
     "admin_front",
 }
 API = {"http_front", "cache_writer", "token_writer", "query_batcher", "fresh_listener"}
 INDEXING = {"indexing_worker_1", "indexing_worker_2", "indexing_dispatcher"}
-WORKER = {*INDEXING, "outbox_listener", "note_renewer", "gc_ticker"}
+WORKER = {*INDEXING, "note_renewer", "gc_ticker"}
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,11 @@ CREATE TABLE IF NOT EXISTS indexing_outbox (
   embedding_version text NOT NULL,
   status text NOT NULL CONSTRAINT indexing_outbox_status_known CHECK (status IN ('PENDING', 'FAILED', 'DONE')),
   attempts int NOT NULL DEFAULT 0 CONSTRAINT indexing_outbox_attempts_range CHECK (attempts >= 0),
-  leases int NOT NULL DEFAULT 0,
   last_error text NULL,
   available_at timestamptz NOT NULL DEFAULT now(),
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-
-ALTER TABLE indexing_outbox ADD COLUMN IF NOT EXISTS leases int NOT NULL DEFAULT 0;
 
 CREATE INDEX IF NOT EXISTS idx_outbox_status_available ON indexing_outbox (status, available_at);
 

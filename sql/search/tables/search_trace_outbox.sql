@@ -3,22 +3,14 @@ CREATE TABLE IF NOT EXISTS search_trace_outbox (
   outbox_id uuid PRIMARY KEY,
   trace_id uuid NOT NULL,
   status text NOT NULL CONSTRAINT search_trace_outbox_status_known
-    CHECK (status IN ('PENDING', 'FAILED', 'DONE', 'GIVEN_UP')),
+    CHECK (status IN ('PENDING', 'FAILED', 'DONE')),
   attempts int NOT NULL DEFAULT 0 CONSTRAINT search_trace_outbox_attempts_range CHECK (attempts >= 0),
-  leases int NOT NULL DEFAULT 0,
   last_error text NULL,
   available_at timestamptz NOT NULL DEFAULT now(),
   payload jsonb NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
-
-ALTER TABLE search_trace_outbox ADD COLUMN IF NOT EXISTS leases int NOT NULL DEFAULT 0;
-
-ALTER TABLE search_trace_outbox DROP CONSTRAINT IF EXISTS search_trace_outbox_status_known;
-
-ALTER TABLE search_trace_outbox ADD CONSTRAINT search_trace_outbox_status_known
-  CHECK (status IN ('PENDING', 'FAILED', 'DONE', 'GIVEN_UP'));
 
 CREATE INDEX IF NOT EXISTS idx_trace_outbox_status_available ON search_trace_outbox (status, available_at);
 
