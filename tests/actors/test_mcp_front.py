@@ -18,6 +18,7 @@ from actors.http_front import bind, bound_address
 from actors.mcp_front import McpFront
 from elf.config import Config, load
 from elf.config.places import Address
+from elf.families.notes.manifest import NOTES
 from tests.actors.outbox_kit import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -63,7 +64,9 @@ class SlowApi:
 
 
 def front_of(config: Config, sock: socket.socket, api: SlowApi) -> McpFront:
-    return McpFront(config, sock, connect=api.connect, connections=Connections("mcp_front", 100))
+    return McpFront(
+        config, sock, family=NOTES, connect=api.connect, connections=Connections("mcp_front", 100)
+    )
 
 
 async def run(front: McpFront, scope: anyio.CancelScope, *, task_status: Any) -> None:
@@ -140,7 +143,11 @@ async def test_sessions_that_cannot_be_loaded_crash_it_and_leave_no_request_wait
     async def serve(*, task_status: Any) -> None:
         with pytest.raises(ExceptionGroup) as caught:
             await McpFront(
-                config, sock, connect=SlowApi().connect, connections=Connections("mcp_front", 100)
+                config,
+                sock,
+                family=NOTES,
+                connect=SlowApi().connect,
+                connections=Connections("mcp_front", 100),
             ).run(task_status=task_status)
         assert caught.group_contains(ImportError, match="damaged")
 

@@ -12,6 +12,7 @@ import pytest
 
 from elf.core.ids import NoteId
 from elf.families.notes import renewal
+from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member
 from elf.families.notes.indexing import NoteIndexing
@@ -464,7 +465,7 @@ async def test_a_rebuild_by_another_model_takes_no_points_away(house: House) -> 
     one, other = process(house), process(house, NEWER)
     notes = await indexed(house, one)
     await other.look()
-    house.model.version = NEWER  # that of the rebuild
+    house.corpus = notes_corpus(house.queries, embedding_version=NEWER)  # that of the rebuild
     report = await rebuilt(house)
     assert (report.removed_count, report.missing_vector_count) == (0, len(notes))
     assert one.found() == notes
