@@ -22,6 +22,7 @@ from elf.indexing.drift import IndexDrift
 from elf.indexing.leased_points import LeasedPoints
 from elf.indexing.rebuild import IndexRebuild
 from elf.indexing.rebuild_runs import RebuildRuns
+from elf.outbox.chores import ChoreRuns
 from elf.web.admin import common_admin_handlers
 
 
@@ -65,6 +66,7 @@ def add_stored_readings(shared: SharedParts) -> None:
             (NOTES, INDEXING): shared.indexing_outbox(),
             (COMMON, "traces"): shared.trace_outbox(),
         },
+        chores=ChoreRuns(shared.database),
         census=NoteCensus(database=shared.database, queries=shared.queries),
         clock=shared.clock,
     )

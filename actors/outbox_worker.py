@@ -31,9 +31,8 @@ class OutboxWorker:
         self._work = work
         self._outbox = queue.outbox
         self._is_crowded = is_crowded
-        self._jobs = LeasedWork(
-            queue.outbox, queue.handle, actor=self.name, failure_event=f"{queue.name}_failed"
-        )
+        told = {"actor": self.name, "family": queue.family}
+        self._jobs = LeasedWork(queue.outbox, queue.handle, told=told, failure_event=f"{queue.name}_failed")
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()

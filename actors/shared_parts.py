@@ -31,6 +31,7 @@ from elf.families.notes.queries import INDEXING, INDEXING_OUTBOX, note_queries
 from elf.families.notes.retention import NoteRetention, RetentionRules
 from elf.families.notes.store import NEEDED_TO_READ, NoteStore
 from elf.families.schema import steps_on
+from elf.outbox.chores import ChoreRuns
 from elf.outbox.leased import LeasedOutbox
 from elf.providers.local.model import tokens_version
 from elf.providers.port import Embedder, LateInteraction
@@ -161,7 +162,8 @@ class SharedParts:
             ring=self.bell(INDEXING).ring,
         )
         search = retention_steps(self.database, self.search_queries)
-        steps = [*notes.steps(), *search, *self._retention_steps()]
+        runs = ChoreRuns(self.database).garbage()
+        steps = [*notes.steps(), *search, runs, *self._retention_steps()]
         collector = GarbageCollector(self.database, steps, clock=self.clock, batch_size=config.gc.batch_size)
         self.metrics.watch_garbage(collector.failures)
         return collector

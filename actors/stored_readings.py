@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 import anyio
@@ -14,6 +14,7 @@ from elf.core.clock import Clock
 from elf.core.errors import ServiceError
 from elf.db.database import Database
 from elf.families.notes.census import NoteCensus
+from elf.outbox.chores import ChoreRuns, ChoreState
 from elf.outbox.leased import LeasedOutbox, OutboxStatistics
 
 PROBE_TIMEOUT_S = 1.0
@@ -28,7 +29,7 @@ log = structlog.get_logger()
 
 
 class StoredReadings:
-    """The actor that reads the outboxes, by family and name, and the notes' counts, whenever a page asks.
+    """The actor that reads the outboxes, by family and name, the chores and the notes' counts, whenever a page asks.
 
     It has a task of its own because a statement that Postgres leaves unanswered takes seconds to be given up, and no
     page waits for that. Pages that ask at once share a reading.
@@ -41,11 +42,13 @@ class StoredReadings:
         *,
         database: Database,
         outboxes: Mapping[tuple[str, str], LeasedOutbox],
+        chores: ChoreRuns,
         census: NoteCensus,
         clock: Clock,
     ) -> None:
         self._database = database
         self._outboxes = outboxes
+        self._chores = chores
         self._census = census
         self._clock = clock
         self._wanted = anyio.Event()
@@ -84,6 +87,8 @@ class StoredReadings:
             for name, outbox in self._outboxes.items()
         }
         self._read.extend(self._outbox_metrics(statistics))
+        if (states := await _within(OUTBOX_TIMEOUT_S, self._chores.states, what="chores")) is not None:
+            self._read.extend(_chore_metrics(states))
         if (counts := await self._census.counts()) is not None:
             self._read.append(_note_metric(counts))
 
@@ -131,6 +136,25 @@ def _up(answers: bool) -> Metric:
     return GaugeMetricFamily(
         "elf_database_up", "Whether Postgres answered when these metrics were read.", value=float(answers)
     )
+
+
+def _chore_metrics(states: Sequence[ChoreState]) -> list[Metric]:
+    runs = GaugeMetricFamily(
+        "elf_chore_runs",
+        "Runs of a chore that are due or at work: pending for the first time, or failed and to be tried again.",
+        labels=("family", "chore", "status"),
+    )
+    done = GaugeMetricFamily(
+        "elf_chore_last_done_timestamp_seconds",
+        "When a run of a chore was done last; 0 before the first.",
+        labels=("family", "chore"),
+    )
+    for state in states:
+        runs.add_metric((state.family, state.chore, "pending"), state.pending)
+        runs.add_metric((state.family, state.chore, "failed"), state.failed)
+        last = 0.0 if state.last_done is None else state.last_done.timestamp()
+        done.add_metric((state.family, state.chore), last)
+    return [runs, done]
 
 
 def _note_metric(counts: Mapping[str, int]) -> Metric:

@@ -44,7 +44,9 @@ class TraceWriter:
         self._store = store
         self._outbox = outbox
         self._redact = redact
-        self._work = LeasedWork(outbox, store.write, actor=self.name, failure_event="traces_not_written")
+        self._work = LeasedWork(
+            outbox, store.write, told={"actor": self.name}, failure_event="traces_not_written"
+        )
         self._dropped = 0
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:

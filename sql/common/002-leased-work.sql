@@ -7,4 +7,4 @@ ALTER TABLE search_trace_outbox DROP CONSTRAINT IF EXISTS search_trace_outbox_st
 ALTER TABLE search_trace_outbox ADD CONSTRAINT search_trace_outbox_status_known
   CHECK (status IN ('PENDING', 'FAILED', 'DONE', 'GIVEN_UP'));
 
-\ir ../outbox/tables/chore_runs.sql
+\ir ../chores/tables/chore_runs.sql

@@ -12,6 +12,7 @@ import pytest
 
 from actors.kernel import Actor
 from elf.core.errors import ServiceError
+from elf.db.database import Connection
 from elf.outbox.leased import Job, LeasedOutbox
 from elf.outbox.presence import Presence
 
@@ -42,10 +43,12 @@ class FakeOutbox(LeasedOutbox):
         self.leases = 0
         self.renewals: list[list[Job]] = []
         self.held: list[Job] = []
+        self.finished: list[Job] = []
         self.released: list[Job] = []
         self.failed: list[tuple[Job, str]] = []
         self.fault: ServiceError | None = None
         self.hangs = False
+        self.lost: list[Job] = []  # renewing tells so
         self.told = anyio.Event()
 
     async def lease(self, limit: int) -> list[Job]:
@@ -58,7 +61,7 @@ class FakeOutbox(LeasedOutbox):
     async def renew(self) -> list[Job]:
         await self._answer()
         self.renewals.append(list(self.held))
-        return []
+        return list(self.lost)
 
     def let_go(self, jobs: Sequence[Job]) -> None:
         self.held = [job for job in self.held if job not in jobs]
@@ -67,6 +70,10 @@ class FakeOutbox(LeasedOutbox):
         await self._answer()
         self.failed += [(job, error) for job in jobs]
         self.told.set()
+
+    async def finish(self, jobs: Sequence[Job], connection: Connection | None = None) -> None:
+        await self._answer()
+        self.finished += jobs
 
     async def release(self, jobs: Sequence[Job]) -> None:
         self.let_go(jobs)

@@ -20,6 +20,7 @@ from elf.core.errors import DatabaseUnavailable, InternalError
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
 from elf.families.notes.census import COUNTED_FOR_S, TIMEOUT_S, NoteCensus
+from elf.outbox.chores import ChoreRuns, chore_queries
 from elf.outbox.leased import LeasedOutbox
 from elf.web.metrics import metrics_page
 from tests.metrics_kit import Page
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.anyio
 
 QUERIES = Queries({"count_notes": "count notes", "outbox_statistics": "count jobs"})
 PROBE = "SELECT true"
+CHORES = chore_queries()["chore_statistics"]
 
 
 class Postgres:
@@ -43,7 +45,16 @@ class Postgres:
             {"status": "active", "notes": 5},
             {"status": "deleted", "notes": 2},
         ]
-        self.jobs: dict[str, Any] = {"pending": 3, "failed": 1, "oldest": NOW - timedelta(seconds=90), "given_up": 2}
+        self.chores: list[dict[str, Any]] = [
+            {"family": "toys", "chore": "tidy", "pending": 2, "failed": 1, "last_done": None},
+            {"family": "toys", "chore": "sweep", "pending": 0, "failed": 0, "last_done": NOW},
+        ]
+        self.jobs: dict[str, Any] = {
+            "pending": 3,
+            "failed": 1,
+            "oldest": NOW - timedelta(seconds=90),
+            "given_up": 2,
+        }
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -60,7 +71,7 @@ class Postgres:
         return await self._answer(statement, True)
 
     async def fetch(self, statement: str) -> Any:
-        return await self._answer(statement, self.notes)
+        return await self._answer(statement, self.chores if statement == CHORES else self.notes)
 
     async def fetchrow(self, statement: str) -> Any:
         return await self._answer(statement, self.jobs)
@@ -82,6 +93,7 @@ def readings_of(postgres: Postgres) -> StoredReadings:
     return StoredReadings(
         database=database,
         outboxes={("notes", "indexing"): LeasedOutbox(database, QUERIES, table="jobs", lease_seconds=60)},
+        chores=ChoreRuns(database),
         census=NoteCensus(database=database, queries=QUERIES),
         clock=TurnedClock(),
     )
@@ -114,6 +126,15 @@ async def test_outboxes_show_their_depth_and_the_age_of_their_oldest_job(postgre
     assert page.value("elf_outbox_jobs", family="notes", outbox="indexing", status="failed") == 1
     assert page.value("elf_outbox_jobs", family="notes", outbox="indexing", status="given_up") == 2
     assert page.value("elf_outbox_oldest_job_age_seconds", family="notes", outbox="indexing") == 90
+
+
+async def test_chores_show_what_waits_what_fails_and_when_one_was_done(postgres: Postgres) -> None:
+    page = await page_over(postgres)
+    assert page.value("elf_chore_runs", family="toys", chore="tidy", status="pending") == 2
+    assert page.value("elf_chore_runs", family="toys", chore="tidy", status="failed") == 1
+    assert page.value("elf_chore_last_done_timestamp_seconds", family="toys", chore="tidy") == 0
+    done = page.value("elf_chore_last_done_timestamp_seconds", family="toys", chore="sweep")
+    assert done == pytest.approx(NOW.timestamp())
 
 
 @pytest.mark.parametrize("oldest", [None, NOW + timedelta(seconds=5)], ids=["none waits", "a clock is ahead"])
