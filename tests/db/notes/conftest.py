@@ -17,7 +17,6 @@ from elf.db.queries import Queries
 from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
-from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.indexing import LEASE_BYTES, NoteIndexing
 from elf.families.notes.model import Note
@@ -26,6 +25,7 @@ from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, 
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
+from elf.indexing.fresh import FreshWrites
 from elf.indexing.reconcile import Drift, IndexReconciler
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
 from elf.providers.port import LateInteraction
