@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import numpy as np
@@ -18,7 +18,7 @@ from elf.families.notes.space import NOTES
 from elf.index.port import IndexFilter, IndexQuery
 from elf.providers.factory import Providers
 from elf.providers.port import JsonAnswer, Matrix, Prompt
-from elf.search.breaker import BreakerState
+from elf.search.breaker import BreakerState, CircuitBreaker
 from elf.search.guards import INDEX_LONGEST_OPEN_S, GuardedIndex, SearchModels, guarded_index, guarded_models
 from tests.notes_kit import MemoryIndex
 
@@ -85,6 +85,10 @@ class Guarded(NamedTuple):
 
     models: SearchModels
     index: GuardedIndex
+
+    @property
+    def breakers(self) -> list[CircuitBreaker]:
+        return [*self.models.breakers, self.index.breaker]
 
 
 def providers_of(parts: Everything, config: Config) -> Guarded:
