@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # a front that only shows what there is loads none of it
     from elf.db.garbage import GarbageStep
     from elf.ground import Ground
     from elf.indexing.indexed import IndexedCorpus
+    from elf.offers import Items, Recall, Subjects
     from elf.outbox.chores import Chore
     from elf.outbox.leased import LeasedOutbox
     from elf.outbox.queue import Queue
@@ -78,7 +79,8 @@ class Opened:
     vector index; each is kept, compared and rebuilt with the others. outboxes: by queue, those whose state is shown.
     queues: leased work that is done here. garbage: what outlives its time. chores: what is done from time to time, once
     over all processes. owners: what else runs. gauges, stored_gauges: its metrics. warnings: what an operator has to
-    know at this moment. needed_to_read: the tables without which nothing of it can be read.
+    know at this moment. needed_to_read: the tables without which nothing of it can be read. recall, items, subjects:
+    what it offers to whoever stands above all families.
     """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)
@@ -92,6 +94,9 @@ class Opened:
     stored_gauges: Sequence[StoredGauge] = ()
     warnings: Callable[[], Sequence[str]] = _nothing
     needed_to_read: Sequence[str] = ()
+    recall: Recall | None = None
+    items: Items | None = None
+    subjects: Subjects | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
