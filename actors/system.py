@@ -39,7 +39,7 @@ from elf.config.process import ACTOR_NAMES, ActorName
 from elf.db.garbage import GarbageCollector
 from elf.db.health import UNKNOWN, DatabaseHealth
 from elf.db.queries import Queries
-from elf.family import Family, Opened
+from elf.family import Family, Opened, families_on
 from elf.ground import Ground, Models, Roles
 from elf.mcp.api import client_of_address, client_of_app
 from elf.outbox.chores import ChoreRuns
@@ -59,7 +59,13 @@ API: frozenset[ActorName] = frozenset({"http_front", "admin_front"})
 WORKER: frozenset[ActorName] = frozenset({"indexer", "trace_writer", "gc_ticker"})
 
 
-def run(config: Config, *, source: str, actors: Collection[ActorName] | None = None) -> int:
+def run(
+    config: Config,
+    *,
+    source: str,
+    actors: Collection[ActorName] | None = None,
+    families: Sequence[Family] = FAMILIES,
+) -> int:
     """Run these actors in this process until SIGTERM or SIGINT. Returns the process's exit code.
 
     Without `actors`, those of the config's [process]; without that, all of them. `source` says to people which config
@@ -69,14 +75,16 @@ def run(config: Config, *, source: str, actors: Collection[ActorName] | None = N
     start_log(config.service, source=source)
     if actors is None:
         actors = config.process.actors if config.process else EVERYTHING
-    return run_process(partial(_serve, config, frozenset(actors), source))
+    return run_process(partial(_serve, config, frozenset(actors), source, families))
 
 
-async def _serve(config: Config, actors: frozenset[ActorName], source: str, say: Say) -> None:
+async def _serve(
+    config: Config, actors: frozenset[ActorName], source: str, families: Sequence[Family], say: Say
+) -> None:
     def ready(system: System) -> None:
         system.fronts.announce(config, source=source, say=say)
 
-    await serve(config, actors, ready=ready)
+    await serve(config, actors, ready=ready, families=families)
 
 
 async def serve(
@@ -86,10 +94,11 @@ async def serve(
     ready: Callable[[System], object],
     sockets: Sockets | None = None,
     process: str | None = None,
+    families: Sequence[Family] = FAMILIES,
 ) -> None:
     """Run these actors until cancelled, and call `ready` once all of them are; the rest is as for `open_system`."""
     async with (
-        open_system(config, actors=actors, sockets=sockets, process=process) as system,
+        open_system(config, actors=actors, sockets=sockets, process=process, families=families) as system,
         anyio.create_task_group() as group,
     ):
         await group.start(system.run)
@@ -134,7 +143,7 @@ async def open_system(
     async with AsyncExitStack() as stack:
         sockets = sockets or stack.enter_context(bound(config.service, actors))
         models = await stack.enter_async_context(_models(config, _roles(actors), metrics))
-        builder = _Builder(config, families, actors, sockets, models, metrics, process)
+        builder = _Builder(config, families_on(families, config), actors, sockets, models, metrics, process)
         builder.build()
         stack.push_async_callback(builder.close)
         yield System(builder.supervisor, sockets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -11,6 +11,8 @@ from anyio.abc import TaskStatus
 
 from elf.api.operation import Handler, Operation
 from elf.api.tool import Tool
+from elf.config.model import Config
+from elf.config.table import Table
 from elf.core.memory_spans import MemorySpan
 from elf.db.queries import sql_folder
 
@@ -103,8 +105,9 @@ class Opened:
 class Family:
     """A family of memory, as its fronts see it; only `open` does any of it, and imports what does.
 
-    `name` is that of its folder in elf/families. `sql` is the folder with the steps of its schema, by default the one
-    of its name in sql. Its `operations` are served to everybody, `admin_operations` on the admin address only; each is
+    `name` is that of its folder in elf/families, and of its config table: where it has a `table`, it is on in a process
+    whose config file has one, and always on otherwise. `sql` is the folder with the steps of its schema, by default the
+    one of its name in sql. Its `operations` are served to everybody, `admin_operations` on the admin address only; each is
     carried out by the handler of its name. `tools` are what models are offered. `spans` are how operations are called
     in traces.
     """
@@ -116,9 +119,24 @@ class Family:
     about: Instructions
     open: Callable[[Ground], Opened]
     spans: Mapping[str, MemorySpan] = field(default_factory=dict)
+    table: type[Table] | None = None
     sql: Path | None = None
 
     @property
     def sql_folder(self) -> Path:
         """The folder with the steps of its schema."""
         return self.sql or sql_folder() / self.name
+
+
+def families_on(families: Iterable[Family], config: Config) -> tuple[Family, ...]:
+    """Return those of the families that are on by a config."""
+    return tuple(
+        family
+        for family in families
+        if family.table is None or getattr(config, family.name, None) is not None
+    )
+
+
+def tables_of(families: Iterable[Family]) -> Mapping[str, type[Table]]:
+    """Return the config tables of families by name."""
+    return {family.name: family.table for family in families if family.table is not None}

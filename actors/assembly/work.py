@@ -30,7 +30,6 @@ from elf.search.retention import retention_steps
 from elf.search.trace_store import LEASE_S, TraceStore, search_queries, trace_outbox
 from elf.web.admin import common_admin_handlers
 
-
 T = TypeVar("T")
 
 
