@@ -39,7 +39,7 @@ from elf.config.process import ACTOR_NAMES, ActorName
 from elf.db.garbage import GarbageCollector
 from elf.db.health import UNKNOWN, DatabaseHealth
 from elf.db.queries import Queries
-from elf.family import Family, Opened, families_on
+from elf.family import Family, Opened, families_on, refuse_doubles
 from elf.ground import Ground, Models, Roles
 from elf.mcp.api import client_of_address, client_of_app
 from elf.outbox.chores import ChoreRuns
@@ -137,8 +137,10 @@ async def open_system(
     """Build these actors and what they need. `sockets` are bound ones for the fronts; without them they are taken now.
 
     `process` is the name of this process when it is one of several; /ready tells it.
-    Raises StartupError, before anything is started, when a port is taken or a provider cannot be opened.
+    Raises StartupError, before anything is started, when a port is taken, a provider cannot be opened, or two families
+    cannot be told apart.
     """
+    refuse_doubles(families)
     metrics = Metrics()
     async with AsyncExitStack() as stack:
         sockets = sockets or stack.enter_context(bound(config.service, actors))
@@ -203,7 +205,7 @@ class _Builder:
             front = McpFront(
                 self._config,
                 self._sockets.mcp,
-                family=self._families[0],
+                families=self._families,
                 connect=self._way_to(api),
                 connections=self._connections(McpFront.name),
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,7 @@ from elf.api.operation import Handler, Operation
 from elf.api.tool import Tool
 from elf.config.model import Config
 from elf.config.table import Table
+from elf.core.errors import StartupError
 from elf.core.memory_spans import MemorySpan
 from elf.db.queries import sql_folder
 
@@ -108,7 +110,7 @@ class Family:
     `name` is that of its folder in elf/families, and of its config table: where it has a `table`, it is on in a process
     whose config file has one, and always on otherwise. `sql` is the folder with the steps of its schema, by default the
     one of its name in sql. Its `operations` are served to everybody, `admin_operations` on the admin address only; each is
-    carried out by the handler of its name. `tools` are what models are offered. `spans` are how operations are called
+    carried out by the handler of its name. `tools` are what models are offered at `mcp_path`, /mcp/<name> by default. `spans` are how operations are called
     in traces.
     """
 
@@ -121,6 +123,12 @@ class Family:
     spans: Mapping[str, MemorySpan] = field(default_factory=dict)
     table: type[Table] | None = None
     sql: Path | None = None
+    mcp: str = ""
+
+    @property
+    def mcp_path(self) -> str:
+        """The path at which its tools are."""
+        return self.mcp or f"/mcp/{self.name}"
 
     @property
     def sql_folder(self) -> Path:
@@ -140,3 +148,17 @@ def families_on(families: Iterable[Family], config: Config) -> tuple[Family, ...
 def tables_of(families: Iterable[Family]) -> Mapping[str, type[Table]]:
     """Return the config tables of families by name."""
     return {family.name: family.table for family in families if family.table is not None}
+
+
+def refuse_doubles(families: Sequence[Family]) -> None:
+    """Raise StartupError when two things that must be told apart have one name, or one way in."""
+    operations = [one for family in families for one in (*family.operations, *family.admin_operations)]
+    tools = [(family.mcp_path, tool.name) for family in families for tool in family.tools]
+    for what, names in (
+        ("families", [family.name for family in families]),
+        ("operations", [operation.name for operation in operations]),
+        ("operations", [f"{operation.method} {operation.path}" for operation in operations]),
+        ("tools", [f"{name} at {path}" for path, name in tools]),
+    ):
+        if doubled := [name for name, count in Counter(names).items() if count > 1]:
+            raise StartupError(f"two {what} are called {doubled[0]}")

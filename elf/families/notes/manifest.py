@@ -29,4 +29,5 @@ NOTES: Final = Family(
     about=instructions,
     open=_open,
     spans=MEMORY_SPANS,
+    mcp="/mcp",
 )
