@@ -26,9 +26,9 @@ OpenSessions = Callable[[Config, httpx.AsyncClient, Sequence[Family]], AbstractA
 class McpFront:
     """Serves MCP until cancelled, then lets the calls in flight end as HttpFront does.
 
-    It offers the tools of each family at a path. `connect` makes the client through which tool calls reach the API. The MCP SDK
-    takes a second of computing to load and is loaded when somebody first asks for MCP: a service that nobody speaks MCP
-    to neither starts later for it nor keeps it in memory.
+    It offers the tools of each family at a path. `connect` makes the client through which tool calls reach the API. The
+    MCP SDK takes a second of computing to load and is loaded when somebody first asks for MCP: a service that nobody
+    speaks MCP to neither starts later for it nor keeps it in memory.
     """
 
     name = "mcp_front"

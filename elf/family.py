@@ -109,9 +109,9 @@ class Family:
 
     `name` is that of its folder in elf/families, and of its config table: where it has a `table`, it is on in a process
     whose config file has one, and always on otherwise. `sql` is the folder with the steps of its schema, by default the
-    one of its name in sql. Its `operations` are served to everybody, `admin_operations` on the admin address only; each is
-    carried out by the handler of its name. `tools` are what models are offered at `mcp_path`, /mcp/<name> by default. `spans` are how operations are called
-    in traces.
+    one of its name in sql. Its `operations` are served to everybody, `admin_operations` on the admin address only; each
+    is carried out by the handler of its name. `tools` are what models are offered, at the path `mcp`, which is
+    /mcp/<name> by default. `spans` are how operations are called in traces.
     """
 
     name: str

@@ -151,8 +151,8 @@ def _try_strangers(trial: _Trial) -> None:
         trial.find(PAGE, "any request", "is served")
     if trial.front is trial.fronts.admin and trial.name not in trial.fronts.public.offers:
         trial.table.count(trial.front.name, trial.name, OUTSIDE)
-        method, path = trial.fronts.admin.where(trial.name)
-        if trial.fronts.public.ask_at(method, path, request, headers=ALONE).ok:
+        way = trial.fronts.admin.where(trial.name)
+        if trial.fronts.public.ask_at(way, request, headers=ALONE).ok:
             trial.find(OUTSIDE, "any request", "is served")
 
 
