@@ -12,6 +12,8 @@ from tests.families import notes_leaks, notes_rows, notes_work, notes_world
 from tests.families.fronts import Fronts
 from tests.families.leaks import Leaks
 from tests.families.rows import Row, World
+from tests.families.toy_rows import manifest as toy_rows_manifest
+from tests.families.toy_rows import proof as toy_rows_proof
 from tests.families.work import FamilyWork
 
 
@@ -43,7 +45,15 @@ NOTES: Final = Proof(
     leaks=notes_leaks.LEAKS,
     work=notes_work.NotesWork(),
 )
-PROOFS: Final = (NOTES,)
+TOY_ROWS: Final = Proof(
+    family=toy_rows_manifest.TOY_ROWS,
+    rows=toy_rows_proof.ROWS,
+    settle=toy_rows_proof.settle,
+    leaks=toy_rows_proof.LEAKS,
+    work=toy_rows_proof.ToyWork(),
+    config='[toy_rows]\ndiary = "{folder}/toys.txt"\n',
+)
+PROOFS: Final = (NOTES, TOY_ROWS)
 
 # What the service offers whatever its families are.
 SERVICE_ROWS: Final = (

@@ -16,7 +16,7 @@ from tests.families.here import running_here
 from tests.families.isolation import OWNER, examine
 from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
 from tests.families.rows import Row, World
-from tests.families.served import config_of_all, loaded
+from tests.families.served import FAMILIES, config_of_all, loaded
 from tests.folders import fresh_folder
 
 
@@ -91,5 +91,5 @@ def test_every_query_of_a_tenant_is_let_out_once_or_said_to_be_behind_others() -
     leaks = [leak for family in PROOFS for leak in (*family.leaks.reading, *family.leaks.changing)]
     tried = {leak.query for leak in leaks if BY_TENANT in leak.conditions}
     behind = {query for family in PROOFS for query in family.leaks.behind_others}
-    assert {*queries_by_tenant()} == tried | behind
+    assert {*queries_by_tenant(family.sql_folder for family in FAMILIES)} == tried | behind
     assert not tried & behind

@@ -93,17 +93,18 @@ class Box:
             return await connection.fetch(self.sql[name], *arguments)
 
     async def put(self, request: m.PutToy) -> m.Toy:
-        toys = m.PutToys(tenant_id=request.tenant_id, project_id=request.project_id, toys=[request.words])
-        return (await self.put_all(toys)).toys[0]
+        toy = m.Toy(toy_id=uuid4(), words=request.words)
+        await self.keep(request, [toy])
+        return toy
 
     async def put_all(self, request: m.PutToys) -> m.Toys:
         toys = [m.Toy(toy_id=uuid4(), words=words) for words in request.toys]
-        await self.keep(request.tenant_id, request.project_id, toys)
+        await self.keep(request, toys)
         return m.Toys(toys=toys)
 
-    async def keep(self, tenant_id: str, project_id: str, toys: Sequence[m.Toy]) -> int:
+    async def keep(self, place: m.Place, toys: Sequence[m.Toy]) -> int:
         ids, words = [toy.toy_id for toy in toys], [toy.words for toy in toys]
-        new = await self.rows("put_toys", tenant_id, project_id, ids, words)
+        new = await self.rows("put_toys", place.tenant_id, place.project_id, ids, words)
         self.ground.ring(QUEUE)()
         await self.diary.write([str(row["toy_id"]) for row in new])
         return len(new)
@@ -180,11 +181,21 @@ class Box:
             yield {**row, "toy_id": str(row["toy_id"])}
 
     async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
-        return sum([await self.keep(one["tenant_id"], one["project_id"], [m.Toy(**one)]) for one in exported])
+        return sum([await self.keep(m.Place(agent_id="-", **_box(one)), [m.Toy(**one)]) for one in exported])
+
+
+def _box(exported: Mapping[str, Any]) -> dict[str, str]:
+    return {name: exported[name] for name in ("tenant_id", "project_id")}
 
 
 def _address(item_id: str, subject: Subject) -> m.OneToy:
-    return m.OneToy(tenant_id=subject.tenant_id, project_id=str(subject.user), toy_id=UUID(item_id))
+    """Return an item's address: of a user's toys, who is the project."""
+    place = {
+        "tenant_id": subject.tenant_id,
+        "project_id": subject.user or "",
+        "agent_id": subject.agent_id or "-",
+    }
+    return m.OneToy(toy_id=UUID(item_id), **place)
 
 
 def _item(row: Mapping[str, Any], **terms: float) -> Item:

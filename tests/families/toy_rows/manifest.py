@@ -19,8 +19,8 @@ from elf.family import Family, Opened
 if TYPE_CHECKING:
     from elf.ground import Ground
 
-Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00]+\z")]
-Words = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]+\z")]
+Name = Annotated[str, Field(min_length=1, max_length=255, pattern=r"^[^\x00]+$")]
+Words = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"^[^\x00]+$")]
 
 
 class ToyRowsTable(Table):
@@ -35,7 +35,7 @@ class Place(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
     tenant_id: Name
     project_id: Name
-    agent_id: Name | None = None
+    agent_id: Name
 
 
 class PutToy(Place):
@@ -70,7 +70,8 @@ class Problem(BaseModel):
 
 
 PLAINLY: Final = ErrorStyle(Problem, lambda error: Problem(problem=error.message))
-BOX: Final = "/v1/toy_rows/{tenant_id}/{project_id}"
+IDS: Final = dict.fromkeys(("tenant_id", "project_id", "agent_id"), "")
+BOX: Final = "/v1/toy_rows/{tenant_id}/{project_id}/{agent_id}"
 
 PUT_TOY: Final = Operation(
     "put_toy", "POST", "/v1/toy_rows/toys", "Put a toy into the box", PutToy, Toy, status=201, text="any"
@@ -113,11 +114,11 @@ TOY_ROWS: Final = Family(
     tools=(
         Tool(
             name="put_toy", title="Put a toy", operation=PUT_TOY, description="Puts a toy into the box.",
-            arguments={"words": "What the toy looks like."},
+            arguments={**IDS, "words": "What the toy looks like."},
         ),
         Tool(
             name="find_toys", title="Find toys", operation=FIND_TOYS, description="Finds toys in the box.",
-            arguments={"query": "What it looks like."}, read_only=True,
+            arguments={**IDS, "query": "What it looks like."}, read_only=True,
         ),
     ),
     about=_about,

@@ -12,29 +12,27 @@ INSERT INTO toy_outbox (toy_id) SELECT toy_id FROM kept RETURNING toy_id;
 
 -- name: all_toys
 -- The toys of a box in the order in which they came; of a tenant where no project is given.
-SELECT toy_id, tenant_id, project_id, words FROM toys
-WHERE tenant_id = $1 AND ($2::text IS NULL OR project_id = $2) ORDER BY created_at, toy_id;
+SELECT t.toy_id, t.tenant_id, t.project_id, t.words FROM toys AS t
+WHERE t.tenant_id = $1 AND ($2::text IS NULL OR t.project_id = $2) ORDER BY t.created_at, t.toy_id;
 
 -- name: get_toy
 -- One toy of a box.
-SELECT toy_id, words FROM toys WHERE toy_id = $1 AND tenant_id = $2 AND project_id = $3;
+SELECT t.toy_id, t.words FROM toys AS t WHERE t.toy_id = $1 AND t.tenant_id = $2 AND t.project_id = $3;
 
 -- name: drop_toys
--- Throws toys of a box away: one, or all where none is named.
-DELETE FROM toys WHERE ($1::uuid IS NULL OR toy_id = $1) AND tenant_id = $2 AND project_id = $3 RETURNING toy_id;
-
--- name: erase_toys
--- Throws all toys of a tenant away.
-DELETE FROM toys WHERE tenant_id = $1 RETURNING toy_id;
+-- Throws toys of a box away: one, or all where none is named; of a tenant where no project is given.
+DELETE FROM toys AS t
+WHERE ($1::uuid IS NULL OR t.toy_id = $1) AND t.tenant_id = $2 AND ($3::text IS NULL OR t.project_id = $3)
+RETURNING t.toy_id;
 
 -- name: near_toys
 -- The toys of a box that are most like a vector.
-SELECT toy_id, words, 1 - (vec <=> $3) AS score FROM toys
-WHERE tenant_id = $1 AND project_id = $2 AND vec IS NOT NULL ORDER BY vec <=> $3 LIMIT $4;
+SELECT t.toy_id, t.words, 1 - (t.vec <=> $3) AS score FROM toys AS t
+WHERE t.tenant_id = $1 AND t.project_id = $2 AND t.vec IS NOT NULL ORDER BY t.vec <=> $3 LIMIT $4;
 
 -- name: words_of
 -- What toys look like.
-SELECT toy_id, words FROM toys WHERE toy_id = ANY ($1::uuid[]);
+SELECT t.toy_id, t.words FROM toys AS t WHERE t.toy_id = ANY ($1::uuid[]);
 
 -- name: keep_vectors
 -- Keeps the vectors of toys.
@@ -52,7 +50,7 @@ SELECT DISTINCT tenant_id FROM toys ORDER BY tenant_id;
 
 -- name: count_toys
 -- Counts the toys of a tenant.
-INSERT INTO toy_counts AS c (tenant_id, toys) SELECT $1, count(*) FROM toys WHERE tenant_id = $1
+INSERT INTO toy_counts AS c (tenant_id, toys) SELECT $1, count(*) FROM toys AS t WHERE t.tenant_id = $1
 ON CONFLICT (tenant_id) DO UPDATE SET toys = excluded.toys;
 
 -- name: counted_toys
