@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 from elf.db.database import Database
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
-from elf.outbox.leased import Job, LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leased import LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leases import Job
 
 NO_SUBJECT: Final = ""
 RETRIES: Final = Retries(first_s=60.0, longest_s=3600.0)

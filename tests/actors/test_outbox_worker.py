@@ -20,7 +20,8 @@ from elf.core.errors import (
     ProviderUnavailable,
 )
 from elf.db.errors import Retryable
-from elf.outbox.leased import Job, JobsFailed
+from elf.outbox.leased import JobsFailed
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 from tests.actors.outbox_kit import FakeOutbox, a_job, on_virtual_time, running
 
@@ -53,10 +54,14 @@ class Bench:
                 await anyio.sleep_forever()
         self.done += jobs
 
+    async def send(self, batch: list[Job]) -> None:
+        self.outbox.hold(batch)
+        await self.work.send(batch)
+
     async def works_off(self, *batches: list[Job]) -> None:
         async with running(self.worker):
             for batch in batches:
-                await self.work.send(batch)
+                await self.send(batch)
             await wait_all_tasks_blocked()
 
 
@@ -73,12 +78,12 @@ async def test_requests_that_wait_have_the_cores_first_but_not_for_ever() -> Non
     bench = Bench()
     bench.is_crowded = True
     async with running(bench.worker):
-        await bench.work.send([a_job()])
+        await bench.send([a_job()])
         await anyio.sleep(LONGEST_REST_S - LOOK_AGAIN_S)
         assert bench.batches == []
         await anyio.sleep(2 * LOOK_AGAIN_S)
         assert len(bench.batches) == 1
-        await bench.work.send([a_job()])
+        await bench.send([a_job()])
         bench.is_crowded = False
         await anyio.sleep(2 * LOOK_AGAIN_S)
         assert len(bench.batches) == 2
@@ -175,8 +180,8 @@ async def test_a_stop_ends_even_while_the_database_is_away() -> None:
     in_hand = [a_job()]
     bench.hangs_on = in_hand
     async with running(bench.worker):
-        await bench.work.send(in_hand)
-        await bench.work.send([a_job()])
+        await bench.send(in_hand)
+        await bench.send([a_job()])
         await wait_all_tasks_blocked()
         bench.outbox.fault = DatabaseUnavailable("away")
     assert bench.outbox.released == []

@@ -20,7 +20,8 @@ from actors.outbox_worker import OutboxWorker
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
-from elf.outbox.leased import Job, JobsFailed, LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leased import JobsFailed, LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 
 WORKERS = 2

@@ -33,7 +33,8 @@ from elf.families.notes.source_fields import tags_of
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexPoint, VectorIndex
 from elf.indexing.fresh import FreshWrites
-from elf.outbox.leased import Job, JobsFailed
+from elf.outbox.leased import JobsFailed
+from elf.outbox.leases import Job
 from elf.providers.portions import CALL_BYTES
 from elf.providers.vectors import has_direction
 

@@ -27,7 +27,8 @@ from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.reconcile import Drift, IndexReconciler
-from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
+from elf.outbox.leased import JobsFailed, LeasedOutbox
+from elf.outbox.leases import Job
 from elf.providers.port import LateInteraction
 from elf.search.token_store import TokenStore
 from tests.conftest import TEMPLATE, dsn_of, run_sql

@@ -17,7 +17,8 @@ from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member
 from elf.families.notes.indexing import NoteIndexing
 from elf.families.notes.renewal import NoteRenewal, Renewed
-from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
+from elf.outbox.leased import JobsFailed, LeasedOutbox
+from elf.outbox.leases import Job
 from tests.db.notes.conftest import House
 from tests.db.notes.test_index_rebuild import rebuilt
 from tests.notes_kit import FakeEmbedder, WordTokens

@@ -22,7 +22,8 @@ from elf.family import Opened, StoredGauge
 from elf.ground import Ground
 from elf.offers import Item, Question, Subject
 from elf.outbox.chores import Chore, Due, every
-from elf.outbox.leased import Job, LeasedOutbox, outbox_queries
+from elf.outbox.leased import LeasedOutbox, outbox_queries
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 from tests.families.toy_rows import manifest as m
 
