@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 import asyncpg
 
-JOBS_AT_ONCE = 60  # all of which two processes hold
+FEED_AT_ONCE = 8  # whenever fewer are due: what somebody gives up is then soon somebody else's
 LEASE_S = 4.0
 PATIENCE_S = 120.0
 LONGEST_CALM_S = 0.5
@@ -142,7 +142,7 @@ class Siege:
             self._start()
 
     async def _at_work(self) -> int:
-        await self._database.execute(FEED, JOBS_AT_ONCE)
+        await self._database.execute(FEED, FEED_AT_ONCE)
         count: int = await self._database.fetchval(AT_WORK, list(self._processes))
         return count
 
@@ -152,7 +152,7 @@ class Siege:
         third = self._start()
 
         async def told() -> int:
-            await self._database.execute(FEED, JOBS_AT_ONCE)
+            await self._database.execute(FEED, FEED_AT_ONCE)
             await self._database.execute(CUT, both)
             count: int = await self._database.fetchval(TOLD, [third])
             return count

@@ -109,7 +109,7 @@ class WatchedOutbox(LeasedOutbox):
     async def _wait_for_others(self, jobs: Sequence[Job]) -> None:
         with anyio.move_on_after(SLOW_S):
             async with self._database.connection() as connection:
-                while not await connection.fetchval(DONE, [job.outbox_id for job in jobs]):
+                while not await connection.fetchval(DONE, [job.outbox_id for job in jobs]):  # noqa: ASYNC110
                     await anyio.sleep(0.02)
 
     async def note_end(self, jobs: Sequence[Job], connection: Connection, *, done: bool) -> None:
