@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from elf.db.database import Database
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
+from elf.db.schema import COMMON
 from elf.outbox.leased import LeasedOutbox, Retries, outbox_queries
 from elf.outbox.leases import Job
 
@@ -136,7 +137,7 @@ class ChoreRuns:
                 rows = await connection.fetch(self._sql["drop_old_runs"], now - KEPT, now - LAST_KEPT, limit)
             return len(rows)
 
-        return GarbageStep("done_chore_runs", drop)
+        return GarbageStep(COMMON, "done_chore_runs", drop)
 
 
 def chore_queries() -> Queries:

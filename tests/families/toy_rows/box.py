@@ -40,7 +40,7 @@ def open_box(ground: Ground) -> Opened:
         handlers=handlers,
         outboxes={QUEUE: outbox},
         queues=[Queue(family="toy_rows", name=QUEUE, outbox=outbox, handle=partial(box.embed, outbox))],
-        garbage=[GarbageStep("done_toy_jobs", box.drop_done)],
+        garbage=[GarbageStep("toy_rows", "done_toy_jobs", box.drop_done)],
         chores=[
             Chore(
                 family="toy_rows", name="count", when=every(timedelta(minutes=1)),
