@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from actors.index_parts import IndexedCorpus
 from actors.index_rebuilder import IndexRebuilder
 from actors.shared_parts import SharedParts
 from actors.stored_readings import StoredReadings
@@ -18,10 +17,7 @@ from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.overview import NoteOverview
 from elf.families.notes.queries import INDEXING
 from elf.families.schema import NOTES
-from elf.indexing.drift import IndexDrift
-from elf.indexing.leased_points import LeasedPoints
-from elf.indexing.rebuild import IndexRebuild
-from elf.indexing.rebuild_runs import RebuildRuns
+from elf.indexing.indexed import IndexedCorpus
 from elf.outbox.chores import ChoreRuns
 from elf.web.admin import common_admin_handlers
 
@@ -75,22 +71,6 @@ def add_stored_readings(shared: SharedParts) -> None:
 
 
 def _index_admin(shared: SharedParts, reach: IndexedCorpus) -> IndexAdmin:
-    points = LeasedPoints(
-        database=shared.database,
-        corpus=reach.corpus,
-        lease_seconds=shared.config.indexing.lease_seconds,
-        clock=shared.clock,
-        ring=shared.bell(INDEXING).ring,
-    )
-    rebuild = IndexRebuild(
-        database=shared.database,
-        corpus=reach.corpus,
-        index=reach.index,
-        points=points,
-        reconciler=reach.reconciler,
-        clock=shared.clock,
-    )
-    runs = RebuildRuns(rebuild.run, progress_path="/v1/admin/rebuild_qdrant", clock=shared.clock)
+    runs = reach.rebuild_runs(progress_path="/v1/admin/rebuild_qdrant")
     shared.supervisor.add(IndexRebuilder(runs), needs=["database"])
-    drift = IndexDrift(database=shared.database, corpus=reach.corpus, reconciler=reach.reconciler)
-    return IndexAdmin(runs, drift)
+    return IndexAdmin(runs, reach.drift())

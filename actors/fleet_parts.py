@@ -8,8 +8,8 @@ from uuid import UUID
 
 from actors.fleet_watch import FleetWatch
 from actors.shared_parts import SharedParts
-from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet, FleetRegister, Member
+from elf.indexing.embedding import TextEmbedder
 
 
 def add_fleet(

@@ -3,44 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-
-import structlog
 
 from actors.index_host import IndexHost, OnOpen
 from actors.index_link import IndexLink, link_name
 from actors.kernel import Actor
 from actors.shared_parts import SharedParts
-from elf.families.notes.queries import INDEXING
 from elf.index.edge.client import EdgeIndex
 from elf.index.pgvector import PgvectorIndex
 from elf.index.port import VectorIndex
 from elf.index.server import QdrantServerIndex
 from elf.index.space import Space, refuse_doubles
 from elf.indexing.corpus import Corpus
-from elf.indexing.reconcile import IndexReconciler
+from elf.indexing.indexed import IndexedCorpus
 
 INDEX_TIMEOUT_S = 5.0
-
-log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedCorpus:
-    """A corpus with its index and what compares the two; `keeper` names the actor that keeps the index usable."""
-
-    corpus: Corpus
-    index: VectorIndex
-    reconciler: IndexReconciler
-    keeper: str
-
-    async def bring_up_to_date(self, *, clean: bool) -> None:
-        """Compare the index with Postgres, by its size alone when it was left clean, and ask for what is missing."""
-        if clean and await self.reconciler.is_whole():
-            return
-        drift = await self.reconciler.reconcile()
-        log.info("index_reconciled", corpus=self.corpus.name, clean=clean, **drift._asdict())
 
 
 def add_index(shared: SharedParts, corpora: Sequence[Corpus]) -> Mapping[str, IndexedCorpus]:
@@ -51,12 +28,7 @@ def add_index(shared: SharedParts, corpora: Sequence[Corpus]) -> Mapping[str, In
     """
     refuse_doubles([corpus.space for corpus in corpora])
     folder = shared.config.storage.qdrant.place.folder
-    indexed = {
-        corpus.name: _indexed(
-            shared, corpus, IndexHost.name if folder is not None else link_name(corpus.space)
-        )
-        for corpus in corpora
-    }
+    indexed = {corpus.name: _indexed(shared, corpus) for corpus in corpora}
     keepers: list[Actor] = (
         [_link(one) for one in indexed.values()]
         if folder is None
@@ -67,20 +39,25 @@ def add_index(shared: SharedParts, corpora: Sequence[Corpus]) -> Mapping[str, In
     return indexed
 
 
-def _indexed(shared: SharedParts, corpus: Corpus, keeper: str) -> IndexedCorpus:
-    index = _open(shared, corpus.space)
-    reconciler = IndexReconciler(
-        database=shared.database,
+def keeper_of(shared: SharedParts, corpus: Corpus) -> str:
+    """Return the name of the actor that keeps the index of a corpus usable."""
+    return link_name(corpus.space) if shared.config.storage.qdrant.place.folder is None else IndexHost.name
+
+
+def _indexed(shared: SharedParts, corpus: Corpus) -> IndexedCorpus:
+    return IndexedCorpus(
         corpus=corpus,
-        index=index,
+        index=_open(shared, corpus.space),
+        database=shared.database,
         clock=shared.clock,
-        ring=shared.bell(INDEXING).ring,
+        lease_seconds=shared.config.indexing.lease_seconds,
+        ring=shared.bell(corpus.queue).ring,
     )
-    return IndexedCorpus(corpus, index, reconciler, keeper)
 
 
 def _link(indexed: IndexedCorpus) -> IndexLink:
-    return IndexLink(indexed.index, name=indexed.keeper, on_open=lambda: indexed.bring_up_to_date(clean=True))
+    name = link_name(indexed.corpus.space)
+    return IndexLink(indexed.index, name=name, on_open=lambda: indexed.bring_up_to_date(clean=True))
 
 
 def _host(folder: Path, corpora: Sequence[IndexedCorpus], *, vector_dim: int) -> IndexHost:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from actors.index_parts import IndexedCorpus
 from actors.search_parts import SearchParts
 from actors.shared_parts import SharedParts
 from actors.trace_parts import Traces
 from elf.api.operation import Handler
 from elf.core.evidence import EvidenceBounds
-from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.events import EventService
 from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
 from elf.families.notes.gate import WriteGate
@@ -21,6 +19,8 @@ from elf.families.notes.queries import INDEXING
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.search import NoteSearch
 from elf.families.notes.service import NotePolicy, NoteService
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.indexed import IndexedCorpus
 from elf.providers.factory import Providers
 
 

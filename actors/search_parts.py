@@ -18,12 +18,12 @@ from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.chunk_tokens import NOTE_CHUNK_TOKENS
 from elf.families.notes.exact_search import ExactSearch
-from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.ranking import NoteRanking, RankingRules
 from elf.families.notes.reranking import Reranking, SnippetReranking, TokenReranking
 from elf.families.notes.search import NoteSearch, SearchRules
 from elf.families.notes.store import NoteStore
 from elf.index.port import VectorIndex
+from elf.indexing.fresh import FreshWrites
 from elf.providers.factory import Providers
 from elf.search.cache import AnswerCache, LatePut
 from elf.search.expand import ExpansionRules, QueryExpander

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -24,13 +24,16 @@ from elf.db.health import DatabaseHealth
 from elf.db.queries import Queries, sql_folder
 from elf.db.replica import ReadDatabase
 from elf.db.schema import COMMON, created_by
-from elf.families.notes.embedding import TextEmbedder
-from elf.families.notes.freshness import FreshNews, FreshWrites
+from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
-from elf.families.notes.queries import INDEXING, INDEXING_OUTBOX, note_queries
+from elf.families.notes.queries import INDEXING, note_queries
 from elf.families.notes.retention import NoteRetention, RetentionRules
 from elf.families.notes.store import NEEDED_TO_READ, NoteStore
 from elf.families.schema import steps_on
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fresh import FreshNews, FreshWrites
+from elf.indexing.garbage import corpus_garbage
+from elf.indexing.indexed import indexing_outbox
 from elf.outbox.chores import ChoreRuns
 from elf.outbox.leased import LeasedOutbox
 from elf.providers.local.model import tokens_version
@@ -67,6 +70,7 @@ class SharedParts:
         self.fresh = FreshWrites(tell=self._news.send_nowait)
         self.tokens = self._token_store()
         self.store = NoteStore(self.queries, self.fresh, self.tokens)
+        self.notes = notes_corpus(self.queries, self.store, embedding_version=self.config.embedding_version)
         self.scopes = _scope_rules(self.config)
 
     def _token_store(self) -> TokenStore | None:
@@ -130,7 +134,7 @@ class SharedParts:
         return listener
 
     def add_news(self, *, hears: bool) -> None:
-        """Add what tells other processes of notes written and indexed here, and what `hears` of theirs."""
+        """Add what tells other processes of what is written and indexed here, and what `hears` of theirs."""
         herald = FreshHerald(self.database, self._news, sender=self.process_id)
         self.supervisor.add(herald, needs=["database"])
         if hears:
@@ -163,17 +167,16 @@ class SharedParts:
         )
         search = retention_steps(self.database, self.search_queries)
         runs = ChoreRuns(self.database).garbage()
-        steps = [*notes.steps(), *search, runs, *self._retention_steps()]
+        jobs = corpus_garbage(self.database, self.notes)
+        steps = [*notes.steps(), *jobs, *search, runs, *self._retention_steps()]
         collector = GarbageCollector(self.database, steps, clock=self.clock, batch_size=config.gc.batch_size)
         self.metrics.watch_garbage(collector.failures)
         return collector
 
-    def indexing_outbox(self, *, terms: Sequence[object] = ()) -> LeasedOutbox:
-        """Return the outbox by which notes get into the index; without `terms`, only to look into."""
+    def indexing_outbox(self) -> LeasedOutbox:
+        """Return the outbox by which notes get into the index, only to look into."""
         lease_seconds = self.config.indexing.lease_seconds
-        return LeasedOutbox(
-            self.database, self.queries, table=INDEXING_OUTBOX, lease_seconds=lease_seconds, terms=terms
-        )
+        return indexing_outbox(self.database, self.notes, lease_seconds=lease_seconds)
 
     def trace_outbox(self) -> LeasedOutbox:
         """Return the outbox by which traces get into their tables."""

@@ -22,7 +22,7 @@ from actors.fronts import Fronts
 from actors.gc_ticker import GcTicker
 from actors.host_names import visitors_of
 from actors.http_front import HttpFront, bound_address
-from actors.index_parts import IndexedCorpus, add_index
+from actors.index_parts import add_index
 from actors.indexing_parts import add_indexing
 from actors.kernel import Supervisor
 from actors.mcp_front import McpFront
@@ -38,11 +38,11 @@ from elf.api.operation import Handler, Operation
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
-from elf.families.notes.corpus import notes_corpus
-from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
 from elf.families.notes.manifest import NOTES
 from elf.families.notes.spans import MEMORY_SPANS
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.indexed import IndexedCorpus
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import Providers, open_embedder, open_providers
 from elf.providers.port import Embedder, LateInteraction
@@ -263,8 +263,7 @@ class _Builder:
     def _notes_index(self) -> IndexedCorpus:
         if not self._corpora:
             shared = self._shared
-            notes = notes_corpus(shared.queries, embedding_version=shared.config.embedding_version)
-            self._corpora = add_index(shared, [notes])
+            self._corpora = add_index(shared, [shared.notes])
         return self._corpora[NOTES.name]
 
     def _add_fleet(self) -> Fleet:

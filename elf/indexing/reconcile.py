@@ -147,7 +147,7 @@ class IndexReconciler:
                 yield _Entry(
                     row["chunk_id"],
                     row["subject_id"],
-                    row["updated_at"].isoformat(),
+                    row["changed_at"].isoformat(),
                     is_sound=row["has_vector"],
                 )
             if len(rows) < PAGE:

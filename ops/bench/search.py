@@ -32,7 +32,6 @@ import httpx
 from elf.config import Config, load
 from elf.core.scopes import AGENT_PRIVATE
 from elf.db.database import Database
-from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Context
 from elf.families.notes.note_filter import EVERYTHING
 from elf.families.notes.queries import note_queries
@@ -40,6 +39,7 @@ from elf.families.notes.space import NOTES
 from elf.families.notes.store import NoteStore
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import IndexFilter, IndexQuery
+from elf.indexing.fresh import FreshWrites
 from elf.providers.factory import Providers, open_providers
 from elf.search.fuse import FusionRules, fuse
 from elf.search.token_store import TokenStore
@@ -146,9 +146,7 @@ class Bare:
         self._database = database
         assert providers.late is not None, "the packaged model reranks"
         self._late = providers.late
-        self._tokens = TokenStore(
-            search_queries(), version=self._late.version, max_words=MAX_WORDS
-        )
+        self._tokens = TokenStore(search_queries(), version=self._late.version, max_words=MAX_WORDS)
         self._store = NoteStore(note_queries(), FreshWrites(), self._tokens)
         self._rules = FusionRules(fusion.method, fusion.k, fusion.dense_weight, fusion.bm25_weight)
         self._scopes = config.scopes.read_profiles[PROFILE]

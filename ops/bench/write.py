@@ -32,12 +32,12 @@ from elf.db import migration
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from elf.families.notes.decisions import Decision, DecisionLog
-from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Context, Note
 from elf.families.notes.queries import note_queries
 from elf.families.notes.resolver import Change
 from elf.families.notes.store import NoteStore
 from elf.families.schema import steps_on
+from elf.indexing.fresh import FreshWrites
 
 CLIENTS = 16
 TURNS = 3

@@ -84,9 +84,13 @@ class Siege:
     async def _round(self) -> None:
         """Wait until both have work, kill one, or sometimes both, and start as many."""
         self.rounds += 1
-        await self._database.execute("INSERT INTO toy_outbox SELECT FROM generate_series(1, $1)", JOBS_A_ROUND)
+        await self._database.execute(
+            "INSERT INTO toy_outbox SELECT FROM generate_series(1, $1)", JOBS_A_ROUND
+        )
         await self._until(lambda: self._database.fetchval(AT_WORK, list(self._processes)), 2)
-        await anyio.sleep(self._rng.uniform(0.0, LONGEST_CALM_S))  # it is the chance of the moment that matters
+        await anyio.sleep(
+            self._rng.uniform(0.0, LONGEST_CALM_S)
+        )  # it is the chance of the moment that matters
         victims = self._rng.sample(sorted(self._processes), 2 if self._rng.random() < 0.2 else 1)
         for name in victims:
             self._killed[name] = await self._database.fetchval("SELECT clock_timestamp()")
@@ -115,7 +119,9 @@ class Siege:
                 await anyio.sleep(0.02)
 
     async def _faults(self) -> list[str]:
-        rows = await self._database.fetch("SELECT *, now() AS checked FROM toy_work ORDER BY outbox_id, began")
+        rows = await self._database.fetch(
+            "SELECT *, now() AS checked FROM toy_work ORDER BY outbox_id, began"
+        )
         by_job = groupby(rows, key=lambda row: row["outbox_id"])
         pairs = [pair for _, of_job in by_job for pair in combinations(of_job, 2)]
         never = await self._database.fetchval(

@@ -35,9 +35,7 @@ class Kitchen:
 
     def __init__(self, house: House, *, max_words: int = PLENTY) -> None:
         self.late = FakeLate()
-        self.tokens = TokenStore(
-            search_queries(), version=self.late.version, max_words=max_words
-        )
+        self.tokens = TokenStore(search_queries(), version=self.late.version, max_words=max_words)
         house.tokens, house.late = self.tokens, self.late
         house.__post_init__()
         self.house = house

@@ -36,7 +36,7 @@ async def test_an_index_that_agrees_is_left_alone(house: House) -> None:
     assert await house.reconciler.is_whole()
     assert await house.reconciler.reconcile() == Drift(0, 0, 0)
     assert house.rings == rings
-    assert await house.outbox.statistics() == (0, 0, None)
+    assert await house.outbox.statistics() == (0, 0, None, 0)
 
 
 async def test_two_empty_sides_agree(house: House) -> None:
@@ -154,7 +154,7 @@ async def test_points_of_another_model_are_no_drift(house: House) -> None:
     notes = await indexed(house)
     other = reconcile.IndexReconciler(
         database=house.database, index=house.index,
-        corpus=notes_corpus(house.queries, embedding_version="fake:newer:384"),
+        corpus=notes_corpus(house.queries, house.store, embedding_version="fake:newer:384"),
         clock=house.clock, ring=house.ring,
     )  # fmt: skip
     assert await other.reconcile() == Drift(0, 0, 0)
