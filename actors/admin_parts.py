@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from actors.index_rebuilder import IndexRebuilder
 from actors.shared_parts import SharedParts
 from actors.stored_readings import StoredReadings
 from elf.api.operation import Handler
 from elf.db.schema import COMMON
+from elf.families.notes.admin_operations import REBUILD_PROGRESS
 from elf.families.notes.census import NoteCensus
 from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.forgetting import NoteForgetting
@@ -17,13 +20,18 @@ from elf.families.notes.index_admin import IndexAdmin
 from elf.families.notes.overview import NoteOverview
 from elf.families.notes.queries import INDEXING
 from elf.families.schema import NOTES
+from elf.indexing.admin import index_handlers
 from elf.indexing.indexed import IndexedCorpus
 from elf.outbox.chores import ChoreRuns
 from elf.web.admin import common_admin_handlers
 
+PROGRESS_PATHS: Final = {NOTES: REBUILD_PROGRESS.path}  # where those of notes look for it
 
-def admin_handlers(shared: SharedParts, reach: IndexedCorpus) -> dict[str, Handler]:
+
+def admin_handlers(shared: SharedParts, corpora: Mapping[str, IndexedCorpus]) -> dict[str, Handler]:
     """Return what does the operations; the actor that carries out rebuilds is added to the supervisor."""
+    kept = {name: reach.kept(progress_path=PROGRESS_PATHS.get(name)) for name, reach in corpora.items()}
+    shared.supervisor.add(IndexRebuilder([one.runs for one in kept.values()]), needs=["database"])
     decisions = DecisionAudit(database=shared.database, queries=shared.queries)
     forgetting = NoteForgetting(
         database=shared.database,
@@ -32,9 +40,8 @@ def admin_handlers(shared: SharedParts, reach: IndexedCorpus) -> dict[str, Handl
         clock=shared.clock,
         ring=shared.bell(INDEXING).ring,
     )
-    index = _index_admin(shared, reach)
-    notes = note_admin_handlers(decisions, index, forgetting, _overview(shared))
-    return common_admin_handlers(shared.collector) | notes
+    notes = note_admin_handlers(decisions, IndexAdmin(kept[NOTES]), forgetting, _overview(shared))
+    return common_admin_handlers(shared.collector) | index_handlers(kept) | notes
 
 
 def _overview(shared: SharedParts) -> NoteOverview:
@@ -68,9 +75,3 @@ def add_stored_readings(shared: SharedParts) -> None:
     )
     shared.supervisor.add(readings)
     shared.metrics.watch_stored(readings.collect)
-
-
-def _index_admin(shared: SharedParts, reach: IndexedCorpus) -> IndexAdmin:
-    runs = reach.rebuild_runs(progress_path="/v1/admin/rebuild_qdrant")
-    shared.supervisor.add(IndexRebuilder(runs), needs=["database"])
-    return IndexAdmin(runs, reach.drift())

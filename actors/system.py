@@ -41,6 +41,7 @@ from elf.config.process import ACTOR_NAMES, ActorName
 from elf.families.notes.fleet import Fleet
 from elf.families.notes.manifest import NOTES
 from elf.families.notes.spans import MEMORY_SPANS
+from elf.indexing.admin import INDEX_OPERATIONS
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.indexed import IndexedCorpus
 from elf.mcp.api import client_of_address, client_of_app
@@ -198,14 +199,10 @@ class _Builder:
         if "indexer" in self._actors:
             assert self._fleet is not None
             assert listener is not None
-            add_indexing(
-                self._shared,
-                self._notes_index(),
-                self._texts,
-                self._fleet,
-                listener,
-                is_crowded=self._is_crowded,
-            )
+            for reach in self._index().values():
+                add_indexing(
+                    self._shared, reach, self._texts, self._fleet, listener, is_crowded=self._is_crowded
+                )
         if "gc_ticker" in self._actors:
             interval_s = self._config.gc.interval_hours * 3600.0
             self.supervisor.add(GcTicker(self._shared.collector, interval_s=interval_s), needs=["database"])
@@ -220,11 +217,12 @@ class _Builder:
                 admission=self._admission,
             )
         if self._sockets.admin is not None:
-            handlers = admin_handlers(self._shared, self._notes_index())
+            handlers = admin_handlers(self._shared, self._index())
             add_stored_readings(self._shared)
             operations = [
                 COLLECT_GARBAGE,
                 *(operation for family in FAMILIES for operation in family.admin_operations),
+                *INDEX_OPERATIONS,
             ]
             admin = self._add_front("admin_front", operations, handlers, self._sockets.admin, about=ADMIN)
             self._metrics.add_page(admin)
@@ -260,11 +258,10 @@ class _Builder:
         assert self._models.embedder is not None
         return self._shared.texts(self._models.embedder, self._models.late)
 
-    def _notes_index(self) -> IndexedCorpus:
+    def _index(self) -> Mapping[str, IndexedCorpus]:
         if not self._corpora:
-            shared = self._shared
-            self._corpora = add_index(shared, [shared.notes])
-        return self._corpora[NOTES.name]
+            self._corpora = add_index(self._shared, [self._shared.notes])
+        return self._corpora
 
     def _add_fleet(self) -> Fleet:
         texts = None if self._models.embedder is None else self._texts
@@ -286,7 +283,7 @@ class _Builder:
         assert self._models.all is not None
         parts = NoteParts(
             shared=self._shared,
-            reach=self._notes_index(),
+            reach=self._index()[NOTES.name],
             providers=self._models.all,
             texts=self._texts,
             traces=traces,

@@ -10,6 +10,7 @@ import structlog
 from elf.core.clock import Clock
 from elf.db.database import Database
 from elf.index.port import VectorIndex
+from elf.indexing.admin import INDEX_PROGRESS, KeptIndex
 from elf.indexing.corpus import Corpus
 from elf.indexing.drift import IndexDrift
 from elf.indexing.embedding import TextEmbedder
@@ -94,8 +95,16 @@ class IndexedCorpus:
             ring=self.ring,
         )
 
-    def rebuild_runs(self, *, progress_path: str) -> RebuildRuns:
-        """Return the rebuilds of the index; something has to `serve` them."""
+    def kept(self, *, progress_path: str | None = None) -> KeptIndex:
+        """Return what keeps the index at the word of operators; something has to serve its rebuilds.
+
+        `progress_path` is where they are told to look how far a rebuild is, if not at the operation of all corpora.
+        """
+        path = progress_path or INDEX_PROGRESS.path.format(corpus=self.corpus.name)
+        drift = IndexDrift(database=self.database, corpus=self.corpus, reconciler=self.reconciler())
+        return KeptIndex(RebuildRuns(self._rebuild().run, progress_path=path, clock=self.clock), drift)
+
+    def _rebuild(self) -> IndexRebuild:
         points = LeasedPoints(
             database=self.database,
             corpus=self.corpus,
@@ -103,7 +112,7 @@ class IndexedCorpus:
             clock=self.clock,
             ring=self.ring,
         )
-        rebuild = IndexRebuild(
+        return IndexRebuild(
             database=self.database,
             corpus=self.corpus,
             index=self.index,
@@ -111,11 +120,6 @@ class IndexedCorpus:
             reconciler=self.reconciler(),
             clock=self.clock,
         )
-        return RebuildRuns(rebuild.run, progress_path=progress_path, clock=self.clock)
-
-    def drift(self) -> IndexDrift:
-        """Return what compares the index with Postgres for operators."""
-        return IndexDrift(database=self.database, corpus=self.corpus, reconciler=self.reconciler())
 
 
 def indexing_outbox(

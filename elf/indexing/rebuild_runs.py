@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal, TypeAlias
 
 import anyio
 import structlog
@@ -13,6 +13,8 @@ import structlog
 from elf.core.clock import Clock
 from elf.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
 from elf.indexing.rebuild import RebuildReport, Tally
+
+RebuildState: TypeAlias = Literal["idle", "running", "done", "failed"]
 
 log = structlog.get_logger()
 
@@ -29,10 +31,22 @@ class RebuildRun:
     ended: anyio.Event = field(default_factory=anyio.Event)
 
     @property
-    def state(self) -> Literal["running", "done", "failed"]:
+    def state(self) -> RebuildState:
         if self.finished_at is None:
             return "running"
         return "done" if self.failure is None else "failed"
+
+    def progress(self) -> dict[str, Any]:
+        """Return what an answer about it says, by the names of its fields."""
+        return {
+            "state": self.state,
+            "done": self.tally.done,
+            "total": max(self.tally.total, self.tally.done),  # subjects may be written meanwhile
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "report": None if self.report is None else asdict(self.report),
+            "last_error": None if self.failure is None else self.failure.message,
+        }
 
 
 class RebuildRuns:
@@ -70,6 +84,10 @@ class RebuildRuns:
         if run.report is None:
             raise run.failure or InternalError("the rebuild ended without a report")
         return run.report
+
+    def progress(self) -> dict[str, Any]:
+        """Return what an answer about the latest run says, by the names of its fields."""
+        return {"state": "idle"} if self.latest is None else self.latest.progress()
 
     async def serve(self) -> None:
         """Carry out what is asked for until cancelled; a fault of the code itself is raised."""
