@@ -22,7 +22,7 @@ class IndexRebuilder:
         self._runs = runs
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        task_status.started()
         async with anyio.create_task_group() as group:
             for runs in self._runs:
-                group.start_soon(runs.serve)
+                await group.start(runs.serve)
+            task_status.started()

@@ -41,7 +41,7 @@ from elf.config.process import ACTOR_NAMES, ActorName
 from elf.families.notes.fleet import Fleet
 from elf.families.notes.manifest import NOTES
 from elf.families.notes.spans import MEMORY_SPANS
-from elf.indexing.admin import INDEX_OPERATIONS
+from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.indexed import IndexedCorpus
 from elf.mcp.api import client_of_address, client_of_app

@@ -1,9 +1,10 @@
 """What a memory family puts into the vector index: all that it says of it, and nothing of how it gets there.
 
 A family has a table of subjects (notes, entries of a conversation), and a view over it that says what the index needs
-to know of each: `subject_id`, `text`, `created_at`, `changed_at` (of any change), `is_active`, `expires_at` (may be
-null), `embedding_version`, and whatever its points are to carry. From there on it is told what to do by the outbox of
-the corpus: whoever writes a subject asks for it to be indexed in the same transaction (elf/indexing/writes.py).
+to know of each: `subject_id`, `text`, `created_at`, `changed_at` (equal to it, then later with each change),
+`is_active`, `expires_at` (may be null), `embedding_version` (that of whoever wrote it, see Peers), and whatever its
+points are to carry. Whoever writes a subject tells so in the same transaction (elf/indexing/writes.py); all else is
+done here.
 """
 
 from __future__ import annotations
@@ -25,18 +26,38 @@ from elf.outbox.leased import outbox_queries
 class CorpusTables:
     """The tables of a corpus, as sql/indexing names them.
 
-    `rows` holds the subjects with the embedding_version that each is found by, `view` is told above, `chunks` and
-    `vectors` are what is made of them, `outbox` are the jobs. `subject` is the column of all but the view and the
-    vectors that names the subject. `fields` are the columns of the view that points are made of.
+    `rows` holds the subjects, by `key`, with the embedding_version that each is found by, `view` is told above,
+    `chunks` and `vectors` are what is made of them, `outbox` are the jobs. `subject` is the column of these and of the
+    chunks that names the subject. `fields` are the columns of the view that points are made of.
     """
 
     rows: str
+    key: str
     view: str
     chunks: str
     vectors: str
     outbox: str
     subject: str
     fields: Sequence[str]
+
+    @classmethod
+    def of(cls, corpus: str, *, rows: str, key: str, fields: Sequence[str]) -> CorpusTables:
+        r"""Return the tables that sql/indexing/tables.sql makes for a corpus, and its view `<corpus>_corpus`.
+
+        The schema step of a family makes `rows` and the view, and has a line for the others:
+
+            \ir ../indexing/tables.sql corpus=talks rows=talk_entries key=entry_id
+        """
+        return cls(
+            rows=rows,
+            key=key,
+            view=f"{corpus}_corpus",
+            chunks=f"{corpus}_chunks",
+            vectors=f"{corpus}_chunk_embeddings",
+            outbox=f"{corpus}_indexing_outbox",
+            subject="subject_id",
+            fields=fields,
+        )
 
     def queries(self, own: Queries | None = None) -> Queries:
         """Return the statements of the corpus with those of its outbox, and `own`, which replace those of one name.
@@ -45,6 +66,7 @@ class CorpusTables:
         """
         values = {
             "rows": self.rows,
+            "key": self.key,
             "view": self.view,
             "chunks": self.chunks,
             "vectors": self.vectors,

@@ -10,7 +10,8 @@ import structlog
 from elf.core.clock import Clock
 from elf.db.database import Database
 from elf.index.port import VectorIndex
-from elf.indexing.admin import INDEX_PROGRESS, KeptIndex
+from elf.indexing.admin import KeptIndex
+from elf.indexing.admin_operations import INDEX_PROGRESS
 from elf.indexing.corpus import Corpus
 from elf.indexing.drift import IndexDrift
 from elf.indexing.embedding import TextEmbedder

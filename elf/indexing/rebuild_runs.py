@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import anyio
 import structlog
+from anyio.abc import TaskStatus
 
 from elf.core.clock import Clock
 from elf.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
+from elf.indexing.admin_operations import RebuildState
 from elf.indexing.rebuild import RebuildReport, Tally
-
-RebuildState: TypeAlias = Literal["idle", "running", "done", "failed"]
 
 log = structlog.get_logger()
 
@@ -89,9 +89,10 @@ class RebuildRuns:
         """Return what an answer about the latest run says, by the names of its fields."""
         return {"state": "idle"} if self.latest is None else self.latest.progress()
 
-    async def serve(self) -> None:
+    async def serve(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Carry out what is asked for until cancelled; a fault of the code itself is raised."""
         self._is_served = True
+        task_status.started()
         try:
             while True:
                 await self._asked.wait()

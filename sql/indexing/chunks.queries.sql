@@ -28,7 +28,7 @@ WITH unchanged AS MATERIALIZED (
 ), taken_over AS (
   UPDATE <rows> AS r SET embedding_version = $12
   FROM unchanged AS u
-  WHERE r.<subject> = u.subject_id AND u.embedding_version <> $12
+  WHERE r.<key> = u.subject_id AND u.embedding_version <> $12
 ), surplus AS (
   DELETE FROM <chunks> AS c
   USING unchanged AS u

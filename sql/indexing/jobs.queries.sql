@@ -1,10 +1,10 @@
 -- The outbox of a corpus, by which its subjects get into the index; what is not here is as in every outbox (sql/outbox).
 --
 -- Of each corpus (elf/indexing/corpus.py): <outbox> is this table, which has `op` and `embedding_version`, too; <rows> holds
--- the subjects; <view> says of each of them what the index needs to know; <chunks> and <vectors> hold what is made of it.
--- <subject> is the column of all of these tables that names the subject, <fields> the columns of the view that points are
--- made of. A job is for workers of its embedding_version. A query of the same name in the folder of a family replaces
--- the one that is here.
+-- the subjects, by <key>; <view> says of each of them what the index needs to know; <chunks> and <vectors> hold what is
+-- made of it. <subject> is the column of outbox and chunks that names the subject, <fields> the columns of the view that
+-- points are made of. A job is for workers of its embedding_version. A query of the same name in the folder of a family
+-- replaces the one that is here.
 
 -- name: lease_jobs
 -- Leases the first due jobs of one embedding version, as many as hold $4 bytes of text, but one at least: their
@@ -70,6 +70,28 @@ SELECT gen_random_uuid(), t.subject_id, t.op, coalesce(s.embedding_version, $3),
 FROM unnest($1::uuid[], $2::text[]) AS t (subject_id, op)
 LEFT JOIN <view> AS s ON s.subject_id = t.subject_id
 RETURNING outbox_id;
+
+-- name: enqueue_written
+-- Asks for subjects that were written in this transaction to be indexed, by the workers of their versions or else of
+-- version $2. Their chunks are removed, unless they are those of all of the text that the subject has now: who reads
+-- chunks and the subject at one moment, as a rebuild does, so never takes those of a former text for its.
+WITH written AS MATERIALIZED (
+  SELECT t.subject_id, s.text, s.is_active, coalesce(s.embedding_version, $2) AS embedding_version
+  FROM unnest($1::uuid[]) AS t (subject_id)
+  LEFT JOIN <view> AS s ON s.subject_id = t.subject_id
+), cut AS MATERIALIZED (
+  SELECT w.subject_id
+  FROM written AS w
+  JOIN <chunks> AS c ON c.<subject> = w.subject_id
+  GROUP BY w.subject_id, w.text, w.is_active
+  HAVING NOT w.is_active OR max(c.end_offset) <> char_length(w.text)
+    OR bool_or(substr(w.text, c.start_offset + 1, c.end_offset - c.start_offset) <> c.text)
+), removed AS (
+  DELETE FROM <chunks> AS c USING cut WHERE c.<subject> = cut.subject_id
+)
+INSERT INTO <outbox> (outbox_id, <subject>, op, embedding_version, status)
+SELECT gen_random_uuid(), w.subject_id, 'UPSERT', w.embedding_version, 'PENDING'
+FROM written AS w;
 
 -- name: moving_subjects
 -- Those of the subjects that have an open job, or one that was worked on since $2: their points are on the way.

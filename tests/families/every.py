@@ -45,6 +45,7 @@ SERVICE_ROWS: Final = (
     ),
     Row(
         names=("rebuild_index", "index_progress", "compare_index", "repair_index"),
+        asked={"corpus": "notes"},
         whole_service="an index is kept right as a whole, and no more than counts and ids are told of it",
     ),
 )

@@ -12,7 +12,7 @@ import pytest
 from actors.families import FAMILIES
 from elf.db.queries import sql_folder
 from elf.family import Family
-from elf.indexing.admin import INDEX_OPERATIONS
+from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.web.admin import COLLECT_GARBAGE
 
 EVERY = pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])

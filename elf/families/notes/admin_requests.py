@@ -10,7 +10,7 @@ from pydantic import Field
 
 from elf.families.notes import fields as f
 from elf.families.notes.requests import Request, Response
-from elf.indexing.rebuild_runs import RebuildState
+from elf.indexing.admin_operations import RebuildState
 
 FORGET_BATCH: Final = 200
 MAX_EXAMPLES: Final = 100

@@ -10,6 +10,7 @@ from elf.indexing.corpus import CorpusTables
 INDEXING: Final = "indexing"  # the queue
 NOTE_TABLES: Final = CorpusTables(
     rows="memory_notes",
+    key="note_id",
     view="notes_corpus",
     chunks="memory_note_chunks",
     vectors="note_chunk_embeddings",

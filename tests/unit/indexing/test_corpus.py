@@ -13,12 +13,13 @@ from elf.indexing.corpus import Corpus, CorpusTables
 from tests.index_kit import TALKS
 
 TABLES = CorpusTables(
-    rows="talk_entries",
+    rows="talk_rows",
+    key="entry_id",
     view="talks_corpus",
     chunks="talk_chunks",
     vectors="talk_vectors",
     outbox="talk_jobs",
-    subject="entry_id",
+    subject="talk_id",
     fields=("tenant_id", "speaker"),
 )
 
@@ -40,7 +41,8 @@ def test_the_statements_of_a_corpus_are_about_its_tables_and_no_others() -> None
     text = "\n".join(TABLES.queries().values())
     assert "<" not in text.replace("<>", "").replace("<=", "").replace("< ", "")
     for name in (
-        "talk_entries",
+        "talk_rows",
+        "talk_id",
         "talks_corpus",
         "talk_chunks",
         "talk_vectors",

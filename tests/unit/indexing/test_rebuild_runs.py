@@ -53,7 +53,7 @@ async def served(steered: Steered) -> AsyncIterator[anyio.abc.TaskGroup]:
     with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
             await group.start(
-                lambda *, task_status: IndexRebuilder(steered.runs).run(task_status=task_status)
+                lambda *, task_status: IndexRebuilder([steered.runs]).run(task_status=task_status)
             )
             await anyio.lowlevel.checkpoint()
             yield group
