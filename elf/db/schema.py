@@ -126,6 +126,8 @@ def _read_step(family: str, path: Path) -> Step:
     text = _resolve(path, including=())
     if wrong := [mark for mark in _MARK.findall(text) if mark.strip() != ": older"]:
         raise StartupError(f"{path}: a step may be marked '-- breaks: older', not '-- breaks{wrong[0]}'")
+    if unsaid := _UNSAID.search(text):
+        raise StartupError(f"{path} does not say what {unsaid[0]} is, of which an included file makes use")
     return Step(family, path.stem, text)
 
 
@@ -150,8 +152,6 @@ def _resolve(path: Path, *, including: tuple[Path, ...]) -> str:
         for said in match[2].split():
             name, _, value = said.partition("=")
             text = text.replace(f"<{name}>", value)
-        if unsaid := _UNSAID.search(text):
-            raise StartupError(f"{path} includes {match[1]} and does not say what {unsaid[0]} is")
         return text
 
     return _INCLUDE.sub(included, read_sql(path))
