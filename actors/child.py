@@ -19,11 +19,13 @@ from pydantic import ValidationError
 
 from actors.child_process import READY_LINE, Assignment
 from actors.entry import run_entry
+from actors.families import FAMILIES
 from actors.process import Say, exit_in_any_case, run_process
 from actors.sockets import Sockets
 from elf.config.places import reachable_from_here
 from elf.core.errors import StartupError
 from elf.core.logs import configure_logging
+from elf.family import families_on
 
 log = structlog.get_logger()
 
@@ -59,7 +61,9 @@ async def _serve_mcp(assignment: Assignment, descriptor: int) -> None:
 
     api = reachable_from_here(assignment.config.service.http_address)
     with socket.socket(fileno=descriptor) as sock:
-        await serve_http(assignment.config, sock, api=api, ready=_say_ready)
+        await serve_http(
+            assignment.config, families_on(FAMILIES, assignment.config), sock, api=api, ready=_say_ready
+        )
 
 
 async def _serve_system(assignment: Assignment) -> None:

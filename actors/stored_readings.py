@@ -10,10 +10,11 @@ import structlog
 from anyio.abc import TaskStatus
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
+from actors.live_readings import metric_of
 from elf.core.clock import Clock
 from elf.core.errors import ServiceError
 from elf.db.database import Database
-from elf.families.notes.census import NoteCensus
+from elf.family import StoredGauge
 from elf.outbox.chores import ChoreRuns, ChoreState
 from elf.outbox.leased import LeasedOutbox, OutboxStatistics
 
@@ -29,7 +30,7 @@ log = structlog.get_logger()
 
 
 class StoredReadings:
-    """The actor that reads the outboxes, by family and name, the chores and the notes' counts, whenever a page asks.
+    """The actor that reads the outboxes, by family and name, the chores and the families' gauges when a page asks.
 
     It has a task of its own because a statement that Postgres leaves unanswered takes seconds to be given up, and no
     page waits for that. Pages that ask at once share a reading.
@@ -43,13 +44,13 @@ class StoredReadings:
         database: Database,
         outboxes: Mapping[tuple[str, str], LeasedOutbox],
         chores: ChoreRuns,
-        census: NoteCensus,
+        gauges: Sequence[StoredGauge],
         clock: Clock,
     ) -> None:
         self._database = database
         self._outboxes = outboxes
         self._chores = chores
-        self._census = census
+        self._gauges = gauges
         self._clock = clock
         self._wanted = anyio.Event()
         self._done = anyio.Event()
@@ -89,8 +90,9 @@ class StoredReadings:
         self._read.extend(self._outbox_metrics(statistics))
         if (states := await _within(OUTBOX_TIMEOUT_S, self._chores.states, what="chores")) is not None:
             self._read.extend(_chore_metrics(states))
-        if (counts := await self._census.counts()) is not None:
-            self._read.append(_note_metric(counts))
+        for gauge in self._gauges:
+            if (values := await gauge.read()) is not None:
+                self._read.append(metric_of(gauge, values))
 
     async def _database_answers(self) -> bool:
         async with self._database.connection() as connection:
@@ -155,12 +157,3 @@ def _chore_metrics(states: Sequence[ChoreState]) -> list[Metric]:
         last = 0.0 if state.last_done is None else state.last_done.timestamp()
         done.add_metric((state.family, state.chore), last)
     return [runs, done]
-
-
-def _note_metric(counts: Mapping[str, int]) -> Metric:
-    notes = GaugeMetricFamily(
-        "elf_notes", "Notes stored, over all tenants, counted once a minute.", labels=("status",)
-    )
-    for status, number in counts.items():
-        notes.add_metric((status,), number)
-    return notes

@@ -4,64 +4,70 @@ from __future__ import annotations
 
 import gc
 import socket
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import anyio
 import httpx
 from quart import Quart
 
-from actors.admin_parts import add_stored_readings, admin_handlers
+from actors.assembly.index import Indexes, add_keepers, add_rebuilders, keeper_of, with_indexing
+from actors.assembly.metrics import Metrics
+from actors.assembly.queues import add_chores, add_queue
+from actors.assembly.readings import add_stored_readings
+from actors.assembly.search import add_search, token_store
+from actors.assembly.shared import Shared, add_health, add_listener, add_news, share
+from actors.assembly.traces import add_traces
 from actors.connections import Connections
 from actors.descriptors import connection_limit
-from actors.families import FAMILIES
-from actors.fleet_parts import add_fleet
+from actors.families import FAMILIES, steps_on
 from actors.fronts import Fronts
 from actors.gc_ticker import GcTicker
 from actors.host_names import visitors_of
 from actors.http_front import HttpFront, bound_address
-from actors.index_parts import add_index
-from actors.indexing_parts import add_indexing
 from actors.kernel import Supervisor
 from actors.mcp_front import McpFront
-from actors.metrics_parts import Metrics
-from actors.note_parts import NoteParts
 from actors.outbox_wake import OutboxListener
 from actors.process import Say, new_supervisor, run_process, start_log
-from actors.shared_parts import SharedParts
 from actors.sockets import Sockets, bound
 from actors.span_exporter import tracer_for
-from actors.trace_parts import Traces, add_traces
 from elf.api.operation import Handler, Operation
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.process import ACTOR_NAMES, ActorName
-from elf.families.notes.fleet import Fleet
-from elf.families.notes.manifest import NOTES
-from elf.families.notes.spans import MEMORY_SPANS
+from elf.db.garbage import GarbageCollector
+from elf.db.health import UNKNOWN, DatabaseHealth
+from elf.db.queries import Queries
+from elf.family import Family, Opened, families_on, refuse_doubles
+from elf.ground import Ground, Models, Roles
+from elf.indexing.admin import index_handlers
 from elf.indexing.admin_operations import INDEX_OPERATIONS
-from elf.indexing.embedding import TextEmbedder
-from elf.indexing.indexed import IndexedCorpus
 from elf.mcp.api import client_of_address, client_of_app
-from elf.providers.factory import Providers, open_embedder, open_providers
-from elf.providers.port import Embedder, LateInteraction
-from elf.web.admin import COLLECT_GARBAGE
+from elf.outbox.chores import ChoreRuns
+from elf.outbox.leased import LeasedOutbox
+from elf.providers.factory import open_embedder, open_providers
+from elf.search.retention import retention_steps
+from elf.search.trace_store import LEASE_S, TraceStore, search_queries, trace_outbox
+from elf.web.admin import COLLECT_GARBAGE, common_admin_handlers
 from elf.web.admission import Admission
 from elf.web.app import create_app
 from elf.web.openapi import ADMIN, PUBLIC, About
 from elf.web.readiness import Part, Readiness, database_part
 from elf.web.spans import traced
 
-CLOSE_TIMEOUT_S = 2.0
-
 EVERYTHING: frozenset[ActorName] = frozenset(ACTOR_NAMES)
 API: frozenset[ActorName] = frozenset({"http_front", "admin_front"})
 WORKER: frozenset[ActorName] = frozenset({"indexer", "trace_writer", "gc_ticker"})
 
 
-def run(config: Config, *, source: str, actors: Collection[ActorName] | None = None) -> int:
+def run(
+    config: Config,
+    *,
+    source: str,
+    actors: Collection[ActorName] | None = None,
+    families: Sequence[Family] = FAMILIES,
+) -> int:
     """Run these actors in this process until SIGTERM or SIGINT. Returns the process's exit code.
 
     Without `actors`, those of the config's [process]; without that, all of them. `source` says to people which config
@@ -71,14 +77,16 @@ def run(config: Config, *, source: str, actors: Collection[ActorName] | None = N
     start_log(config.service, source=source)
     if actors is None:
         actors = config.process.actors if config.process else EVERYTHING
-    return run_process(partial(_serve, config, frozenset(actors), source))
+    return run_process(partial(_serve, config, frozenset(actors), source, families))
 
 
-async def _serve(config: Config, actors: frozenset[ActorName], source: str, say: Say) -> None:
+async def _serve(
+    config: Config, actors: frozenset[ActorName], source: str, families: Sequence[Family], say: Say
+) -> None:
     def ready(system: System) -> None:
         system.fronts.announce(config, source=source, say=say)
 
-    await serve(config, actors, ready=ready)
+    await serve(config, actors, ready=ready, families=families)
 
 
 async def serve(
@@ -88,10 +96,11 @@ async def serve(
     ready: Callable[[System], object],
     sockets: Sockets | None = None,
     process: str | None = None,
+    families: Sequence[Family] = FAMILIES,
 ) -> None:
     """Run these actors until cancelled, and call `ready` once all of them are; the rest is as for `open_system`."""
     async with (
-        open_system(config, actors=actors, sockets=sockets, process=process) as system,
+        open_system(config, actors=actors, sockets=sockets, process=process, families=families) as system,
         anyio.create_task_group() as group,
     ):
         await group.start(system.run)
@@ -125,125 +134,204 @@ async def open_system(
     actors: frozenset[ActorName] = EVERYTHING,
     sockets: Sockets | None = None,
     process: str | None = None,
+    families: Sequence[Family] = FAMILIES,
 ) -> AsyncIterator[System]:
     """Build these actors and what they need. `sockets` are bound ones for the fronts; without them they are taken now.
 
     `process` is the name of this process when it is one of several; /ready tells it.
-    Raises StartupError, before anything is started, when a port is taken or a provider cannot be opened.
+    Raises StartupError, before anything is started, when a port is taken, a provider cannot be opened, or two families
+    cannot be told apart.
     """
+    refuse_doubles(families)
     metrics = Metrics()
     async with AsyncExitStack() as stack:
         sockets = sockets or stack.enter_context(bound(config.service, actors))
-        models = await stack.enter_async_context(_models(config, actors, metrics))
-        builder = _Builder(config, actors, sockets, models, metrics, process)
+        models = await stack.enter_async_context(_models(config, _roles(actors), metrics))
+        builder = _Builder(config, families_on(families, config), actors, sockets, models, metrics, process)
         builder.build()
         stack.push_async_callback(builder.close)
         yield System(builder.supervisor, sockets)
 
 
-class _Models(NamedTuple):
-    """What a process needs of the model providers; `late` makes token vectors in the pass of the embedder."""
-
-    embedder: Embedder | None = None
-    late: LateInteraction | None = None
-    all: Providers | None = None
-
-
 @asynccontextmanager
-async def _models(config: Config, actors: frozenset[ActorName], metrics: Metrics) -> AsyncIterator[_Models]:
-    if "http_front" in actors:
+async def _models(config: Config, roles: Roles, metrics: Metrics) -> AsyncIterator[Models]:
+    if roles.serves:
         async with await open_providers(config, measures=metrics.measures) as providers:
             # A pass of its own for each text would cost what a remote embedder saves: searches make what they need.
             late = providers.late if config.providers.embedding.is_local else None
-            yield _Models(providers.embedder, late, providers)
-    elif "indexer" in actors:
+            yield Models(embedder=providers.embedder, late=late, all=providers)
+    elif roles.works:
         async with open_embedder(config, measures=metrics.measures) as (embedder, late):
-            yield _Models(embedder, late)
+            yield Models(embedder=embedder, late=late)
     else:
-        yield _Models()
+        yield Models()
+
+
+def _roles(actors: Collection[ActorName]) -> Roles:
+    return Roles(
+        serves="http_front" in actors, administers="admin_front" in actors, works="indexer" in actors
+    )
 
 
 class _Builder:
-    """Puts the actors of a process together. A part is made when something needs it, and not at all otherwise."""
+    """Puts the actors of a process together."""
 
     def __init__(
         self,
         config: Config,
+        families: Sequence[Family],
         actors: frozenset[ActorName],
         sockets: Sockets,
-        models: _Models,
+        models: Models,
         metrics: Metrics,
         process: str | None,
     ) -> None:
         self._config = config
+        self._families = families
         self._actors = actors
+        self._roles = _roles(actors)
         self._sockets = sockets
-        self._models = models
         self._process = process
-        self.supervisor = new_supervisor()
         self._metrics = metrics
+        self.supervisor = new_supervisor()
         metrics.watch_actors(self.supervisor.snapshot)
-        self._corpora: Mapping[str, IndexedCorpus] = {}
-        self._fleet: Fleet | None = None
+        self._models = models
+        self._needs_data = bool(actors - {"mcp_front"})
+        self._warnings: Sequence[Callable[[], Sequence[str]]] = ()
+        self._health: DatabaseHealth | None = None
+        self.close: Callable[[], Awaitable[None]] = _nothing_to_close
 
     def build(self) -> None:
-        leases = self._actors & {"http_front", "trace_writer", "indexer"}
-        listener = self._shared.add_listener() if leases else None
-        traces = (
-            self._add_traces(listener) if listener and self._actors & {"http_front", "trace_writer"} else None
-        )
-        if self._actors & {"http_front", "indexer"}:
-            self._shared.add_news(hears="http_front" in self._actors)
-        if self._actors & {"http_front", "indexer", "admin_front"}:
-            self._fleet = self._add_fleet()
-        if "indexer" in self._actors:
-            assert self._fleet is not None
-            assert listener is not None
-            for reach in self._index().values():
-                add_indexing(
-                    self._shared, reach, self._texts, self._fleet, listener, is_crowded=self._is_crowded
-                )
-        if "gc_ticker" in self._actors:
-            interval_s = self._config.gc.interval_hours * 3600.0
-            self.supervisor.add(GcTicker(self._shared.collector, interval_s=interval_s), needs=["database"])
-        api = None
-        if self._sockets.http is not None and traces is not None:
-            api = self._add_front(
-                "http_front",
-                [operation for family in FAMILIES for operation in family.operations],
-                self._note_handlers(traces),
-                self._sockets.http,
-                about=PUBLIC,
-                admission=self._admission,
-            )
-        if self._sockets.admin is not None:
-            handlers = admin_handlers(self._shared, self._index())
-            add_stored_readings(self._shared)
-            operations = [
-                COLLECT_GARBAGE,
-                *(operation for family in FAMILIES for operation in family.admin_operations),
-                *INDEX_OPERATIONS,
-            ]
-            admin = self._add_front("admin_front", operations, handlers, self._sockets.admin, about=ADMIN)
-            self._metrics.add_page(admin)
+        api = self._add_data() if self._needs_data else None
         if self._sockets.mcp is not None:
             front = McpFront(
                 self._config,
                 self._sockets.mcp,
-                family=NOTES,
+                families=self._families,
                 connect=self._way_to(api),
                 connections=self._connections(McpFront.name),
             )
             self.supervisor.add(front, stop_timeout_s=6.0)
 
-    async def close(self) -> None:
-        for reach in self._corpora.values():
-            with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
-                await reach.index.aclose()
+    def _add_data(self) -> Quart | None:
+        """Add all that works on the database, and the fronts to it; returns the public one."""
+        roles = self._roles
+        shared = share(
+            self._config, self.supervisor, self._metrics, steps_on(self._families), process=self._process
+        )
+        queries = search_queries()
+        traces = TraceStore(shared.database, queries, lease_seconds=LEASE_S)
+        outbox = trace_outbox(shared.database, queries)
+        tokens = token_store(self._config, queries)
+        listener = add_listener(shared)
+        sink = (
+            add_traces(shared, listener, traces, outbox)
+            if self._actors & {"http_front", "trace_writer"}
+            else None
+        )
+        if roles.serves or roles.works:
+            add_news(shared, hears=roles.serves)
+        search = None
+        if sink is not None and self._models.all is not None:
+            search = add_search(shared, queries, self._models.all, tokens, sink)
+        indexes = Indexes(shared)
+        self.close = indexes.aclose
+        ground = Ground(
+            config=self._config,
+            process=shared.process,
+            roles=roles,
+            clock=shared.clock,
+            database=shared.database,
+            reads=shared.reads,
+            models=self._models,
+            ring=shared.bells.ring,
+            index=indexes.of,
+            fresh=shared.fresh,
+            tokens=tokens,
+            traces=traces,
+            search=search,
+        )
+        opened = {family.name: with_indexing(family.open(ground), roles) for family in self._families}
+        self._add_families(shared, opened, listener)
+        if search is not None:
+            self._metrics.watch_breakers(search.models.breakers)
+        collector = self._collector(shared, opened, queries)
+        if "gc_ticker" in self._actors:
+            ticker = GcTicker(collector, interval_s=self._config.gc.interval_hours * 3600.0)
+            self.supervisor.add(ticker, needs=["database"])
+        return self._add_fronts(shared, opened, outbox, collector)
 
-    @cached_property
-    def _shared(self) -> SharedParts:
-        return SharedParts(self._config, self.supervisor, self._metrics)
+    def _add_families(self, shared: Shared, opened: Mapping[str, Opened], listener: OutboxListener) -> None:
+        """Add what the families run in this process."""
+        families = opened.values()
+        needed = [table for family in families for table in family.needed_to_read]
+        self._health = add_health(shared, needed_to_read=needed)
+        self._warnings = [family.warnings for family in families]
+        corpora = [corpus for family in families for corpus in family.corpora]
+        for family in families:
+            for owner in family.owners:
+                self.supervisor.add(owner, needs=["database"])
+            self._metrics.watch_gauges(family.gauges)
+        if self._roles.serves or self._roles.works or self._roles.administers:
+            add_keepers(shared, corpora)
+        if self._roles.works:
+            keepers = {corpus.corpus.name: keeper_of(shared, corpus) for corpus in corpora}
+            for queue in (queue for family in families for queue in family.queues):
+                needs = ["database", *([keepers[queue.corpus]] if queue.corpus is not None else [])]
+                add_queue(shared, queue, listener, needs=needs, is_crowded=self._is_crowded)
+            chores = [chore for family in families for chore in family.chores]
+            add_chores(shared, chores, listener)
+        if self._roles.administers:
+            add_rebuilders(shared, corpora)
+
+    def _collector(self, shared: Shared, opened: Mapping[str, Opened], queries: Queries) -> GarbageCollector:
+        """Return what collects everything that has outlived its time."""
+        steps = [
+            *(step for family in opened.values() for step in family.garbage),
+            *retention_steps(shared.database, queries),
+            ChoreRuns(shared.database).garbage(),
+        ]
+        collector = GarbageCollector(
+            shared.database, steps, clock=shared.clock, batch_size=self._config.gc.batch_size
+        )
+        self._metrics.watch_garbage(collector.failures)
+        return collector
+
+    def _add_fronts(
+        self,
+        shared: Shared,
+        opened: Mapping[str, Opened],
+        traces: LeasedOutbox,
+        collector: GarbageCollector,
+    ) -> Quart | None:
+        handlers = {name: do for family in opened.values() for name, do in family.handlers.items()}
+        api = None
+        if self._sockets.http is not None:
+            spans = {name: span for family in self._families for name, span in family.spans.items()}
+            api = self._add_front(
+                "http_front",
+                [operation for family in self._families for operation in family.operations],
+                traced(handlers, spans, tracer_for(self._config.tracing, self.supervisor)),
+                self._sockets.http,
+                about=PUBLIC,
+                admission=self._admission,
+            )
+        if self._sockets.admin is not None:
+            add_stored_readings(shared, opened, traces)
+            corpora = [corpus for family in opened.values() for corpus in family.corpora]
+            admin = self._add_front(
+                "admin_front",
+                [
+                    COLLECT_GARBAGE,
+                    *(one for family in self._families for one in family.admin_operations),
+                    *INDEX_OPERATIONS,
+                ],
+                common_admin_handlers(collector) | index_handlers(corpora) | handlers,
+                self._sockets.admin,
+                about=ADMIN,
+            )
+            self._metrics.add_page(admin)
+        return api
 
     @cached_property
     def _admission(self) -> Admission | None:
@@ -252,43 +340,6 @@ class _Builder:
 
     def _is_crowded(self) -> bool:
         return self._admission is not None and self._admission.is_crowded
-
-    @cached_property
-    def _texts(self) -> TextEmbedder:
-        assert self._models.embedder is not None
-        return self._shared.texts(self._models.embedder, self._models.late)
-
-    def _index(self) -> Mapping[str, IndexedCorpus]:
-        if not self._corpora:
-            self._corpora = add_index(self._shared, [self._shared.notes])
-        return self._corpora
-
-    def _add_fleet(self) -> Fleet:
-        texts = None if self._models.embedder is None else self._texts
-        return add_fleet(self._shared, texts, indexes="indexer" in self._actors, process=self._process)
-
-    def _add_traces(self, listener: OutboxListener) -> Traces:
-        return add_traces(
-            self.supervisor,
-            listener,
-            database=self._shared.database,
-            queries=self._shared.search_queries,
-            note_queries=self._shared.queries,
-            redact=self._config.security.redact_secrets_on_write,
-            clock=self._shared.clock,
-            metrics=self._metrics,
-        )
-
-    def _note_handlers(self, traces: Traces) -> dict[str, Handler]:
-        assert self._models.all is not None
-        parts = NoteParts(
-            shared=self._shared,
-            reach=self._index()[NOTES.name],
-            providers=self._models.all,
-            texts=self._texts,
-            traces=traces,
-        )
-        return traced(parts.handlers(), MEMORY_SPANS, tracer_for(self._config.tracing, self.supervisor))
 
     def _add_front(
         self,
@@ -341,15 +392,18 @@ class _Builder:
             Part(name=actor.name, state=actor.state, restarts=actor.restarts, last_error=actor.last_error)
             for actor in snapshot.actors
         ]
-        database = self._shared.health.state
+        database = UNKNOWN if self._health is None else self._health.state
         works = [database_part(name, why) for name, why in database._asdict().items()]
-        warnings = [] if self._fleet is None else self._fleet.warnings()
         return Readiness(
             ready=snapshot.ready and not any(database),
             process=self._process,
             parts=[*parts, *works],
-            warnings=warnings,
+            warnings=[warning for warnings in self._warnings for warning in warnings()],
         )
+
+
+async def _nothing_to_close() -> None:
+    return
 
 
 def _address(sock: socket.socket | None) -> Address | None:

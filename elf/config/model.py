@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -55,6 +55,8 @@ from elf.config.values import (
     UnitInterval,
     Weight,
 )
+
+T = TypeVar("T", bound=Table)
 
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NOTE_TYPES: tuple[NoteType, ...] = ("preference", "constraint", "decision", "profile", "fact", "plan")
@@ -421,6 +423,13 @@ class Config(Table):
             }
         )
         return self.model_copy(update={"storage": storage, "local_model": self.local_model.anchored(folder)})
+
+    def of(self, table: type[T]) -> T:
+        """Return the table of a family that is on. Raises LookupError when the file has none."""
+        for name in type(self).model_fields:
+            if isinstance(found := getattr(self, name), table):
+                return found
+        raise LookupError(f"the config has no table of {table.__name__}")
 
     @property
     def default_scope(self) -> str:

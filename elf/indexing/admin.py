@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from elf.api.operation import Answer, Handler, Operation, for_anyone
@@ -22,22 +22,13 @@ from elf.indexing.admin_operations import (
     IndexRepaired,
     OfCorpus,
 )
-from elf.indexing.drift import IndexDrift
-from elf.indexing.rebuild_runs import RebuildRuns
+from elf.indexing.indexed import IndexedCorpus
 from elf.indexing.reconcile import KINDS, Difference
 
 
-@dataclass(frozen=True, slots=True)
-class KeptIndex:
-    """What keeps the index of a corpus at the word of operators."""
-
-    runs: RebuildRuns
-    drift: IndexDrift
-
-
-def index_handlers(kept: Mapping[str, KeptIndex]) -> dict[str, Handler]:
-    """Return what does the operations for these corpora, by name. An unknown one is NotFound."""
-    admin = _IndexAdmin(kept)
+def index_handlers(corpora: Sequence[IndexedCorpus]) -> dict[str, Handler]:
+    """Return what does the operations for these corpora. An unknown one is NotFound."""
+    admin = _IndexAdmin({one.corpus.name: one for one in corpora})
     done_by: dict[Operation, Callable[[Any], Awaitable[Answer]]] = {
         REBUILD_INDEX: admin.rebuild,
         INDEX_PROGRESS: admin.progress,
@@ -48,8 +39,8 @@ def index_handlers(kept: Mapping[str, KeptIndex]) -> dict[str, Handler]:
 
 
 class _IndexAdmin:
-    def __init__(self, kept: Mapping[str, KeptIndex]) -> None:
-        self._kept = kept
+    def __init__(self, corpora: Mapping[str, IndexedCorpus]) -> None:
+        self._corpora = corpora
 
     async def rebuild(self, request: OfCorpus) -> IndexRebuilt:
         return IndexRebuilt(**asdict(await self._of(request).runs.ask()))
@@ -66,12 +57,12 @@ class _IndexAdmin:
         repair = await self._of(request).drift.repair()
         return IndexRepaired(**repair.found.counted(), jobs=repair.jobs, open_jobs=repair.open_jobs)
 
-    def _of(self, request: OfCorpus) -> KeptIndex:
-        kept = self._kept.get(request.corpus)
-        if kept is None:
-            known = ", ".join(sorted(self._kept))
+    def _of(self, request: OfCorpus) -> IndexedCorpus:
+        corpus = self._corpora.get(request.corpus)
+        if corpus is None:
+            known = ", ".join(sorted(self._corpora)) or "none"
             raise NotFound(f"there is no corpus {request.corpus!r}; there are {known}", fields=["$.corpus"])
-        return kept
+        return corpus
 
 
 def _named(differences: Sequence[Difference]) -> list[IndexDifference]:

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import structlog
 
 from elf.core.clock import Clock
+from elf.core.errors import InternalError
 from elf.db.database import Database
+from elf.db.garbage import GarbageStep
 from elf.index.port import VectorIndex
-from elf.indexing.admin import KeptIndex
 from elf.indexing.admin_operations import INDEX_PROGRESS
 from elf.indexing.corpus import Corpus
 from elf.indexing.drift import IndexDrift
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fresh import FreshWrites
+from elf.indexing.garbage import corpus_garbage
 from elf.indexing.leased_points import LeasedPoints
 from elf.indexing.peers import Peers
 from elf.indexing.rebuild import IndexRebuild
 from elf.indexing.rebuild_runs import RebuildRuns
 from elf.indexing.reconcile import IndexReconciler
 from elf.indexing.renewal import CorpusRenewal
+from elf.indexing.renewer import CorpusRenewer
 from elf.indexing.worker import LEASE_BYTES, IndexWorker
+from elf.indexing.writes import CorpusWrites
 from elf.outbox.leased import LeasedOutbox
 from elf.outbox.queue import Queue
 
@@ -30,103 +35,134 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class IndexingPace:
+    """How a corpus is worked off: batches at once, jobs a batch, seconds of a lease and between looks."""
+
+    concurrency: int = 1
+    batch_size: int = 32
+    lease_seconds: float = 60.0
+    poll_interval_s: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
 class IndexedCorpus:
-    """A corpus with its index. `ring` wakes the workers of its queue in all processes."""
+    """A corpus with its index, what keeps the two together, and what operators may ask of it.
+
+    `ring` wakes the workers of its queue in all processes. `texts` is what this process cuts and embeds with, None
+    where it has no model: then it cannot work. `progress_path` is where operators are told to look how far a rebuild
+    is, if not at the operation of all corpora.
+    """
 
     corpus: Corpus
     index: VectorIndex
     database: Database
     clock: Clock
-    lease_seconds: float
     ring: Callable[[], None]
+    fresh: FreshWrites
+    texts: TextEmbedder | None
+    peers: Peers
+    pace: IndexingPace
+    progress_path: str | None = None
 
     async def bring_up_to_date(self, *, clean: bool) -> None:
         """Compare the index with Postgres, by its size alone when it was left clean, and ask for what is missing."""
-        reconciler = self.reconciler()
-        if clean and await reconciler.is_whole():
+        if clean and await self.reconciler.is_whole():
             return
-        drift = await reconciler.reconcile()
+        drift = await self.reconciler.reconcile()
         log.info("index_reconciled", corpus=self.corpus.name, clean=clean, **drift._asdict())
 
+    @cached_property
+    def writes(self) -> CorpusWrites:
+        """What the family tells of what it writes."""
+        return CorpusWrites(self.corpus, self.fresh, ring=self.ring)
+
+    @cached_property
     def reconciler(self) -> IndexReconciler:
-        """Return what compares the index with Postgres, and asks for what differs."""
+        """What compares the index with Postgres, and asks for what differs."""
         return IndexReconciler(
             database=self.database, corpus=self.corpus, index=self.index, clock=self.clock, ring=self.ring
         )
 
-    def queue(
-        self,
-        texts: TextEmbedder,
-        peers: Peers,
-        fresh: FreshWrites,
-        *,
-        concurrency: int,
-        batch_size: int,
-        poll_interval_s: float,
-    ) -> Queue:
-        """Return the queue by which the corpus gets into the index."""
-        worker = IndexWorker(
-            database=self.database,
-            corpus=self.corpus,
-            texts=texts,
-            index=self.index,
-            peers=peers,
-            fresh=fresh,
-            clock=self.clock,
-        )
-        terms = (texts.version, LEASE_BYTES)
-        return Queue(
-            family=self.corpus.family,
-            name=self.corpus.queue,
-            outbox=indexing_outbox(self.database, self.corpus, lease_seconds=self.lease_seconds, terms=terms),
-            handle=worker.handle,
-            concurrency=concurrency,
-            batch_size=batch_size,
-            poll_interval_s=poll_interval_s,
-        )
+    @cached_property
+    def drift(self) -> IndexDrift:
+        """What compares the two for operators."""
+        return IndexDrift(database=self.database, corpus=self.corpus, reconciler=self.reconciler)
 
-    def renewal(self, texts: TextEmbedder, peers: Peers) -> CorpusRenewal:
-        """Return what finds what has to be made anew by this process's model and chunking."""
-        return CorpusRenewal(
-            database=self.database,
-            corpus=self.corpus,
-            texts=texts,
-            peers=peers,
-            clock=self.clock,
-            ring=self.ring,
-        )
-
-    def kept(self, *, progress_path: str | None = None) -> KeptIndex:
-        """Return what keeps the index at the word of operators; something has to serve its rebuilds.
-
-        `progress_path` is where they are told to look how far a rebuild is, if not at the operation of all corpora.
-        """
-        path = progress_path or INDEX_PROGRESS.path.format(corpus=self.corpus.name)
-        drift = IndexDrift(database=self.database, corpus=self.corpus, reconciler=self.reconciler())
-        return KeptIndex(RebuildRuns(self._rebuild().run, progress_path=path, clock=self.clock), drift)
-
-    def _rebuild(self) -> IndexRebuild:
+    @cached_property
+    def runs(self) -> RebuildRuns:
+        """The rebuilds of the index; something has to serve them."""
         points = LeasedPoints(
             database=self.database,
             corpus=self.corpus,
-            lease_seconds=self.lease_seconds,
+            lease_seconds=self.pace.lease_seconds,
             clock=self.clock,
             ring=self.ring,
         )
-        return IndexRebuild(
+        rebuild = IndexRebuild(
             database=self.database,
             corpus=self.corpus,
             index=self.index,
             points=points,
-            reconciler=self.reconciler(),
+            reconciler=self.reconciler,
             clock=self.clock,
         )
+        path = self.progress_path or INDEX_PROGRESS.path.format(corpus=self.corpus.name)
+        return RebuildRuns(rebuild.run, progress_path=path, clock=self.clock)
 
+    @cached_property
+    def outbox(self) -> LeasedOutbox:
+        """The outbox by which it gets into the index; without a model, only to look into."""
+        return LeasedOutbox(
+            self.database,
+            self.corpus.queries,
+            table=self.corpus.tables.outbox,
+            lease_seconds=self.pace.lease_seconds,
+            terms=() if self.texts is None else (self.texts.version, LEASE_BYTES),
+        )
 
-def indexing_outbox(
-    database: Database, corpus: Corpus, *, lease_seconds: float, terms: Sequence[object] = ()
-) -> LeasedOutbox:
-    """Return the outbox by which a corpus gets into the index; without `terms`, only to look into."""
-    return LeasedOutbox(
-        database, corpus.queries, table=corpus.tables.outbox, lease_seconds=lease_seconds, terms=terms
-    )
+    def queue(self) -> Queue:
+        """Return the queue by which it gets into the index, for a process with a model."""
+        worker = IndexWorker(
+            database=self.database,
+            corpus=self.corpus,
+            texts=self._own_texts,
+            index=self.index,
+            peers=self.peers,
+            fresh=self.fresh,
+            clock=self.clock,
+        )
+        return Queue(
+            family=self.corpus.family,
+            name=self.corpus.queue,
+            outbox=self.outbox,
+            handle=worker.handle,
+            corpus=self.corpus.name,
+            concurrency=self.pace.concurrency,
+            batch_size=self.pace.batch_size,
+            poll_interval_s=self.pace.poll_interval_s,
+        )
+
+    def renewal(self) -> CorpusRenewal:
+        """Return what finds what has to be made anew by this process's model and chunking."""
+        return CorpusRenewal(
+            database=self.database,
+            corpus=self.corpus,
+            texts=self._own_texts,
+            peers=self.peers,
+            clock=self.clock,
+            ring=self.ring,
+        )
+
+    def renewer(self) -> CorpusRenewer:
+        """Return what runs that in the background."""
+        return CorpusRenewer(self.corpus.name, self.renewal(), self.peers)
+
+    def garbage(self) -> list[GarbageStep]:
+        """Return the steps of a collection over what indexing leaves behind."""
+        return corpus_garbage(self.database, self.corpus)
+
+    @property
+    def _own_texts(self) -> TextEmbedder:
+        if self.texts is None:
+            raise InternalError(f"a process without a model cannot index the corpus {self.corpus.name}")
+        return self.texts

@@ -16,13 +16,15 @@ class Queue:
     it. `handle` is given up to batch_size leased jobs and ends them, by `outbox.finish` or with the transaction of what
     it does, before it returns; a job may come twice. It says by JobsFailed which of them failed, or raises: then they
     are tried again one by one. Unavailable with `concerns_all` puts all of them off. `concurrency` is how many batches
-    are handled at once in a process. Without a wake-up the outbox is looked into every poll_interval_s.
+    are handled at once in a process. Without a wake-up the outbox is looked into every poll_interval_s. Where `corpus`
+    names one that the work writes to, it is done while the index of that is there.
     """
 
     family: str
     name: str
     outbox: LeasedOutbox
     handle: Callable[[Sequence[Job]], Awaitable[None]]
+    corpus: str | None = None
     concurrency: int = 1
     batch_size: int = 32
     poll_interval_s: float = 1.0

@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from actors.families import steps_on
 from elf.config import Config, load
 from elf.core.clock import SystemClock
 from elf.core.ids import new_note_id
@@ -36,7 +37,6 @@ from elf.families.notes.model import Context, Note
 from elf.families.notes.queries import note_queries
 from elf.families.notes.resolver import Change
 from elf.families.notes.store import NoteStore
-from elf.families.schema import steps_on
 from elf.indexing.fresh import FreshWrites
 
 CLIENTS = 16

@@ -94,7 +94,7 @@ def readings_of(postgres: Postgres) -> StoredReadings:
         database=database,
         outboxes={("notes", "indexing"): LeasedOutbox(database, QUERIES, table="jobs", lease_seconds=60)},
         chores=ChoreRuns(database),
-        census=NoteCensus(database=database, queries=QUERIES),
+        gauges=[NoteCensus(database=database, queries=QUERIES).gauge()],
         clock=TurnedClock(),
     )
 

@@ -15,10 +15,10 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
+from actors.families import FAMILIES, steps_on
 from elf.core.errors import StartupError
 from elf.db import migration, patience
 from elf.db.schema import Step, schema_steps
-from elf.families.schema import families_on, steps_on
 from tests.conftest import run_sql
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +80,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 
 def with_words(folder: Path) -> tuple[Step, ...]:
-    return schema_steps([*families_on(), ("words", folder)])
+    return schema_steps([*((family.name, family.sql_folder) for family in FAMILIES), ("words", folder)])
 
 
 async def bring(dsn: str, steps: Sequence[Step]) -> list[list[str]]:

@@ -123,7 +123,7 @@ class Row:
 
     `open_to` says of the kinds of callers for which nothing is tried why they may. `whole_service` says why the
     operation is about nobody's memory; then it takes no context but what is `asked`, and its answer must not tell
-    anything hidden.
+    anything hidden. `role` names the role that it needs, which nobody here has: then the owner is refused as well.
     """
 
     names: Sequence[str]
@@ -131,3 +131,4 @@ class Row:
     open_to: Mapping[Kind, str] = field(default_factory=dict)
     whole_service: str = ""
     asked: Arguments = field(default_factory=dict)
+    role: str = ""

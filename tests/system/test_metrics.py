@@ -108,10 +108,11 @@ def test_the_parts_of_the_process_and_the_database_are_shown(service: RunningSer
         page.value("elf_database_connections", pool="primary", state=state) for state in ("idle", "in_use")
     ]
     assert 1 <= sum(pool) <= page.value("elf_database_connections_max", pool="primary") == 16
-    for outbox in ("indexing", "traces"):
-        assert page.has("elf_outbox_oldest_job_age_seconds", outbox=outbox)
+    for family, outbox in (("notes", "indexing"), ("common", "traces")):
+        assert page.has("elf_outbox_oldest_job_age_seconds", family=family, outbox=outbox)
         assert {
-            page.has("elf_outbox_jobs", outbox=outbox, status=status) for status in ("pending", "failed")
+            page.has("elf_outbox_jobs", family=family, outbox=outbox, status=status)
+            for status in ("pending", "failed", "given_up")
         } == {True}
     assert {page.has("elf_notes", status=status) for status in ("active", "deleted", "deprecated")} == {True}
 

@@ -17,16 +17,16 @@ from elf.families.notes.admin_requests import (
     RepairRequest,
     RepairResponse,
 )
-from elf.indexing.admin import KeptIndex
+from elf.indexing.indexed import IndexedCorpus
 from elf.indexing.reconcile import KINDS, Difference
 
 
 class IndexAdmin:
     """The operations of operators on the index."""
 
-    def __init__(self, kept: KeptIndex) -> None:
-        self._runs = kept.runs
-        self._drift = kept.drift
+    def __init__(self, corpus: IndexedCorpus) -> None:
+        self._runs = corpus.runs
+        self._drift = corpus.drift
 
     async def rebuild(self, request: RebuildRequest) -> RebuildResponse:
         """Rebuild the index, even when the client leaves. Raises InvalidRequest when a rebuild runs already."""

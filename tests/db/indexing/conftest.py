@@ -13,18 +13,17 @@ from uuid import UUID, uuid4
 import anyio
 import pytest
 
+from actors.families import steps_on
 from elf.db import migration
 from elf.db.database import Database
 from elf.db.schema import schema_steps
-from elf.families.schema import families_on
 from elf.index.port import VectorIndex
 from elf.indexing.chunks import Document
 from elf.indexing.corpus import Corpus, CorpusTables
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fresh import FreshNews, FreshWrites
-from elf.indexing.indexed import IndexedCorpus
+from elf.indexing.indexed import IndexedCorpus, IndexingPace
 from elf.indexing.rebuild import RebuildReport
-from elf.indexing.writes import CorpusWrites
 from elf.outbox.leased import Job, JobsFailed
 from tests.conftest import TEMPLATE, VECTOR_DIM, dsn_of, run_sql
 from tests.db.notes.conftest import EMPTY
@@ -50,6 +49,14 @@ class OnlyProcess:
     foreign_versions: Collection[str] = ()
     foreign_chunkings: Collection[str] = ()
     chunking: str = ""
+
+    other_forms: Collection[tuple[str, str | None]] = ()
+
+    async def wait_known(self) -> None:
+        pass
+
+    async def wait_changed(self) -> None:
+        await anyio.sleep_forever()
 
     def may_take(self, version: str) -> bool:
         return version not in self.foreign_versions
@@ -92,15 +99,12 @@ class Talks:
         self.told: list[FreshNews] = []
         self.fresh = FreshWrites(tell=self.told.append)
         self.peers = OnlyProcess(self.model.version, chunking=self.texts.chunking)
-        self.writes = CorpusWrites(self.corpus, self.fresh, ring=self.ring)
         self.indexed = IndexedCorpus(
-            corpus=self.corpus, index=self.index, database=self.database, clock=self.clock, lease_seconds=60,
-            ring=self.ring,
+            corpus=self.corpus, index=self.index, database=self.database, clock=self.clock, ring=self.ring,
+            fresh=self.fresh, texts=self.texts, peers=self.peers, pace=IndexingPace(),
         )  # fmt: skip
-        self.queue = self.indexed.queue(
-            self.texts, self.peers, self.fresh, concurrency=1, batch_size=32, poll_interval_s=1.0
-        )
-        self.kept = self.indexed.kept()
+        self.writes = self.indexed.writes
+        self.queue = self.indexed.queue()
 
     def ring(self) -> None:
         self.rings += 1
@@ -143,8 +147,8 @@ class Talks:
     async def rebuilt(self) -> RebuildReport:
         """Rebuild the index, as the actor that serves rebuilds does."""
         async with anyio.create_task_group() as group:
-            await group.start(self.kept.runs.serve)
-            report = await self.kept.runs.ask()
+            await group.start(self.indexed.runs.serve)
+            report = await self.indexed.runs.ask()
             group.cancel_scope.cancel()
         return report
 
@@ -166,7 +170,7 @@ def talks_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
     """One database for all tests of this folder, with the notes' tables beside those of the talks."""
     asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE talks TEMPLATE {TEMPLATE}"))
     dsn = dsn_of(postgres_dsn, "talks")
-    steps = schema_steps([*families_on(), ("talks", SQL)])
+    steps = (*steps_on(), *schema_steps([("talks", SQL)])[-1:])
     asyncio.run(migration.apply(dsn, steps, vector_dim=VECTOR_DIM))
     yield dsn
     asyncio.run(run_sql(postgres_dsn, "DROP DATABASE talks WITH (FORCE)"))

@@ -193,14 +193,14 @@ async def test_drift_is_counted_by_kind_and_mended(talks: Talks) -> None:
     points[old.point_id] = replace(old, payload={**old.payload, "updated_at": "2001-01-01T00:00:00+00:00"})
     orphan = replace(old, point_id=uuid4(), owner_id=uuid4())
     points[orphan.point_id] = orphan
-    found = await talks.kept.drift.look(most_examples=9)
+    found = await talks.indexed.drift.look(most_examples=9)
     assert found.counted() == {"missing_count": 1, "stale_count": 1, "orphaned_count": 1, "moving_count": 0}
     assert [one.subject_id for one in found.examples["missing"]] == [missing]
 
-    assert (await talks.indexed.reconciler().reconcile()) == (1, 1, 1)
+    assert (await talks.indexed.reconciler.reconcile()) == (1, 1, 1)
     await talks.index_all()
     assert {point.owner_id for point in talks.memory.points.values()} == {missing, stale, fine}
-    assert (await talks.kept.drift.look(most_examples=0)).counts == {}
+    assert (await talks.indexed.drift.look(most_examples=0)).counts == {}
 
 
 async def test_an_index_is_only_compared_by_size_when_it_was_left_clean(talks: Talks) -> None:
@@ -233,7 +233,7 @@ async def test_after_another_model_every_entry_is_made_anew(talks: Talks) -> Non
     await talks.say("Waits for the former model.")
     talks.model.version = "fake:newer:384"
     newer = Talks(talks.database, talks.memory, talks.model)
-    renewal = newer.indexed.renewal(newer.texts, newer.peers)
+    renewal = newer.indexed.renewal()
     assert await renewal.adopt() == 1
     assert await renewal.walk() == Renewed(seen=3, asked=2)
     await newer.index_all()
@@ -251,7 +251,7 @@ async def test_a_chunking_that_cuts_alike_is_only_written_down(talks: Talks) -> 
     await talks.say(LONG)
     await talks.index_all()
     wider = Talks(talks.database, talks.memory, talks.model, max_tokens=40)
-    renewal = wider.indexed.renewal(wider.texts, wider.peers)
+    renewal = wider.indexed.renewal()
     assert await renewal.walk() == Renewed(seen=2, asked=1, marked=1)
     await wider.index_all()
     assert wider.memory.texts() == {"One.", LONG}

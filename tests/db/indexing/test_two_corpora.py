@@ -23,7 +23,7 @@ from elf.families.notes.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import IndexPoint, VectorIndex
 from elf.indexing import drift
-from elf.indexing.indexed import IndexedCorpus
+from elf.indexing.indexed import IndexedCorpus, IndexingPace
 from elf.indexing.rebuild import RebuildReport
 from elf.outbox.leased import Job
 from elf.outbox.queue import Queue
@@ -67,7 +67,7 @@ class Kept:
         return {point.point_id for point in points} == await self.chunks()
 
     async def rebuilt(self) -> RebuildReport:
-        runs = self.indexed.kept().runs
+        runs = self.indexed.runs
         async with anyio.create_task_group() as group:
             await group.start(runs.serve)
             report = await runs.ask()
@@ -81,19 +81,12 @@ class Process:
     def __init__(self, database: Database, notes_index: VectorIndex, talks_index: VectorIndex) -> None:
         self.house = House(database, note_queries(), index=notes_index)  # type: ignore[arg-type]  # only the port is used
         self.talks = Talks(database, talks_index)
+        house = self.house
         notes = IndexedCorpus(
-            corpus=self.house.corpus, index=notes_index, database=database, clock=self.house.clock,
-            lease_seconds=60, ring=self.house.ring,
+            corpus=house.corpus, index=notes_index, database=database, clock=house.clock, ring=house.ring,
+            fresh=house.fresh, texts=house.texts, peers=house.fleet, pace=IndexingPace(),
         )  # fmt: skip
-        queue = notes.queue(
-            self.house.texts,
-            self.house.fleet,
-            self.house.fresh,
-            concurrency=1,
-            batch_size=32,
-            poll_interval_s=1,
-        )
-        self.kept = {"notes": Kept(notes, queue), "talks": Kept(self.talks.indexed, self.talks.queue)}
+        self.kept = {"notes": Kept(notes, notes.queue()), "talks": Kept(self.talks.indexed, self.talks.queue)}
 
     async def fill(self) -> None:
         """Write four notes and three entries, and index them."""
@@ -150,8 +143,8 @@ async def test_what_one_lost_is_no_drift_of_the_other_and_only_it_is_repaired(pr
     for one, other in process.both_ways():
         await emptied(one.indexed.index)
         assert await other.is_right()
-        assert (await other.indexed.kept().drift.look(most_examples=0)).counted() == NOTHING
-        repair = await one.indexed.kept().drift.repair()
+        assert (await other.indexed.drift.look(most_examples=0)).counted() == NOTHING
+        repair = await one.indexed.drift.repair()
         count = len(await one.chunks())
         assert (repair.found.counted(), repair.jobs) == (NOTHING | {"missing_count": count}, count)
         assert await other.index_all() == [], "the jobs are in the outbox of the one"
@@ -213,7 +206,7 @@ async def test_a_folder_that_is_deleted_while_two_processes_serve_is_filled_agai
             await until_right(first, second, after=jobs)
             for process in (first, second):
                 for kept in process.kept.values():
-                    assert (await kept.indexed.kept().drift.look(most_examples=0)).counted() == NOTHING
+                    assert (await kept.indexed.drift.look(most_examples=0)).counted() == NOTHING
             assert first.house.model.texts == [f"Fact: {number}." for number in range(4)]
             assert second.house.model.texts == second.talks.model.texts == [], "and no text embedded again"
 

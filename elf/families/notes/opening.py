@@ -1,0 +1,264 @@
+"""Puts the notes family to work in a process: what it does there is made of the ground, and nothing of it runs yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from elf.api.operation import Handler
+from elf.core.evidence import EvidenceBounds
+from elf.core.scopes import ScopeRules
+from elf.db.garbage import GarbageStep
+from elf.db.queries import Queries
+from elf.families.notes.admin_operations import REBUILD_PROGRESS
+from elf.families.notes.census import NoteCensus
+from elf.families.notes.corpus import notes_corpus
+from elf.families.notes.decision_audit import DecisionAudit
+from elf.families.notes.events import EventService
+from elf.families.notes.explain import SearchExplainer
+from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
+from elf.families.notes.fleet import Fleet, FleetRegister, Member
+from elf.families.notes.fleet_gauges import fleet_gauges
+from elf.families.notes.fleet_watch import FleetWatch
+from elf.families.notes.forgetting import NoteForgetting
+from elf.families.notes.gate import WriteGate
+from elf.families.notes.handlers import note_admin_handlers, note_handlers
+from elf.families.notes.history import NoteHistory
+from elf.families.notes.id_lookup import IdLookup
+from elf.families.notes.index_admin import IndexAdmin
+from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
+from elf.families.notes.overview import NoteOverview
+from elf.families.notes.queries import INDEXING, note_queries
+from elf.families.notes.resolver import ResolverRules
+from elf.families.notes.retention import NoteRetention, RetentionRules
+from elf.families.notes.search_opening import open_search
+from elf.families.notes.service import NotePolicy, NoteService
+from elf.families.notes.store import NEEDED_TO_READ, NoteStore
+from elf.family import Opened, Owner
+from elf.ground import Ground, indexed, texts_of
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.indexed import IndexedCorpus
+
+
+def open_notes(ground: Ground) -> Opened:
+    """Return the notes family at work. Raises StartupError when its statements or its tokenizer cannot be read."""
+    return _Opening(ground).opened()
+
+
+@dataclass(frozen=True)
+class _Opening:
+    """Makes the parts of the family, each once and only where the process needs it."""
+
+    ground: Ground
+
+    def opened(self) -> Opened:
+        ground = self.ground
+        census = NoteCensus(database=ground.database, queries=self.queries)
+        return Opened(
+            handlers={**self.public_handlers(), **self.admin_handlers()},
+            corpora=[self.corpus],
+            garbage=self.garbage(),
+            owners=self.owners(),
+            gauges=fleet_gauges(self.fleet, self.member),
+            stored_gauges=[census.gauge()],
+            warnings=self.fleet.warnings,
+            needed_to_read=NEEDED_TO_READ,
+        )
+
+    @cached_property
+    def queries(self) -> Queries:
+        return note_queries()
+
+    @cached_property
+    def store(self) -> NoteStore:
+        return NoteStore(self.queries, self.ground.fresh, self.ground.tokens)
+
+    @cached_property
+    def scopes(self) -> ScopeRules:
+        scopes = self.ground.config.scopes
+        return ScopeRules(
+            allowed=scopes.allowed,
+            read_profiles=scopes.read_profiles,
+            precedence=scopes.precedence,
+            write_allowed=scopes.write_allowed,
+        )
+
+    @cached_property
+    def texts(self) -> TextEmbedder | None:
+        """What cuts notes into chunks as the config says, and embeds them; None in a process without a model."""
+        return texts_of(self.ground)
+
+    @cached_property
+    def embedding(self) -> TextEmbedder:
+        assert self.texts is not None, "who serves or works has a model"
+        return self.texts
+
+    @cached_property
+    def corpus(self) -> IndexedCorpus:
+        version = self.ground.config.embedding_version
+        return indexed(
+            self.ground,
+            notes_corpus(self.queries, self.store, embedding_version=version),
+            self.texts,
+            self.fleet,
+            progress_path=REBUILD_PROGRESS.path,
+        )
+
+    @cached_property
+    def member(self) -> Member | None:
+        process, works = self.ground.process, self.ground.roles.works
+        return (
+            None
+            if self.texts is None
+            else Member(process.name, self.texts.version, self.texts.chunking, works)
+        )
+
+    @cached_property
+    def fleet(self) -> Fleet:
+        chunking = None if self.texts is None else self.texts.chunking
+        return Fleet(self.ground.config.embedding_version, chunking)
+
+    def owners(self) -> list[Owner]:
+        """Return what watches the other processes."""
+        ground = self.ground
+        register = FleetRegister(
+            database=ground.database,
+            queries=self.queries,
+            process_id=ground.process.id,
+            own=self.member,
+            fleet=self.fleet,
+        )
+        return [FleetWatch(self.fleet, register)]
+
+    def garbage(self) -> list[GarbageStep]:
+        ground, lifecycle = self.ground, self.ground.config.lifecycle
+        rules = LifecycleRules(
+            purge_deleted_after_days=lifecycle.purge_deleted_after_days,
+            purge_deprecated_after_days=lifecycle.purge_deprecated_after_days,
+        )
+        notes = NoteLifecycle(
+            database=ground.database,
+            queries=self.queries,
+            store=self.store,
+            rules=rules,
+            ring=ground.ring(INDEXING),
+        )
+        if lifecycle.retention is None:
+            return notes.steps()
+        bounds = RetentionRules(**lifecycle.retention.model_dump())
+        retention = NoteRetention(database=ground.database, queries=self.queries, rules=bounds)
+        return [*notes.steps(), *retention.steps()]
+
+    def public_handlers(self) -> Mapping[str, Handler]:
+        """Return what does the operations that are served to everybody."""
+        search = self.ground.search
+        if search is None:
+            return {}
+        policy = self.policy()
+        notes = self.service(policy)
+        return note_handlers(
+            notes=notes,
+            events=self.events(notes, policy),
+            search=open_search(self.ground, search, self.corpus.index, self.store, self.queries, self.scopes),
+            ids=IdLookup(database=self.ground.database, queries=self.queries, clock=self.ground.clock),
+            history=self.history(policy),
+            explainer=self.explainer(),
+        )
+
+    def policy(self) -> NotePolicy:
+        config = self.ground.config
+        rules = ResolverRules(
+            dup_sim_threshold=config.memory.dup_sim_threshold,
+            update_sim_threshold=config.memory.update_sim_threshold,
+            default_ttl_days=config.lifecycle.ttl_days.model_dump(),
+            same_fact_only=config.memory.merging.rule == "same_fact",
+            neighbours=config.memory.merging.neighbours,
+        )
+        return NotePolicy(
+            gate=WriteGate(self.scopes, config.memory.max_note_chars),
+            scopes=self.scopes,
+            rules=rules,
+            redact=config.security.redact_secrets_on_write,
+        )
+
+    def service(self, policy: NotePolicy) -> NoteService:
+        ground = self.ground
+        return NoteService(
+            database=ground.database,
+            store=self.store,
+            embedder=self.embedding,
+            policy=policy,
+            clock=ground.clock,
+            ring=ground.ring(INDEXING),
+        )
+
+    def history(self, policy: NotePolicy) -> NoteHistory:
+        ground = self.ground
+        return NoteHistory(
+            database=ground.database,
+            queries=self.queries,
+            store=self.store,
+            policy=policy,
+            embedding_version=self.embedding.version,
+            clock=ground.clock,
+            ring=ground.ring(INDEXING),
+        )
+
+    def events(self, notes: NoteService, policy: NotePolicy) -> EventService:
+        memory, security = self.ground.config.memory, self.ground.config.security
+        limits = ExtractionLimits(
+            max_notes=memory.max_notes_per_add_event,
+            max_note_chars=memory.max_note_chars,
+            scopes=self.scopes.allowed,
+        )
+        evidence = EvidenceBounds(
+            min_quotes=security.evidence_min_quotes,
+            max_quotes=security.evidence_max_quotes,
+            max_quote_chars=security.evidence_max_quote_chars,
+        )
+        providers = self.ground.models.all
+        assert providers is not None, "who serves has all models"
+        extractor = NoteExtractor(providers.extractor, limits)
+        return EventService(extractor=extractor, notes=notes, policy=policy, evidence=evidence)
+
+    def explainer(self) -> SearchExplainer:
+        ground = self.ground
+        return SearchExplainer(
+            traces=ground.traces, database=ground.database, queries=self.queries, clock=ground.clock
+        )
+
+    def admin_handlers(self) -> Mapping[str, Handler]:
+        """Return what does the operations of operators."""
+        ground = self.ground
+        if not ground.roles.administers:
+            return {}
+        return note_admin_handlers(
+            DecisionAudit(database=ground.database, queries=self.queries),
+            IndexAdmin(self.corpus),
+            NoteForgetting(
+                database=ground.database,
+                queries=self.queries,
+                store=self.store,
+                clock=ground.clock,
+                ring=ground.ring(INDEXING),
+            ),
+            self.overview(),
+        )
+
+    def overview(self) -> NoteOverview:
+        config = self.ground.config
+        folders = {
+            "postgres": config.storage.postgres.place.folder,
+            "index": config.storage.qdrant.place.folder,
+            "model": Path(config.local_model.cache_dir),
+        }
+        return NoteOverview(
+            database=self.ground.database,
+            queries=self.queries,
+            outbox=self.corpus.outbox,
+            embedding_version=config.embedding_version,
+            folders={name: folder for name, folder in folders.items() if folder is not None},
+            clock=self.ground.clock,
+        )
