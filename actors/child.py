@@ -1,4 +1,4 @@
-"""One of the processes that `elf up` starts for [[processes]].
+"""One of the processes that `elf up` starts for [processes].
 
     python -m actors.child NAME SOURCE
 
@@ -49,7 +49,7 @@ def _run() -> int:
 async def _serve(assignment: Assignment, say: Say) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(_end_with_parent, group.cancel_scope)
-        if assignment.mcp is not None and len(assignment.actors) == 1:
+        if assignment.mcp is not None:
             await _serve_mcp(assignment, assignment.mcp)
         else:
             await _serve_system(assignment)
@@ -71,8 +71,8 @@ async def _serve_system(assignment: Assignment) -> None:
 
     await serve(
         assignment.config,
-        frozenset(assignment.actors),
-        sockets=Sockets.inherited(http=assignment.http, admin=assignment.admin, mcp=assignment.mcp),
+        frozenset({assignment.role}),
+        sockets=Sockets.inherited(http=assignment.http, admin=assignment.admin),
         process=assignment.name,
         ready=lambda _: _say_ready(),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -52,7 +53,7 @@ def loads(text: str, *, source: str, folder: Path | None = None, tables: Tables 
 
     Raises ConfigError with every fault found.
     """
-    values, model = _parse(text, source), _model(tables)
+    values, model = _parse(text, source), config_model(tables)
     try:
         config = model.model_validate(values)
     except ValidationError as error:
@@ -62,9 +63,14 @@ def loads(text: str, *, source: str, folder: Path | None = None, tables: Tables 
     return config if folder is None else config.anchored(folder)
 
 
-def _model(tables: Tables) -> type[Config]:
-    """Return the model of a config file that may have these tables."""
-    fields: dict[str, Any] = {name: (table | None, None) for name, table in tables.items()}
+def config_model(tables: Tables = TABLES) -> type[Config]:
+    """Return the model of a config file that may have these tables; the same for the same ones."""
+    return _config_model(tuple(tables.items()))
+
+
+@cache
+def _config_model(tables: Iterable[tuple[str, type[Table]]]) -> type[Config]:
+    fields: dict[str, Any] = {name: (table | None, None) for name, table in tables}
     return create_model("Config", __base__=Config, **fields)
 
 

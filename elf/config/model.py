@@ -40,7 +40,7 @@ from elf.config.places import (
     check_url,
     parse_address,
 )
-from elf.config.process import Process, Processes
+from elf.config.processes import Processes
 from elf.config.table import Table
 from elf.config.tracing import Tracing
 from elf.config.values import (
@@ -400,10 +400,16 @@ class Config(Table):
     defaults: Defaults = Defaults()
     mcp: Mcp = Mcp()
     tracing: Tracing | None = None
-    process: Process | None = None
-    processes: Annotated[list[Processes], Field(description="tables, each begun by [[processes]]")] = Field(
-        default_factory=list
-    )
+    processes: Processes | None = None
+
+    @field_validator("processes", mode="before")
+    @classmethod
+    def _is_one_table(cls, value: object) -> object:
+        if isinstance(value, list):
+            raise ValueError(
+                "is one table, [processes], with api, worker and mcp: how many processes of each role"
+            )
+        return value
 
     @model_validator(mode="after")
     def _keeps_the_rules(self) -> Self:
