@@ -31,6 +31,7 @@ from elf.config.places import Address, reachable_from_here
 from elf.config.processes import EVERY_ROLE, Role
 from elf.family import Family, families_on, refuse_doubles
 from elf.ground import Models, Roles
+from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import open_embedder, open_providers
 from elf.web.admin import COLLECT_GARBAGE
@@ -216,7 +217,11 @@ class _Builder:
         if self._sockets.admin is not None:
             admin = self._add_front(
                 "admin_front",
-                [COLLECT_GARBAGE, *(one for family in self._families for one in family.admin_operations)],
+                [
+                    COLLECT_GARBAGE,
+                    *(one for family in self._families for one in family.admin_operations),
+                    *INDEX_OPERATIONS,
+                ],
                 work.handlers,
                 self._sockets.admin,
                 about=ADMIN,

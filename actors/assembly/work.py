@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from typing import TypeVar
 
-from actors.assembly.index import Indexes, add_keepers, add_rebuilders, keeper_of
+from actors.assembly.index import Indexes, add_keepers, add_rebuilders, keeper_of, with_indexing
 from actors.assembly.metrics import Metrics
 from actors.assembly.queues import add_chores, add_queue
 from actors.assembly.readings import add_stored_readings
@@ -24,6 +24,7 @@ from elf.db.queries import Queries
 from elf.db.schema import schema_steps
 from elf.family import Family, Opened
 from elf.ground import Ground, Models, Roles
+from elf.indexing.admin import index_handlers
 from elf.indexing.indexed import IndexedCorpus
 from elf.outbox.chores import ChoreRuns
 from elf.search.retention import retention_steps
@@ -68,7 +69,7 @@ def add_work(
     listener = add_listener(shared)
     indexes = Indexes(shared)
     ground = _ground(shared, listener, indexes, queries, models, roles)
-    opened = {family.name: family.open(ground) for family in families}
+    opened = {family.name: with_indexing(family.open(ground), roles) for family in families}
     if ground.search is not None:
         metrics.watch_breakers(ground.search.models.breakers)
     health = add_health(shared, needed_to_read=_all(one.needed_to_read for one in opened.values()))
@@ -81,7 +82,9 @@ def add_work(
         add_stored_readings(shared, opened, trace_outbox(shared.database, queries))
     handlers = {name: do for one in opened.values() for name, do in one.handlers.items()}
     return Work(
-        handlers=common_admin_handlers(collector) | handlers,
+        handlers=common_admin_handlers(collector)
+        | index_handlers(_all(one.corpora for one in opened.values()))
+        | handlers,
         health=health,
         warnings=lambda: _all(one.warnings() for one in opened.values()),
         close=indexes.aclose,

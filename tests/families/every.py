@@ -61,5 +61,10 @@ SERVICE_ROWS: Final = (
     Row(
         names=("collect_garbage",), whole_service="it tidies up for everybody, and tells no more than counts"
     ),
+    Row(
+        names=("rebuild_index", "index_progress", "compare_index", "repair_index"),
+        asked={"corpus": "notes"},
+        whole_service="an index is kept right as a whole, and no more than counts and ids are told of it",
+    ),
 )
 EVERY_ROW: Final = (*SERVICE_ROWS, *(row for proof in PROOFS for row in proof.rows))

@@ -47,7 +47,7 @@ COMMON = {
 }
 API = {"http_front", "cache_writer", "token_writer", "query_batcher", "fresh_listener"}
 INDEXING = {"indexing_worker_1", "indexing_worker_2", "indexing_dispatcher"}
-WORKER = {*INDEXING, "note_renewer", "gc_ticker"}
+WORKER = {*INDEXING, "notes_renewer", "gc_ticker"}
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from elf.core.evidence import EvidenceBounds
 from elf.core.scopes import ScopeRules
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries
+from elf.families.notes.admin_operations import REBUILD_PROGRESS
 from elf.families.notes.census import NoteCensus
 from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.decision_audit import DecisionAudit
-from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.events import EventService
 from elf.families.notes.explain import SearchExplainer
 from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
@@ -28,27 +28,18 @@ from elf.families.notes.handlers import note_admin_handlers, note_handlers
 from elf.families.notes.history import NoteHistory
 from elf.families.notes.id_lookup import IdLookup
 from elf.families.notes.index_admin import IndexAdmin
-from elf.families.notes.indexing import LEASE_BYTES, NoteIndexing
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
-from elf.families.notes.model import FAMILY
-from elf.families.notes.note_renewer import NoteRenewer
 from elf.families.notes.overview import NoteOverview
-from elf.families.notes.queries import INDEXING, INDEXING_OUTBOX, note_queries
-from elf.families.notes.renewal import NoteRenewal
+from elf.families.notes.queries import INDEXING, note_queries
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.retention import NoteRetention, RetentionRules
 from elf.families.notes.search_opening import open_search
 from elf.families.notes.service import NotePolicy, NoteService
-from elf.families.notes.space import NOTES
 from elf.families.notes.store import NEEDED_TO_READ, NoteStore
 from elf.family import Opened, Owner
-from elf.ground import Ground
-from elf.indexing.indexed import IndexedCorpus, indexed
-from elf.outbox.leased import LeasedOutbox
-from elf.outbox.queue import Queue
-from elf.providers.tokens import HfTokens
-
-PROGRESS_PATH = "/v1/admin/rebuild_qdrant"
+from elf.ground import Ground, indexed, texts_of
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.indexed import IndexedCorpus
 
 
 def open_notes(ground: Ground) -> Opened:
@@ -68,8 +59,6 @@ class _Opening:
         return Opened(
             handlers={**self.public_handlers(), **self.admin_handlers()},
             corpora=[self.corpus],
-            outboxes={INDEXING: self.outbox()},
-            queues=[self.queue()] if ground.roles.works else [],
             garbage=self.garbage(),
             owners=self.owners(),
             gauges=fleet_gauges(self.fleet, self.member),
@@ -99,20 +88,7 @@ class _Opening:
     @cached_property
     def texts(self) -> TextEmbedder | None:
         """What cuts notes into chunks as the config says, and embeds them; None in a process without a model."""
-        models, config = self.ground.models, self.ground.config
-        if models.embedder is None:
-            return None
-        chunking = config.chunking
-        kept = Path(config.local_model.cache_dir) / "tokenizers"
-        tokens = HfTokens.open(chunking.tokenizer_repo, config.providers.embedding, kept=kept)
-        return TextEmbedder(
-            models.embedder,
-            tokens,
-            chunking.max_tokens,
-            chunking.overlap_tokens,
-            tokenizer=tokens.name,
-            late=models.late,
-        )
+        return texts_of(self.ground)
 
     @cached_property
     def embedding(self) -> TextEmbedder:
@@ -121,15 +97,13 @@ class _Opening:
 
     @cached_property
     def corpus(self) -> IndexedCorpus:
-        config = self.ground.config
+        version = self.ground.config.embedding_version
         return indexed(
-            notes_corpus(self.queries, embedding_version=config.embedding_version),
-            self.ground.index(NOTES),
-            database=self.ground.database,
-            lease_seconds=config.indexing.lease_seconds,
-            clock=self.ground.clock,
-            ring=self.ground.ring(INDEXING),
-            progress_path=PROGRESS_PATH,
+            self.ground,
+            notes_corpus(self.queries, self.store, embedding_version=version),
+            self.texts,
+            self.fleet,
+            progress_path=REBUILD_PROGRESS.path,
         )
 
     @cached_property
@@ -147,7 +121,7 @@ class _Opening:
         return Fleet(self.ground.config.embedding_version, chunking)
 
     def owners(self) -> list[Owner]:
-        """Return what watches the other processes, and what has notes mended in this one."""
+        """Return what watches the other processes."""
         ground = self.ground
         register = FleetRegister(
             database=ground.database,
@@ -156,56 +130,7 @@ class _Opening:
             own=self.member,
             fleet=self.fleet,
         )
-        owners: list[Owner] = [FleetWatch(self.fleet, register)]
-        if ground.roles.works:
-            owners.append(NoteRenewer(self.renewal(), self.fleet))
-        return owners
-
-    def renewal(self) -> NoteRenewal:
-        ground = self.ground
-        return NoteRenewal(
-            database=ground.database,
-            queries=self.queries,
-            texts=self.embedding,
-            fleet=self.fleet,
-            clock=ground.clock,
-            ring=ground.ring(INDEXING),
-        )
-
-    def outbox(self) -> LeasedOutbox:
-        terms = () if self.texts is None else (self.texts.version, LEASE_BYTES)
-        lease_seconds = self.ground.config.indexing.lease_seconds
-        return LeasedOutbox(
-            self.ground.database,
-            self.queries,
-            table=INDEXING_OUTBOX,
-            lease_seconds=lease_seconds,
-            terms=terms,
-        )
-
-    def queue(self) -> Queue:
-        """Return the work by which notes get into the index."""
-        ground, indexing = self.ground, self.ground.config.indexing
-        handler = NoteIndexing(
-            database=ground.database,
-            queries=self.queries,
-            store=self.store,
-            embedder=self.embedding,
-            index=self.corpus.index,
-            fleet=self.fleet,
-            fresh=ground.fresh,
-            clock=ground.clock,
-        )
-        return Queue(
-            family=FAMILY,
-            name=INDEXING,
-            outbox=self.outbox(),
-            handle=handler.handle,
-            corpus=NOTES.name,
-            concurrency=indexing.indexers,
-            batch_size=indexing.batch_size,
-            poll_interval_s=indexing.poll_interval_ms / 1000,
-        )
+        return [FleetWatch(self.fleet, register)]
 
     def garbage(self) -> list[GarbageStep]:
         ground, lifecycle = self.ground, self.ground.config.lifecycle
@@ -311,7 +236,7 @@ class _Opening:
             return {}
         return note_admin_handlers(
             DecisionAudit(database=ground.database, queries=self.queries),
-            IndexAdmin(self.corpus.runs, self.corpus.drift),
+            IndexAdmin(self.corpus),
             NoteForgetting(
                 database=ground.database,
                 queries=self.queries,
@@ -332,7 +257,7 @@ class _Opening:
         return NoteOverview(
             database=self.ground.database,
             queries=self.queries,
-            outbox=self.outbox(),
+            outbox=self.corpus.outbox,
             embedding_version=config.embedding_version,
             folders={name: folder for name, folder in folders.items() if folder is not None},
             clock=self.ground.clock,

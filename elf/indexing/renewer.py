@@ -1,4 +1,4 @@
-"""Has notes mended that cannot be found as they should be, in the background."""
+"""Has what cannot be found as it should be mended, in the background."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import structlog
 from anyio.abc import TaskStatus
 
 from elf.core.errors import Unavailable
-from elf.families.notes.fleet import Fleet
-from elf.families.notes.renewal import NoteRenewal
+from elf.indexing.peers import Peers
+from elf.indexing.renewal import CorpusRenewal
 
 ADOPT_EVERY_S = 10.0
 WALK_EVERY_S = 86_400.0
@@ -17,18 +17,18 @@ RETRY_S = 10.0
 log = structlog.get_logger()
 
 
-class NoteRenewer:
-    """Looks through the notes once the other processes are known, when their models or chunkings change, and daily."""
+class CorpusRenewer:
+    """Looks through a corpus once the other processes are known, when their models or chunkings change, and daily."""
 
-    name = "note_renewer"
-
-    def __init__(self, renewal: NoteRenewal, fleet: Fleet) -> None:
+    def __init__(self, corpus: str, renewal: CorpusRenewal, peers: Peers) -> None:
+        self.name = f"{corpus}_renewer"
+        self._corpus = corpus
         self._renewal = renewal
-        self._fleet = fleet
+        self._peers = peers
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
-        await self._fleet.wait_known()
+        await self._peers.wait_known()
         async with anyio.create_task_group() as group:
             group.start_soon(self._adopt_for_ever)
             group.start_soon(self._walk_for_ever)
@@ -38,19 +38,19 @@ class NoteRenewer:
             try:
                 await self._renewal.adopt()
             except Unavailable as error:
-                log.warning("jobs_not_adopted", error=error.message)
+                log.warning("jobs_not_adopted", corpus=self._corpus, error=error.message)
             with anyio.move_on_after(ADOPT_EVERY_S):
-                await self._fleet.wait_changed()
+                await self._peers.wait_changed()
 
     async def _walk_for_ever(self) -> None:
         while True:
-            forms = self._fleet.other_forms
+            forms = self._peers.other_forms
             try:
                 await self._renewal.walk()
             except Unavailable as error:
-                log.warning("notes_not_renewed", error=error.message)
+                log.warning("corpus_not_renewed", corpus=self._corpus, error=error.message)
                 await anyio.sleep(RETRY_S)
                 continue
             with anyio.move_on_after(WALK_EVERY_S):
-                while self._fleet.other_forms == forms:
-                    await self._fleet.wait_changed()
+                while self._peers.other_forms == forms:
+                    await self._peers.wait_changed()
