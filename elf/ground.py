@@ -14,9 +14,9 @@ from elf.index.port import VectorIndex
 from elf.index.space import Space
 from elf.indexing.corpus import Corpus
 from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.indexed import IndexedCorpus, IndexingPace
-from elf.indexing.peers import Peers
 from elf.providers.factory import Providers
 from elf.providers.port import Embedder, LateInteraction
 from elf.providers.tokens import HfTokens
@@ -59,7 +59,9 @@ class Ground:
     """What a family builds on. Nothing here works yet while families are opened: the database is not connected.
 
     `reads` may be a replica. `ring` returns what wakes the workers of a queue, here and elsewhere. `index` returns the
-    index of a space. `search` is there where the process serves, `tokens` where token vectors are kept.
+    index of a space. `texts` cuts texts into chunks as the config says, and embeds them; it is there in a process with
+    a model. `peers` are the other processes. `search` is there where the process serves, `tokens` where token vectors
+    are kept.
     """
 
     config: Config
@@ -71,18 +73,19 @@ class Ground:
     models: Models
     ring: Callable[[str], Callable[[], None]]
     index: Callable[[Space], VectorIndex]
+    texts: TextEmbedder | None
+    peers: Fleet
     fresh: FreshWrites
     tokens: TokenStore | None
     traces: TraceStore
     search: SearchToolkit | None
 
 
-def texts_of(ground: Ground) -> TextEmbedder | None:
+def texts_of(config: Config, models: Models) -> TextEmbedder | None:
     """Return what cuts texts into chunks as the config says, and embeds them; None in a process without a model.
 
     Raises StartupError when the tokenizer cannot be read.
     """
-    models, config = ground.models, ground.config
     if models.embedder is None:
         return None
     chunking = config.chunking
@@ -98,14 +101,7 @@ def texts_of(ground: Ground) -> TextEmbedder | None:
     )
 
 
-def indexed(
-    ground: Ground,
-    corpus: Corpus,
-    texts: TextEmbedder | None,
-    peers: Peers,
-    *,
-    progress_path: str | None = None,
-) -> IndexedCorpus:
+def indexed(ground: Ground, corpus: Corpus, *, progress_path: str | None = None) -> IndexedCorpus:
     """Return a corpus at work on the ground; a family that brings it has it indexed, kept, rebuilt and collected."""
     rules = ground.config.indexing
     return IndexedCorpus(
@@ -115,8 +111,8 @@ def indexed(
         clock=ground.clock,
         ring=ground.ring(corpus.queue),
         fresh=ground.fresh,
-        texts=texts,
-        peers=peers,
+        texts=ground.texts,
+        peers=ground.peers,
         pace=IndexingPace(
             concurrency=rules.indexers,
             batch_size=rules.batch_size,

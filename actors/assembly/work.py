@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from typing import TypeVar
 
+from actors.assembly.fleet import add_fleet, member_of
 from actors.assembly.index import Indexes, add_keepers, add_rebuilders, keeper_of, with_indexing
 from actors.assembly.metrics import Metrics
 from actors.assembly.queues import add_chores, add_queue
@@ -23,8 +24,10 @@ from elf.db.health import DatabaseHealth
 from elf.db.queries import Queries
 from elf.db.schema import schema_steps
 from elf.family import Family, Opened
-from elf.ground import Ground, Models, Roles
+from elf.ground import Ground, Models, Roles, texts_of
 from elf.indexing.admin import index_handlers
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet
 from elf.indexing.indexed import IndexedCorpus
 from elf.outbox.chores import ChoreRuns
 from elf.search.retention import retention_steps
@@ -68,11 +71,19 @@ def add_work(
     queries = search_queries()
     listener = add_listener(shared)
     indexes = Indexes(shared)
-    ground = _ground(shared, listener, indexes, queries, models, roles)
+    texts = texts_of(config, models)
+    fleet = Fleet(config.embedding_version, None if texts is None else texts.chunking)
+    ground = _ground(shared, listener, indexes, queries, models, texts, fleet, roles)
     opened = {family.name: with_indexing(family.open(ground), roles) for family in families}
     if ground.search is not None:
         metrics.watch_breakers(ground.search.models.breakers)
     health = add_health(shared, needed_to_read=_all(one.needed_to_read for one in opened.values()))
+    add_fleet(
+        shared,
+        fleet,
+        member_of(shared.process, texts, works=roles.works),
+        _all(one.corpora for one in opened.values()),
+    )
     _add_families(shared, opened.values(), listener, roles, is_crowded)
     collector = _collector(shared, opened.values(), queries)
     if roles.works:
@@ -86,7 +97,7 @@ def add_work(
         | index_handlers(_all(one.corpora for one in opened.values()))
         | handlers,
         health=health,
-        warnings=lambda: _all(one.warnings() for one in opened.values()),
+        warnings=lambda: [*fleet.warnings(), *_all(one.warnings() for one in opened.values())],
         close=indexes.aclose,
     )
 
@@ -97,6 +108,8 @@ def _ground(
     indexes: Indexes,
     queries: Queries,
     models: Models,
+    texts: TextEmbedder | None,
+    fleet: Fleet,
     roles: Roles,
 ) -> Ground:
     traces = TraceStore(shared.database, queries, lease_seconds=LEASE_S)
@@ -117,6 +130,8 @@ def _ground(
         models=models,
         ring=shared.bells.ring,
         index=indexes.of,
+        texts=texts,
+        peers=fleet,
         fresh=shared.fresh,
         tokens=tokens,
         traces=traces,

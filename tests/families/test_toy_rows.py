@@ -23,6 +23,7 @@ from elf.family import Opened
 from elf.ground import Ground, Models, ProcessId, Roles
 from elf.index.port import VectorIndex
 from elf.index.space import Space
+from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.offers import Question, Subject
 from elf.outbox.chores import Due
@@ -102,6 +103,7 @@ def test_its_tools_are_at_a_path_of_their_own(service: RunningService, tenant: s
             f"{service.mcp_url}/toy_rows",
             json={"jsonrpc": "2.0", "id": 1, "method": method, "params": params},
             headers={"accept": "application/json, text/event-stream"},
+            timeout=60.0,
         )
 
     tools = ask("tools/list", {}).json()["result"]["tools"]
@@ -150,6 +152,8 @@ async def opened(dsn: str, folder: Path) -> AsyncIterator[Opened]:
         models=Models(embedder=Model()),
         ring=lambda queue: lambda: None,
         index=no_index,
+        texts=None,
+        peers=Fleet(Model.version, None),
         fresh=FreshWrites(),
         tokens=None,
         traces=TraceStore(database, search_queries(), lease_seconds=LEASE_S),

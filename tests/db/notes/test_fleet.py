@@ -11,10 +11,11 @@ import anyio
 import pytest
 
 from elf.core.ids import NoteId
+from elf.db.queries import Queries, sql_folder
 from elf.families.notes.corpus import notes_corpus
-from elf.families.notes.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member
 from elf.indexing import renewal
 from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member
 from elf.indexing.renewal import CorpusRenewal, Renewed
 from elf.indexing.worker import IndexWorker
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
@@ -87,9 +88,13 @@ def process(
     fleet = Fleet(version, texts.chunking)
     process_id = uuid4()
     register = FleetRegister(
-        database=house.database, queries=house.queries, process_id=process_id, fleet=fleet,
+        database=house.database,
+        queries=Queries.load(sql_folder() / "common"),
+        outboxes=[house.queries],
+        process_id=process_id,
         own=Member(name, version, texts.chunking, indexes),
-    )  # fmt: skip
+        fleet=fleet,
+    )
     renewal = CorpusRenewal(
         database=house.database, corpus=house.corpus, texts=texts, peers=fleet, clock=house.clock, ring=house.ring
     )  # fmt: skip
