@@ -14,9 +14,9 @@ from elf.index.port import VectorIndex
 from elf.index.space import Space
 from elf.indexing.corpus import Corpus
 from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.indexed import IndexedCorpus, IndexingPace
-from elf.indexing.peers import Peers
 from elf.providers.factory import Providers
 from elf.providers.port import Embedder, LateInteraction
 from elf.providers.tokens import HfTokens
@@ -58,8 +58,9 @@ class Models:
 class Ground:
     """What a family builds on. Nothing here works yet while families are opened: the database is not connected.
 
-    `reads` may be a replica. `ring` returns what wakes the workers of a queue, here and elsewhere. `index` returns the
-    index of a space. `search` is there where the process serves, `tokens` where token vectors are kept.
+    `reads` may be a replica. `texts` cuts and embeds texts, where there is a model; `fleet` are the other processes
+    that do, and may have another one. `ring` returns what wakes the workers of a queue, here and elsewhere. `index`
+    returns the index of a space. `search` is there where the process serves, `tokens` where token vectors are kept.
     """
 
     config: Config
@@ -69,6 +70,8 @@ class Ground:
     database: Database
     reads: Database
     models: Models
+    texts: TextEmbedder | None
+    fleet: Fleet
     ring: Callable[[str], Callable[[], None]]
     index: Callable[[Space], VectorIndex]
     fresh: FreshWrites
@@ -77,12 +80,11 @@ class Ground:
     search: SearchToolkit | None
 
 
-def texts_of(ground: Ground) -> TextEmbedder | None:
+def texts_of(config: Config, models: Models) -> TextEmbedder | None:
     """Return what cuts texts into chunks as the config says, and embeds them; None in a process without a model.
 
     Raises StartupError when the tokenizer cannot be read.
     """
-    models, config = ground.models, ground.config
     if models.embedder is None:
         return None
     chunking = config.chunking
@@ -98,15 +100,11 @@ def texts_of(ground: Ground) -> TextEmbedder | None:
     )
 
 
-def indexed(
-    ground: Ground,
-    corpus: Corpus,
-    texts: TextEmbedder | None,
-    peers: Peers,
-    *,
-    progress_path: str | None = None,
-) -> IndexedCorpus:
-    """Return a corpus at work on the ground; a family that brings it has it indexed, kept, rebuilt and collected."""
+def indexed(ground: Ground, corpus: Corpus, *, progress_path: str | None = None) -> IndexedCorpus:
+    """Return a corpus at work on the ground: a family that brings it has it indexed, kept, rebuilt and collected.
+
+    `progress_path` is as that of IndexedCorpus.
+    """
     rules = ground.config.indexing
     return IndexedCorpus(
         corpus=corpus,
@@ -115,8 +113,8 @@ def indexed(
         clock=ground.clock,
         ring=ground.ring(corpus.queue),
         fresh=ground.fresh,
-        texts=texts,
-        peers=peers,
+        texts=ground.texts,
+        fleet=ground.fleet,
         pace=IndexingPace(
             concurrency=rules.indexers,
             batch_size=rules.batch_size,

@@ -9,8 +9,8 @@ import pytest
 from anyio import wait_all_tasks_blocked
 
 from elf.core.errors import DatabaseUnavailable
-from elf.families.notes.fleet import Fleet, Member
 from elf.indexing import renewer as corpus_renewer
+from elf.indexing.fleet import Fleet, Member
 from elf.indexing.renewal import CorpusRenewal, Renewed
 from elf.indexing.renewer import ADOPT_EVERY_S, RETRY_S, CorpusRenewer
 from tests.actors.outbox_kit import on_virtual_time, running

@@ -19,9 +19,6 @@ from elf.families.notes.decision_audit import DecisionAudit
 from elf.families.notes.events import EventService
 from elf.families.notes.explain import SearchExplainer
 from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
-from elf.families.notes.fleet import Fleet, FleetRegister, Member
-from elf.families.notes.fleet_gauges import fleet_gauges
-from elf.families.notes.fleet_watch import FleetWatch
 from elf.families.notes.forgetting import NoteForgetting
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.handlers import note_admin_handlers, note_handlers
@@ -36,8 +33,8 @@ from elf.families.notes.retention import NoteRetention, RetentionRules
 from elf.families.notes.search_opening import open_search
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NEEDED_TO_READ, NoteStore
-from elf.family import Opened, Owner
-from elf.ground import Ground, indexed, texts_of
+from elf.family import Opened
+from elf.ground import Ground, indexed
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.indexed import IndexedCorpus
 
@@ -60,10 +57,7 @@ class _Opening:
             handlers={**self.public_handlers(), **self.admin_handlers()},
             corpora=[self.corpus],
             garbage=self.garbage(),
-            owners=self.owners(),
-            gauges=fleet_gauges(self.fleet, self.member),
             stored_gauges=[census.gauge()],
-            warnings=self.fleet.warnings,
             needed_to_read=NEEDED_TO_READ,
         )
 
@@ -86,51 +80,15 @@ class _Opening:
         )
 
     @cached_property
-    def texts(self) -> TextEmbedder | None:
-        """What cuts notes into chunks as the config says, and embeds them; None in a process without a model."""
-        return texts_of(self.ground)
-
-    @cached_property
     def embedding(self) -> TextEmbedder:
-        assert self.texts is not None, "who serves or works has a model"
-        return self.texts
+        assert self.ground.texts is not None, "who serves has a model"
+        return self.ground.texts
 
     @cached_property
     def corpus(self) -> IndexedCorpus:
         version = self.ground.config.embedding_version
-        return indexed(
-            self.ground,
-            notes_corpus(self.queries, self.store, embedding_version=version),
-            self.texts,
-            self.fleet,
-            progress_path=REBUILD_PROGRESS.path,
-        )
-
-    @cached_property
-    def member(self) -> Member | None:
-        process, works = self.ground.process, self.ground.roles.works
-        return (
-            None
-            if self.texts is None
-            else Member(process.name, self.texts.version, self.texts.chunking, works)
-        )
-
-    @cached_property
-    def fleet(self) -> Fleet:
-        chunking = None if self.texts is None else self.texts.chunking
-        return Fleet(self.ground.config.embedding_version, chunking)
-
-    def owners(self) -> list[Owner]:
-        """Return what watches the other processes."""
-        ground = self.ground
-        register = FleetRegister(
-            database=ground.database,
-            queries=self.queries,
-            process_id=ground.process.id,
-            own=self.member,
-            fleet=self.fleet,
-        )
-        return [FleetWatch(self.fleet, register)]
+        corpus = notes_corpus(self.queries, self.store, embedding_version=version)
+        return indexed(self.ground, corpus, progress_path=REBUILD_PROGRESS.path)
 
     def garbage(self) -> list[GarbageStep]:
         ground, lifecycle = self.ground, self.ground.config.lifecycle

@@ -15,7 +15,6 @@ from elf.core.ids import NoteId
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.corpus import notes_corpus
-from elf.families.notes.fleet import Fleet
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.model import Note
 from elf.families.notes.queries import NOTE_TABLES, note_queries
@@ -24,6 +23,7 @@ from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
 from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.reconcile import Drift, IndexReconciler
 from elf.indexing.worker import LEASE_BYTES, IndexWorker
@@ -111,7 +111,7 @@ class House:
             corpus=self.corpus,
             texts=texts,
             index=self.index,
-            peers=fleet,
+            fleet=fleet,
             fresh=self.fresh,
             clock=self.clock,
         )

@@ -12,9 +12,9 @@ import pytest
 
 from elf.core.ids import NoteId
 from elf.families.notes.corpus import notes_corpus
-from elf.families.notes.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member
 from elf.indexing import renewal
 from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member
 from elf.indexing.renewal import CorpusRenewal, Renewed
 from elf.indexing.worker import IndexWorker
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
@@ -87,11 +87,11 @@ def process(
     fleet = Fleet(version, texts.chunking)
     process_id = uuid4()
     register = FleetRegister(
-        database=house.database, queries=house.queries, process_id=process_id, fleet=fleet,
+        database=house.database, corpora=[house.queries], process_id=process_id, fleet=fleet,
         own=Member(name, version, texts.chunking, indexes),
     )  # fmt: skip
     renewal = CorpusRenewal(
-        database=house.database, corpus=house.corpus, texts=texts, peers=fleet, clock=house.clock, ring=house.ring
+        database=house.database, corpus=house.corpus, texts=texts, fleet=fleet, clock=house.clock, ring=house.ring
     )  # fmt: skip
     return Process(
         house, texts, model, fleet, register, house.indexing_of(texts, fleet), renewal, house.outbox_of(version),
