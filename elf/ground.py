@@ -58,10 +58,9 @@ class Models:
 class Ground:
     """What a family builds on. Nothing here works yet while families are opened: the database is not connected.
 
-    `reads` may be a replica. `ring` returns what wakes the workers of a queue, here and elsewhere. `index` returns the
-    index of a space. `texts` cuts texts into chunks as the config says, and embeds them; it is there in a process with
-    a model. `peers` are the other processes. `search` is there where the process serves, `tokens` where token vectors
-    are kept.
+    `reads` may be a replica. `texts` cuts and embeds texts, where there is a model; `fleet` are the other processes
+    that do, and may have another one. `ring` returns what wakes the workers of a queue, here and elsewhere. `index`
+    returns the index of a space. `search` is there where the process serves, `tokens` where token vectors are kept.
     """
 
     config: Config
@@ -71,10 +70,10 @@ class Ground:
     database: Database
     reads: Database
     models: Models
+    texts: TextEmbedder | None
+    fleet: Fleet
     ring: Callable[[str], Callable[[], None]]
     index: Callable[[Space], VectorIndex]
-    texts: TextEmbedder | None
-    peers: Fleet
     fresh: FreshWrites
     tokens: TokenStore | None
     traces: TraceStore
@@ -102,7 +101,10 @@ def texts_of(config: Config, models: Models) -> TextEmbedder | None:
 
 
 def indexed(ground: Ground, corpus: Corpus, *, progress_path: str | None = None) -> IndexedCorpus:
-    """Return a corpus at work on the ground; a family that brings it has it indexed, kept, rebuilt and collected."""
+    """Return a corpus at work on the ground: a family that brings it has it indexed, kept, rebuilt and collected.
+
+    `progress_path` is as that of IndexedCorpus.
+    """
     rules = ground.config.indexing
     return IndexedCorpus(
         corpus=corpus,
@@ -112,7 +114,7 @@ def indexed(ground: Ground, corpus: Corpus, *, progress_path: str | None = None)
         ring=ground.ring(corpus.queue),
         fresh=ground.fresh,
         texts=ground.texts,
-        peers=ground.peers,
+        fleet=ground.fleet,
         pace=IndexingPace(
             concurrency=rules.indexers,
             batch_size=rules.batch_size,

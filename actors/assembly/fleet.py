@@ -1,4 +1,4 @@
-"""Knows which processes share the database: watches them, and shows them as metrics."""
+"""Knows who shares the memory of the database."""
 
 from __future__ import annotations
 
@@ -6,27 +6,26 @@ from collections import Counter
 from collections.abc import Sequence
 
 from actors.assembly.shared import Shared
-from actors.fleet_watch import FleetWatch
-from elf.db.queries import Queries, sql_folder
-from elf.db.schema import COMMON
 from elf.family import Gauge, Labels
-from elf.ground import ProcessId
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import Fleet, FleetRegister, Member
+from elf.indexing.fleet_watch import FleetWatch
 from elf.indexing.indexed import IndexedCorpus
 
 
-def member_of(process: ProcessId, texts: TextEmbedder | None, *, works: bool) -> Member | None:
-    """Return what a process tells the others of itself; nothing where it has no model."""
-    return None if texts is None else Member(process.name, texts.version, texts.chunking, works)
-
-
-def add_fleet(shared: Shared, fleet: Fleet, own: Member | None, corpora: Sequence[IndexedCorpus]) -> None:
-    """Add what watches the other processes, and what waits for one of them in vain."""
+def add_fleet(
+    shared: Shared,
+    fleet: Fleet,
+    texts: TextEmbedder | None,
+    corpora: Sequence[IndexedCorpus],
+    *,
+    indexes: bool,
+) -> None:
+    """Add what watches the other processes. `texts` is what this one embeds with, if it does; maybe it `indexes`."""
+    own = None if texts is None else Member(shared.process.name, texts.version, texts.chunking, indexes)
     register = FleetRegister(
         database=shared.database,
-        queries=Queries.load(sql_folder() / COMMON),
-        outboxes=[corpus.corpus.queries for corpus in corpora],
+        corpora=[one.corpus.queries for one in corpora],
         process_id=shared.process.id,
         own=own,
         fleet=fleet,
@@ -36,7 +35,7 @@ def add_fleet(shared: Shared, fleet: Fleet, own: Member | None, corpora: Sequenc
 
 
 def fleet_gauges(fleet: Fleet, own: Member | None) -> Sequence[Gauge]:
-    """Return how many processes of each model share the database, as this one sees it, and what waits for nobody."""
+    """Return how many processes of each model there are, as this one sees it, and what waits for nobody."""
 
     def processes() -> dict[Labels, float]:
         members = [*(fleet.others or ()), *([] if own is None else [own])]

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from typing import TypeVar
 
-from actors.assembly.fleet import add_fleet, member_of
+from actors.assembly.fleet import add_fleet
 from actors.assembly.index import Indexes, add_keepers, add_rebuilders, keeper_of, with_indexing
 from actors.assembly.metrics import Metrics
 from actors.assembly.queues import add_chores, add_queue
@@ -26,7 +26,6 @@ from elf.db.schema import schema_steps
 from elf.family import Family, Opened
 from elf.ground import Ground, Models, Roles, texts_of
 from elf.indexing.admin import index_handlers
-from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import Fleet
 from elf.indexing.indexed import IndexedCorpus
 from elf.outbox.chores import ChoreRuns
@@ -71,19 +70,13 @@ def add_work(
     queries = search_queries()
     listener = add_listener(shared)
     indexes = Indexes(shared)
-    texts = texts_of(config, models)
-    fleet = Fleet(config.embedding_version, None if texts is None else texts.chunking)
-    ground = _ground(shared, listener, indexes, queries, models, texts, fleet, roles)
+    ground = _ground(shared, listener, indexes, queries, models, roles)
     opened = {family.name: with_indexing(family.open(ground), roles) for family in families}
     if ground.search is not None:
         metrics.watch_breakers(ground.search.models.breakers)
     health = add_health(shared, needed_to_read=_all(one.needed_to_read for one in opened.values()))
-    add_fleet(
-        shared,
-        fleet,
-        member_of(shared.process, texts, works=roles.works),
-        _all(one.corpora for one in opened.values()),
-    )
+    corpora = _all(one.corpora for one in opened.values())
+    add_fleet(shared, ground.fleet, ground.texts, corpora, indexes=roles.works)
     _add_families(shared, opened.values(), listener, roles, is_crowded)
     collector = _collector(shared, opened.values(), queries)
     if roles.works:
@@ -93,11 +86,9 @@ def add_work(
         add_stored_readings(shared, opened, trace_outbox(shared.database, queries))
     handlers = {name: do for one in opened.values() for name, do in one.handlers.items()}
     return Work(
-        handlers=common_admin_handlers(collector)
-        | index_handlers(_all(one.corpora for one in opened.values()))
-        | handlers,
+        handlers=common_admin_handlers(collector) | index_handlers(corpora) | handlers,
         health=health,
-        warnings=lambda: [*fleet.warnings(), *_all(one.warnings() for one in opened.values())],
+        warnings=lambda: [*ground.fleet.warnings(), *_all(one.warnings() for one in opened.values())],
         close=indexes.aclose,
     )
 
@@ -108,11 +99,11 @@ def _ground(
     indexes: Indexes,
     queries: Queries,
     models: Models,
-    texts: TextEmbedder | None,
-    fleet: Fleet,
     roles: Roles,
 ) -> Ground:
     traces = TraceStore(shared.database, queries, lease_seconds=LEASE_S)
+    texts = texts_of(shared.config, models)
+    chunking = None if texts is None else texts.chunking
     tokens = token_store(shared.config, queries)
     search = None
     if roles.serves or roles.works:
@@ -128,10 +119,10 @@ def _ground(
         database=shared.database,
         reads=shared.reads,
         models=models,
+        texts=texts,
+        fleet=Fleet(shared.config.embedding_version, chunking),
         ring=shared.bells.ring,
         index=indexes.of,
-        texts=texts,
-        peers=fleet,
         fresh=shared.fresh,
         tokens=tokens,
         traces=traces,

@@ -2,7 +2,7 @@
 
 A family has a table of subjects (notes, entries of a conversation), and a view over it that says what the index needs
 to know of each: `subject_id`, `text`, `created_at`, `changed_at` (equal to it, then later with each change),
-`is_active`, `expires_at` (may be null), `embedding_version` (that of whoever wrote it, see Peers), and whatever its
+`is_active`, `expires_at` (may be null), `embedding_version` (that of whoever wrote it, see Fleet), and whatever its
 points are to carry. Whoever writes a subject tells so in the same transaction (elf/indexing/writes.py); all else is
 done here.
 """

@@ -1,9 +1,9 @@
-"""Who shares a database, and what follows from it for what a process may index.
+"""Who shares the memory of a database, and what follows from it for what a process may do.
 
-Each subject is found by one embedding version. Processes whose configs name different ones see each other here, by rows
-that each renews while it lives, and leave each other's subjects alone; a version that no living process has is a
-former one, and its subjects may be taken over. So is a chunking, the rule and numbers by which texts were cut, except
-that chunks of another one are as good to find a subject by.
+Each subject of a corpus is found by one embedding version. Processes whose configs name different ones see each other
+here, by rows that each renews while it lives, and leave each other's subjects alone; a version that no living process
+has is a former one, and its subjects may be taken over. So is a chunking, the rule and numbers by which texts were cut,
+except that chunks of another one are as good to find a subject by.
 
 Two processes that give different models the same name cannot be told apart.
 """
@@ -20,7 +20,7 @@ from uuid import UUID
 import anyio
 
 from elf.db.database import Database
-from elf.db.queries import Queries
+from elf.db.queries import Queries, sql_folder
 
 SILENT_AFTER: Final = timedelta(seconds=40)  # whoever does not tell for so long is gone
 GONE_AFTER: Final = timedelta(seconds=5)  # whoever left and did not come back
@@ -117,24 +117,23 @@ class Fleet:
 
 
 class FleetRegister:
-    """The rows by which processes know of each other. `own` is None for a process that only looks.
+    """The rows by which processes know of each other, and what waits in the outboxes of `corpora`, by their queries.
 
-    `queries` are those of sql/common, `outboxes` those of each corpus.
+    `own` is None for a process that only looks.
     """
 
     def __init__(
         self,
         *,
         database: Database,
-        queries: Queries,
-        outboxes: Sequence[Queries],
+        corpora: Sequence[Queries],
         process_id: UUID,
         own: Member | None,
         fleet: Fleet,
     ) -> None:
         self._database = database
-        self._sql = queries
-        self._outboxes = outboxes
+        self._sql = Queries.load(sql_folder() / "fleet")
+        self._corpora = corpora
         self._process_id = process_id
         self._own = own
         self._fleet = fleet
@@ -159,7 +158,7 @@ class FleetRegister:
         served = {one.embedding_version for one in living if one.indexes}
         waiting: Counter[str] = Counter()
         async with self._database.connection() as connection:
-            for sql in self._outboxes:
+            for sql in self._corpora:
                 for row in await connection.fetch(sql["versions_of_open_jobs"]):
                     version = row["embedding_version"]
                     if version not in served:

@@ -17,10 +17,10 @@ from elf.indexing.admin_operations import INDEX_PROGRESS
 from elf.indexing.corpus import Corpus
 from elf.indexing.drift import IndexDrift
 from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.garbage import corpus_garbage
 from elf.indexing.leased_points import LeasedPoints
-from elf.indexing.peers import Peers
 from elf.indexing.rebuild import IndexRebuild
 from elf.indexing.rebuild_runs import RebuildRuns
 from elf.indexing.reconcile import IndexReconciler
@@ -60,7 +60,7 @@ class IndexedCorpus:
     ring: Callable[[], None]
     fresh: FreshWrites
     texts: TextEmbedder | None
-    peers: Peers
+    fleet: Fleet
     pace: IndexingPace
     progress_path: str | None = None
 
@@ -127,7 +127,7 @@ class IndexedCorpus:
             corpus=self.corpus,
             texts=self._own_texts,
             index=self.index,
-            peers=self.peers,
+            fleet=self.fleet,
             fresh=self.fresh,
             clock=self.clock,
         )
@@ -148,14 +148,14 @@ class IndexedCorpus:
             database=self.database,
             corpus=self.corpus,
             texts=self._own_texts,
-            peers=self.peers,
+            fleet=self.fleet,
             clock=self.clock,
             ring=self.ring,
         )
 
     def renewer(self) -> CorpusRenewer:
         """Return what runs that in the background."""
-        return CorpusRenewer(self.corpus.name, self.renewal(), self.peers)
+        return CorpusRenewer(self.corpus.name, self.renewal(), self.fleet)
 
     def garbage(self) -> list[GarbageStep]:
         """Return the steps of a collection over what indexing leaves behind."""

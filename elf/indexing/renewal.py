@@ -22,7 +22,7 @@ from elf.core.clock import Clock
 from elf.db.database import Database
 from elf.indexing.corpus import Corpus
 from elf.indexing.embedding import TextEmbedder
-from elf.indexing.peers import Peers
+from elf.indexing.fleet import Fleet
 
 PAGE: Final = 200
 MOST_OPEN: Final = 400
@@ -52,7 +52,7 @@ class CorpusRenewal:
         database: Database,
         corpus: Corpus,
         texts: TextEmbedder,
-        peers: Peers,
+        fleet: Fleet,
         clock: Clock,
         ring: Callable[[], None],
     ) -> None:
@@ -60,7 +60,7 @@ class CorpusRenewal:
         self._corpus = corpus.name
         self._sql = corpus.queries
         self._texts = texts
-        self._peers = peers
+        self._fleet = fleet
         self._clock = clock
         self._ring = ring
 
@@ -69,7 +69,7 @@ class CorpusRenewal:
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["versions_of_open_jobs"])
         versions = [row["embedding_version"] for row in rows]
-        former = [one for one in versions if one != self._texts.version and self._peers.may_take(one)]
+        former = [one for one in versions if one != self._texts.version and self._fleet.may_take(one)]
         adopted = sum([await self._adopt(version) for version in former])
         if adopted:
             log.info("jobs_adopted", corpus=self._corpus, jobs=adopted, former_versions=former)
@@ -116,14 +116,14 @@ class CorpusRenewal:
         async with self._database.connection() as connection:
             return await connection.fetch(
                 self._sql["renewal_page"],
-                after, PAGE, self._texts.version, list(self._peers.foreign_versions), self._clock.now(),
+                after, PAGE, self._texts.version, list(self._fleet.foreign_versions), self._clock.now(),
             )  # fmt: skip
 
     async def _renew(self, page: Sequence[Row], renewed: Renewed) -> list[UUID]:
         due = [row for row in page if row["is_due"]]
         broken = [row["subject_id"] for row in due if not row["is_whole"]]
         doubtful = [
-            row["subject_id"] for row in due if row["is_whole"] and not self._peers.keeps(row["chunking"])
+            row["subject_id"] for row in due if row["is_whole"] and not self._fleet.keeps(row["chunking"])
         ]
         broken += await self._cut_otherwise(doubtful, renewed)
         jobs = await self._ask(broken) if broken else []

@@ -25,9 +25,9 @@ from elf.indexing.chunk_vectors import ChunkVectors
 from elf.indexing.chunks import IndexedChunk, Subject, embedded_chunks, is_whole, point_of, stored_chunk
 from elf.indexing.corpus import Corpus
 from elf.indexing.embedding import EmbeddedText, TextEmbedder, Vector
+from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.patient_embedding import Done, Waiting, embed_patiently
-from elf.indexing.peers import Peers
 from elf.outbox.leased import Job, JobsFailed
 from elf.providers.portions import CALL_BYTES
 from elf.providers.vectors import has_direction
@@ -68,7 +68,7 @@ class IndexWorker:
         corpus: Corpus,
         texts: TextEmbedder,
         index: VectorIndex,
-        peers: Peers,
+        fleet: Fleet,
         fresh: FreshWrites,
         clock: Clock,
     ) -> None:
@@ -77,7 +77,7 @@ class IndexWorker:
         self._sql = corpus.queries
         self._texts = texts
         self._index = index
-        self._peers = peers
+        self._fleet = fleet
         self._fresh = fresh
         self._clock = clock
         self._keeper = corpus.keeper or ChunkVectors(corpus.queries)
@@ -98,7 +98,7 @@ class IndexWorker:
         batch = await self._read(jobs)
         now = self._clock.now()
         live = {one.subject_id: one for one in batch.subjects.values() if one.is_live(now)}
-        foreign = {one for one, read in live.items() if not self._peers.may_take(read.embedding_version)}
+        foreign = {one for one, read in live.items() if not self._fleet.may_take(read.embedding_version)}
         ready = {one for one, read in live.items() if self._is_ready(read, batch.stored.get(one, ()))}
         lacking = live.keys() - foreign - ready
         await self._readdress(batch.of(foreign))
@@ -124,7 +124,7 @@ class IndexWorker:
         return (
             subject.embedding_version == self._texts.version
             and is_whole(chunks, subject.text)
-            and all(self._peers.keeps(chunk.chunking) and has_direction(chunk.vector) for chunk in chunks)
+            and all(self._fleet.keeps(chunk.chunking) and has_direction(chunk.vector) for chunk in chunks)
         )
 
     async def _readdress(self, batch: _Batch) -> None:

@@ -153,7 +153,7 @@ async def opened(dsn: str, folder: Path) -> AsyncIterator[Opened]:
         ring=lambda queue: lambda: None,
         index=no_index,
         texts=None,
-        peers=Fleet(Model.version, None),
+        fleet=Fleet(Model.version, None),
         fresh=FreshWrites(),
         tokens=None,
         traces=TraceStore(database, search_queries(), lease_seconds=LEASE_S),

@@ -81,17 +81,14 @@ class _Opening:
 
     @cached_property
     def embedding(self) -> TextEmbedder:
-        assert self.ground.texts is not None, "who serves or works has a model"
+        assert self.ground.texts is not None, "who serves has a model"
         return self.ground.texts
 
     @cached_property
     def corpus(self) -> IndexedCorpus:
         version = self.ground.config.embedding_version
-        return indexed(
-            self.ground,
-            notes_corpus(self.queries, self.store, embedding_version=version),
-            progress_path=REBUILD_PROGRESS.path,
-        )
+        corpus = notes_corpus(self.queries, self.store, embedding_version=version)
+        return indexed(self.ground, corpus, progress_path=REBUILD_PROGRESS.path)
 
     def garbage(self) -> list[GarbageStep]:
         ground, lifecycle = self.ground, self.ground.config.lifecycle

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from elf.index.port import VectorIndex
 from elf.indexing.chunks import Document
 from elf.indexing.corpus import Corpus, CorpusTables
 from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshNews, FreshWrites
 from elf.indexing.indexed import IndexedCorpus, IndexingPace
 from elf.indexing.rebuild import RebuildReport
@@ -39,30 +40,6 @@ ADD = """
 INSERT INTO talk_entries (entry_id, tenant_id, group_id, speaker, said, expires_at, embedding_version)
 VALUES ($1, 'acme', 'g', 'anna', $2, $3, $4)
 """
-
-
-@dataclass
-class OnlyProcess:
-    """A process that has the database to itself, or shares it with those of other versions or chunkings."""
-
-    version: str
-    foreign_versions: Collection[str] = ()
-    foreign_chunkings: Collection[str] = ()
-    chunking: str = ""
-
-    other_forms: Collection[tuple[str, str | None]] = ()
-
-    async def wait_known(self) -> None:
-        pass
-
-    async def wait_changed(self) -> None:
-        await anyio.sleep_forever()
-
-    def may_take(self, version: str) -> bool:
-        return version not in self.foreign_versions
-
-    def keeps(self, chunking: str | None) -> bool:
-        return chunking is not None and chunking in (self.chunking, *self.foreign_chunkings)
 
 
 def talks_corpus(version: str) -> Corpus:
@@ -98,10 +75,10 @@ class Talks:
         self.corpus = talks_corpus(self.model.version)
         self.told: list[FreshNews] = []
         self.fresh = FreshWrites(tell=self.told.append)
-        self.peers = OnlyProcess(self.model.version, chunking=self.texts.chunking)
+        self.fleet = Fleet(self.texts.version, self.texts.chunking, others=frozenset())
         self.indexed = IndexedCorpus(
             corpus=self.corpus, index=self.index, database=self.database, clock=self.clock, ring=self.ring,
-            fresh=self.fresh, texts=self.texts, peers=self.peers, pace=IndexingPace(),
+            fresh=self.fresh, texts=self.texts, fleet=self.fleet, pace=IndexingPace(),
         )  # fmt: skip
         self.writes = self.indexed.writes
         self.queue = self.indexed.queue()

@@ -12,6 +12,7 @@ import pytest
 from elf.core.errors import IndexUnavailable
 from elf.core.ids import chunk_id_for
 from elf.db.garbage import GarbageCollector
+from elf.indexing.fleet import Member
 from elf.indexing.fresh import FreshNews
 from elf.indexing.garbage import corpus_garbage
 from elf.indexing.renewal import Renewed
@@ -221,7 +222,7 @@ async def test_an_index_is_only_compared_by_size_when_it_was_left_clean(talks: T
 async def test_entries_of_a_living_process_with_another_model_are_left_to_it(talks: Talks) -> None:
     await talks.say("Theirs.")
     await talks.value("UPDATE talk_entries SET embedding_version = 'other' RETURNING 1")
-    talks.peers.foreign_versions = ["other"]
+    talks.fleet.see(frozenset({Member("there:2", "other", talks.texts.chunking, True)}))
     await talks.index_all()
     assert talks.memory.points == {}
     assert await talks.value("SELECT embedding_version FROM talks_indexing_outbox") == "other"

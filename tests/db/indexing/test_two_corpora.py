@@ -84,7 +84,7 @@ class Process:
         house = self.house
         notes = IndexedCorpus(
             corpus=house.corpus, index=notes_index, database=database, clock=house.clock, ring=house.ring,
-            fresh=house.fresh, texts=house.texts, peers=house.fleet, pace=IndexingPace(),
+            fresh=house.fresh, texts=house.texts, fleet=house.fleet, pace=IndexingPace(),
         )  # fmt: skip
         self.kept = {"notes": Kept(notes, notes.queue()), "talks": Kept(self.talks.indexed, self.talks.queue)}
 

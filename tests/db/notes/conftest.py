@@ -24,7 +24,7 @@ from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import Fleet
-from elf.indexing.fresh import FreshWrites
+from elf.indexing.fresh import FreshNews, FreshWrites
 from elf.indexing.reconcile import Drift, IndexReconciler
 from elf.indexing.worker import LEASE_BYTES, IndexWorker
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
@@ -80,7 +80,8 @@ class House:
     late: LateInteraction | None = None
 
     def __post_init__(self) -> None:
-        self.fresh = FreshWrites()
+        self.told: list[FreshNews] = []
+        self.fresh = FreshWrites(tell=self.told.append)
         self.store = NoteStore(self.queries, self.fresh, self.tokens)
         self.texts = TextEmbedder(self.model, WordTokens(), 8, 0, "words", late=self.late)
         self.fleet = Fleet(self.texts.version, self.texts.chunking, others=frozenset())
@@ -111,7 +112,7 @@ class House:
             corpus=self.corpus,
             texts=texts,
             index=self.index,
-            peers=fleet,
+            fleet=fleet,
             fresh=self.fresh,
             clock=self.clock,
         )

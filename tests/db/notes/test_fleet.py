@@ -11,7 +11,6 @@ import anyio
 import pytest
 
 from elf.core.ids import NoteId
-from elf.db.queries import Queries, sql_folder
 from elf.families.notes.corpus import notes_corpus
 from elf.indexing import renewal
 from elf.indexing.embedding import TextEmbedder
@@ -88,15 +87,11 @@ def process(
     fleet = Fleet(version, texts.chunking)
     process_id = uuid4()
     register = FleetRegister(
-        database=house.database,
-        queries=Queries.load(sql_folder() / "common"),
-        outboxes=[house.queries],
-        process_id=process_id,
+        database=house.database, corpora=[house.queries], process_id=process_id, fleet=fleet,
         own=Member(name, version, texts.chunking, indexes),
-        fleet=fleet,
-    )
+    )  # fmt: skip
     renewal = CorpusRenewal(
-        database=house.database, corpus=house.corpus, texts=texts, peers=fleet, clock=house.clock, ring=house.ring
+        database=house.database, corpus=house.corpus, texts=texts, fleet=fleet, clock=house.clock, ring=house.ring
     )  # fmt: skip
     return Process(
         house, texts, model, fleet, register, house.indexing_of(texts, fleet), renewal, house.outbox_of(version),

@@ -1,4 +1,4 @@
-"""What the toy family of stories does. How they get into the index, and stay there as they are, is said nowhere here."""
+"""What the toy family of stories does; how they get into the index, and stay as they are, is said nowhere here."""
 
 from __future__ import annotations
 

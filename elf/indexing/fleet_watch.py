@@ -1,4 +1,4 @@
-"""Knows which processes share the notes, and says loudly when their models differ."""
+"""Knows which processes share the memory, and says loudly when their models differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
--- Which processes write and index what is in this database. Their table is among those of notes, which are always on.
+-- Who shares the memory; the table is among those of notes.
 
 -- name: tell_process
 -- Says that a process lives. Whoever was silent for $6 begins to watch the others anew: they may have been cut off, too.
