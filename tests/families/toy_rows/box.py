@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -62,6 +62,7 @@ class Diary:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._is_open = False
+        self._turn = anyio.Lock()
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         await anyio.to_thread.run_sync(lambda: self._path.parent.mkdir(parents=True, exist_ok=True))
@@ -75,8 +76,17 @@ class Diary:
     async def write(self, lines: Sequence[str]) -> None:
         if not self._is_open:
             raise Unavailable("the diary is closed")
-        async with await anyio.open_file(self._path, "a", encoding="utf-8") as file:
+        async with self._turn, await anyio.open_file(self._path, "a", encoding="utf-8") as file:
             await file.write("".join(f"{line}\n" for line in lines))
+
+    async def strike(self, lines: Collection[str]) -> int:
+        async with self._turn:
+            path = anyio.Path(self._path)
+            kept = (await path.read_text(encoding="utf-8")).splitlines()
+            await path.write_text(
+                "".join(f"{line}\n" for line in kept if line not in lines), encoding="utf-8"
+            )
+        return sum(line in lines for line in kept)
 
 
 class Box:
@@ -174,7 +184,8 @@ class Box:
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
         rows = await self.rows("drop_toys", None, subject.tenant_id, subject.user)
-        return {"toys": len(rows)}
+        gone = {str(row["toy_id"]) for row in rows}
+        return {"toys": len(gone), "lines of the diary": await self.diary.strike(gone)}
 
     async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
         for row in await self.rows("all_toys", subject.tenant_id, subject.user):
