@@ -123,8 +123,11 @@ async def open_system(
     refuse_doubles(families)
     metrics = Metrics()
     async with AsyncExitStack() as stack:
-        sockets = sockets or stack.enter_context(bound(config.service, roles))
-        here = Roles(serves="api" in roles, administers=sockets.admin is not None, works="worker" in roles)
+        serves, works = "api" in roles, "worker" in roles
+        if sockets is None:
+            taken = bound(config.service, http=serves, admin=serves, mcp="mcp" in roles)
+            sockets = stack.enter_context(taken)
+        here = Roles(serves=serves, administers=sockets.admin is not None, works=works)
         models = await stack.enter_async_context(_models(config, here, metrics))
         builder = _Builder(config, families_on(families, config), here, sockets, models, metrics, process)
         builder.build()
