@@ -61,7 +61,7 @@ class Retell(OneStory):
 
 class FindStories(Place):
     query: Text
-    limit: Annotated[int, Field(ge=1, le=20)] = 5
+    limit: Annotated[int, Field(ge=1, le=100)] = 5
 
 
 class OneSearch(Place):

@@ -90,7 +90,7 @@ class Teller:
         place, stages = (request.tenant_id, request.project_id), Stages(5.0)
         where = IndexFilter(must={"tenant_id": request.tenant_id, "project_id": request.project_id})
         settled = partial(self.ground.fresh.settled, NAME, place)
-        ask = Ask(query=request.query, where=where, limit=50, settled=settled, exactly=_no_stand_in)
+        ask = Ask(query=request.query, where=where, limit=100, settled=settled, exactly=_no_stand_in)
         retrieved = await self.retrieval.retrieve(ask, stages)
         points = [candidate.point_id for candidate in retrieved.candidates]
         async with self.ground.database.connection() as connection:
