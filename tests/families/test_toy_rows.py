@@ -23,6 +23,7 @@ from elf.family import Opened
 from elf.ground import Ground, Models, ProcessId, Roles
 from elf.index.port import VectorIndex
 from elf.index.space import Space
+from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.offers import Question, Subject
 from elf.outbox.chores import Due
@@ -148,6 +149,8 @@ async def opened(dsn: str, folder: Path) -> AsyncIterator[Opened]:
         database=database,
         reads=database,
         models=Models(embedder=Model()),
+        texts=None,
+        fleet=Fleet(Model.version, None),
         ring=lambda queue: lambda: None,
         index=no_index,
         fresh=FreshWrites(),
