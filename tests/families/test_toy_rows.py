@@ -151,6 +151,8 @@ async def opened(dsn: str, folder: Path) -> AsyncIterator[Opened]:
         database=database,
         reads=database,
         models=Models(embedder=Model()),
+        texts=None,
+        fleet=Fleet(Model.version, None),
         ring=lambda queue: lambda: None,
         index=no_index,
         texts=None,
