@@ -29,7 +29,7 @@ from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.resolver import Change, Incoming, Near
 from elf.families.notes.shown import ShownNote
 from elf.index.port import Period
-from elf.search.token_store import TokenStore
+from elf.search.token_store import LONG_WORDS, TokenStore
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
 # A page of notes or versions ends before the one whose free JSON makes it more than this, but for the first.
@@ -285,7 +285,7 @@ class NoteStore:
         return await connection.fetch(
             self._sql["read_candidates"],
             list(chunk_ids), embedding_version, context.tenant_id, context.project_id, context.agent_id,
-            list(scopes), now, *filter.arguments(), version, max_words,
+            list(scopes), now, *filter.arguments(), version, max_words, LONG_WORDS,
         )  # fmt: skip
 
     async def unchanged(
