@@ -87,7 +87,7 @@ def pack(hidden: Floats, places: Sequence[list[int]]) -> list[TokenVectors]:
 def _with_mean(tokens: npt.NDArray[np.void]) -> TokenVectors:
     if not len(tokens):
         return TokenVectors(b"", 0)
-    mean = (tokens["scale"] @ tokens["values"].astype(np.float32)) / np.float32(len(tokens))
+    mean: Floats = np.mean(tokens["values"] * tokens["scale"][:, None], axis=0, dtype=np.float32)
     return TokenVectors(_rows(*_rounded(mean)).tobytes() + tokens.tobytes(), len(tokens))
 
 
