@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from actors.entry import entry_parser, run_entry
-from actors.system import API, run
+from actors.system import run
 from elf.config import load
 
 
@@ -17,4 +17,4 @@ def main(argv: Sequence[str] | None = None) -> int:
         "found once an elf-worker has indexed them.",
     )
     options = parser.parse_args(argv)
-    return run_entry("elf-api", lambda: run(load(options.config), source=str(options.config), actors=API))
+    return run_entry("elf-api", lambda: run(load(options.config), source=str(options.config), roles={"api"}))

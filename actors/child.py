@@ -1,4 +1,4 @@
-"""One of the processes that `elf up` starts for [[processes]].
+"""One of the processes that `elf up` starts for [processes].
 
     python -m actors.child NAME SOURCE
 
@@ -19,11 +19,13 @@ from pydantic import ValidationError
 
 from actors.child_process import READY_LINE, Assignment
 from actors.entry import run_entry
+from actors.families import FAMILIES
 from actors.process import Say, exit_in_any_case, run_process
 from actors.sockets import Sockets
 from elf.config.places import reachable_from_here
 from elf.core.errors import StartupError
 from elf.core.logs import configure_logging
+from elf.family import families_on
 
 log = structlog.get_logger()
 
@@ -47,7 +49,7 @@ def _run() -> int:
 async def _serve(assignment: Assignment, say: Say) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(_end_with_parent, group.cancel_scope)
-        if assignment.mcp is not None and len(assignment.actors) == 1:
+        if assignment.mcp is not None:
             await _serve_mcp(assignment, assignment.mcp)
         else:
             await _serve_system(assignment)
@@ -59,7 +61,9 @@ async def _serve_mcp(assignment: Assignment, descriptor: int) -> None:
 
     api = reachable_from_here(assignment.config.service.http_address)
     with socket.socket(fileno=descriptor) as sock:
-        await serve_http(assignment.config, sock, api=api, ready=_say_ready)
+        await serve_http(
+            assignment.config, families_on(FAMILIES, assignment.config), sock, api=api, ready=_say_ready
+        )
 
 
 async def _serve_system(assignment: Assignment) -> None:
@@ -67,8 +71,8 @@ async def _serve_system(assignment: Assignment) -> None:
 
     await serve(
         assignment.config,
-        frozenset(assignment.actors),
-        sockets=Sockets.inherited(http=assignment.http, admin=assignment.admin, mcp=assignment.mcp),
+        frozenset({assignment.role}),
+        sockets=Sockets.inherited(http=assignment.http, admin=assignment.admin),
         process=assignment.name,
         ready=lambda _: _say_ready(),
     )

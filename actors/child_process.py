@@ -12,11 +12,12 @@ import anyio
 import structlog
 from anyio.abc import Process, TaskStatus
 from anyio.streams.buffered import BufferedByteReceiveStream
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializeAsAny, field_validator
 
 import elf
+from elf.config.load import config_model
 from elf.config.model import Config
-from elf.config.process import Actors
+from elf.config.processes import Role
 from elf.core.errors import StartupError
 
 READY_LINE: Final = b"ready"
@@ -38,11 +39,16 @@ class Assignment(BaseModel):
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     name: str
-    actors: Actors
-    config: Config
+    role: Role
+    config: SerializeAsAny[Config]
     http: int | None = None
     admin: int | None = None
     mcp: int | None = None
+
+    @field_validator("config", mode="before")
+    @classmethod
+    def _has_the_tables_of_families(cls, value: object) -> object:
+        return config_model().model_validate(value) if isinstance(value, dict) else value
 
     @property
     def descriptors(self) -> tuple[int, ...]:

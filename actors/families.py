@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
+from elf.db.schema import Step, schema_steps
 from elf.families.notes.manifest import NOTES
 from elf.family import Family
 
 FAMILIES: Final[tuple[Family, ...]] = (NOTES,)
+
+
+def steps_on(families: Sequence[Family] = FAMILIES) -> tuple[Step, ...]:
+    """Return the steps that the database of these families needs, in their order."""
+    return schema_steps((family.name, family.sql_folder) for family in families)

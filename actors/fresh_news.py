@@ -17,7 +17,7 @@ from actors.kernel import Channel
 from elf.core.errors import Unavailable
 from elf.db.database import Database
 from elf.db.notifications import MAX_MESSAGE_BYTES, listen, notify_all
-from elf.families.notes.freshness import FreshNews, Project
+from elf.indexing.fresh import FreshNews, Project
 
 FRESH_CHANNEL = "elf_fresh"
 NEWS_WAITING = 256  # more are dropped

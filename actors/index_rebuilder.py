@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 from anyio.abc import TaskStatus
 
+from elf.index.space import Space
 from elf.indexing.rebuild_runs import RebuildRuns
 
 
@@ -14,9 +15,8 @@ class IndexRebuilder:
     It needs Postgres alone: an index that is away comes back, and a rebuild waits for it.
     """
 
-    name = "index_rebuilder"
-
-    def __init__(self, runs: RebuildRuns) -> None:
+    def __init__(self, space: Space, runs: RebuildRuns) -> None:
+        self.name = f"index_rebuilder{space.suffix}"
         self._runs = runs
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import structlog
 
-from actors.outbox_lessor import give_back
+from actors.dispatcher import give_back
 from elf.core.errors import ServiceError, Unavailable
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
 
@@ -14,7 +14,7 @@ log = structlog.get_logger()
 
 
 class LeasedWork:
-    """Gives leased jobs to a handler; what fails goes back to the outbox, and is logged as `failure_event`.
+    """Gives leased jobs to a handler; what fails goes back to the outbox, and is logged as `failure_event` with `told`.
 
     A handler may tell by JobsFailed that it has done the other jobs.
     """
@@ -24,12 +24,12 @@ class LeasedWork:
         outbox: LeasedOutbox,
         handle: Callable[[Sequence[Job]], Awaitable[None]],
         *,
-        actor: str,
+        told: Mapping[str, object],
         failure_event: str,
     ) -> None:
         self._outbox = outbox
         self._handle = handle
-        self._actor = actor
+        self._told = told
         self._failure_event = failure_event
 
     async def do_or_give_back(self, jobs: list[Job]) -> None:
@@ -39,8 +39,9 @@ class LeasedWork:
             await self._do(jobs)
             ended = True
         finally:
-            self._outbox.let_go(jobs)
-            if not ended:
+            if ended:
+                self._outbox.let_go(jobs)
+            else:
                 await give_back(self._outbox, jobs)
 
     async def _do(self, jobs: list[Job]) -> None:
@@ -66,7 +67,7 @@ class LeasedWork:
         known = isinstance(error, ServiceError)
         log.warning(
             self._failure_event,
-            actor=self._actor,
+            **self._told,
             jobs=len(jobs),
             error=str(error) if known else type(error).__name__,
             exc_info=None if known else error,
@@ -74,4 +75,4 @@ class LeasedWork:
         try:
             await self._outbox.fail(jobs, f"{type(error).__name__}: {error}")
         except Unavailable as away:
-            log.warning("failure_not_recorded", actor=self._actor, jobs=len(jobs), error=away.message)
+            log.warning("failure_not_recorded", **self._told, jobs=len(jobs), error=away.message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any, Protocol
@@ -14,7 +13,7 @@ from actors.connections import Connections
 from actors.kernel import Channel, SupervisorSnapshot
 from elf.db.database import Database
 from elf.db.health import DatabaseState
-from elf.families.notes.fleet import Fleet, Member
+from elf.family import Gauge, Labels, StoredGauge
 from elf.search.breaker import BreakerState, CircuitBreaker
 from elf.search.cache import KINDS, AnswerCache, CacheCounts
 
@@ -183,25 +182,17 @@ def cache_metrics(caches: Iterable[AnswerCache]) -> list[Metric]:
     return [reads, errors]
 
 
-def fleet_metrics(fleet: Fleet, own: Member | None) -> list[Metric]:
-    """Return how many processes of each model share the notes, as this one sees it, and what waits for nobody."""
-    processes = GaugeMetricFamily(
-        "elf_note_processes",
-        "Processes that write or index notes, by the embedding model and the chunking they have.",
-        labels=("embedding_version", "chunking", "indexes"),
-    )
-    members = [*(fleet.others or ()), *([] if own is None else [own])]
-    forms = Counter((one.embedding_version, one.chunking, str(one.indexes).lower()) for one in members)
-    for form, number in forms.items():
-        processes.add_metric(form, number)
-    waiting = GaugeMetricFamily(
-        "elf_unserved_jobs",
-        "Indexing jobs that wait for an embedding model which no running indexer has.",
-        labels=("embedding_version",),
-    )
-    for model, number in ({fleet.embedding_version: 0} | dict(fleet.waiting)).items():
-        waiting.add_metric((model,), number)
-    return [processes, waiting]
+def gauge_metrics(gauges: Iterable[Gauge]) -> list[Metric]:
+    """Return what families show of themselves."""
+    return [metric_of(gauge, gauge.read()) for gauge in gauges]
+
+
+def metric_of(gauge: Gauge | StoredGauge, values: Mapping[Labels, float]) -> Metric:
+    """Return a gauge with its values by their labels."""
+    metric = GaugeMetricFamily(gauge.name, gauge.about, labels=gauge.labels)
+    for labels, value in values.items():
+        metric.add_metric(labels, value)
+    return metric
 
 
 def garbage_metrics(failures: Mapping[str, int]) -> list[Metric]:

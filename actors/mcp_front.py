@@ -1,10 +1,10 @@
-"""The MCP front: streamable HTTP at /mcp, served by Hypercorn on a socket that is bound already."""
+"""The MCP front: streamable HTTP at a path for each family, served by Hypercorn on a socket that is bound already."""
 
 from __future__ import annotations
 
 import gc
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -20,15 +20,15 @@ from elf.config import Config
 from elf.family import Family
 from elf.mcp.gate import McpGate
 
-OpenSessions = Callable[[Config, httpx.AsyncClient, Family], AbstractAsyncContextManager[Any]]
+OpenSessions = Callable[[Config, httpx.AsyncClient, Sequence[Family]], AbstractAsyncContextManager[Any]]
 
 
 class McpFront:
     """Serves MCP until cancelled, then lets the calls in flight end as HttpFront does.
 
-    It offers the tools of one family. `connect` makes the client through which tool calls reach the API. The MCP SDK
-    takes a second of computing to load and is loaded when somebody first asks for MCP: a service that nobody speaks MCP
-    to neither starts later for it nor keeps it in memory.
+    It offers the tools of each family at a path. `connect` makes the client through which tool calls reach the API. The
+    MCP SDK takes a second of computing to load and is loaded when somebody first asks for MCP: a service that nobody
+    speaks MCP to neither starts later for it nor keeps it in memory.
     """
 
     name = "mcp_front"
@@ -38,18 +38,19 @@ class McpFront:
         config: Config,
         sock: socket.socket,
         *,
-        family: Family,
+        families: Sequence[Family],
         connect: Callable[[], httpx.AsyncClient],
         connections: Connections,
     ) -> None:
         self._config = config
         self._socket = sock
-        self._family = family
+        self._families = [family for family in families if family.tools]
         self._connect = connect
         self._connections = connections
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        gate = McpGate(visitors_of(self.name, self._config.service, self._socket))
+        visitors = visitors_of(self.name, self._config.service, self._socket)
+        gate = McpGate(visitors, [family.mcp_path for family in self._families])
         served = anyio.Event()
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_sessions, gate, served)
@@ -69,9 +70,9 @@ class McpFront:
                     open_sessions = await anyio.to_thread.run_sync(_load)
                     async with (
                         self._connect() as http,
-                        open_sessions(self._config, http, self._family) as handler,
+                        open_sessions(self._config, http, self._families) as handlers,
                     ):
-                        gate.open(handler)
+                        gate.open(handlers)
                         await served.wait()
             finally:
                 gate.give_up()

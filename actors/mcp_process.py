@@ -13,13 +13,14 @@ import anyio
 from actors.connections import Connections
 from actors.descriptors import connection_limit
 from actors.entry import entry_parser, run_entry
+from actors.families import FAMILIES
 from actors.http_front import bind, bound_address
 from actors.mcp_front import McpFront
 from actors.process import Say, new_supervisor, run_process, start_log
 from elf.config import Config, load
 from elf.config.places import Address, reachable_from_here
 from elf.core.errors import ConfigError, ConfigFault
-from elf.families.notes.manifest import NOTES
+from elf.family import Family, families_on
 from elf.mcp.api import client_of_address
 from elf.mcp.sessions import serve_stdio
 
@@ -36,17 +37,28 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="speak MCP on standard input and output, for a client that starts this itself; without it, MCP is "
         "served over HTTP at service.mcp_bind",
     )
+    parser.add_argument(
+        "--family",
+        choices=[family.name for family in FAMILIES if family.tools],
+        default=FAMILIES[0].name,
+        help="whose tools to offer on standard input and output (default: %(default)s); over HTTP, all have a path",
+    )
     options = parser.parse_args(argv)
-    return run_entry("elf-mcp", lambda: _run(options.config, stdio=options.stdio))
+    return run_entry("elf-mcp", lambda: _run(options.config, options.family if options.stdio else None))
 
 
-def _run(path: Path, *, stdio: bool) -> int:
+def _run(path: Path, family: str | None) -> int:
+    """Serve this family on standard input and output, or all that are on over HTTP."""
     config = load(path)
+    families = families_on(FAMILIES, config)
     api = _api_address(config, source=str(path))
     start_log(config.service, source=str(path))
-    if stdio:
-        return _run_stdio(config, api)
-    return run_process(partial(_bind_and_serve, config, api))
+    if family is None:
+        return run_process(partial(_bind_and_serve, config, families, api))
+    for one in families:
+        if one.name == family:
+            return _run_stdio(config, one, api)
+    raise ConfigError(str(path), [ConfigFault(family, "this table is missing, so that the family is off")])
 
 
 def _api_address(config: Config, *, source: str) -> Address:
@@ -57,21 +69,30 @@ def _api_address(config: Config, *, source: str) -> Address:
     return address
 
 
-async def _bind_and_serve(config: Config, api: Address, say: Say) -> None:
+async def _bind_and_serve(config: Config, families: Sequence[Family], api: Address, say: Say) -> None:
     with bind(config.service.mcp_address, key="service.mcp_bind") as sock:
         await serve_http(
-            config, sock, api=api, ready=lambda: say(f"elf-mcp: ready at http://{bound_address(sock)}/mcp")
+            config,
+            families,
+            sock,
+            api=api,
+            ready=lambda: say(f"elf-mcp: ready at http://{bound_address(sock)}/mcp"),
         )
 
 
 async def serve_http(
-    config: Config, sock: socket.socket, *, api: Address, ready: Callable[[], object]
+    config: Config,
+    families: Sequence[Family],
+    sock: socket.socket,
+    *,
+    api: Address,
+    ready: Callable[[], object],
 ) -> None:
     """Serve MCP on a bound socket until cancelled, asking the API at `api`; calls `ready` once it is."""
     supervisor = new_supervisor()
     connections = Connections(McpFront.name, connection_limit(config.service.limits, fronts=1, pooled=0))
     front = McpFront(
-        config, sock, family=NOTES, connect=lambda: client_of_address(api), connections=connections
+        config, sock, families=families, connect=lambda: client_of_address(api), connections=connections
     )
     supervisor.add(front, stop_timeout_s=6.0)
     async with anyio.create_task_group() as group:
@@ -79,13 +100,13 @@ async def serve_http(
         ready()
 
 
-def _run_stdio(config: Config, api: Address) -> int:
+def _run_stdio(config: Config, family: Family, api: Address) -> int:
     # Reading standard input cannot be interrupted, and there is nothing to wind up: an interrupt just ends the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(_serve_stdio, config, api)
+    anyio.run(_serve_stdio, config, family, api)
     return 0
 
 
-async def _serve_stdio(config: Config, api: Address) -> None:
+async def _serve_stdio(config: Config, family: Family, api: Address) -> None:
     async with client_of_address(api) as http:
-        await serve_stdio(config, http, NOTES)
+        await serve_stdio(config, http, family)

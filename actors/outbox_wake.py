@@ -1,11 +1,12 @@
-"""Wake-ups of the outbox: from this process to others, and from others to this one.
+"""Wake-ups of the queues: from this process to others, and from others to this one.
 
-Both only save time: a lessor polls as well, so a lost wake-up costs one polling interval.
+Both only save time: a dispatcher polls as well, so a lost wake-up costs one polling interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import anyio
 import structlog
@@ -13,29 +14,31 @@ from anyio.abc import TaskStatus
 
 from actors.kernel import Channel
 from elf.core.errors import Unavailable
-from elf.db.database import Database
+from elf.db.database import Connection, Database
 from elf.db.notifications import listen, notify
-from elf.outbox.leased import PRESENCE_LOCK
+from elf.outbox.presence import Presence
 
 OUTBOX_CHANNEL = "elf_outbox"
 RETRY_S = 1.0
-# At most one NOTIFY in this time, in seconds: writers that come thick and fast share it.
+# At most one NOTIFY for a queue in this time, in seconds: writers that come thick and fast share it.
 ANNOUNCE_EVERY_S = 0.02
+QUEUES_AT_ONCE = 64
 
 log = structlog.get_logger()
 
 
 class OutboxBell:
-    """Rung after each commit that left work: wakes the lessor here and, through the ringer, those elsewhere."""
+    """Rung after each commit that left work in a queue: wakes dispatchers here and, through the ringer, elsewhere."""
 
-    def __init__(self, wake: Channel[None], announce: Channel[None]) -> None:
-        self._wake = wake
+    def __init__(self, queue: str, wake: Channel[None], announce: Channel[str]) -> None:
+        self.wake = wake
+        self._queue = queue
         self._announce = announce
 
     def ring(self) -> None:
         """Wake; never blocks. Rings that come faster than they are heard are one ring."""
-        self._wake.send_nowait(None)
-        self._announce.send_nowait(None)
+        self.wake.send_nowait(None)
+        self._announce.send_nowait(self._queue)
 
 
 class OutboxRinger:
@@ -46,7 +49,7 @@ class OutboxRinger:
 
     name = "outbox_ringer"
 
-    def __init__(self, database: Database, announce: Channel[None], *, sender: str = "") -> None:
+    def __init__(self, database: Database, announce: Channel[str], *, sender: str = "") -> None:
         self._database = database
         self._announce = announce
         self._sender = sender
@@ -54,43 +57,55 @@ class OutboxRinger:
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
         while True:
-            await self._announce.receive()
+            queues = set(await self._announce.receive_many(QUEUES_AT_ONCE))
             try:
-                await notify(self._database, OUTBOX_CHANNEL, sender=self._sender)
+                for queue in sorted(queues):
+                    await notify(self._database, OUTBOX_CHANNEL, sender=f"{self._sender} {queue}")
             except Unavailable as error:
                 log.warning("wake_up_not_sent", error=error.message)
             await anyio.sleep(ANNOUNCE_EVERY_S)
 
 
 class OutboxListener:
-    """Turns NOTIFY of other processes into wake-ups of this one, and shows them that this one works.
+    """Turns NOTIFY of other processes into wake-ups of this one, and tells them which outboxes this one leases from.
 
     What `but_not_from` sent is left out: whoever rang here has woken this process already.
     """
 
     name = "outbox_listener"
 
-    def __init__(
-        self, dsn: Callable[[], str], wake: Channel[None], *, but_not_from: str | None = None
-    ) -> None:
+    def __init__(self, dsn: Callable[[], str], *, but_not_from: str | None = None) -> None:
         self._dsn = dsn
-        self._wake = wake
         self._but_not_from = but_not_from
+        self._wakes: dict[str, Channel[None]] = {}
+        self._presences: list[Presence] = []
+
+    def wake(self, queue: str, wake: Channel[None]) -> None:
+        """Wake by this channel what waits for the work of a queue."""
+        self._wakes[queue] = wake
+
+    def tell(self, presence: Presence) -> None:
+        """Tell others of this presence."""
+        self._presences.append(presence)
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
         while True:
             try:
-                await listen(
-                    self._dsn(),
-                    OUTBOX_CHANNEL,
-                    self._hear,
-                    presence_lock=PRESENCE_LOCK,
-                )
+                await listen(self._dsn(), OUTBOX_CHANNEL, self._hear, begin=self._tell)
             except Unavailable as error:
                 log.warning("not_listening", error=error.message)
-                await anyio.sleep(RETRY_S)
+            finally:
+                for presence in self._presences:
+                    presence.untell()
+            await anyio.sleep(RETRY_S)
 
-    def _hear(self, sender: str) -> None:
+    async def _tell(self, session: Connection) -> None:
+        for presence in self._presences:
+            await presence.tell(session)
+
+    def _hear(self, message: str) -> None:
+        sender, _, queue = message.partition(" ")
         if sender != self._but_not_from:
-            self._wake.send_nowait(None)
+            with suppress(KeyError):  # nobody here works on it
+                self._wakes[queue].send_nowait(None)

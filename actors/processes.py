@@ -1,4 +1,4 @@
-"""Several processes that are one service: `elf up` with [[processes]] starts them and keeps them running.
+"""Several processes that are one service: `elf up` with [processes] starts them and keeps them running.
 
 This process binds the addresses and passes the sockets on, so any number of processes listen at one address, and
 connections wait, rather than being refused, while one of them starts again.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import partial
 from typing import NamedTuple
 
@@ -19,27 +19,28 @@ from actors.child_process import KILL_AFTER_S, REAP_S, Assignment, ChildProcess
 from actors.fronts import Fronts
 from actors.http_front import bind, bound_address
 from actors.process import Say, new_supervisor, run_process, start_log
-from actors.sockets import Sockets, bound
+from actors.sockets import Sockets
 from elf.config.model import Config
 from elf.config.places import Address
+from elf.config.processes import Processes
 
 STOP_TIMEOUT_S = KILL_AFTER_S + REAP_S
 
 log = structlog.get_logger()
 
 
-def run_processes(config: Config, *, source: str) -> int:
-    """Run the processes that the config names until SIGTERM or SIGINT. Returns the exit code of this one.
+def run_processes(config: Config, processes: Processes, *, source: str) -> int:
+    """Run these processes until SIGTERM or SIGINT. Returns the exit code of this one.
 
     `source` says to people which config that is. Raises StartupError when a port is taken or one of them cannot start,
     ActorGaveUp when one ends again and again.
     """
     start_log(config.service, source=source)
-    return run_process(partial(_serve, config, source), stop_deadline_s=STOP_TIMEOUT_S)
+    return run_process(partial(_serve, config, processes, source), stop_deadline_s=STOP_TIMEOUT_S)
 
 
-async def _serve(config: Config, source: str, say: Say) -> None:
-    with _taken(config) as ports:
+async def _serve(config: Config, processes: Processes, source: str, say: Say) -> None:
+    with _taken(config, processes) as ports:
         children = [
             ChildProcess(assignment, source=source, leads=place == 0)
             for place, assignment in enumerate(ports.assignments)
@@ -68,34 +69,42 @@ class _Ports(NamedTuple):
 
 
 @contextmanager
-def _taken(config: Config) -> Iterator[_Ports]:
+def _taken(config: Config, processes: Processes) -> Iterator[_Ports]:
     """Take the ports of all processes. Raises StartupError naming the key of one that is taken."""
-    everything = {actor for table in config.processes for actor in table.actors}
     with ExitStack() as stack:
-        shared = stack.enter_context(bound(config.service, everything - {"admin_front"}))
+        shared = stack.enter_context(_shared_ports(config, processes))
         told = _resolved(config, shared.http, shared.mcp)
         admins: dict[str, socket.socket] = {}
         assignments = []
-        for table in config.processes:
-            for name in table.names:
-                if "admin_front" in table.actors:
-                    address = _after(config.service.admin_address, len(admins))
-                    admins[name] = stack.enter_context(bind(address, key="service.admin_bind"))
-                    log.info("admin_address", process=name, address=str(bound_address(admins[name])))
-                assignments.append(
-                    Assignment(
-                        name=name,
-                        actors=table.actors,
-                        config=told,
-                        http=_descriptor(shared.http if "http_front" in table.actors else None),
-                        admin=_descriptor(admins.get(name)),
-                        mcp=_descriptor(shared.mcp if "mcp_front" in table.actors else None),
-                    )
+        for name, role in processes.named():
+            if role != "mcp":
+                address = _after(config.service.admin_address, len(admins))
+                admins[name] = stack.enter_context(bind(address, key="service.admin_bind"))
+                log.info("admin_address", process=name, address=str(bound_address(admins[name])))
+            assignments.append(
+                Assignment(
+                    name=name,
+                    role=role,
+                    config=told,
+                    http=_descriptor(shared.http if role == "api" else None),
+                    admin=_descriptor(admins.get(name)),
+                    mcp=_descriptor(shared.mcp if role == "mcp" else None),
                 )
+            )
         yield _Ports(
             fronts=_fronts(shared, admins),
             assignments=assignments,
         )
+
+
+@contextmanager
+def _shared_ports(config: Config, processes: Processes) -> Iterator[Sockets]:
+    """Take the ports at which several processes listen together."""
+    with ExitStack() as stack:
+        service = config.service
+        http = bind(service.http_address, key="service.http_bind") if processes.api else nullcontext()
+        mcp = bind(service.mcp_address, key="service.mcp_bind") if processes.mcp else nullcontext()
+        yield Sockets(http=stack.enter_context(http), mcp=stack.enter_context(mcp))
 
 
 def _resolved(config: Config, http: socket.socket | None, mcp: socket.socket | None) -> Config:
@@ -103,7 +112,7 @@ def _resolved(config: Config, http: socket.socket | None, mcp: socket.socket | N
     binds = {"http_bind": http, "mcp_bind": mcp}
     chosen = {key: str(bound_address(sock)) for key, sock in binds.items() if sock is not None}
     service = config.service.model_copy(update=chosen)
-    return config.model_copy(update={"service": service, "process": None, "processes": []})
+    return config.model_copy(update={"service": service, "processes": None})
 
 
 def _after(first: Address, number: int) -> Address:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from actors.http_front import bind
 from elf.config.model import Service
 from elf.config.places import Address
-from elf.config.process import ActorName
+from elf.config.processes import Role
 
 
 class Sockets(NamedTuple):
@@ -21,23 +21,21 @@ class Sockets(NamedTuple):
     mcp: socket.socket | None = None
 
     @classmethod
-    def inherited(cls, *, http: int | None, admin: int | None, mcp: int | None) -> Sockets:
+    def inherited(cls, *, http: int | None, admin: int | None) -> Sockets:
         """Take over bound sockets by their descriptors."""
-        return cls(
-            *(None if number is None else socket.socket(fileno=number) for number in (http, admin, mcp))
-        )
+        return cls(*(None if number is None else socket.socket(fileno=number) for number in (http, admin)))
 
 
 @contextmanager
-def bound(service: Service, actors: Collection[ActorName]) -> Iterator[Sockets]:
-    """Take the ports of the fronts among `actors`. Raises StartupError naming the key of a port that is taken."""
+def bound(service: Service, roles: Collection[Role]) -> Iterator[Sockets]:
+    """Take the ports of the fronts of these roles. Raises StartupError naming the key of a port that is taken."""
     with ExitStack() as stack:
 
-        def take(front: ActorName, address: Address, key: str) -> socket.socket | None:
-            return stack.enter_context(bind(address, key=key)) if front in actors else None
+        def take(role: Role, address: Address, key: str) -> socket.socket | None:
+            return stack.enter_context(bind(address, key=key)) if role in roles else None
 
         yield Sockets(
-            http=take("http_front", service.http_address, "service.http_bind"),
-            admin=take("admin_front", service.admin_address, "service.admin_bind"),
-            mcp=take("mcp_front", service.mcp_address, "service.mcp_bind"),
+            http=take("api", service.http_address, "service.http_bind"),
+            admin=take("api", service.admin_address, "service.admin_bind"),
+            mcp=take("mcp", service.mcp_address, "service.mcp_bind"),
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 import anyio
@@ -10,10 +10,12 @@ import structlog
 from anyio.abc import TaskStatus
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 
+from actors.live_readings import metric_of
 from elf.core.clock import Clock
 from elf.core.errors import ServiceError
 from elf.db.database import Database
-from elf.families.notes.census import NoteCensus
+from elf.family import StoredGauge
+from elf.outbox.chores import ChoreRuns, ChoreState
 from elf.outbox.leased import LeasedOutbox, OutboxStatistics
 
 PROBE_TIMEOUT_S = 1.0
@@ -28,7 +30,7 @@ log = structlog.get_logger()
 
 
 class StoredReadings:
-    """The actor that reads the outboxes, by their names, and the notes' counts, whenever a page asks.
+    """The actor that reads the outboxes, by family and name, the chores and the families' gauges when a page asks.
 
     It has a task of its own because a statement that Postgres leaves unanswered takes seconds to be given up, and no
     page waits for that. Pages that ask at once share a reading.
@@ -37,11 +39,18 @@ class StoredReadings:
     name = "metrics_reader"
 
     def __init__(
-        self, *, database: Database, outboxes: Mapping[str, LeasedOutbox], census: NoteCensus, clock: Clock
+        self,
+        *,
+        database: Database,
+        outboxes: Mapping[tuple[str, str], LeasedOutbox],
+        chores: ChoreRuns,
+        gauges: Sequence[StoredGauge],
+        clock: Clock,
     ) -> None:
         self._database = database
         self._outboxes = outboxes
-        self._census = census
+        self._chores = chores
+        self._gauges = gauges
         self._clock = clock
         self._wanted = anyio.Event()
         self._done = anyio.Event()
@@ -75,34 +84,38 @@ class StoredReadings:
             return
         self._read.append(_up(True))
         statistics = {
-            name: await _within(OUTBOX_TIMEOUT_S, outbox.statistics, what=name)
+            name: await _within(OUTBOX_TIMEOUT_S, outbox.statistics, what=name[1])
             for name, outbox in self._outboxes.items()
         }
         self._read.extend(self._outbox_metrics(statistics))
-        if (counts := await self._census.counts()) is not None:
-            self._read.append(_note_metric(counts))
+        if (states := await _within(OUTBOX_TIMEOUT_S, self._chores.states, what="chores")) is not None:
+            self._read.extend(_chore_metrics(states))
+        for gauge in self._gauges:
+            if (values := await gauge.read()) is not None:
+                self._read.append(metric_of(gauge, values))
 
     async def _database_answers(self) -> bool:
         async with self._database.connection() as connection:
             return bool(await connection.fetchval("SELECT true"))
 
-    def _outbox_metrics(self, outboxes: Mapping[str, OutboxStatistics | None]) -> list[Metric]:
+    def _outbox_metrics(self, outboxes: Mapping[tuple[str, str], OutboxStatistics | None]) -> list[Metric]:
         jobs = GaugeMetricFamily(
             "elf_outbox_jobs",
-            "Jobs that wait in an outbox: pending for the first time, or failed and to be tried again.",
-            labels=("outbox", "status"),
+            "Jobs in an outbox: pending for the first time, failed and to be tried again, or given up.",
+            labels=("family", "outbox", "status"),
         )
         age = GaugeMetricFamily(
             "elf_outbox_oldest_job_age_seconds",
             "How long the oldest job has waited in an outbox; 0 when none waits.",
-            labels=("outbox",),
+            labels=("family", "outbox"),
         )
         for name, statistics in outboxes.items():
             if statistics is None:
                 continue
-            jobs.add_metric((name, "pending"), statistics.pending)
-            jobs.add_metric((name, "failed"), statistics.failed)
-            age.add_metric((name,), self._age_s(statistics))
+            jobs.add_metric((*name, "pending"), statistics.pending)
+            jobs.add_metric((*name, "failed"), statistics.failed)
+            jobs.add_metric((*name, "given_up"), statistics.given_up)
+            age.add_metric(name, self._age_s(statistics))
         return [jobs, age]
 
     def _age_s(self, statistics: OutboxStatistics) -> float:
@@ -127,10 +140,20 @@ def _up(answers: bool) -> Metric:
     )
 
 
-def _note_metric(counts: Mapping[str, int]) -> Metric:
-    notes = GaugeMetricFamily(
-        "elf_notes", "Notes stored, over all tenants, counted once a minute.", labels=("status",)
+def _chore_metrics(states: Sequence[ChoreState]) -> list[Metric]:
+    runs = GaugeMetricFamily(
+        "elf_chore_runs",
+        "Runs of a chore that are due or at work: pending for the first time, or failed and to be tried again.",
+        labels=("family", "chore", "status"),
     )
-    for status, number in counts.items():
-        notes.add_metric((status,), number)
-    return notes
+    done = GaugeMetricFamily(
+        "elf_chore_last_done_timestamp_seconds",
+        "When a run of a chore was done last; 0 before the first.",
+        labels=("family", "chore"),
+    )
+    for state in states:
+        runs.add_metric((state.family, state.chore, "pending"), state.pending)
+        runs.add_metric((state.family, state.chore, "failed"), state.failed)
+        last = 0.0 if state.last_done is None else state.last_done.timestamp()
+        done.add_metric((state.family, state.chore), last)
+    return [runs, done]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import anyio
 import structlog
 from anyio.abc import TaskStatus
@@ -11,7 +9,7 @@ from anyio.abc import TaskStatus
 from actors.kernel import Channel
 from elf.core.errors import ServiceError
 from elf.db.database import Database
-from elf.search.token_store import TokenRow, TokenStore, TokenTable
+from elf.search.token_store import TokenPut, TokenStore
 
 log = structlog.get_logger()
 
@@ -21,12 +19,9 @@ class TokenWriter:
 
     name = "token_writer"
 
-    def __init__(
-        self, *, database: Database, store: TokenStore, table: TokenTable, puts: Channel[Sequence[TokenRow]]
-    ) -> None:
+    def __init__(self, *, database: Database, store: TokenStore, puts: Channel[TokenPut]) -> None:
         self._database = database
         self._store = store
-        self._table = table
         self._puts = puts
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -34,9 +29,9 @@ class TokenWriter:
         while True:
             await self._put(await self._puts.receive())
 
-    async def _put(self, rows: Sequence[TokenRow]) -> None:
+    async def _put(self, put: TokenPut) -> None:
         try:
             async with self._database.connection() as connection:
-                await self._store.put(connection, self._table, rows)
+                await self._store.put(connection, put.table, put.rows)
         except ServiceError as error:
-            log.warning("token_vectors_not_stored", rows=len(rows), error=type(error).__name__)
+            log.warning("token_vectors_not_stored", rows=len(put.rows), error=type(error).__name__)

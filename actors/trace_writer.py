@@ -44,17 +44,20 @@ class TraceWriter:
         self._store = store
         self._outbox = outbox
         self._redact = redact
-        self._work = LeasedWork(outbox, store.write, actor=self.name, failure_event="traces_not_written")
+        self._work = LeasedWork(
+            outbox, store.write, told={"actor": self.name}, failure_event="traces_not_written"
+        )
         self._dropped = 0
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
         held: list[SearchTrace] = []
         try:
-            await self._take_over()
             look_at = anyio.current_time()
             while True:
                 await self._gather(held, until=look_at)
+                if not await self._is_told(held):
+                    continue
                 try:
                     await self._put_in(held)
                     if anyio.current_time() >= look_at:
@@ -66,11 +69,15 @@ class TraceWriter:
         finally:
             await self._flush(held)
 
-    async def _take_over(self) -> None:
-        try:
-            await self._outbox.release_abandoned()
-        except Unavailable as error:  # they come back when their lease ends
-            log.warning("abandoned_traces_not_taken_over", error=error.message)
+    async def _is_told(self, held: list[SearchTrace]) -> bool:
+        """Tell whether others know that this process leases traces; until then it puts none in."""
+        with anyio.move_on_after(RETRY_S):
+            await self._outbox.presence.wait_told()
+            return True
+        log.warning(
+            "traces_wait", held=len(held), error="there is no session of Postgres to tell others of them"
+        )
+        return False
 
     async def _gather(self, held: list[SearchTrace], *, until: float) -> None:
         """Fill `held`, unless there is something in it that could not be stored before."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from actors.entry import entry_parser, run_entry
-from actors.system import WORKER, run
+from actors.system import run
 from elf.config import load
 
 
@@ -17,5 +17,5 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     options = parser.parse_args(argv)
     return run_entry(
-        "elf-worker", lambda: run(load(options.config), source=str(options.config), actors=WORKER)
+        "elf-worker", lambda: run(load(options.config), source=str(options.config), roles={"worker"})
     )

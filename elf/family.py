@@ -1,13 +1,33 @@
-"""What holds a family of memory together: its manifest."""
+"""What holds a family of memory together: its manifest, and what it brings into a process."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from elf.api.operation import Operation
+from anyio.abc import TaskStatus
+
+from elf.api.operation import Handler, Operation
 from elf.api.tool import Tool
+from elf.config.model import Config
+from elf.config.table import Table
+from elf.core.errors import StartupError
+from elf.core.memory_spans import MemorySpan
+from elf.db.queries import sql_folder
+
+if TYPE_CHECKING:  # a front that only shows what there is loads none of it
+    from elf.db.garbage import GarbageStep
+    from elf.ground import Ground
+    from elf.indexing.indexed import IndexedCorpus
+    from elf.offers import Items, Recall, Subjects
+    from elf.outbox.chores import Chore
+    from elf.outbox.leased import LeasedOutbox
+    from elf.outbox.queue import Queue
+
+Labels: TypeAlias = tuple[str, ...]
 
 
 class Instructions(Protocol):
@@ -19,16 +39,126 @@ class Instructions(Protocol):
     def __call__(self, *, fixed: Mapping[str, str], defaults: Mapping[str, str]) -> str: ...
 
 
+class Owner(Protocol):
+    """Something of a family's own that runs for as long as the process: an actor, restarted when it fails.
+
+    It calls `task_status.started()` once when it is ready, works until it is cancelled, and may be run again.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    async def run(self, *, task_status: TaskStatus[None]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gauge:
+    """A metric that is read off the process whenever somebody asks: a value for each combination of `labels`."""
+
+    name: str
+    about: str
+    labels: Labels = ()
+    read: Callable[[], Mapping[Labels, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredGauge:
+    """A metric that only the database knows. `read` returns None when it cannot be had in time, and never raises."""
+
+    name: str
+    about: str
+    labels: Labels = ()
+    read: Callable[[], Awaitable[Mapping[Labels, float] | None]]
+
+
+def _nothing() -> Sequence[str]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A family at work in one process; each part is there where the process needs it.
+
+    handlers: by its name, what carries out each operation of the fronts that this process has. corpora: what is in the
+    vector index; each is kept, compared and rebuilt with the others. outboxes: by queue, those whose state is shown.
+    queues: leased work that is done here. garbage: what outlives its time. chores: what is done from time to time, once
+    over all processes. owners: what else runs. gauges, stored_gauges: its metrics. warnings: what an operator has to
+    know at this moment. needed_to_read: the tables without which nothing of it can be read. recall, items, subjects:
+    what it offers to whoever stands above all families.
+    """
+
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    corpora: Sequence[IndexedCorpus] = ()
+    outboxes: Mapping[str, LeasedOutbox] = field(default_factory=dict)
+    queues: Sequence[Queue] = ()
+    garbage: Sequence[GarbageStep] = ()
+    chores: Sequence[Chore] = ()
+    owners: Sequence[Owner] = ()
+    gauges: Sequence[Gauge] = ()
+    stored_gauges: Sequence[StoredGauge] = ()
+    warnings: Callable[[], Sequence[str]] = _nothing
+    needed_to_read: Sequence[str] = ()
+    recall: Recall | None = None
+    items: Items | None = None
+    subjects: Subjects | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A family of memory, as its fronts see it; nothing here does any of it.
+    """A family of memory, as its fronts see it; only `open` does any of it, and imports what does.
 
-    `name` is that of its folders in elf/families and sql. Its `operations` are served to everybody, `admin_operations`
-    on the admin address only; each is carried out by the handler of its name. `tools` are what models are offered.
+    `name` is that of its folder in elf/families, and of its config table: where it has a `table`, it is on in a process
+    whose config file has one, and always on otherwise. `sql` is the folder with the steps of its schema, by default the
+    one of its name in sql. Its `operations` are served to everybody, `admin_operations` on the admin address only; each
+    is carried out by the handler of its name. `tools` are what models are offered, at the path `mcp`, which is
+    /mcp/<name> by default. `spans` are how operations are called in traces.
     """
 
     name: str
     operations: Sequence[Operation]
-    admin_operations: Sequence[Operation]
-    tools: Sequence[Tool]
+    admin_operations: Sequence[Operation] = ()
+    tools: Sequence[Tool] = ()
     about: Instructions
+    open: Callable[[Ground], Opened]
+    spans: Mapping[str, MemorySpan] = field(default_factory=dict)
+    table: type[Table] | None = None
+    sql: Path | None = None
+    mcp: str = ""
+
+    @property
+    def mcp_path(self) -> str:
+        """The path at which its tools are."""
+        return self.mcp or f"/mcp/{self.name}"
+
+    @property
+    def sql_folder(self) -> Path:
+        """The folder with the steps of its schema."""
+        return self.sql or sql_folder() / self.name
+
+
+def families_on(families: Iterable[Family], config: Config) -> tuple[Family, ...]:
+    """Return those of the families that are on by a config."""
+    return tuple(
+        family
+        for family in families
+        if family.table is None or getattr(config, family.name, None) is not None
+    )
+
+
+def tables_of(families: Iterable[Family]) -> Mapping[str, type[Table]]:
+    """Return the config tables of families by name."""
+    return {family.name: family.table for family in families if family.table is not None}
+
+
+def refuse_doubles(families: Sequence[Family]) -> None:
+    """Raise StartupError when two things that must be told apart have one name, or one way in."""
+    operations = [one for family in families for one in (*family.operations, *family.admin_operations)]
+    tools = [(family.mcp_path, tool.name) for family in families for tool in family.tools]
+    for what, names in (
+        ("families", [family.name for family in families]),
+        ("operations", [operation.name for operation in operations]),
+        ("operations", [f"{operation.method} {operation.path}" for operation in operations]),
+        ("tools", [f"{name} at {path}" for path, name in tools]),
+    ):
+        if doubled := [name for name, count in Counter(names).items() if count > 1]:
+            raise StartupError(f"two {what} are called {doubled[0]}")

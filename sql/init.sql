@@ -5,4 +5,6 @@
 
 \ir common/tables/schema_steps.sql
 \ir common/001-tables.sql
+\ir common/002-leased-work.sql
 \ir notes/001-tables.sql
+\ir notes/002-leases.sql

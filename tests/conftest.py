@@ -16,11 +16,11 @@ import asyncpg
 import pytest
 from hypothesis import settings
 
+from actors.families import steps_on
 from elf.db import migration
 from elf.db.cluster import SETTINGS
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
-from elf.families.schema import steps_on
 from tests.folders import fresh_folder
 from tests.system.service import RunningService, write_config
 from tests.timeouts import pytest_pyfunc_call as pytest_pyfunc_call

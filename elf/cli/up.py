@@ -17,10 +17,10 @@ def run(options: argparse.Namespace) -> int:
         # The only place where the command line meets the service's code: the other commands start without it.
         from actors.kernel.failure import ActorGaveUp
 
-        if config.processes:
+        if config.processes is not None:
             from actors.processes import run_processes  # what they run is loaded by them alone
 
-            serve = partial(run_processes, config, source=str(options.config))
+            serve = partial(run_processes, config, config.processes, source=str(options.config))
         else:
             from actors.system import run as run_system
 

@@ -21,18 +21,21 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST_SHOWN = 60
 
 
-def describe(detail: Mapping[str, Any]) -> ConfigFault:
-    """Turn one error detail of `ValidationError.errors()` into a fault that names no internal thing."""
+def describe(detail: Mapping[str, Any], config: type[Config]) -> ConfigFault:
+    """Turn one error detail of `ValidationError.errors()` into a fault that names no internal thing.
+
+    `config` is the model that found it.
+    """
     path: Path = tuple(detail["loc"])
     match detail["type"]:
         case "missing":
-            problem = _missing(path)
+            problem = _missing(path, config)
         case "extra_forbidden":
-            problem = _unknown(path)
+            problem = _unknown(path, config)
         case "value_error":
             problem = str(detail["ctx"]["error"])
         case _:
-            problem = f"must be {_allowed(_expected_at(path))}{_not_this(path, detail['input'])}"
+            problem = f"must be {_allowed(_expected_at(path, config))}{_not_this(path, detail['input'])}"
     return ConfigFault(dotted(path), problem)
 
 
@@ -47,18 +50,18 @@ def dotted(path: Path) -> str:
     return text
 
 
-def _missing(path: Path) -> str:
-    expected = _expected_at(path)
+def _missing(path: Path, config: type[Config]) -> str:
+    expected = _expected_at(path, config)
     if table := _table(expected):
         return f"this table is missing; its keys are {', '.join(table.model_fields)}"
     return f"is missing; it must be {_allowed(expected)}"
 
 
-def _unknown(path: Path) -> str:
-    parent = _table(_expected_at(path[:-1]))
+def _unknown(path: Path, config: type[Config]) -> str:
+    parent = _table(_expected_at(path[:-1], config))
     known = list(parent.model_fields) if parent else []
     name = str(path[-1])
-    if elsewhere := [dotted(other) for other in _all_paths(Config, ()) if other[-1] == name]:
+    if elsewhere := [dotted(other) for other in _all_paths(config, ()) if other[-1] == name]:
         return f"is not a known key here; did you mean {' or '.join(elsewhere)}?"
     if near := get_close_matches(name, known, n=1):
         return f"is not a known key; did you mean {near[0]}?"
@@ -72,9 +75,9 @@ def _all_paths(table: type[Table], above: Path) -> Iterator[Path]:
             yield from _all_paths(inner, (*above, name))
 
 
-def _expected_at(path: Path) -> FieldInfo:
+def _expected_at(path: Path, config: type[Config]) -> FieldInfo:
     """Return what the models say about the value at a path, which may lead into lists and plain tables."""
-    expected = FieldInfo.from_annotation(Config)
+    expected = FieldInfo.from_annotation(config)
     for part in path:
         if table := _table(expected):
             # An unknown key has no entry; nothing is asked of it but its parent.

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import ValidationError, create_model
 
 from elf.config import rules
 from elf.config.faults import describe, dotted
 from elf.config.model import Config
+from elf.config.table import Table
+from elf.config.tables import TABLES
 from elf.core.errors import ConfigError, ConfigFault
+
+Tables: TypeAlias = Mapping[str, type[Table]]
 
 EXAMPLE = "elf.example.toml"
 PACKAGED: Final = (
@@ -20,13 +25,15 @@ PACKAGED: Final = (
 )  # in an installed wheel; a checkout has none there
 
 
-def load(path: Path) -> Config:
+def load(path: Path, tables: Tables = TABLES) -> Config:
     """Read and check a config file; relative folders in it are below the folder it stands in.
+
+    `tables` are those of the families that there are, by their names.
 
     Those of the default config in an installed package are below the user's home folder: data has no place among code.
     Raises ConfigError with every fault found.
     """
-    return loads(_read(path), source=str(path), folder=_folder_of(path))
+    return loads(_read(path), source=str(path), folder=_folder_of(path), tables=tables)
 
 
 def _folder_of(path: Path) -> Path:
@@ -41,17 +48,30 @@ def _folder_of(path: Path) -> Path:
         raise ConfigError(str(path), [ConfigFault("", problem)]) from error
 
 
-def loads(text: str, *, source: str, folder: Path | None = None) -> Config:
+def loads(text: str, *, source: str, folder: Path | None = None, tables: Tables = TABLES) -> Config:
     """Check the text of a config file. Without a folder, relative folders in it stay as they are.
 
     Raises ConfigError with every fault found.
     """
-    tables = _parse(text, source)
+    values, model = _parse(text, source), config_model(tables)
     try:
-        config = Config.model_validate(tables)
+        config = model.model_validate(values)
     except ValidationError as error:
-        raise ConfigError(source, _faults(tables, error)) from None  # the chain would show the file's values
+        raise ConfigError(
+            source, _faults(values, error, model)
+        ) from None  # the chain would show the file's values
     return config if folder is None else config.anchored(folder)
+
+
+def config_model(tables: Tables = TABLES) -> type[Config]:
+    """Return the model of a config file that may have these tables; the same for the same ones."""
+    return _config_model(tuple(tables.items()))
+
+
+@cache
+def _config_model(tables: Iterable[tuple[str, type[Table]]]) -> type[Config]:
+    fields: dict[str, Any] = {name: (table | None, None) for name, table in tables}
+    return create_model("Config", __base__=Config, **fields)
 
 
 def _read(path: Path) -> str:
@@ -82,12 +102,12 @@ def _parse(text: str, source: str) -> dict[str, Any]:
     raise ConfigError(source, [ConfigFault("", f"is not TOML: {problem}")])
 
 
-def _faults(tables: dict[str, Any], error: ValidationError) -> list[ConfigFault]:
+def _faults(values: dict[str, Any], error: ValidationError, model: type[Config]) -> list[ConfigFault]:
     """List what the models found wrong with single values, then the rules broken among the sound ones."""
     details = [detail for detail in error.errors() if detail["loc"]]
-    sound = _without([detail["loc"] for detail in details], tables)
+    sound = _without([detail["loc"] for detail in details], values)
     broken = [ConfigFault(dotted(breach.path), breach.problem) for breach in rules.breaches(sound)]
-    return [describe(detail) for detail in details] + broken
+    return [describe(detail, model) for detail in details] + broken
 
 
 def _without(paths: Iterable[rules.Path], tables: dict[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -40,7 +40,7 @@ from elf.config.places import (
     check_url,
     parse_address,
 )
-from elf.config.process import Process, Processes
+from elf.config.processes import Processes
 from elf.config.table import Table
 from elf.config.tracing import Tracing
 from elf.config.values import (
@@ -55,6 +55,8 @@ from elf.config.values import (
     UnitInterval,
     Weight,
 )
+
+T = TypeVar("T", bound=Table)
 
 NoteType = Literal["preference", "constraint", "decision", "profile", "fact", "plan"]
 NOTE_TYPES: tuple[NoteType, ...] = ("preference", "constraint", "decision", "profile", "fact", "plan")
@@ -398,10 +400,16 @@ class Config(Table):
     defaults: Defaults = Defaults()
     mcp: Mcp = Mcp()
     tracing: Tracing | None = None
-    process: Process | None = None
-    processes: Annotated[list[Processes], Field(description="tables, each begun by [[processes]]")] = Field(
-        default_factory=list
-    )
+    processes: Processes | None = None
+
+    @field_validator("processes", mode="before")
+    @classmethod
+    def _is_one_table(cls, value: object) -> object:
+        if isinstance(value, list):
+            raise ValueError(
+                "is one table, [processes], with api, worker and mcp: how many processes of each role"
+            )
+        return value
 
     @model_validator(mode="after")
     def _keeps_the_rules(self) -> Self:
@@ -421,6 +429,13 @@ class Config(Table):
             }
         )
         return self.model_copy(update={"storage": storage, "local_model": self.local_model.anchored(folder)})
+
+    def of(self, table: type[T]) -> T:
+        """Return the table of a family that is on. Raises LookupError when the file has none."""
+        for name in type(self).model_fields:
+            if isinstance(found := getattr(self, name), table):
+                return found
+        raise LookupError(f"the config has no table of {table.__name__}")
 
     @property
     def default_scope(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from elf.config.packaged import DIMENSIONS, ENCODER_NAMES, EXTRACTOR_NAME
 from elf.config.places import LOCAL, is_loopback, parse_address
-from elf.config.process import process_names
+from elf.config.processes import ROLES
 
 Path = tuple[str | int, ...]
 
@@ -185,37 +185,13 @@ def _not_both_zero(first: str, second: str) -> Rule:
     return rule
 
 
-def _only_one_way_to_split(process: object, processes: Sequence[Any]) -> Iterator[Breach]:
-    if process is not None and processes:
-        yield Breach(
-            _path("process"), "must be left out while there are [[processes]], which name their own actors"
-        )
-
-
-def _actors_are_named_once(process: Any) -> Iterator[Breach]:
-    if process is not None:
-        yield from _named_once(_value_at(process, "actors"), "process.actors")
-
-
-def _processes_are_sound(processes: Sequence[Any]) -> Iterator[Breach]:
-    taken: set[str] = set()
-    for position, table in enumerate(processes):
-        yield from _named_once(_value_at(table, "actors"), "processes", position, "actors")
-        name, count = _value_at(table, "name"), _count(table)
-        names = [] if name is FAULTY or count is FAULTY else process_names(name, count)
-        if again := [name for name in names if name in taken]:
-            yield Breach(_path("processes", position, "name"), f"names {again[0]} a second time")
-        taken.update(names)
-
-
-def _named_once(names: Any, key: str, *rest: str | int) -> Iterator[Breach]:
-    for position, name in enumerate(_listed(names)):
-        if name is not FAULTY and name in names[:position]:
-            yield Breach(_path(key, *rest, position), f"names {name} a second time")
+def _there_are_processes(processes: Mapping[str, Any] | None) -> Iterator[Breach]:
+    if processes is not None and not any(processes.get(role, 1) for role in ROLES):
+        yield Breach(_path("processes"), "must have a role with a process")
 
 
 def _admin_ports_are_free(
-    admin_bind: str, http_bind: str, mcp_bind: str, processes: Sequence[Any]
+    admin_bind: str, http_bind: str, mcp_bind: str, processes: Mapping[str, Any] | None
 ) -> Iterator[Breach]:
     first = parse_address(admin_bind)
     wanted = _admin_fronts(processes)
@@ -223,25 +199,17 @@ def _admin_ports_are_free(
         return
     last = first.port + wanted - 1
     if last > 65_535:
-        problem = f"must leave {wanted} ports up to 65535, one for each admin_front of the [[processes]]"
+        problem = f"must leave {wanted} ports up to 65535, one for each api and worker of [processes]"
         yield Breach(_path("service.admin_bind"), problem)
     for name, bind in (("http_bind", http_bind), ("mcp_bind", mcp_bind)):
         if first.port < parse_address(bind).port <= last:
-            problem = f"must not be a port from {first.port} to {last}: the admin_fronts of the [[processes]] use them"
+            problem = f"must not be a port from {first.port} to {last}: operators reach the [processes] there"
             yield Breach(_path(f"service.{name}"), problem)
 
 
-def _admin_fronts(processes: Sequence[Any]) -> int:
-    counts = [_count(table) for table in processes if "admin_front" in _listed(_value_at(table, "actors"))]
+def _admin_fronts(processes: Mapping[str, Any] | None) -> int:
+    counts = [] if processes is None else [processes.get(role, 1) for role in ("api", "worker")]
     return sum(count for count in counts if count is not FAULTY)
-
-
-def _count(table: Any) -> Any:
-    return table.get("count", 1) if isinstance(table, Mapping) else FAULTY
-
-
-def _listed(value: Any) -> Sequence[Any]:
-    return () if value is FAULTY else value
 
 
 _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
@@ -286,9 +254,7 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
         _not_both_zero("dense_weight", "bm25_weight"),
         ("search.fusion.dense_weight", "search.fusion.bm25_weight"),
     ),
-    (_only_one_way_to_split, ("process", "processes")),
-    (_actors_are_named_once, ("process",)),
-    (_processes_are_sound, ("processes",)),
+    (_there_are_processes, ("processes",)),
     (
         _admin_ports_are_free,
         ("service.admin_bind", "service.http_bind", "service.mcp_bind", "processes"),

@@ -5,7 +5,7 @@ A notification may be lost whenever the connection is; whoever waits for one pol
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import anyio
@@ -13,7 +13,7 @@ from anyio.abc import TaskStatus
 
 from elf.core.errors import DatabaseUnavailable
 from elf.db.connect import connect
-from elf.db.database import CONNECT_TIMEOUT_S, Database
+from elf.db.database import CONNECT_TIMEOUT_S, Connection, Database
 from elf.db.errors import map_errors
 
 PING_INTERVAL_S = 5.0
@@ -40,13 +40,12 @@ async def listen(
     channel: str,
     heard: Callable[[str], object],
     *,
-    presence_lock: int | None = None,
+    begin: Callable[[Connection], Awaitable[None]] | None = None,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
     """Call `heard` with the message of each notification until cancelled; started() once the connection listens.
 
-    The message of `notify` is its sender. Meanwhile it holds the advisory lock `presence_lock` shared, so that others
-    can tell that this process is there.
+    The message of `notify` is its sender. `begin` is awaited first, with the session that listens.
 
     Raises DatabaseUnavailable when the connection is lost, which a ping notices within a few seconds.
     """
@@ -55,8 +54,8 @@ async def listen(
             dsn, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": "elf listener"}
         )
         try:
-            if presence_lock is not None:
-                await connection.execute("SELECT pg_advisory_lock_shared($1)", presence_lock)
+            if begin is not None:
+                await begin(connection)
             await connection.add_listener(channel, lambda *notification: heard(str(notification[3])))
             task_status.started()
             await _ping_for_ever(connection)

@@ -32,15 +32,20 @@ class Queries(Mapping[str, str]):
         self._statements = dict(statements)
 
     @classmethod
-    def load(cls, folder: Path, *, required: Iterable[str] = ()) -> Queries:
-        """Read every `*.queries.sql` of a folder.
+    def load(
+        cls, folder: Path, *, required: Iterable[str] = (), values: Mapping[str, str] | None = None
+    ) -> Queries:
+        """Read every `*.queries.sql` of a folder, and fill `values` in: `<name>` becomes the value of that name.
 
         Raises StartupError for a file that cannot be read, a malformed or doubled block, and names in
         `required` that no file defines.
         """
         statements: dict[str, str] = {}
         for path in sorted(folder.glob(QUERY_FILES)):
-            for name, statement in parse_blocks(read_sql(path), source=str(path)):
+            text = read_sql(path)
+            for name, value in (values or {}).items():
+                text = text.replace(f"<{name}>", value)
+            for name, statement in parse_blocks(text, source=str(path)):
                 if name in statements:
                     raise StartupError(f"{path}: the query {name} is defined twice in {folder}")
                 statements[name] = statement

@@ -148,9 +148,9 @@ class LeasedPoints:
         return len(rows)
 
     async def _release(self, outbox_ids: Sequence[UUID]) -> None:
-        if outbox_ids:
+        if outbox_ids:  # made and leased in one, so nobody has leased them since
             async with self._database.connection() as connection:
-                await connection.execute(self._sql["release_jobs"], outbox_ids)
+                await connection.execute(self._sql["release_jobs"], outbox_ids, [0] * len(outbox_ids))
 
     async def give_back(self) -> None:
         """Make every job that is still leased due; while Postgres is away, they come due when their lease ends."""

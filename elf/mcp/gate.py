@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -12,7 +12,6 @@ from elf.config.access import Visitors
 from elf.core.json_size import MAX_LONG_DIGITS, holding_more_digits, holding_more_values
 from elf.core.slices import in_slices
 
-PATH = "/mcp"
 BODY_TIMEOUT_S = 15.0
 # The SDK reads and writes a message in single calls, node by node, which hold up everything else.
 MAX_BODY_BYTES = 2 * 1024 * 1024
@@ -27,28 +26,29 @@ Handler = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class McpGate:
-    """An ASGI application: POST /mcp goes to the handler it is given, GET /health says that the process lives.
+    """An ASGI application: a POST goes to the handler of its path, GET /health says that the process lives.
 
-    The first request for the handler sets `wanted` and waits until `open` or `give_up` is called.
+    The first request for a handler sets `wanted` and waits until `open` or `give_up` is called.
 
     Nobody logs in here, so any page open in the user's browser could call tools. What a browser sends names the site
     it is from, and `visitors` says who is served.
     """
 
-    def __init__(self, visitors: Visitors) -> None:
+    def __init__(self, visitors: Visitors, paths: Sequence[str]) -> None:
         self.wanted = anyio.Event()
         self._settled = anyio.Event()
-        self._handler: Handler | None = None
+        self._handlers: Mapping[str, Handler] = {}
         self._visitors = visitors
+        self._paths = tuple(paths)
 
-    def open(self, handler: Handler) -> None:
-        """Let requests through to `handler`, those that wait included."""
-        self._handler = handler
+    def open(self, handlers: Mapping[str, Handler]) -> None:
+        """Let requests through to the handlers of the paths, those that wait included."""
+        self._handlers = handlers
         self._settled.set()
 
     def give_up(self) -> None:
         """Answer requests with 503 from now on, those that wait included."""
-        self._handler = None
+        self._handlers = {}
         self._settled.set()
 
     async def __call__(self, scope: Any, receive: Receive, send: Send) -> None:
@@ -70,16 +70,18 @@ class McpGate:
     def _refusal(self, scope: Scope) -> tuple[int, Any] | None:
         if refusal := self._visitors.refusal(scope):
             return _REFUSED[refusal.cause], _fault(refusal.message)
-        if scope["path"] not in (PATH, "/health"):
-            return 404, _fault(f"there is nothing at {scope['path']}; MCP is served at {PATH}")
-        if scope["path"] == PATH and scope["method"] != "POST":
-            return 405, _fault(f"{PATH} takes POST only: nothing is streamed and no session is kept")
+        path = scope["path"]
+        if path not in (*self._paths, "/health"):
+            return 404, _fault(f"there is nothing at {path}; MCP is served at {', '.join(self._paths)}")
+        if path in self._paths and scope["method"] != "POST":
+            return 405, _fault(f"{path} takes POST only: nothing is streamed and no session is kept")
         return None
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.wanted.set()
         await self._settled.wait()
-        if self._handler is None:
+        handler = self._handlers.get(scope["path"])
+        if handler is None:
             await _answer(send, 503, _fault("the MCP server is not ready"), closes=_has_unread_body(scope))
             return
         try:
@@ -100,7 +102,7 @@ class McpGate:
             problem = f"its long numbers have more than {MAX_LONG_DIGITS:,} digits"
             await _answer(send, 413, _fault(f"{problem}, written out without exponents"))
         else:
-            await self._handler(scope, _again(body, receive), send)
+            await handler(scope, _again(body, receive), send)
 
 
 async def _body(receive: Receive) -> bytes | None:

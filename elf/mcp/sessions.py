@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -44,17 +44,21 @@ def memory_server(config: Config, http: httpx.AsyncClient, family: Family) -> Se
 
 @asynccontextmanager
 async def open_sessions(
-    config: Config, http: httpx.AsyncClient, family: Family
-) -> AsyncIterator[AsgiHandler]:
-    """Serve streamable HTTP, one exchange a POST, answered with JSON; yields what handles a request.
+    config: Config, http: httpx.AsyncClient, families: Sequence[Family]
+) -> AsyncIterator[Mapping[str, AsgiHandler]]:
+    """Serve streamable HTTP, one exchange a POST, answered with JSON; yields what handles a request, by its path.
 
     Must be entered and left by the same task.
     """
-    manager = StreamableHTTPSessionManager(
-        memory_server(config, http, family), json_response=True, stateless=True
-    )
-    async with manager.run():
-        yield manager.handle_request
+    async with AsyncExitStack() as stack:
+        handlers: dict[str, AsgiHandler] = {}
+        for family in families:
+            manager = StreamableHTTPSessionManager(
+                memory_server(config, http, family), json_response=True, stateless=True
+            )
+            await stack.enter_async_context(manager.run())
+            handlers[family.mcp_path] = manager.handle_request
+        yield handlers
 
 
 async def serve_stdio(config: Config, http: httpx.AsyncClient, family: Family) -> None:

@@ -1,11 +1,12 @@
-"""A leased outbox over any table of that shape.
+"""A leased outbox over any table of that shape; sql/outbox says which shape, and holds the statements.
 
 A job is leased by pushing its available_at forward, so the job of a worker that dies comes back when the lease ends.
-A failed job comes back after a growing delay, for ever: what an outbox holds is guaranteed to be done.
+A failed job comes back after a growing delay: for ever, so that what an outbox holds is guaranteed to be done, or so
+many times, and is then given up, which statistics and metrics show.
 
 The end of a lease is the last resort. A process renews the leases of what waits or is worked on in it, gives back what
 it could not give back at once as soon as it leases again, and, when it starts where no other works, gives back what a
-dead one had leased.
+dead one had leased (see Presence).
 """
 
 from __future__ import annotations
@@ -13,37 +14,40 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import anyio
+import structlog
 
 from elf.core.errors import ServiceError
 from elf.core.secrets import redact
-from elf.db.database import Database
-from elf.db.queries import Queries
+from elf.db.database import Connection, Database
+from elf.db.queries import Queries, sql_folder
+from elf.outbox.presence import Presence
 
-FIRST_DELAY_S = 0.5
-LONGEST_DELAY_S = 30.0
 LEASE_TIMEOUT_S = 3.0
 RELEASED_AT_ONCE = 10_000
 MAX_ERROR_CHARS = 1024
 
-# The advisory lock that each process holds shared while it works (any number that no other user of the database takes).
-PRESENCE_LOCK = int.from_bytes(b"elf:work")
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One leased job about one subject (the note, the trace, ...)."""
+    """One leased job about one subject (the note, the trace, ...).
+
+    op: what to do, in an outbox whose jobs are of several kinds. lease: which lease of the job this is.
+    """
 
     outbox_id: UUID
     subject_id: UUID
-    op: str
     attempts: int
     created_at: datetime
+    op: str = ""
+    lease: int = field(default=0, compare=False)
 
 
 class JobsFailed(Exception):
@@ -54,41 +58,81 @@ class JobsFailed(Exception):
         self.failed = failed
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How failed jobs come back: first_s seconds after the first failure, twice as long each time, up to longest_s,
+    less up to a quarter of jitter. The failure number `most` is the last one; None: they come back for ever.
+    """
+
+    first_s: float = 0.5
+    longest_s: float = 30.0
+    most: int | None = None
+
+    def delay(self, attempt: int) -> timedelta:
+        """Return the delay after the nth failure."""
+        delay = min(self.longest_s, self.first_s * 2.0 ** min(attempt - 1, 64))
+        return timedelta(seconds=delay * random.uniform(0.75, 1.0))
+
+
+FOR_EVER: Final = Retries()
+
+
 class OutboxStatistics(NamedTuple):
-    """How many jobs wait, how many of them failed before, and when the oldest was made."""
+    """How many jobs wait, how many of them failed before, when the oldest was made, and how many were given up."""
 
     pending: int
     failed: int
     oldest: datetime | None
+    given_up: int
+
+
+def outbox_queries(table: str, *, subject: str, own: Queries) -> Queries:
+    """Return the statements of an outbox, made for its table and the column that names a job's subject, and `own`.
+
+    One of `own` replaces that of the same name. Raises StartupError when the statements cannot be read.
+    """
+    common = Queries.load(sql_folder() / "outbox", values={"table": table, "subject": subject})
+    return Queries({**common, **own})
 
 
 class LeasedOutbox:
-    """Leases and ends the jobs of one table, by the queries lease_jobs, fail_jobs, release_jobs, release_abandoned,
-    outbox_statistics, and renew_jobs where leases are renewed.
+    """Leases and ends the jobs of one table, by `queries`, which are those of `outbox_queries`.
 
-    What it takes to finish a job differs between tables; the handler of the jobs does that, and who called it says so
-    by `let_go`. `terms` are the last arguments of a lease_jobs that has more than a limit and the length of a lease:
-    which kind of jobs it leases, how much work they may be.
+    Where it takes more than `finish` to end a job, the handler of the jobs does it, and who called it says so by
+    `let_go`. `terms` are the last arguments of a lease_jobs that has more than a limit and the length of a lease: which
+    kind of jobs it leases, how much work they may be.
     """
 
     def __init__(
-        self, database: Database, queries: Queries, *, lease_seconds: float, terms: Sequence[object] = ()
+        self,
+        database: Database,
+        queries: Queries,
+        *,
+        table: str,
+        lease_seconds: float,
+        terms: Sequence[object] = (),
+        retries: Retries = FOR_EVER,
     ) -> None:
+        self.presence = Presence(table, take_over=self._release_abandoned)
+        self.lease_seconds = lease_seconds
+        self._table = table
         self._database = database
         self._sql = queries
         self._lease = timedelta(seconds=lease_seconds)
         self._terms = terms
+        self._retries = retries
         self._held: dict[UUID, Job] = {}  # leased here, and waiting or worked on
-        self._owed: set[UUID] = set()  # leased here, and neither ended nor given back: Postgres was away
+        self._owed: dict[UUID, Job] = {}  # leased here, and neither ended nor given back: Postgres was away
 
     async def lease(self, limit: int) -> list[Job]:
         """Lease up to `limit` due jobs, in the order they are due; those that could not be given back are due, too.
 
         Once Postgres has been asked, a cancellation waits for the answer.
         """
-        if owed := list(self._owed):
+        if owed := list(self._owed.values()):
             await self._release(owed)
-            self._owed.difference_update(owed)
+            for job in owed:
+                self._owed.pop(job.outbox_id, None)
         async with self._database.connection() as connection:
             # A lease that was cut off may have been taken, and nobody would know of it.
             with anyio.CancelScope(shield=True):
@@ -99,56 +143,66 @@ class LeasedOutbox:
             self._held.update((job.outbox_id, job) for job in jobs)
         return jobs
 
-    async def renew(self) -> None:
-        """Begin the leases anew of all jobs that were leased here and not let go."""
+    async def renew(self) -> list[Job]:
+        """Begin the leases anew of all jobs that were leased here and not let go; returns those that were lost.
+
+        The lease of a lost one ran out, or somebody else ended it: another process may have the job by now.
+        """
         held = list(self._held.values())
-        if held:
-            async with self._database.connection() as connection:
-                await connection.execute(
-                    self._sql["renew_jobs"],
-                    [job.outbox_id for job in held], [job.attempts for job in held], self._lease,
-                    timeout=LEASE_TIMEOUT_S,
-                )  # fmt: skip
+        if not held:
+            return []
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["renew_jobs"], *_leases(held), self._lease, timeout=LEASE_TIMEOUT_S
+            )
+        renewed = {row["outbox_id"] for row in rows}
+        return [job for job in held if job.outbox_id not in renewed and job.outbox_id in self._held]
 
     def let_go(self, jobs: Sequence[Job]) -> None:
         """Renew the leases of jobs no longer: nobody here works on them any more."""
         for job in jobs:
             self._held.pop(job.outbox_id, None)
 
+    async def finish(self, jobs: Sequence[Job], connection: Connection | None = None) -> None:
+        """End jobs that are done: with the transaction of `connection`, or without one at once."""
+        ids = [job.outbox_id for job in jobs]
+        if connection is not None:
+            await connection.execute(self._sql["finish_jobs"], ids)
+            return
+        async with self._database.connection() as own:
+            await own.execute(self._sql["finish_jobs"], ids)
+
     async def fail(self, jobs: Sequence[Job], error: str) -> None:
-        """Put jobs off; `error` is kept redacted and cut to 1,024 characters."""
+        """Put jobs off, or give them up; `error` is kept redacted and cut to 1,024 characters."""
         with self._owing(jobs):
             async with self._database.connection() as connection:
-                await connection.execute(
+                rows = await connection.fetch(
                     self._sql["fail_jobs"],
-                    [job.outbox_id for job in jobs],
-                    [backoff(job.attempts + 1) for job in jobs],
+                    *_leases(jobs),
+                    [self._retries.delay(job.attempts + 1) for job in jobs],
                     redact(error)[:MAX_ERROR_CHARS],
+                    self._retries.most,
                 )
+        if given_up := sum(row["is_given_up"] for row in rows):
+            log.error("jobs_given_up", outbox=self._table, jobs=given_up, attempts=self._retries.most)
 
     async def release(self, jobs: Sequence[Job]) -> None:
         """Give leased jobs back untouched, due at once."""
         with self._owing(jobs):
-            await self._release([job.outbox_id for job in jobs])
+            await self._release(jobs)
 
-    async def release_abandoned(self) -> int:
-        """Give back all leased or put off jobs, if no process holds PRESENCE_LOCK; returns how many.
+    async def _release(self, jobs: Sequence[Job]) -> None:
+        async with self._database.connection() as connection:
+            await connection.execute(self._sql["release_jobs"], *_leases(jobs))
 
-        Without that lock nobody works, so whoever leased them is dead. It goes page by page: after a long outage all
-        jobs there are may be put off. Those that are left when somebody begins to work come back by themselves.
-        """
+    async def _release_abandoned(self, session: Connection) -> None:
+        """Give back all leased or put off jobs, page by page: after a long outage all there are may be put off."""
         released, page = 0, RELEASED_AT_ONCE
         while page == RELEASED_AT_ONCE:
-            async with self._database.connection() as connection:
-                page = len(
-                    await connection.fetch(self._sql["release_abandoned"], PRESENCE_LOCK, RELEASED_AT_ONCE)
-                )
+            page = len(await session.fetch(self._sql["release_abandoned"], RELEASED_AT_ONCE))
             released += page
-        return released
-
-    async def _release(self, outbox_ids: Sequence[UUID]) -> None:
-        async with self._database.connection() as connection:
-            await connection.execute(self._sql["release_jobs"], outbox_ids)
+        if released:
+            log.info("abandoned_jobs_taken_over", outbox=self._table, jobs=released)
 
     @contextmanager
     def _owing(self, jobs: Sequence[Job]) -> Iterator[None]:
@@ -156,7 +210,7 @@ class LeasedOutbox:
         try:
             yield
         except BaseException:  # also a cancellation
-            self._owed.update(job.outbox_id for job in jobs)
+            self._owed.update((job.outbox_id, job) for job in jobs)
             raise
 
     async def statistics(self) -> OutboxStatistics:
@@ -164,10 +218,8 @@ class LeasedOutbox:
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._sql["outbox_statistics"])
         assert row is not None
-        return OutboxStatistics(row["pending"], row["failed"], row["oldest"])
+        return OutboxStatistics(row["pending"], row["failed"], row["oldest"], row["given_up"])
 
 
-def backoff(attempt: int) -> timedelta:
-    """Return the delay after the nth failure: 0.5 s x 2^(n-1) with up to a quarter of jitter, at most 30 s."""
-    delay = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2.0 ** min(attempt - 1, 16))
-    return timedelta(seconds=delay * random.uniform(0.75, 1.0))
+def _leases(jobs: Sequence[Job]) -> tuple[Any, Any]:
+    return [job.outbox_id for job in jobs], [job.lease for job in jobs]

@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from elf.config.model import Config, Provider
 from elf.core.errors import IndexUnavailable
 from elf.index.port import IndexQuery, QueryResult, VectorIndex
+from elf.index.space import Space
 from elf.providers.factory import Providers
 from elf.providers.micro_batch import MicroBatchingEmbedder
 from elf.providers.port import Chat, Embedder, JsonAnswer, Matrix, Prompt, Reranker
@@ -82,39 +83,39 @@ class GuardedIndex:
 
     def __init__(self, inner: VectorIndex, breaker: CircuitBreaker) -> None:
         self._inner = inner
-        self._breaker = breaker
+        self.breaker = breaker
 
     @property
     def is_away(self) -> bool:
         """Whether it did not answer of late."""
-        return self._breaker.state is not BreakerState.CLOSED
+        return self.breaker.state is not BreakerState.CLOSED
 
     async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
         """Run queries in one call to the engine; results are in the order of the queries."""
-        return await self._breaker.call(lambda: self._inner.query(queries))
+        return await self.breaker.call(lambda: self._inner.query(queries))
 
 
 @dataclass(frozen=True, slots=True)
-class SearchProviders:
-    """What searches call. The embedder is an actor, too, and shares calls while it runs."""
+class SearchModels:
+    """The models that searches call. The embedder is an actor, too, and shares calls while it runs.
+
+    `breakers` are those of all that searches call; who guards something more adds its own.
+    """
 
     embedder: MicroBatchingEmbedder
     reranker: GuardedReranker
     chat: GuardedChat
-    index: GuardedIndex
-    breakers: tuple[CircuitBreaker, ...]
+    breakers: list[CircuitBreaker]
 
 
-def guarded(config: Config, providers: Providers, index: VectorIndex) -> SearchProviders:
-    """Put breakers around what searches call. The embedder's is inside the batches: a shared call fails once."""
+def guarded_models(config: Config, providers: Providers) -> SearchModels:
+    """Put breakers around the models. The embedder's is inside the batches: a shared call fails once."""
     tables = config.providers
     embedding = CircuitBreaker(_label("embedding", tables.embedding))
     rerank = CircuitBreaker(_label("rerank", tables.rerank))
     large_rerank = CircuitBreaker(f"{rerank.name}, large calls")
     chat = CircuitBreaker(_label("llm_extractor", tables.llm_extractor))
-    # One that is dead refuses at once, and its owner has it back in seconds: it is looked for often.
-    engine = CircuitBreaker("the index", longest_open_s=INDEX_LONGEST_OPEN_S, refusal=IndexUnavailable)
-    return SearchProviders(
+    return SearchModels(
         embedder=_batching(GuardedEmbedder(providers.embedder, embedding), local=tables.embedding.is_local),
         reranker=GuardedReranker(
             providers.reranker,
@@ -123,9 +124,16 @@ def guarded(config: Config, providers: Providers, index: VectorIndex) -> SearchP
             usual=max(config.memory.candidate_k, USUAL_CANDIDATES),
         ),
         chat=GuardedChat(providers.extractor, chat),
-        index=GuardedIndex(index, engine),
-        breakers=(embedding, rerank, large_rerank, chat, engine),
+        breakers=[embedding, rerank, large_rerank, chat],
     )
+
+
+def guarded_index(index: VectorIndex, space: Space) -> GuardedIndex:
+    """Put a breaker around the index of a space."""
+    name = "the index" if space.is_plain else f"the {space.name}_index"
+    # One that is dead refuses at once, and its owner has it back in seconds: it is looked for often.
+    breaker = CircuitBreaker(name, longest_open_s=INDEX_LONGEST_OPEN_S, refusal=IndexUnavailable)
+    return GuardedIndex(index, breaker)
 
 
 def _batching(embedder: Embedder, *, local: bool) -> MicroBatchingEmbedder:

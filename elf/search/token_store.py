@@ -39,6 +39,13 @@ class TokenRow(NamedTuple):
     vectors: TokenVectors
 
 
+class TokenPut(NamedTuple):
+    """Token vectors to be kept in a table."""
+
+    table: TokenTable
+    rows: Sequence[TokenRow]
+
+
 class TokenStore:
     """Reads and writes the token vectors of one version; `queries` are those of the folder sql/search.
 

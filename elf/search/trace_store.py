@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 import msgspec
 
 from elf.db.database import Database
-from elf.db.queries import Queries
-from elf.outbox.leased import Job
+from elf.db.queries import Queries, sql_folder
+from elf.outbox.leased import Job, LeasedOutbox, Retries, outbox_queries
 from elf.search.trace import SearchTrace
 
+LEASE_S: Final = 10.0  # much longer than it takes to write a batch
+TRACE_OUTBOX: Final = "search_trace_outbox"
+TRACE_RETRIES: Final = Retries(most=12)  # minutes after the search nobody asks for its trace any more
+
 Row = Mapping[str, Any]
+
+
+def search_queries() -> Queries:
+    """Read the statements of sql/search, and of the traces' outbox. Raises StartupError when a file cannot be read."""
+    return outbox_queries(TRACE_OUTBOX, subject="trace_id", own=Queries.load(sql_folder() / "search"))
+
+
+def trace_outbox(database: Database, queries: Queries) -> LeasedOutbox:
+    """Return the outbox by which traces get into their tables."""
+    return LeasedOutbox(database, queries, table=TRACE_OUTBOX, lease_seconds=LEASE_S, retries=TRACE_RETRIES)
 
 
 class Payload(NamedTuple):

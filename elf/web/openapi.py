@@ -230,10 +230,16 @@ def _success(operation: Operation, schemas: ModelSchemas) -> Document:
     schema = schemas.response(operation.response)
     meaning = resolved(schema, schemas.components).get("description", operation.summary)
     if isinstance(operation, Stream):
-        return _empty(meaning) | {"content": {EVENT_STREAM: {"schema": schema}}}
+        return _empty(meaning) | {"content": {EVENT_STREAM: {"schema": _event(schema)}}}
     if operation.brief is None:
         return _answer(meaning, schema)
     return _answer(meaning, {"anyOf": [schema, schemas.response(operation.brief)]})
+
+
+def _event(schema: Schema) -> Schema:
+    """Return what one event of a stream is: its data is JSON, written as a string."""
+    data = {"type": "string", "contentMediaType": JSON, "contentSchema": schema}
+    return {"type": "object", "properties": {"event": {"type": "string"}, "data": data}, "required": ["data"]}
 
 
 def _failures(operation: Operation) -> Sequence[type[ServiceError]]:

@@ -3,12 +3,12 @@
 
     python -m ops.bench.processes [--counts 1 2] [--clients 16] [--seconds 10] [--notes 2000] [--threads 1]
 
-For each count it starts a service of its own from a config with [[processes]]: so many processes with an http_front,
-and one worker, on the embedded Postgres and index. Notes are stored and indexed; then the clients, each with a kept
+For each count it starts a service of its own from a config with [processes]: so many of the API, one worker and one
+for MCP, on the embedded Postgres and index. Notes are stored and indexed; then the clients, each with a kept
 connection, search (at first uncounted, as a new process has read no note yet; each query is asked once, so no cache
 answers), then read notes, then write keyed notes. It prints requests a second, how the connections were spread over
-the processes, and the memory of each process. The clients compute on the same cores as the service, and so do Postgres
-and the index: read the figures beside the number of cores.
+the processes, and the memory of each process. The clients compute on the same cores as the service, and so do
+Postgres and the index: read the figures beside the number of cores.
 """
 
 from __future__ import annotations
@@ -131,9 +131,7 @@ def started(count: int, options: argparse.Namespace) -> Iterator[SeveralProcesse
     with fresh_folder() as folder:
         config = split(
             write_config(folder, threads=str(options.threads)),
-            f'name = "api"\nactors = ["http_front", "admin_front"]\ncount = {count}',
-            'name = "worker"\nactors = ["indexer", "trace_writer", "gc_ticker"]',
-            'name = "mcp"\nactors = ["mcp_front"]',
+            f"api = {count}",
         )
         began = time.perf_counter()
         with SeveralProcesses(config) as service:

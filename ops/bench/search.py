@@ -32,17 +32,18 @@ import httpx
 from elf.config import Config, load
 from elf.core.scopes import AGENT_PRIVATE
 from elf.db.database import Database
-from elf.db.queries import Queries, sql_folder
-from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Context
 from elf.families.notes.note_filter import EVERYTHING
+from elf.families.notes.queries import note_queries
 from elf.families.notes.space import NOTES
 from elf.families.notes.store import NoteStore
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import IndexFilter, IndexQuery
+from elf.indexing.fresh import FreshWrites
 from elf.providers.factory import Providers, open_providers
 from elf.search.fuse import FusionRules, fuse
 from elf.search.token_store import TokenStore
+from elf.search.trace_store import search_queries
 from ops.bench.write import Client, opened
 from tests.folders import fresh_folder
 from tests.system.service import RunningService, wait_for, write_config
@@ -145,10 +146,8 @@ class Bare:
         self._database = database
         assert providers.late is not None, "the packaged model reranks"
         self._late = providers.late
-        self._tokens = TokenStore(
-            Queries.load(sql_folder() / "search"), version=self._late.version, max_words=MAX_WORDS
-        )
-        self._store = NoteStore(Queries.load(sql_folder() / "notes"), FreshWrites(), self._tokens)
+        self._tokens = TokenStore(search_queries(), version=self._late.version, max_words=MAX_WORDS)
+        self._store = NoteStore(note_queries(), FreshWrites(), self._tokens)
         self._rules = FusionRules(fusion.method, fusion.k, fusion.dense_weight, fusion.bm25_weight)
         self._scopes = config.scopes.read_profiles[PROFILE]
 

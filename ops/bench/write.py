@@ -25,19 +25,19 @@ from urllib.parse import urlsplit
 
 import asyncpg
 
+from actors.families import steps_on
 from elf.config import Config, load
 from elf.core.clock import SystemClock
 from elf.core.ids import new_note_id
 from elf.db import migration
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
-from elf.db.queries import Queries, sql_folder
 from elf.families.notes.decisions import Decision, DecisionLog
-from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Context, Note
+from elf.families.notes.queries import note_queries
 from elf.families.notes.resolver import Change
 from elf.families.notes.store import NoteStore
-from elf.families.schema import steps_on
+from elf.indexing.fresh import FreshWrites
 
 CLIENTS = 16
 TURNS = 3
@@ -143,7 +143,7 @@ async def bare(
     database: Database, config: Config, *, rounds: int, notes_a_request: int
 ) -> tuple[float, list[float]]:
     """The same rows, made beforehand, by the same statement, and nothing else."""
-    store = NoteStore(Queries.load(sql_folder() / "notes"), FreshWrites())
+    store = NoteStore(note_queries(), FreshWrites())
     tenant = f"bench-{uuid.uuid4()}"
     now = datetime.now(UTC)
     template = Note(

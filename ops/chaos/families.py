@@ -25,9 +25,10 @@ from typing import Any
 import psutil
 
 from tests.chaos.kills import kill_backend, kill_index, kill_postgres, wait_recovered
-from tests.families.every import FAMILIES, Proof
+from tests.families.every import PROOFS, Proof
+from tests.families.served import config_of_all, service_of_all
 from tests.families.work import Crew, Task
-from tests.system.service import RunningService, processes_of, write_config
+from tests.system.service import RunningService, processes_of
 
 ROUND_S = 45.0
 LONGEST_CALM_S = 5.0
@@ -45,8 +46,8 @@ class Siege:
     """Two services, what has been done to them, and what came of it."""
 
     def __init__(self, folder: Path, families: list[Proof], seed: int) -> None:
-        config = write_config(folder, lease_seconds="5")
-        self.services = [RunningService(config, name=name) for name in ("first", "second")]
+        config = config_of_all(folder, lease_seconds="5")
+        self.services = [service_of_all(config, name=name) for name in ("first", "second")]
         self._families = families
         self._rng = random.Random(seed)
         self.blows: Counter[str] = Counter()
@@ -118,12 +119,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Strike at two services at work.")
     parser.add_argument("--minutes", type=float, default=8.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--family", choices=[family.name for family in FAMILIES], help="one of the families")
+    parser.add_argument("--family", choices=[family.name for family in PROOFS], help="one of the families")
     parser.add_argument("--folder", type=Path, help="where the data and logs go")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="elf-families-"))
     folder.mkdir(parents=True, exist_ok=True)
-    siege = Siege(folder, [one for one in FAMILIES if options.family in (None, one.name)], options.seed)
+    siege = Siege(folder, [one for one in PROOFS if options.family in (None, one.name)], options.seed)
     print(f"seed {options.seed}, data and logs in {folder}", flush=True)
     try:
         siege.run(options.minutes)

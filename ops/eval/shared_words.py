@@ -28,12 +28,12 @@ import anyio
 import numpy as np
 from locomo import Conversation, Question, read_conversations
 
+from actors.families import steps_on
 from elf.config.optional import LocalModel
 from elf.db import migration
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from elf.families.notes.space import NOTES
-from elf.families.schema import steps_on
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.pgvector import PgvectorIndex

@@ -25,8 +25,9 @@ import anyio
 import anyio.to_thread
 import httpx
 
-from actors.system import EVERYTHING, System, serve
+from actors.system import System, serve
 from elf.config import Config, load
+from elf.config.processes import EVERY_ROLE
 from elf.core.logs import configure_logging
 from tests import awkward_requests
 from tests.loop_probe import LoopProbe
@@ -121,7 +122,7 @@ async def measure(config: Config, seed: int, only: str) -> tuple[LoopProbe, list
             group.cancel_scope.cancel()
 
         with probe.watching():
-            await serve(config, EVERYTHING, ready=lambda system: group.start_soon(attack, system))
+            await serve(config, EVERY_ROLE, ready=lambda system: group.start_soon(attack, system))
     return probe, lines
 
 

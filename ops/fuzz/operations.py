@@ -18,10 +18,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.families.every import FAMILIES
+from tests.families.every import PROOFS
+from tests.families.served import config_of_all, service_of_all
 from tests.families.work import Crew, Task
 from tests.fronts.examination import Findings, examine
-from tests.system.service import RunningService, write_config
+from tests.system.service import RunningService
 
 PIECES = 100  # of a family's work
 PLACE = {"tenant_id": "before the fuzz", "project_id": "p", "agent_id": "a"}
@@ -29,7 +30,7 @@ PLACE = {"tenant_id": "before the fuzz", "project_id": "p", "agent_id": "a"}
 
 def fuzz(service: RunningService, options: argparse.Namespace) -> list[str]:
     """Send the requests, print what came of them, and return the faults."""
-    worked = [_worked(Task(family.work, [service], PLACE), options.seed) for family in FAMILIES]
+    worked = [_worked(Task(family.work, [service], PLACE), options.seed) for family in PROOFS]
     faults = []
     for name, url in (("public", service.url), ("admin", service.admin_url)):
         if options.only in (None, name):
@@ -71,7 +72,7 @@ def main() -> int:
     folder = options.folder or Path(tempfile.mkdtemp(prefix="elf-fuzz-"))
     folder.mkdir(parents=True, exist_ok=True)
     print(f"seed {options.seed}, data and log in {folder}", flush=True)
-    with RunningService(write_config(folder)) as service:
+    with service_of_all(config_of_all(folder)) as service:
         faults = fuzz(service, options)
     for fault in faults:
         print(f"FAULT: {fault}", flush=True)

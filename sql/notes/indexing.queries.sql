@@ -18,27 +18,12 @@ WITH due AS MATERIALIZED (
   WINDOW line AS (ORDER BY d.available_at, d.ctid ROWS UNBOUNDED PRECEDING)
 ), leased AS (
   UPDATE indexing_outbox AS o
-  SET available_at = now() + $2::interval, updated_at = now()
+  SET available_at = now() + $2::interval, leases = o.leases + 1, updated_at = now()
   FROM queue AS q
   WHERE o.outbox_id = q.outbox_id AND (q.bytes <= $4 OR q.place = 1)
-  RETURNING o.outbox_id, o.note_id AS subject_id, o.op, o.attempts, o.created_at, q.place
+  RETURNING o.outbox_id, o.note_id AS subject_id, o.op, o.attempts, o.created_at, o.leases AS lease, q.place
 )
-SELECT outbox_id, subject_id, op, attempts, created_at FROM leased ORDER BY place;
-
--- name: renew_jobs
--- Pushes leases forward that are still as they were taken: not run out, and the job not ended, failed or given back. A
--- job that somebody changes at this moment needs it no more.
-WITH held AS MATERIALIZED (
-  SELECT o.outbox_id
-  FROM indexing_outbox AS o
-  JOIN unnest($1::uuid[], $2::int[]) AS t (outbox_id, attempts) ON o.outbox_id = t.outbox_id
-  WHERE o.status <> 'DONE' AND o.attempts = t.attempts AND o.available_at > clock_timestamp()
-  FOR UPDATE OF o SKIP LOCKED
-)
-UPDATE indexing_outbox AS o
-SET available_at = clock_timestamp() + $3::interval, updated_at = now()
-FROM held
-WHERE o.outbox_id = held.outbox_id;
+SELECT outbox_id, subject_id, op, attempts, created_at, lease FROM leased ORDER BY place;
 
 -- name: finish_jobs
 -- Ends jobs whose note is still as it was indexed, together with the older jobs they supersede. A job whose note
@@ -70,40 +55,6 @@ UPDATE indexing_outbox AS o
 SET embedding_version = n.embedding_version, available_at = now(), updated_at = now()
 FROM memory_notes AS n
 WHERE o.outbox_id = ANY ($1::uuid[]) AND n.note_id = o.note_id AND o.status <> 'DONE';
-
--- name: fail_jobs
--- Puts jobs off after a failure.
-UPDATE indexing_outbox AS o
-SET status = 'FAILED', attempts = o.attempts + 1, last_error = $3,
-    available_at = now() + t.delay, updated_at = now()
-FROM unnest($1::uuid[], $2::interval[]) AS t (outbox_id, delay)
-WHERE o.outbox_id = t.outbox_id AND o.status <> 'DONE';
-
--- name: release_jobs
--- Gives leased jobs back untouched.
-UPDATE indexing_outbox SET available_at = now(), updated_at = now()
-WHERE outbox_id = ANY ($1::uuid[]) AND status <> 'DONE';
-
--- name: release_abandoned
--- Gives back up to $2 open jobs that are leased or put off, unless another process holds the lock that workers hold.
-WITH nobody AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1) AS works), abandoned AS MATERIALIZED (
-  SELECT o.outbox_id FROM nobody, indexing_outbox AS o
-  WHERE nobody.works AND o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
-  LIMIT $2
-  FOR UPDATE OF o SKIP LOCKED
-)
-UPDATE indexing_outbox AS o SET available_at = now(), updated_at = now()
-FROM abandoned WHERE o.outbox_id = abandoned.outbox_id
-RETURNING o.outbox_id;
-
--- name: outbox_statistics
--- How much waits, and since when.
-SELECT
-  count(*) FILTER (WHERE status = 'PENDING') AS pending,
-  count(*) FILTER (WHERE status = 'FAILED') AS failed,
-  min(created_at) AS oldest
-FROM indexing_outbox
-WHERE status IN ('PENDING', 'FAILED');
 
 -- name: read_for_indexing
 -- The notes of a batch of jobs as they are now, each with its chunks and vectors of one embedding version, if any.

@@ -10,7 +10,7 @@ INSERT INTO search_trace_outbox (outbox_id, trace_id, status, available_at, payl
 SELECT t.trace_id, t.trace_id, 'PENDING', now() + $3::interval, t.payload
 FROM relaxed, unnest($1::uuid[], $2::jsonb[]) AS t (trace_id, payload)
 ON CONFLICT (outbox_id) DO NOTHING
-RETURNING outbox_id, trace_id AS subject_id, 'WRITE' AS op, attempts, created_at;
+RETURNING outbox_id, trace_id AS subject_id, attempts, created_at, leases AS lease;
 
 -- name: write_traces
 -- Writes the traces of jobs and ends the jobs, whose payload nobody needs then. Doing it twice changes nothing. The
@@ -20,7 +20,7 @@ WITH relaxed AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', tru
 jobs AS MATERIALIZED (
   SELECT o.trace_id, o.payload
   FROM relaxed, search_trace_outbox AS o
-  WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status <> 'DONE'
+  WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status NOT IN ('DONE', 'GIVEN_UP')
 ), traces AS (
   INSERT INTO search_traces (
     trace_id, family, tenant_id, project_id, agent_id, read_profile, query, expansion_mode, expanded_queries,
@@ -51,58 +51,17 @@ jobs AS MATERIALIZED (
 )
 UPDATE search_trace_outbox AS o
 SET status = 'DONE', payload = '{}', last_error = NULL, available_at = now(), updated_at = now()
-WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status <> 'DONE';
-
--- name: lease_jobs
--- Leases due jobs: their available_at is pushed forward, so a job whose worker dies comes back by itself.
-WITH due AS (
-  SELECT outbox_id
-  FROM search_trace_outbox
-  WHERE status IN ('PENDING', 'FAILED') AND available_at <= now()
-  ORDER BY available_at
-  LIMIT $1
-  FOR UPDATE SKIP LOCKED
-)
-UPDATE search_trace_outbox AS o
-SET available_at = now() + $2::interval, updated_at = now()
-FROM due
-WHERE o.outbox_id = due.outbox_id
-RETURNING o.outbox_id, o.trace_id AS subject_id, 'WRITE' AS op, o.attempts, o.created_at;
+WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status NOT IN ('DONE', 'GIVEN_UP');
 
 -- name: fail_jobs
--- Puts jobs off after a failure. After the twelfth, minutes after the search, a job is given up and says why.
+-- As that of every outbox. Of a trace that is given up, nothing is kept but why.
 UPDATE search_trace_outbox AS o
-SET status = CASE WHEN o.attempts < 11 THEN 'FAILED' ELSE 'DONE' END, attempts = o.attempts + 1, last_error = $3,
-    payload = CASE WHEN o.attempts < 11 THEN o.payload ELSE '{}' END,
-    available_at = now() + t.delay, updated_at = now()
-FROM unnest($1::uuid[], $2::interval[]) AS t (outbox_id, delay)
-WHERE o.outbox_id = t.outbox_id AND o.status <> 'DONE';
-
--- name: release_jobs
--- Gives leased jobs back untouched.
-UPDATE search_trace_outbox SET available_at = now(), updated_at = now()
-WHERE outbox_id = ANY ($1::uuid[]) AND status <> 'DONE';
-
--- name: release_abandoned
--- Gives back up to $2 open jobs that are leased or put off, unless another process holds the lock that workers hold.
-WITH nobody AS MATERIALIZED (SELECT pg_try_advisory_xact_lock($1) AS works), abandoned AS MATERIALIZED (
-  SELECT o.outbox_id FROM nobody, search_trace_outbox AS o
-  WHERE nobody.works AND o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
-  ORDER BY o.available_at LIMIT $2
-  FOR UPDATE OF o SKIP LOCKED
-)
-UPDATE search_trace_outbox AS o SET available_at = now(), updated_at = now()
-FROM abandoned WHERE o.outbox_id = abandoned.outbox_id
-RETURNING o.outbox_id;
-
--- name: outbox_statistics
--- How much waits, and since when.
-SELECT
-  count(*) FILTER (WHERE status = 'PENDING') AS pending,
-  count(*) FILTER (WHERE status = 'FAILED') AS failed,
-  min(created_at) AS oldest
-FROM search_trace_outbox
-WHERE status IN ('PENDING', 'FAILED');
+SET status = CASE WHEN o.attempts + 1 >= $5::int THEN 'GIVEN_UP' ELSE 'FAILED' END, attempts = o.attempts + 1,
+    payload = CASE WHEN o.attempts + 1 >= $5::int THEN '{}' ELSE o.payload END,
+    leases = o.leases + 1, last_error = $4, available_at = now() + t.delay, updated_at = now()
+FROM unnest($1::uuid[], $2::int[], $3::interval[]) AS t (outbox_id, lease, delay)
+WHERE o.outbox_id = t.outbox_id AND o.leases = t.lease AND o.status NOT IN ('DONE', 'GIVEN_UP')
+RETURNING o.outbox_id, o.status = 'GIVEN_UP' AS is_given_up;
 
 -- name: read_trace
 -- Reads a trace of the family $3 that is kept at $2.

@@ -12,29 +12,43 @@ import pytest
 
 from actors.kernel import Actor
 from elf.core.errors import ServiceError
+from elf.db.database import Connection
 from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.presence import Presence
 
+LEASE_S = 60.0
 PATIENCE_S = 20.0  # a bound on hanging, never a measure
 on_virtual_time = pytest.mark.parametrize("anyio_backend", ["trio"], indirect=True)
 
 
 def a_job(op: str = "UPSERT") -> Job:
-    return Job(uuid4(), uuid4(), op, 0, datetime(2026, 3, 1, tzinfo=UTC))
+    return Job(uuid4(), uuid4(), 0, datetime(2026, 3, 1, tzinfo=UTC), op)
+
+
+class FakePresence(Presence):
+    """One that others know of from the start, until it is untold."""
+
+    def __init__(self) -> None:
+        self._told = anyio.Event()
+        self._told.set()
 
 
 class FakeOutbox(LeasedOutbox):
     """Jobs in a list. `fault`, when set, is raised by every call; `hangs` makes releasing wait for ever."""
 
     def __init__(self, *due: Job) -> None:
+        self.presence = FakePresence()
+        self.lease_seconds = LEASE_S
         self.due = list(due)
-        self.abandoned: list[Job] = []
         self.leases = 0
         self.renewals: list[list[Job]] = []
         self.held: list[Job] = []
+        self.finished: list[Job] = []
         self.released: list[Job] = []
         self.failed: list[tuple[Job, str]] = []
         self.fault: ServiceError | None = None
         self.hangs = False
+        self.lost: list[Job] = []  # renewing tells so
         self.told = anyio.Event()
 
     async def lease(self, limit: int) -> list[Job]:
@@ -44,9 +58,10 @@ class FakeOutbox(LeasedOutbox):
         self.held += jobs
         return jobs
 
-    async def renew(self) -> None:
+    async def renew(self) -> list[Job]:
         await self._answer()
         self.renewals.append(list(self.held))
+        return list(self.lost)
 
     def let_go(self, jobs: Sequence[Job]) -> None:
         self.held = [job for job in self.held if job not in jobs]
@@ -56,18 +71,16 @@ class FakeOutbox(LeasedOutbox):
         self.failed += [(job, error) for job in jobs]
         self.told.set()
 
+    async def finish(self, jobs: Sequence[Job], connection: Connection | None = None) -> None:
+        await self._answer()
+        self.finished += jobs
+
     async def release(self, jobs: Sequence[Job]) -> None:
         self.let_go(jobs)
         if self.hangs:
             await anyio.sleep_forever()
         await self._answer()
         self.released += jobs
-
-    async def release_abandoned(self) -> int:
-        await self._answer()
-        self.due, abandoned = self.due + self.abandoned, len(self.abandoned)
-        self.abandoned = []
-        return abandoned
 
     async def _answer(self) -> None:
         await anyio.lowlevel.checkpoint()

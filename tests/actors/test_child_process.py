@@ -35,7 +35,7 @@ def anyio_backend() -> str:
 def assignment(tmp_path: Path) -> Iterator[Assignment]:
     config = load(write_config(tmp_path, http_bind='"127.0.0.1:9"', api_key='"s3cret"'))
     with socket.create_server(("127.0.0.1", 0)) as sock:
-        yield Assignment(name="tools", actors=["mcp_front"], config=config, mcp=sock.fileno())
+        yield Assignment(name="tools", role="mcp", config=config, mcp=sock.fileno())
 
 
 def process_of(child: ChildProcess) -> psutil.Process:
@@ -81,7 +81,7 @@ async def test_a_process_that_is_killed_fails_its_actor_and_one_that_hangs_is_ki
 
 
 @pytest.mark.parametrize(
-    "told", ["", "{}\n", '{"name": "tools", "actors": ["mcp_front"], "config": {"api_key": "s3cret"}}\n']
+    "told", ["", "{}\n", '{"name": "tools", "role": "mcp", "config": {"api_key": "s3cret"}}\n']
 )
 def test_a_process_that_is_not_told_what_to_do_says_so(told: str) -> None:
     command = [sys.executable, "-m", "actors.child", "tools", "elf.toml"]

@@ -9,11 +9,12 @@ import anyio
 import pytest
 from anyio.abc import TaskStatus
 
+from actors.assembly.metrics import Metrics
 from actors.kernel import Channel, RestartPolicy, Supervisor
-from actors.metrics_parts import Metrics
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Database
 from elf.families.notes.fleet import Fleet, Member
+from elf.families.notes.fleet_gauges import fleet_gauges
 from elf.search.breaker import CircuitBreaker
 from elf.search.cache import AnswerCache, CacheCounts
 from elf.web.metrics import metrics_page
@@ -85,7 +86,7 @@ async def test_processes_are_counted_by_their_models_and_so_is_what_waits_for_no
     own = Member("here:1", "acme:small:384", "1:240:40:aa", True)
     fleet = Fleet(own.embedding_version, own.chunking)
     metrics = Metrics()
-    metrics.watch_fleet(fleet, own)
+    metrics.watch_gauges(fleet_gauges(fleet, own))
     mine = {"embedding_version": "acme:small:384", "chunking": "1:240:40:aa", "indexes": "true"}
     assert (await page_of(metrics)).value("elf_note_processes", **mine) == 1
     mate = replace(own, name="there:2")

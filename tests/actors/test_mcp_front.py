@@ -65,7 +65,7 @@ class SlowApi:
 
 def front_of(config: Config, sock: socket.socket, api: SlowApi) -> McpFront:
     return McpFront(
-        config, sock, family=NOTES, connect=api.connect, connections=Connections("mcp_front", 100)
+        config, sock, families=[NOTES], connect=api.connect, connections=Connections("mcp_front", 100)
     )
 
 
@@ -145,7 +145,7 @@ async def test_sessions_that_cannot_be_loaded_crash_it_and_leave_no_request_wait
             await McpFront(
                 config,
                 sock,
-                family=NOTES,
+                families=[NOTES],
                 connect=SlowApi().connect,
                 connections=Connections("mcp_front", 100),
             ).run(task_status=task_status)

@@ -8,10 +8,10 @@ import anyio
 import pytest
 from anyio import wait_all_tasks_blocked
 
-from actors import note_renewer
-from actors.note_renewer import ADOPT_EVERY_S, RETRY_S, NoteRenewer
 from elf.core.errors import DatabaseUnavailable
+from elf.families.notes import note_renewer
 from elf.families.notes.fleet import Fleet, Member
+from elf.families.notes.note_renewer import ADOPT_EVERY_S, RETRY_S, NoteRenewer
 from elf.families.notes.renewal import NoteRenewal, Renewed
 from tests.actors.outbox_kit import on_virtual_time, running
 

@@ -20,6 +20,7 @@ from elf.core.errors import DatabaseUnavailable, InternalError
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
 from elf.families.notes.census import COUNTED_FOR_S, TIMEOUT_S, NoteCensus
+from elf.outbox.chores import ChoreRuns, chore_queries
 from elf.outbox.leased import LeasedOutbox
 from elf.web.metrics import metrics_page
 from tests.metrics_kit import Page
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.anyio
 
 QUERIES = Queries({"count_notes": "count notes", "outbox_statistics": "count jobs"})
 PROBE = "SELECT true"
+CHORES = chore_queries()["chore_statistics"]
 
 
 class Postgres:
@@ -43,7 +45,16 @@ class Postgres:
             {"status": "active", "notes": 5},
             {"status": "deleted", "notes": 2},
         ]
-        self.jobs: dict[str, Any] = {"pending": 3, "failed": 1, "oldest": NOW - timedelta(seconds=90)}
+        self.chores: list[dict[str, Any]] = [
+            {"family": "toys", "chore": "tidy", "pending": 2, "failed": 1, "last_done": None},
+            {"family": "toys", "chore": "sweep", "pending": 0, "failed": 0, "last_done": NOW},
+        ]
+        self.jobs: dict[str, Any] = {
+            "pending": 3,
+            "failed": 1,
+            "oldest": NOW - timedelta(seconds=90),
+            "given_up": 2,
+        }
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
@@ -60,7 +71,7 @@ class Postgres:
         return await self._answer(statement, True)
 
     async def fetch(self, statement: str) -> Any:
-        return await self._answer(statement, self.notes)
+        return await self._answer(statement, self.chores if statement == CHORES else self.notes)
 
     async def fetchrow(self, statement: str) -> Any:
         return await self._answer(statement, self.jobs)
@@ -81,8 +92,9 @@ def readings_of(postgres: Postgres) -> StoredReadings:
     database = cast("Database", postgres)
     return StoredReadings(
         database=database,
-        outboxes={"indexing": LeasedOutbox(database, QUERIES, lease_seconds=60)},
-        census=NoteCensus(database=database, queries=QUERIES),
+        outboxes={("notes", "indexing"): LeasedOutbox(database, QUERIES, table="jobs", lease_seconds=60)},
+        chores=ChoreRuns(database),
+        gauges=[NoteCensus(database=database, queries=QUERIES).gauge()],
         clock=TurnedClock(),
     )
 
@@ -110,17 +122,27 @@ async def page_over(postgres: Postgres) -> Page:
 async def test_outboxes_show_their_depth_and_the_age_of_their_oldest_job(postgres: Postgres) -> None:
     page = await page_over(postgres)
     assert page.value("elf_database_up") == 1
-    assert page.value("elf_outbox_jobs", outbox="indexing", status="pending") == 3
-    assert page.value("elf_outbox_jobs", outbox="indexing", status="failed") == 1
-    assert page.value("elf_outbox_oldest_job_age_seconds", outbox="indexing") == 90
+    assert page.value("elf_outbox_jobs", family="notes", outbox="indexing", status="pending") == 3
+    assert page.value("elf_outbox_jobs", family="notes", outbox="indexing", status="failed") == 1
+    assert page.value("elf_outbox_jobs", family="notes", outbox="indexing", status="given_up") == 2
+    assert page.value("elf_outbox_oldest_job_age_seconds", family="notes", outbox="indexing") == 90
+
+
+async def test_chores_show_what_waits_what_fails_and_when_one_was_done(postgres: Postgres) -> None:
+    page = await page_over(postgres)
+    assert page.value("elf_chore_runs", family="toys", chore="tidy", status="pending") == 2
+    assert page.value("elf_chore_runs", family="toys", chore="tidy", status="failed") == 1
+    assert page.value("elf_chore_last_done_timestamp_seconds", family="toys", chore="tidy") == 0
+    done = page.value("elf_chore_last_done_timestamp_seconds", family="toys", chore="sweep")
+    assert done == pytest.approx(NOW.timestamp())
 
 
 @pytest.mark.parametrize("oldest", [None, NOW + timedelta(seconds=5)], ids=["none waits", "a clock is ahead"])
 async def test_an_age_is_never_negative_or_missing(postgres: Postgres, oldest: Any) -> None:
     postgres.jobs["oldest"] = oldest
     page = await page_over(postgres)
-    assert page.has("elf_outbox_oldest_job_age_seconds", outbox="indexing")
-    assert page.value("elf_outbox_oldest_job_age_seconds", outbox="indexing") == 0
+    assert page.has("elf_outbox_oldest_job_age_seconds", family="notes", outbox="indexing")
+    assert page.value("elf_outbox_oldest_job_age_seconds", family="notes", outbox="indexing") == 0
 
 
 async def test_notes_are_shown_by_status_with_those_there_are_none_of(postgres: Postgres) -> None:
@@ -151,7 +173,9 @@ async def test_each_page_is_read_anew(postgres: Postgres) -> None:
         for pending in (3, 2, 1):
             postgres.jobs["pending"] = pending
             page = await page_of(readings)
-            assert page.value("elf_outbox_jobs", outbox="indexing", status="pending") == pending
+            assert (
+                page.value("elf_outbox_jobs", family="notes", outbox="indexing", status="pending") == pending
+            )
 
 
 async def test_pages_that_ask_at_once_share_a_reading(postgres: Postgres) -> None:
@@ -245,7 +269,7 @@ class TestWithVirtualTime:
             assert anyio.current_time() - began == pytest.approx(OUTBOX_TIMEOUT_S)
         assert page.value("elf_database_up") == 1
         assert page.value("elf_notes", status="active") == 5
-        assert not page.has("elf_outbox_jobs", outbox="indexing", status="pending")
+        assert not page.has("elf_outbox_jobs", family="notes", outbox="indexing", status="pending")
 
     async def test_a_count_that_took_too_long_is_left_alone_for_a_minute(self, postgres: Postgres) -> None:
         postgres.silent = {"count notes"}

@@ -46,7 +46,7 @@ class FakeStore:
             raise InternalError("Postgres refused a statement: UntranslatableCharacterError")
         self.batches.append(ids)
         self.payloads += [payload.json for payload in payloads]
-        return [Job(id, id, "WRITE", 0, datetime(2026, 3, 1, tzinfo=UTC)) for id in ids]
+        return [Job(id, id, 0, datetime(2026, 3, 1, tzinfo=UTC)) for id in ids]
 
     async def write(self, jobs: Sequence[Job]) -> None:
         await self._answer("write")
@@ -221,13 +221,21 @@ async def test_what_is_due_in_the_outbox_is_written_while_searches_come() -> Non
 
 
 @on_virtual_time
-async def test_what_a_dead_process_left_is_written_at_the_start() -> None:
-    desk = Desk()
-    desk.outbox.abandoned = await desk.store.enqueue([Payload.of(a_trace())])
-    left = [job.subject_id for job in desk.outbox.abandoned]
+async def test_nothing_is_put_in_while_others_do_not_know_that_it_leases() -> None:
+    desk = Desk(capacity=2)
+    desk.outbox.presence.untell()
     async with running(desk.writer):
-        await a_while()
-        assert desk.store.written == left
+        in_hand = desk.take(1)
+        with capture_logs() as logs:
+            await anyio.sleep(10 * RETRY_S)
+            desk.take(3)
+            await anyio.sleep(2 * RETRY_S)
+        assert desk.store.batches == []
+        assert {line["event"] for line in logs} == {"traces_wait", "traces_dropped"}
+        desk.outbox.presence._told.set()
+        await anyio.sleep(RETRY_S + 3 * GATHER_S)
+        assert desk.store.written[:1] == in_hand
+        assert len(desk.store.written) == 3
 
 
 # Stopping

@@ -15,12 +15,12 @@ import anyio
 import asyncpg
 import pytest
 
+from actors.families import steps_on
 from elf.config.dsn import Dsn
 from elf.core.errors import StartupError
 from elf.db import migration
 from elf.db.connect import connect
 from elf.db.database import Database
-from elf.families.schema import steps_on
 from tests.folders import fresh_folder
 from tests.hostile_environment import hostile_variables
 

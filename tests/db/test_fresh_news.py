@@ -14,7 +14,7 @@ from actors.fresh_news import MOST_IDS, FreshHerald, FreshListener, messages, re
 from actors.kernel import Channel
 from elf.db.database import Database
 from elf.db.notifications import MAX_MESSAGE_BYTES
-from elf.families.notes.freshness import FreshNews, Project
+from elf.indexing.fresh import FreshNews, Project
 
 pytestmark = pytest.mark.anyio
 

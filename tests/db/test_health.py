@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
+from actors.families import steps_on
 from elf.db.database import Database
 from elf.db.health import UNKNOWN, DatabaseHealth, DatabaseState
 from elf.db.queries import Queries, sql_folder
 from elf.db.schema import COMMON, created_by
 from elf.families.notes.store import NEEDED_TO_READ
-from elf.families.schema import steps_on
 
 pytestmark = pytest.mark.anyio
 

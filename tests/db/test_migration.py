@@ -15,10 +15,10 @@ import asyncpg
 import pytest
 from structlog.testing import capture_logs
 
+from actors.families import FAMILIES, steps_on
 from elf.core.errors import StartupError
 from elf.db import migration, patience
 from elf.db.schema import Step, schema_steps
-from elf.families.schema import families_on, steps_on
 from tests.conftest import run_sql
 
 pytestmark = pytest.mark.anyio
@@ -26,6 +26,8 @@ pytestmark = pytest.mark.anyio
 DIM = 8
 WITHOUT_STEPS = Path(__file__).parents[1] / "data" / "schema_without_steps.sql"
 STARTS = 10
+SHIPPED = [str(step) for step in steps_on()]
+COMMON_STEPS = [name for name in SHIPPED if name.startswith("common/")]
 SLOW_STEP = (
     "CREATE TABLE IF NOT EXISTS seen (at timestamptz); INSERT INTO seen SELECT now() FROM pg_sleep(0.2);"
 )
@@ -78,7 +80,7 @@ def write(folder: Path, name: str, text: str) -> None:
 
 
 def with_words(folder: Path) -> tuple[Step, ...]:
-    return schema_steps([*families_on(), ("words", folder)])
+    return schema_steps([*((family.name, family.sql_folder) for family in FAMILIES), ("words", folder)])
 
 
 async def bring(dsn: str, steps: Sequence[Step]) -> list[list[str]]:
@@ -136,7 +138,7 @@ async def test_each_step_is_applied_once_in_order_and_recorded_with_its_digest(
 ) -> None:
     write(words, "002-length", "ALTER TABLE words ADD COLUMN IF NOT EXISTS length int;\n")
     steps = with_words(words)
-    names = ["common/001-tables", "notes/001-tables", "words/001-tables", "words/002-length"]
+    names = [*SHIPPED, "words/001-tables", "words/002-length"]
     assert await bring(empty_dsn, steps) == [[name] for name in names]
     assert await bring(empty_dsn, steps) == []
     assert await recorded(empty_dsn) == names
@@ -147,7 +149,8 @@ async def test_each_step_is_applied_once_in_order_and_recorded_with_its_digest(
 async def test_a_database_without_a_record_of_steps_is_taken_over_as_it_is(empty_dsn: str) -> None:
     await made_without_steps(empty_dsn)
     schema, before = await catalog_of(empty_dsn), await contents_of(empty_dsn)
-    assert await bring(empty_dsn, steps_on()) == [["common/001-tables"], ["notes/001-tables"]]
+    first = [step for step in steps_on() if step.name == "001-tables"]
+    assert await bring(empty_dsn, first) == [["common/001-tables"], ["notes/001-tables"]]
     assert await catalog_of(empty_dsn) == schema
     after = await contents_of(empty_dsn)
     assert len(after.pop("schema_steps")) == 2
@@ -235,7 +238,7 @@ async def test_a_step_that_fails_leaves_nothing_of_itself_and_all_before_it(
     )
     with pytest.raises(StartupError, match=r"words/002-more failed:.*\"nothing\" does not exist"):
         await bring(empty_dsn, with_words(words))
-    assert await recorded(empty_dsn) == ["common/001-tables", "notes/001-tables", "words/001-tables"]
+    assert await recorded(empty_dsn) == [*SHIPPED, "words/001-tables"]
     assert await rows_of(empty_dsn, "SELECT to_regclass('more')") == [(None,)]
     write(words, "002-more", "CREATE TABLE IF NOT EXISTS more (id int);\n")
     assert await bring(empty_dsn, with_words(words)) == [["words/002-more"]]
@@ -281,7 +284,7 @@ async def test_of_ten_processes_at_once_one_applies_a_step(empty_dsn: str, words
         tell_to_start(process)
     assert [await anyio.to_thread.run_sync(end_of, process) for process in processes] == [0] * STARTS
     assert await rows_of(empty_dsn, "SELECT count(*) FROM seen") == [(1,)]
-    assert await recorded(empty_dsn) == ["common/001-tables", "words/001-tables", "words/002-slow"]
+    assert await recorded(empty_dsn) == [*COMMON_STEPS, "words/001-tables", "words/002-slow"]
 
 
 def start_applying(dsn: str, folder: Path) -> subprocess.Popen[str]:

@@ -55,7 +55,7 @@ async def rung_until_woken(database: Database, wake: Channel[None]) -> None:
     """Send wake-ups until one is heard: there is no telling when a listener listens again."""
     with anyio.fail_after(PATIENCE_S):
         while True:
-            await notify(database, OUTBOX_CHANNEL)
+            await notify(database, OUTBOX_CHANNEL, sender=" toy")
             with anyio.move_on_after(0.02):
                 return await wake.receive()
 
@@ -129,25 +129,33 @@ async def test_a_server_that_is_not_there_is_unavailable() -> None:
 # The actors
 
 
+def listener(dsn: Callable[[], str], wake: Channel[None], but_not_from: str | None = None) -> OutboxListener:
+    """A listener that hears of one queue."""
+    made = OutboxListener(dsn, but_not_from=but_not_from)
+    made.wake("toy", wake)
+    return made
+
+
 def test_a_bell_never_blocks_and_rings_both_ways() -> None:
     wake: Channel[None] = Channel("wake", 1, "drop")
-    announce: Channel[None] = Channel("announce", 1, "drop")
-    bell = OutboxBell(wake, announce)
+    announce: Channel[str] = Channel("announce", 8, "drop")
+    bell = OutboxBell("toy", wake, announce)
     for _ in range(3):
         bell.ring()
-    assert wake.statistics().fill == announce.statistics().fill == 1
+    assert wake.statistics().fill == 1
+    assert announce.statistics().fill == 3
     assert wake.statistics().dropped == 2
 
 
 async def test_a_ring_here_wakes_there(database: Database, database_dsn: str) -> None:
     wake: Channel[None] = Channel("wake", 1, "drop")
-    announce: Channel[None] = Channel("announce", 1, "drop")
+    announce: Channel[str] = Channel("announce", 8, "drop")
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
-            await group.start(OutboxListener(lambda: database_dsn, wake).run)
+            await group.start(listener(lambda: database_dsn, wake).run)
             await group.start(OutboxRinger(database, announce).run)
             await rung_until_woken(database, wake)
-            OutboxBell(Channel("not here", 1, "drop"), announce).ring()
+            OutboxBell("toy", Channel("not here", 1, "drop"), announce).ring()
             await wake.receive()
             group.cancel_scope.cancel()
 
@@ -157,14 +165,14 @@ async def test_a_process_does_not_hear_its_own_rings(monkeypatch: pytest.MonkeyP
     said = anyio.Event()
 
     async def fake_listen(dsn: str, channel: str, heard: Callable[[str], object], **_: Any) -> None:
-        for sender in ("me", "other", "me", ""):
-            heard(sender)
+        for message in ("me toy", "other toy", "me toy", " toy", "other elsewhere"):
+            heard(message)
         said.set()
         await anyio.sleep_forever()
 
     monkeypatch.setattr(outbox_wake, "listen", fake_listen)
     async with anyio.create_task_group() as group:
-        await group.start(OutboxListener(lambda: "a dsn", wake, but_not_from="me").run)
+        await group.start(listener(lambda: "a dsn", wake, but_not_from="me").run)
         await said.wait()
         group.cancel_scope.cancel()
     assert wake.statistics().fill == 2
@@ -176,7 +184,7 @@ async def test_a_listener_whose_connection_is_killed_listens_again(
     monkeypatch.setattr(outbox_wake, "RETRY_S", 0.01)
     wake: Channel[None] = Channel("wake", 1, "drop")
     async with anyio.create_task_group() as group:
-        await group.start(OutboxListener(lambda: database_dsn, wake).run)
+        await group.start(listener(lambda: database_dsn, wake).run)
         for _ in range(2):
             await rung_until_woken(database, wake)
             await run_sql(database_dsn, KILL)
@@ -196,25 +204,25 @@ async def test_a_listener_outlives_an_outage(
         return asked[-1]
 
     async with anyio.create_task_group() as group:
-        await group.start(OutboxListener(dsn, wake).run)
+        await group.start(listener(dsn, wake).run)
         await rung_until_woken(database, wake)
         group.cancel_scope.cancel()
     assert len(asked) == 4
 
 
 async def test_a_ringer_outlives_an_outage(database: Database, database_dsn: str) -> None:
-    announce: Channel[None] = Channel("announce", 1, "drop")
+    announce: Channel[str] = Channel("announce", 8, "drop")
     wake: Channel[None] = Channel("wake", 1, "drop")
     closed = Database(max_conns=2)
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
-            await group.start(OutboxListener(lambda: database_dsn, wake).run)
+            await group.start(listener(lambda: database_dsn, wake).run)
             await group.start(OutboxRinger(closed, announce).run)
             await rung_until_woken(database, wake)
-            await announce.send(None)
+            await announce.send("toy")
             await anyio.wait_all_tasks_blocked()
             await closed.open(database_dsn)
-            await announce.send(None)
+            await announce.send("toy")
             await wake.receive()
             group.cancel_scope.cancel()
     await closed.close()

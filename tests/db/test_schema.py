@@ -13,11 +13,11 @@ import pytest
 from blake3 import blake3
 from structlog.testing import capture_logs
 
+from actors.families import steps_on
 from elf.core.errors import DatabaseUnavailable, StartupError
 from elf.db import migration, patience, schema
 from elf.db.database import Database
 from elf.db.queries import sql_folder
-from elf.families.schema import steps_on
 from tests.conftest import VECTOR_DIM, run_sql
 from tests.db.spec_tables import INDEXES, TABLES
 

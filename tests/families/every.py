@@ -6,10 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from elf.families.notes import manifest
+from elf.family import Family
 from tests.families import notes_leaks, notes_rows, notes_work, notes_world
 from tests.families.fronts import Fronts
 from tests.families.leaks import Leaks
 from tests.families.rows import Row, World
+from tests.families.toy_rows import manifest as toy_rows_manifest
+from tests.families.toy_rows import proof as toy_rows_proof
 from tests.families.work import FamilyWork
 
 
@@ -18,24 +22,38 @@ class Proof:
     """What a family brings to be proven.
 
     Its rows of the isolation table, an owner to try them on, and leaks that they have to find; and its random work,
-    with the proof that it is there.
+    with the proof that it is there. `config` is its table of the config file, where it has one; {folder} stands for a
+    folder of the service's own.
     """
 
-    name: str
+    family: Family
     rows: Sequence[Row]
     settle: Callable[[Fronts], World]
     leaks: Leaks
     work: FamilyWork[Any]
+    config: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.family.name
 
 
 NOTES: Final = Proof(
-    name="notes",
+    family=manifest.NOTES,
     rows=notes_rows.ROWS,
     settle=notes_world.settle,
     leaks=notes_leaks.LEAKS,
     work=notes_work.NotesWork(),
 )
-FAMILIES: Final = (NOTES,)
+TOY_ROWS: Final = Proof(
+    family=toy_rows_manifest.TOY_ROWS,
+    rows=toy_rows_proof.ROWS,
+    settle=toy_rows_proof.settle,
+    leaks=toy_rows_proof.LEAKS,
+    work=toy_rows_proof.ToyWork(),
+    config='[toy_rows]\ndiary = "{folder}/toys.txt"\n',
+)
+PROOFS: Final = (NOTES, TOY_ROWS)
 
 # What the service offers whatever its families are.
 SERVICE_ROWS: Final = (
@@ -44,4 +62,4 @@ SERVICE_ROWS: Final = (
         names=("collect_garbage",), whole_service="it tidies up for everybody, and tells no more than counts"
     ),
 )
-EVERY_ROW: Final = (*SERVICE_ROWS, *(row for family in FAMILIES for row in family.rows))
+EVERY_ROW: Final = (*SERVICE_ROWS, *(row for proof in PROOFS for row in proof.rows))

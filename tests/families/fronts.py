@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, NamedTuple, Self, TypeAlias
+from urllib.parse import quote
 
 import httpx
 
@@ -32,29 +33,48 @@ class Reply(NamedTuple):
         return json.loads(self.text) if self.text else None
 
 
-def operations_of(document: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
-    """The method and path of each operation of an OpenAPI document."""
+class Way(NamedTuple):
+    """How an operation is asked: its method, its path, and whether its body is a list."""
+
+    method: str
+    path: str
+    takes_list: bool = False
+
+
+def operations_of(document: Mapping[str, Any]) -> dict[str, Way]:
+    """The way to each operation of an OpenAPI document."""
     return {
-        entry["operationId"]: (method.upper(), path)
+        entry["operationId"]: Way(method.upper(), path, _takes_list(entry))
         for path, methods in document["paths"].items()
         for method, entry in methods.items()
     }
 
 
+def _takes_list(entry: Mapping[str, Any]) -> bool:
+    content = entry.get("requestBody", {}).get("content", {})
+    return any(one["schema"].get("type") == "array" for one in content.values())
+
+
 def request_for(
     http: httpx.Client,
-    method: str,
-    path: str,
+    way: Way,
     arguments: Mapping[str, Any],
     headers: Mapping[str, str] = {},
+    *,
+    base: str = "",
 ) -> httpx.Request:
-    """A request with these fields: in the path, the query string or the body, as its method has it."""
-    in_path = {part for _, part, _, _ in string.Formatter().parse(path) if part}
+    """A request with these fields: in the path, the query string or the body, as its method has it.
+
+    A body that is a list is the one list among them.
+    """
+    in_path = {part for _, part, _, _ in string.Formatter().parse(way.path) if part}
     rest = {key: value for key, value in arguments.items() if key not in in_path}
-    url = path.format(**{part: arguments.get(part, "unknown") for part in in_path})
-    if method == "GET":
-        return http.build_request(method, url, params=rest, headers=dict(headers))
-    return http.build_request(method, url, json=rest, headers=dict(headers))
+    named = {part: quote(str(arguments.get(part, "unknown")), safe="") for part in in_path}
+    url = base + way.path.format(**named)
+    if way.method in ("GET", "DELETE"):
+        return http.build_request(way.method, url, params=rest, headers=dict(headers))
+    body = next((one for one in rest.values() if isinstance(one, list)), []) if way.takes_list else rest
+    return http.build_request(way.method, url, json=body, headers=dict(headers))
 
 
 class HttpFront:
@@ -68,13 +88,13 @@ class HttpFront:
         self._http = httpx.Client(base_url=url, timeout=TIMEOUT_S, limits=LIMITS)
         self._operations = operations_of(self._http.get("/openapi.json").raise_for_status().json())
         self.offers = {
-            operation: f"the operation {operation} ({method} {path}) of the {name} front"
-            for operation, (method, path) in self._operations.items()
+            operation: f"the operation {operation} ({way.method} {way.path}) of the {name} front"
+            for operation, way in self._operations.items()
         }
 
     def only_reads(self, name: str) -> bool:
         """Whether it is said to change nothing."""
-        return self._operations[name][0] == "GET"
+        return self._operations[name].method == "GET"
 
     def fills(self, name: str) -> Mapping[str, str]:
         """What the front itself puts where a caller leaves a field out."""
@@ -82,20 +102,17 @@ class HttpFront:
 
     def ask(self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}) -> Reply:
         """Call what is offered by this name with the given fields."""
-        return self.ask_at(*self._operations[name], arguments, headers=headers)
+        return self.ask_at(self._operations[name], arguments, headers=headers)
 
-    def where(self, name: str) -> tuple[str, str]:
-        """The method and path of an operation."""
+    def where(self, name: str) -> Way:
+        """The way to an operation."""
         return self._operations[name]
 
-    def ask_at(
-        self, method: str, path: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}
-    ) -> Reply:
+    def ask_at(self, way: Way, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}) -> Reply:
         """Send a request to a path, whether or not the front offers it."""
-        response = self._http.send(
-            request_for(self._http, method, path, arguments, headers), follow_redirects=False
-        )
-        assert response.status_code < 500, f"{method} {path}: {response.text}"
+        request = request_for(self._http, way, arguments, headers)
+        response = self._http.send(request, follow_redirects=False)
+        assert response.status_code < 500, f"{way.method} {way.path}: {response.text}"
         return Reply(response.is_success, response.text)
 
     def close(self) -> None:
@@ -143,16 +160,16 @@ Front: TypeAlias = HttpFront | McpFront
 
 
 class Fronts:
-    """All fronts of a running service; a context manager."""
+    """All fronts of a running service, the one of tools once for each of `mcp_paths`; a context manager."""
 
-    def __init__(self, url: str, admin_url: str, mcp_url: str) -> None:
+    def __init__(self, url: str, admin_url: str, mcp_url: str, mcp_paths: Sequence[str]) -> None:
         self.public = HttpFront("public", url)
         self.admin = HttpFront("admin", admin_url)
-        self.mcp = McpFront("mcp", mcp_url)
+        self._tools = [McpFront(path.strip("/"), mcp_url.removesuffix("/mcp") + path) for path in mcp_paths]
 
     @property
-    def all(self) -> tuple[Front, ...]:
-        return self.public, self.admin, self.mcp
+    def all(self) -> Sequence[Front]:
+        return [self.public, self.admin, *self._tools]
 
     def offering(self, name: str) -> list[Front]:
         """The fronts that offer something by this name."""

@@ -13,6 +13,7 @@ from actors.fronts import Fronts as Addresses
 from actors.system import open_system
 from elf.config import Config
 from tests.families.fronts import Fronts
+from tests.families.served import FAMILIES, fronts_of
 
 
 @contextmanager
@@ -21,7 +22,7 @@ def running_here(config: Config) -> Iterator[Fronts]:
     with (
         start_blocking_portal("asyncio", {"use_uvloop": True}) as portal,
         portal.wrap_async_context_manager(_running(config)) as addresses,
-        Fronts(
+        fronts_of(
             f"http://{addresses.http}", f"http://{addresses.admin}", f"http://{addresses.mcp}/mcp"
         ) as fronts,
     ):
@@ -33,7 +34,7 @@ async def _running(config: Config) -> AsyncIterator[Addresses]:
     logs = LogDiversion("error")
     logs.enter()
     with logs.installed():
-        async with open_system(config) as system, anyio.create_task_group() as group:
+        async with open_system(config, families=FAMILIES) as system, anyio.create_task_group() as group:
             await group.start(system.run)
             yield system.fronts
             group.cancel_scope.cancel()

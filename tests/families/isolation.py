@@ -77,7 +77,7 @@ def _stacked(columns: Sequence[str]) -> Iterable[Sequence[str]]:
 
 
 def _line(front: str, name: str, cells: Sequence[str]) -> str:
-    return f"{front:<7}{name:<22}" + "".join(f"{cell:>9}" for cell in cells)
+    return f"{front:<14}{name:<22}" + "".join(f"{cell:>9}" for cell in cells)
 
 
 def without_row(fronts: Fronts, rows: Iterable[Row]) -> list[str]:
@@ -141,7 +141,10 @@ def _examine(trial: _Trial) -> None:
     if before is not None and trial.world.state() != before:
         trial.find("somebody", "all attempts", "what the owner has is changed")
     for attempt in trial.row.attempts:
-        _try_owner(trial, attempt)
+        if trial.row.role:
+            _try_without_role(trial, attempt)
+        else:
+            _try_owner(trial, attempt)
 
 
 def _try_strangers(trial: _Trial) -> None:
@@ -151,8 +154,8 @@ def _try_strangers(trial: _Trial) -> None:
         trial.find(PAGE, "any request", "is served")
     if trial.front is trial.fronts.admin and trial.name not in trial.fronts.public.offers:
         trial.table.count(trial.front.name, trial.name, OUTSIDE)
-        method, path = trial.fronts.admin.where(trial.name)
-        if trial.fronts.public.ask_at(method, path, request, headers=ALONE).ok:
+        way = trial.fronts.admin.where(trial.name)
+        if trial.fronts.public.ask_at(way, request, headers=ALONE).ok:
             trial.find(OUTSIDE, "any request", "is served")
 
 
@@ -204,6 +207,12 @@ def _try_owner(trial: _Trial, attempt: Attempt) -> None:
         trial.find(OWNER, attempt.label, f"is refused: {reply.text}")
     elif attempt.owner_sees and not _told(reply, trial.world.hidden_from(FOREIGN), arguments):
         trial.find(OWNER, attempt.label, f"sees nothing: {reply.text}")
+
+
+def _try_without_role(trial: _Trial, attempt: Attempt) -> None:
+    reply = trial.ask(OWNER, _owners(trial, attempt))
+    if reply.ok or trial.row.role not in reply.text:
+        trial.find(OWNER, attempt.label, f"is not asked for the role {trial.row.role}: {reply.text}")
 
 
 def _told(reply: Reply, hidden: Iterable[str], arguments: Arguments) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -106,9 +107,10 @@ def index_without(*fields: str) -> Plant:
     return plant
 
 
-def queries_by_tenant() -> Iterator[str]:
-    """The names of all queries that ask for a tenant."""
-    for path in sorted(sql_folder().rglob(QUERY_FILES)):
+def queries_by_tenant(folders: Iterable[Path]) -> Iterator[str]:
+    """The names of all queries in these folders, and in those of the service, that ask for a tenant."""
+    paths = {path for folder in (sql_folder(), *folders) for path in folder.rglob(QUERY_FILES)}
+    for path in sorted(paths):
         for name, statement in parse_blocks(read_sql(path), source=str(path)):
             if BY_TENANT.pattern.search(statement):
                 yield name

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.families.every import FAMILIES
+from tests.families.every import PROOFS
 from tests.families.work import Crew, Task
 from tests.fronts import examination
 from tests.fronts.examination import Findings, examine
@@ -21,7 +21,7 @@ def test_both_fronts_answer_random_requests_as_their_documents_say(
     service: RunningService, tenant: str
 ) -> None:
     place = {"tenant_id": tenant, "project_id": "p", "agent_id": "a"}
-    tasks = [Task(family.work, [service], place) for family in FAMILIES]
+    tasks = [Task(family.work, [service], place) for family in PROOFS]
     claims = [_worked(task) for task in tasks]
     for url, least in ((service.url, 100), (service.admin_url, 35)):
         _assert_sound(examine(url, examples=EXAMPLES, coverage=False), least)

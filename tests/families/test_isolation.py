@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.families.every import EVERY_ROW, FAMILIES, SERVICE_ROWS, Proof
+from tests.families.every import EVERY_ROW, PROOFS, SERVICE_ROWS, Proof
 from tests.families.fronts import Fronts
 from tests.families.isolation import examine, without_row
 
@@ -17,7 +17,7 @@ def test_everything_that_is_offered_stands_in_the_table(fronts: Fronts) -> None:
     assert without_row(fronts, EVERY_ROW) == []
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)
 def test_nobody_is_served_or_told_what_is_anothers(fronts: Fronts, family: Proof) -> None:
     table = examine(fronts, family.settle(fronts), [*SERVICE_ROWS, *family.rows])
     print(f"\n{table}")  # noqa: T201 - the table is to be read

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from tests.chaos.kills import kill_postgres, wait_recovered
-from tests.families.every import FAMILIES, Proof
+from tests.families.every import PROOFS, Proof
 from tests.families.notes_work import NoteClaim, NotesWork
+from tests.families.served import config_of_all, service_of_all
 from tests.families.work import Crew, Task
 from tests.folders import fresh_folder
-from tests.system.service import RunningService, note, processes_of, write_config
+from tests.system.service import RunningService, note, processes_of
 
 EACH = 15  # pieces of work before the next thing happens
 
@@ -22,11 +23,11 @@ EACH = 15  # pieces of work before the next thing happens
 def pair(model_folder: Path) -> Iterator[tuple[RunningService, RunningService]]:
     """Two services with one config. What a killed one had leased comes back soon."""
     with fresh_folder() as folder:
-        config = write_config(folder, cache_dir=f'"{model_folder}"', lease_seconds="5")
+        config = config_of_all(folder, cache_dir=f'"{model_folder}"', lease_seconds="5")
         try:
             with (
-                RunningService(config, name="first") as first,
-                RunningService(config, name="second") as second,
+                service_of_all(config, name="first") as first,
+                service_of_all(config, name="second") as second,
             ):
                 yield first, second
         finally:
@@ -34,7 +35,7 @@ def pair(model_folder: Path) -> Iterator[tuple[RunningService, RunningService]]:
                 process.kill()
 
 
-@pytest.fixture(params=FAMILIES, ids=lambda family: family.name)
+@pytest.fixture(params=PROOFS, ids=lambda family: family.name)
 def task(
     request: pytest.FixtureRequest, pair: tuple[RunningService, RunningService], tenant: str
 ) -> Task[Any]:

@@ -10,22 +10,21 @@ from typing import Any
 
 import pytest
 
-from elf.config import load
-from tests.families.every import EVERY_ROW, FAMILIES, Proof
+from tests.families.every import EVERY_ROW, PROOFS, Proof
 from tests.families.fronts import Fronts
 from tests.families.here import running_here
 from tests.families.isolation import OWNER, examine
 from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
 from tests.families.rows import Row, World
+from tests.families.served import FAMILIES, config_of_all, loaded
 from tests.folders import fresh_folder
-from tests.system.service import write_config
 
 
 @pytest.fixture(scope="module")
 def fronts(model_folder: Path) -> Iterator[Fronts]:
     """A service in this process, into whose code leaks can be planted."""
     with fresh_folder() as folder:
-        config = load(write_config(folder, cache_dir=f'"{model_folder}"'))
+        config = loaded(config_of_all(folder, cache_dir=f'"{model_folder}"'))
         with running_here(config) as fronts:
             yield fronts
 
@@ -33,7 +32,7 @@ def fronts(model_folder: Path) -> Iterator[Fronts]:
 @pytest.fixture(scope="module")
 def lasting(fronts: Fronts) -> Mapping[str, World]:
     """An owner in each family, for all leaks that leave nothing behind."""
-    return {family.name: family.settle(fronts) for family in FAMILIES}
+    return {family.name: family.settle(fronts) for family in PROOFS}
 
 
 def rows_of(operations: Iterable[str]) -> list[Row]:
@@ -53,7 +52,7 @@ def all_of(kind: str) -> list[Any]:
     """The leaks of this kind of every family, each with its family, as parameters."""
     return [
         pytest.param(family, leak, id=f"{family.name}: {leak.name}")
-        for family in FAMILIES
+        for family in PROOFS
         for leak in getattr(family.leaks, kind)
     ]
 
@@ -71,7 +70,7 @@ def test_what_can_be_read_too_much_is_found(
     assert found(fronts, world, leak.operations) == {*leak.operations}
 
 
-@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+@pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)
 def test_without_a_leak_nothing_is_found_in_the_same_place(
     fronts: Fronts, lasting: Mapping[str, World], family: Proof
 ) -> None:
@@ -89,8 +88,8 @@ def test_what_can_be_changed_too_much_is_found(
 
 
 def test_every_query_of_a_tenant_is_let_out_once_or_said_to_be_behind_others() -> None:
-    leaks = [leak for family in FAMILIES for leak in (*family.leaks.reading, *family.leaks.changing)]
+    leaks = [leak for family in PROOFS for leak in (*family.leaks.reading, *family.leaks.changing)]
     tried = {leak.query for leak in leaks if BY_TENANT in leak.conditions}
-    behind = {query for family in FAMILIES for query in family.leaks.behind_others}
-    assert {*queries_by_tenant()} == tried | behind
+    behind = {query for family in PROOFS for query in family.leaks.behind_others}
+    assert {*queries_by_tenant(family.sql_folder for family in FAMILIES)} == tried | behind
     assert not tried & behind

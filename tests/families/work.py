@@ -14,7 +14,7 @@ from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
 import httpx
 
-from tests.families.fronts import operations_of, request_for
+from tests.families.fronts import Way, operations_of, request_for
 from tests.system.service import RunningService, wait_for
 
 C = TypeVar("C")
@@ -36,7 +36,7 @@ class WorkClient:
     def __init__(
         self,
         services: Sequence[RunningService],
-        operations: Mapping[str, tuple[str, str]],
+        operations: Mapping[str, Way],
         place: Mapping[str, str],
         rng: random.Random,
         stop: threading.Event,
@@ -60,9 +60,8 @@ class WorkClient:
 
     def _answer(self, url: str, name: str, arguments: Mapping[str, Any]) -> httpx.Response | None:
         """Return the answer; None when there is none, or it asks to come again."""
-        method, path = self._operations[name]
         try:
-            response = self._http.send(request_for(self._http, method, url + path, arguments))
+            response = self._http.send(request_for(self._http, self._operations[name], arguments, base=url))
         except httpx.TimeoutException as error:
             raise AssertionError(f"{name}: no answer within {LONGEST_ANSWER_S} s") from error
         except httpx.TransportError:

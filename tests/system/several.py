@@ -14,13 +14,11 @@ import httpx
 from tests.system.service import REPO, RunningService, wait_for
 
 
-def split(config: Path, *tables: str) -> Path:
-    """Give a config [[processes]] instead of [process]: those that the example shows in comments, or these."""
-    before, _, after = config.read_text(encoding="utf-8").partition("[process]\n")
-    comment, blank, rest = after[after.index("# [[processes]]") :].partition("\n\n")
-    shown = re.sub(r"(?m)^# ?", "", comment)
-    text = "\n".join(f"[[processes]]\n{table}" for table in tables) or shown
-    config.write_text(before + text + blank + rest, encoding="utf-8")
+def split(config: Path, table: str = "") -> Path:
+    """Give a config the [processes] that the example shows in comments, or these."""
+    before, _, shown = config.read_text(encoding="utf-8").partition("# [processes]\n")
+    text = table or re.sub(r"(?m)^# ?", "", shown)
+    config.write_text(f"{before}[processes]\n{text}\n", encoding="utf-8")
     return config
 
 

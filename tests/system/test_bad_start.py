@@ -126,9 +126,8 @@ def test_a_process_that_cannot_start_says_why_and_ends_the_others(
     config: Callable[..., Path], folder: Path
 ) -> None:
     (folder / "file").write_text("a file, not a folder")
-    tools, collector = 'name = "tools"\nactors = ["mcp_front"]', 'name = "collector"\nactors = ["gc_ticker"]'
-    path = split(config(dsn=f'"embedded:{folder}/file/postgres"'), tools, collector)
+    path = split(config(dsn=f'"embedded:{folder}/file/postgres"'), "api = 0")
     first, last = refusal(path, code=UNAVAILABLE).splitlines()
-    assert first.startswith("elf: collector: ")
+    assert first.startswith("elf: worker: ")
     assert "file/postgres" in first
-    assert last == "elf: the process collector cannot be started (exit code 3)"
+    assert last == "elf: the process worker cannot be started (exit code 3)"

@@ -96,7 +96,7 @@ def test_the_parts_of_the_process_and_the_database_are_shown(service: RunningSer
         assert page.has("elf_actor_restarts_total", actor=actor)
     assert page.value("elf_ready") == 1
     assert page.value("elf_database_up") == 1
-    for channel in ("outbox_wake", "outbox_announce", "indexing_work", "traces", "cache_puts"):
+    for channel in ("indexing_wake", "outbox_announce", "indexing_work", "traces", "cache_puts"):
         assert page.has("elf_channel_items", channel=channel)
         assert page.value("elf_channel_capacity_items", channel=channel) >= 1
     for kind in ("quick", "slow"):
@@ -108,10 +108,11 @@ def test_the_parts_of_the_process_and_the_database_are_shown(service: RunningSer
         page.value("elf_database_connections", pool="primary", state=state) for state in ("idle", "in_use")
     ]
     assert 1 <= sum(pool) <= page.value("elf_database_connections_max", pool="primary") == 16
-    for outbox in ("indexing", "traces"):
-        assert page.has("elf_outbox_oldest_job_age_seconds", outbox=outbox)
+    for family, outbox in (("notes", "indexing"), ("common", "traces")):
+        assert page.has("elf_outbox_oldest_job_age_seconds", family=family, outbox=outbox)
         assert {
-            page.has("elf_outbox_jobs", outbox=outbox, status=status) for status in ("pending", "failed")
+            page.has("elf_outbox_jobs", family=family, outbox=outbox, status=status)
+            for status in ("pending", "failed", "given_up")
         } == {True}
     assert {page.has("elf_notes", status=status) for status in ("active", "deleted", "deprecated")} == {True}
 

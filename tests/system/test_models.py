@@ -42,27 +42,25 @@ def config_of(
     *,
     named: str = "small",
     file: str = "elf",
-    actors: str | None = None,
+    roles: str = "",
     **changes: str,
 ) -> Path:
     """A config in the folder whose embedding model is `model` under a name; configs of one folder share their data."""
     draft = folder / "draft"
     draft.mkdir(exist_ok=True)
     changes = {"cache_dir": f'"{model_folder}"', "tokenizer_repo": '"all-MiniLM-L6-v2"'} | changes
-    if actors is not None:
-        changes["actors"] = actors
     config = write_config(draft, **changes)
     point_embedding(config, model.api_base)
     head, table, rest = config.read_text(encoding="utf-8").partition("[providers.embedding]\n")
     rest, count = re.subn(r"^model = .*$", f'model = "{named}"', rest, count=1, flags=re.MULTILINE)
     assert count == 1
     place = folder / f"{file}.toml"
-    place.write_text(head + table + rest, encoding="utf-8")
+    place.write_text(head + table + rest + roles, encoding="utf-8")
     return place
 
 
 class Worker(RunningService):
-    """A service that listens nowhere."""
+    """A service that answers nobody but operators."""
 
     def wait_started(self) -> None:
         assert self.process.stdout is not None
@@ -140,10 +138,10 @@ def test_two_services_with_different_models_are_told_and_leave_each_others_notes
 def test_a_worker_of_the_wrong_model_touches_nothing_and_what_waits_is_shown(
     folder: Path, model: FakeChat, model_folder: Path, tenant: str
 ) -> None:
-    fronts, indexer = '["http_front", "admin_front", "mcp_front"]', '["indexer"]'
-    with RunningService(config_of(folder, model, model_folder, actors=fronts)) as api:
+    fronts, worker = "[processes]\nworker = 0\n", "[processes]\napi = 0\nmcp = 0\n"
+    with RunningService(config_of(folder, model, model_folder, roles=fronts)) as api:
         (added,) = api.add(tenant, note("The lighthouse keeper is called Ida.", key="keeper"))
-        wrong = config_of(folder, model, model_folder, named="large", file="large", actors=indexer)
+        wrong = config_of(folder, model, model_folder, named="large", file="large", roles=worker)
         with Worker(wrong, name="large") as large:
             wait_for(lambda: len(warnings(api)) == 2, "the model differs, and a job waits for nobody")
             assert any(
@@ -152,7 +150,7 @@ def test_a_worker_of_the_wrong_model_touches_nothing_and_what_waits_is_shown(
             assert metric(api, "elf_unserved_jobs", embedding_version="local:small:384") == 1
             assert rows(folder, "SELECT * FROM memory_note_chunks") == []
             wait_for(lambda: large.events("fleet_differs"), "the worker tells of it, too")
-        right = config_of(folder, model, model_folder, file="small", actors=indexer)
+        right = config_of(folder, model, model_folder, file="small", roles=worker)
         with Worker(right, name="small"):
             api.wait_found(tenant, "lighthouse keeper", added["note_id"])
             wait_for(lambda: not warnings(api), "nothing waits any more")

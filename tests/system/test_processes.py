@@ -40,12 +40,14 @@ COMMON = {
     "database",
     "index_host",
     "trace_writer",
+    "outbox_listener",
     "fresh_herald",
     "fleet_watch",
     "admin_front",
 }
 API = {"http_front", "cache_writer", "token_writer", "query_batcher", "fresh_listener"}
-WORKER = {"indexer_1", "indexer_2", "outbox_lessor", "outbox_listener", "note_renewer", "gc_ticker"}
+INDEXING = {"indexing_worker_1", "indexing_worker_2", "indexing_dispatcher"}
+WORKER = {*INDEXING, "note_renewer", "gc_ticker"}
 
 
 @pytest.fixture(scope="module")
@@ -228,8 +230,7 @@ def test_processes_end_when_the_one_that_started_them_is_killed(model_folder: Pa
     with fresh_folder() as folder:
         config = split(
             write_config(folder, cache_dir=f'"{model_folder}"'),
-            'name = "collector"\nactors = ["gc_ticker"]',
-            'name = "tools"\nactors = ["mcp_front"]',
+            "api = 0",
         )
         with (folder / "log").open("ab") as log:
             parent = subprocess.Popen(
@@ -238,11 +239,12 @@ def test_processes_end_when_the_one_that_started_them_is_killed(model_folder: Pa
         with parent:
             assert parent.stdout is not None
             assert parent.stdout.readline() == "elf: ready\n"
+            assert parent.stdout.readline().startswith("elf: admin at http://127.0.0.1:")
             assert parent.stdout.readline().startswith("elf: mcp at http://127.0.0.1:")
             names = {child.cmdline()[-2] for child in psutil.Process(parent.pid).children()}
-            assert names == {"collector", "tools"}
+            assert names == {"worker", "mcp"}
             parent.kill()
         wait_for(lambda: processes_of(folder) == [], "all of them are gone, and Postgres with them")
         logged = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
         gone = [line["process"] for line in logged if line["event"] == "parent_gone"]
-        assert sorted(gone) == ["collector", "tools"]
+        assert sorted(gone) == ["mcp", "worker"]

@@ -134,9 +134,7 @@ def test_ctrl_c_at_any_moment_of_a_start_ends_it_in_a_line_and_leaves_nothing_be
 def test_ctrl_c_ends_several_processes_without_a_word_of_theirs_but_lines(
     folder: Path, model_folder: Path
 ) -> None:
-    config = split(
-        write_config(folder, cache_dir=f'"{model_folder}"'), 'name = "one"\nactors = ["http_front"]'
-    )
+    config = split(write_config(folder, cache_dir=f'"{model_folder}"'), "worker = 0\nmcp = 0")
     with up(config) as terminal:
         terminal.wait_for("Postgres runs in")
         terminal.interrupt()

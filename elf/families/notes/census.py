@@ -12,6 +12,7 @@ from elf.core.errors import ServiceError
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.model import Status
+from elf.family import Labels, StoredGauge
 
 COUNTED_FOR_S = 60.0
 # Measured: a million notes take 0.1 s, and up to 1 s while many of them were written to of late.
@@ -32,6 +33,16 @@ class NoteCensus:
         self._counting = anyio.Lock()
         self._counts: Mapping[str, int] | None = None
         self._due_at = float("-inf")
+
+    def gauge(self) -> StoredGauge:
+        """Return the metric of the counts."""
+
+        async def read() -> Mapping[Labels, float] | None:
+            counts = await self.counts()
+            return None if counts is None else {(status,): number for status, number in counts.items()}
+
+        about = "Notes stored, over all tenants, counted once a minute."
+        return StoredGauge(name="elf_notes", about=about, labels=("status",), read=read)
 
     async def counts(self) -> Mapping[str, int] | None:
         """Return the counts of the last minute by status; None when they could not be had, for a minute as well."""

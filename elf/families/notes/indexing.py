@@ -27,12 +27,12 @@ from elf.db.errors import retrying
 from elf.db.queries import Queries
 from elf.families.notes.embedding import EmbeddedText, TextEmbedder, Vector
 from elf.families.notes.fleet import Fleet
-from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.model import Note
 from elf.families.notes.patient_embedding import Done, Waiting, embed_patiently
 from elf.families.notes.source_fields import tags_of
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexPoint, VectorIndex
+from elf.indexing.fresh import FreshWrites
 from elf.outbox.leased import Job, JobsFailed
 from elf.providers.portions import CALL_BYTES
 from elf.providers.vectors import has_direction

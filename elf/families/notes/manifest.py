@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from elf.families.notes.admin_operations import ADMIN_OPERATIONS
 from elf.families.notes.model import FAMILY
 from elf.families.notes.operations import OPERATIONS
+from elf.families.notes.spans import MEMORY_SPANS
 from elf.families.notes.tools import TOOLS, instructions
-from elf.family import Family
+from elf.family import Family, Opened
+
+if TYPE_CHECKING:
+    from elf.ground import Ground
+
+
+def _open(ground: Ground) -> Opened:
+    from elf.families.notes.opening import open_notes
+
+    return open_notes(ground)
+
 
 NOTES: Final = Family(
     name=FAMILY,
@@ -16,4 +27,7 @@ NOTES: Final = Family(
     admin_operations=ADMIN_OPERATIONS,
     tools=TOOLS,
     about=instructions,
+    open=_open,
+    spans=MEMORY_SPANS,
+    mcp="/mcp",
 )

@@ -22,7 +22,6 @@ from elf.db.database import Database
 from elf.db.ids import random_ids
 from elf.families.notes.ask import NoteAsk
 from elf.families.notes.brief import BriefSearchResponse, brief_search
-from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import FAMILY, as_real
 from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.ranking import (
@@ -39,6 +38,7 @@ from elf.families.notes.revalidation import Revalidation
 from elf.families.notes.service import context_of
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexQuery, QueryResult
+from elf.indexing.fresh import FreshWrites, Project
 from elf.search.retrieve import Ask, CandidateRetrieval, Retrieved
 from elf.search.stages import Stages
 from elf.search.trace import DroppedCandidate, SearchTrace, TraceItem, TraceSink, dropped

@@ -23,12 +23,12 @@ from elf.families.notes.chunk_tokens import NOTE_CHUNK_TOKENS, token_rows
 from elf.families.notes.decisions import DecisionLog
 from elf.families.notes.embedding import EmbeddedText
 from elf.families.notes.embedding import Vector as FloatVector
-from elf.families.notes.freshness import FreshWrites, Project
 from elf.families.notes.model import Context, Note
 from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.resolver import Change, Incoming, Near
 from elf.families.notes.shown import ShownNote
 from elf.index.port import Period
+from elf.indexing.fresh import FreshWrites, Project
 from elf.search.token_store import LONG_WORDS, TokenStore
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"

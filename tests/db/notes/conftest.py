@@ -13,18 +13,19 @@ import pytest
 
 from elf.core.ids import NoteId
 from elf.db.database import Database
-from elf.db.queries import Queries, sql_folder
+from elf.db.queries import Queries
 from elf.families.notes.corpus import notes_corpus
 from elf.families.notes.embedding import TextEmbedder
 from elf.families.notes.fleet import Fleet
-from elf.families.notes.freshness import FreshWrites
 from elf.families.notes.gate import WriteGate
 from elf.families.notes.indexing import LEASE_BYTES, NoteIndexing
 from elf.families.notes.model import Note
+from elf.families.notes.queries import INDEXING_OUTBOX, note_queries
 from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, UpdateRequest
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
+from elf.indexing.fresh import FreshWrites
 from elf.indexing.reconcile import Drift, IndexReconciler
 from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
 from elf.providers.port import LateInteraction
@@ -46,7 +47,7 @@ END $$
 
 @pytest.fixture(scope="session")
 def queries() -> Queries:
-    return Queries.load(sql_folder() / "notes")
+    return note_queries()
 
 
 @pytest.fixture(scope="package")
@@ -120,7 +121,11 @@ class House:
         self, version: str, *, lease_seconds: float = 60, lease_bytes: int = LEASE_BYTES
     ) -> LeasedOutbox:
         return LeasedOutbox(
-            self.database, self.queries, lease_seconds=lease_seconds, terms=(version, lease_bytes)
+            self.database,
+            self.queries,
+            table=INDEXING_OUTBOX,
+            lease_seconds=lease_seconds,
+            terms=(version, lease_bytes),
         )
 
     def ring(self) -> None:

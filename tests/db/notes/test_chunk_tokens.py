@@ -13,12 +13,12 @@ import pytest
 
 from elf.core.errors import InvalidRequest
 from elf.core.scopes import AGENT_PRIVATE
-from elf.db.queries import Queries, sql_folder
 from elf.families.notes.chunk_tokens import NOTE_CHUNK_TOKENS
 from elf.families.notes.note_filter import EVERYTHING
 from elf.families.notes.reranking import TokenReranking
 from elf.search.late_rerank import LateDocument, LateReranker
 from elf.search.token_store import LONG_WORDS, TokenRow, TokenStore
+from elf.search.trace_store import search_queries
 from tests.db.notes.conftest import House
 from tests.db.notes.test_note_search import Desk
 from tests.late_kit import FakeLate, tokens_of
@@ -35,9 +35,7 @@ class Kitchen:
 
     def __init__(self, house: House, *, max_words: int = PLENTY) -> None:
         self.late = FakeLate()
-        self.tokens = TokenStore(
-            Queries.load(sql_folder() / "search"), version=self.late.version, max_words=max_words
-        )
+        self.tokens = TokenStore(search_queries(), version=self.late.version, max_words=max_words)
         house.tokens, house.late = self.tokens, self.late
         house.__post_init__()
         self.house = house

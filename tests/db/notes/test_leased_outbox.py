@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import anyio
+import asyncpg
 import pytest
 from anyio.abc import TaskStatus
 from hypothesis import given
@@ -13,17 +16,15 @@ from hypothesis import strategies as st
 
 from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Database
-from elf.db.notifications import listen
 from elf.families.notes.indexing import LEASE_BYTES
+from elf.families.notes.queries import INDEXING_OUTBOX
 from elf.outbox import leased
 from elf.outbox.leased import (
-    FIRST_DELAY_S,
-    LONGEST_DELAY_S,
+    FOR_EVER,
     MAX_ERROR_CHARS,
-    PRESENCE_LOCK,
     Job,
     LeasedOutbox,
-    backoff,
+    Retries,
 )
 from tests.db.notes.conftest import House
 
@@ -113,9 +114,8 @@ async def test_two_lessors_never_lease_the_same_job(house: House, database_dsn: 
     leased: list[UUID] = []
 
     async def lease_all(database: Database) -> None:
-        outbox = LeasedOutbox(
-            database, house.queries, lease_seconds=60, terms=(house.model.version, LEASE_BYTES)
-        )
+        terms = (house.model.version, LEASE_BYTES)
+        outbox = LeasedOutbox(database, house.queries, table=INDEXING_OUTBOX, lease_seconds=60, terms=terms)
         while jobs := await outbox.lease(7):
             leased.extend(job.outbox_id for job in jobs)
 
@@ -228,7 +228,7 @@ async def test_a_lease_that_is_over_is_not_renewed(house: House, how: str) -> No
         await house.execute("UPDATE indexing_outbox SET available_at = clock_timestamp()")
     await house.outbox.renew()
     (left,) = await leases_left(house)
-    assert left < timedelta(seconds=FIRST_DELAY_S)
+    assert left < timedelta(seconds=FOR_EVER.first_s)
 
 
 async def test_renewing_waits_for_nobody(house: House) -> None:
@@ -253,8 +253,8 @@ async def test_a_failed_job_is_put_off_and_remembers_why(house: House) -> None:
     assert (row["status"], row["attempts"]) == ("FAILED", 1)
     assert "AKIA" not in row["last_error"]
     assert len(row["last_error"]) == MAX_ERROR_CHARS
-    assert row["available_at"] >= before + timedelta(seconds=0.75 * FIRST_DELAY_S)
-    assert row["available_at"] <= await house.moment() + timedelta(seconds=FIRST_DELAY_S)
+    assert row["available_at"] >= before + timedelta(seconds=0.75 * FOR_EVER.first_s)
+    assert row["available_at"] <= await house.moment() + timedelta(seconds=FOR_EVER.first_s)
     assert sorted(await statuses(house)) == ["FAILED", "PENDING"]
 
 
@@ -267,10 +267,11 @@ async def test_a_failed_job_comes_back_with_its_attempts(house: House) -> None:
         await house.execute("UPDATE indexing_outbox SET available_at = now()")
 
 
-@given(st.integers(1, 10**6))
-def test_the_delay_doubles_with_jitter_up_to_its_cap(attempt: int) -> None:
-    full = min(LONGEST_DELAY_S, FIRST_DELAY_S * 2 ** min(attempt - 1, 20))
-    assert 0.75 * full <= backoff(attempt).total_seconds() <= full
+@given(st.integers(1, 10**6), st.floats(0.1, 60), st.floats(0.1, 7200))
+def test_the_delay_doubles_with_jitter_up_to_its_cap(attempt: int, first_s: float, longest_s: float) -> None:
+    full = min(longest_s, first_s * 2 ** min(attempt - 1, 20))
+    delay = Retries(first_s=first_s, longest_s=longest_s).delay(attempt).total_seconds()
+    assert 0.75 * full - 1e-6 <= delay <= full + 1e-6
 
 
 async def test_a_released_job_is_due_at_once_and_unchanged(house: House) -> None:
@@ -291,53 +292,127 @@ async def test_what_is_done_is_neither_failed_nor_released(house: House) -> None
 
 
 async def test_statistics_count_what_waits(house: House) -> None:
-    assert await house.outbox.statistics() == (0, 0, None)
+    assert await house.outbox.statistics() == (0, 0, None, 0)
     await enqueue(house, uuid4(), uuid4(), uuid4())
     oldest = await house.value("SELECT min(created_at) FROM indexing_outbox")
     first, second = sorted(await house.outbox.lease(2), key=lambda job: job.created_at)
     await house.outbox.fail([first], "x")
     await finish(house, [second], [None])
-    assert await house.outbox.statistics() == (1, 1, oldest)
+    assert await house.outbox.statistics() == (1, 1, oldest, 0)
 
 
 # Leases of the dead
 
 
-async def test_where_nobody_works_all_that_is_leased_or_put_off_is_given_back(house: House) -> None:
+@asynccontextmanager
+async def process(dsn: str, outbox: LeasedOutbox) -> AsyncIterator[None]:
+    """A process's session that tells others of its presence."""
+    session = await asyncpg.connect(dsn)
+    try:
+        await outbox.presence.tell(session)
+        yield
+    finally:
+        outbox.presence.untell()
+        await session.close()
+
+
+async def test_where_nobody_works_all_that_is_leased_or_put_off_is_given_back(
+    house: House, database_dsn: str
+) -> None:
     await enqueue(house, *[uuid4() for _ in range(4)])
     leased = await house.outbox.lease(3)
     await house.outbox.fail(leased[:1], "x")
     await finish(house, leased[1:2], [None])
-    assert await house.outbox.release_abandoned() == 2
-    assert len(await house.outbox.lease(10)) == 3
+    starting = house.outbox_of(house.model.version)
+    async with process(database_dsn, starting):
+        assert len(await starting.lease(10)) == 3
 
 
 async def test_a_great_many_leases_are_given_back_page_by_page(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    house: House, database_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leased, "RELEASED_AT_ONCE", 2)
     await enqueue(house, *[uuid4() for _ in range(5)])
     assert len(await house.outbox.lease(10)) == 5
-    assert await house.outbox.release_abandoned() == 5
-    assert len(await house.outbox.lease(10)) == 5
+    starting = house.outbox_of(house.model.version)
+    async with process(database_dsn, starting):
+        assert len(await starting.lease(10)) == 5
 
 
 async def test_where_a_process_works_its_leases_are_left_alone(house: House, database_dsn: str) -> None:
     await enqueue(house, uuid4())
-    await house.outbox.lease(1)
-    async with anyio.create_task_group() as group:
+    living, starting, last = (house.outbox_of(house.model.version) for _ in range(3))
+    async with process(database_dsn, living):
+        await living.lease(1)
+        async with process(database_dsn, starting):
+            assert await starting.lease(1) == []
+    await until_nobody_works(house)
+    async with process(database_dsn, last):
+        assert len(await last.lease(1)) == 1
 
-        async def work(*, task_status: TaskStatus[None]) -> None:
-            await listen(
-                database_dsn, "x", lambda: None, presence_lock=PRESENCE_LOCK, task_status=task_status
-            )
 
-        await group.start(work)
-        assert await house.outbox.release_abandoned() == 0
-        group.cancel_scope.cancel()
+async def until_nobody_works(house: House) -> None:
+    """The server ends a session a little after its client."""
     with anyio.fail_after(20):
-        while await house.outbox.release_abandoned() == 0:  # the server ends a session a little later
-            await anyio.lowlevel.checkpoint()
+        while await house.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"):  # noqa: ASYNC110
+            await anyio.sleep(0.01)
+
+
+async def test_a_process_that_is_told_again_takes_nothing_over(house: House, database_dsn: str) -> None:
+    await enqueue(house, uuid4(), uuid4())
+    async with process(database_dsn, house.outbox):
+        assert len(await house.outbox.lease(1)) == 1
+    await until_nobody_works(house)
+    async with process(database_dsn, house.outbox):
+        assert len(await house.outbox.lease(10)) == 1, "the other one is its own"
+
+
+async def test_who_starts_waits_until_another_has_taken_over(house: House, database_dsn: str) -> None:
+    first, second = (house.outbox_of(house.model.version) for _ in range(2))
+    told: list[str] = []
+
+    async def tell(name: str, outbox: LeasedOutbox) -> None:
+        async with process(database_dsn, outbox):
+            told.append(name)
+            await outbox.presence.wait_told()
+            await anyio.sleep_forever()
+
+    await enqueue(house, uuid4())
+    await house.outbox.lease(1)
+    async with anyio.create_task_group() as group, house.database.transaction() as connection:
+        await connection.execute("LOCK TABLE indexing_outbox IN SHARE MODE")  # the takeover waits
+        for name, outbox in (("first", first), ("second", second)):
+            group.start_soon(tell, name, outbox)
+            waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+            with anyio.fail_after(20):
+                while await house.value(waiting) <= (name == "second"):  # noqa: ASYNC110
+                    await anyio.sleep(0.01)
+        assert told == []
+        await connection.execute("ROLLBACK")
+        await connection.execute("BEGIN")
+        with anyio.fail_after(20):
+            while len(told) < 2:  # noqa: ASYNC110
+                await anyio.sleep(0.01)
+        assert sorted(told) == ["first", "second"]
+        group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("how", ["renew", "release", "fail"])
+async def test_who_lost_a_lease_does_nothing_to_that_of_another(house: House, how: str) -> None:
+    await enqueue(house, uuid4())
+    jobs = await house.outbox.lease(1)
+    await house.execute("UPDATE indexing_outbox SET available_at = now()")
+    other = house.outbox_of(house.model.version)
+    assert await other.lease(1) == jobs
+    if how == "renew":
+        assert await house.outbox.renew() == jobs
+        assert await other.renew() == []
+    elif how == "release":
+        await house.outbox.release(jobs)
+    else:
+        await house.outbox.fail(jobs, "late")
+    assert await statuses(house) == ["PENDING"]
+    assert await house.outbox_of(house.model.version).lease(1) == []
 
 
 @pytest.mark.parametrize("how", ["fail", "release"])

@@ -12,8 +12,9 @@ from structlog.testing import capture_logs
 from elf.core.errors import DatabaseUnavailable, InternalError
 from elf.db.database import Database
 from elf.db.garbage import GarbageCollector, GarbageStep
-from elf.db.queries import Queries, sql_folder
+from elf.db.queries import Queries
 from elf.families.notes.lifecycle import LifecycleRules
+from elf.search import trace_store
 from elf.search.retention import retention_steps
 from tests.db.notes.aging import assert_gapless, collect, collector, places_of, steps_of, trace
 from tests.db.notes.conftest import House
@@ -30,7 +31,7 @@ def house(house: House) -> House:
 
 @pytest.fixture(scope="module")
 def search_queries() -> Queries:
-    return Queries.load(sql_folder() / "search")
+    return trace_store.search_queries()
 
 
 # Expiry

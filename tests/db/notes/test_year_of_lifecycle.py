@@ -12,12 +12,13 @@ import pytest
 from elf.core.errors import NotFound
 from elf.db.database import Database
 from elf.db.garbage import GarbageCollector
-from elf.db.queries import Queries, sql_folder
+from elf.db.queries import Queries
 from elf.families.notes.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.port import IndexFilter, IndexQuery, VectorIndex
 from elf.search.retention import retention_steps
+from elf.search.trace_store import search_queries
 from tests.db.notes.aging import assert_gapless, places_of, rows_saying, steps_of, trace
 from tests.db.notes.conftest import House
 from tests.notes_kit import DIM, MemoryIndex, vector_of
@@ -58,7 +59,7 @@ class Year:
     def __init__(self, house: House) -> None:
         self.house = house
         house.clock.moment = datetime.now(UTC)
-        search = Queries.load(sql_folder() / "search")
+        search = search_queries()
         steps = [*steps_of(house), *retention_steps(house.database, search)]
         self.gc = GarbageCollector(house.database, steps, clock=house.clock, batch_size=100)
         self.began = house.clock.now()

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from elf.db.database import Database
-from elf.db.queries import Queries, sql_folder
-from elf.search.trace_store import TraceStore
+from elf.db.queries import Queries
+from elf.search.trace_store import TraceStore, search_queries
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.db.notes.conftest import EMPTY
 
@@ -18,7 +18,7 @@ LEASE_S = 60.0
 
 @pytest.fixture(scope="session")
 def queries() -> Queries:
-    return Queries.load(sql_folder() / "search")
+    return search_queries()
 
 
 @pytest.fixture(scope="package")

@@ -15,9 +15,10 @@ from structlog.testing import capture_logs
 
 from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Connection, Database
-from elf.db.queries import Queries, sql_folder
+from elf.db.queries import Queries
 from elf.search import cache as cache_module
 from elf.search.cache import Answer, AnswerCache, CacheCounts, LatePut
+from elf.search.trace_store import search_queries
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.db.notes.test_query_plans import explain
 from tests.notes_kit import NOW, TurnedClock
@@ -31,7 +32,7 @@ NESTED = "(repeat('[', 3000) || repeat(']', 3000))::jsonb"
 
 @pytest.fixture(scope="session")
 def queries() -> Queries:
-    return Queries.load(sql_folder() / "search")
+    return search_queries()
 
 
 @pytest.fixture(scope="module")

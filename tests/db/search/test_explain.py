@@ -10,8 +10,8 @@ import pytest
 
 from elf.core.errors import InvalidRequest, NotFound
 from elf.db.database import Database
-from elf.db.queries import Queries, sql_folder
 from elf.families.notes.explain import SearchExplainer
+from elf.families.notes.queries import note_queries
 from elf.families.notes.trace_requests import ExplainRequest, TraceRequest, TracesRequest
 from elf.search.trace import SearchTrace
 from elf.search.trace_store import Payload, TraceStore
@@ -31,7 +31,7 @@ def clock() -> TurnedClock:
 
 @pytest.fixture
 def explainer(store: TraceStore, database: Database, clock: TurnedClock) -> SearchExplainer:
-    queries = Queries.load(sql_folder() / "notes")
+    queries = note_queries()
     return SearchExplainer(traces=store, database=database, queries=queries, clock=clock)
 
 

@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from elf.db.database import Database
-from elf.db.queries import Queries, sql_folder
 from elf.families.notes.id_lookup import IdLookup
 from elf.families.notes.id_requests import MAX_IDS, FindIdsRequest
+from elf.families.notes.queries import note_queries
 from elf.search.trace import SearchTrace
 from elf.search.trace_store import Payload, TraceStore
 from tests.db.search.test_explain import OTHERS, OWNER, put_note
@@ -31,7 +31,7 @@ def clock() -> TurnedClock:
 
 @pytest.fixture
 def ids(database: Database, clock: TurnedClock) -> IdLookup:
-    return IdLookup(database=database, queries=Queries.load(sql_folder() / "notes"), clock=clock)
+    return IdLookup(database=database, queries=note_queries(), clock=clock)
 
 
 async def found(ids: IdLookup, kind: str, prefix: str = "0b8ff2a0", **context: str) -> list[tuple[UUID, str]]:

@@ -17,7 +17,7 @@ from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.outbox.leased import Job, LeasedOutbox
 from elf.search.trace import DroppedCandidate, SearchTrace
-from elf.search.trace_store import Payload, TraceStore
+from elf.search.trace_store import Payload, TraceStore, trace_outbox
 from tests.notes_kit import NOW
 from tests.traces_kit import a_dropped, a_trace, an_item
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def outbox(database: Database, queries: Queries) -> LeasedOutbox:
-    return LeasedOutbox(database, queries, lease_seconds=60)
+    return trace_outbox(database, queries)
 
 
 async def rows(database: Database, statement: str) -> list[Any]:
@@ -185,10 +185,11 @@ async def test_a_trace_whose_writer_died_is_written_by_another(
 
 
 async def test_where_nobody_works_what_is_leased_is_given_back(
-    store: TraceStore, outbox: LeasedOutbox
+    store: TraceStore, outbox: LeasedOutbox, database: Database
 ) -> None:
     jobs = await enqueue(store, a_trace())
-    assert await outbox.release_abandoned() == 1
+    async with database.transaction() as session:
+        await outbox.presence.tell(session)
     assert await outbox.lease(10) == jobs
 
 
@@ -211,8 +212,9 @@ async def test_a_trace_that_cannot_be_written_comes_back_and_is_given_up_in_the_
         jobs = await outbox.lease(10)
     assert jobs == []
     (row,) = await rows(database, "SELECT * FROM search_trace_outbox")
-    assert (row["status"], row["attempts"], row["payload"]) == ("DONE", 12, {})
+    assert (row["status"], row["attempts"], row["payload"]) == ("GIVEN_UP", 12, {})
     assert row["last_error"] == "InternalError: final_score is null"
+    assert (await outbox.statistics()).given_up == 1
 
 
 async def test_statistics_count_what_waits(store: TraceStore, outbox: LeasedOutbox) -> None:
@@ -220,7 +222,7 @@ async def test_statistics_count_what_waits(store: TraceStore, outbox: LeasedOutb
     await outbox.fail(jobs[:1], "x")
     await store.write(jobs[1:2])
     waiting = await outbox.statistics()
-    assert (waiting.pending, waiting.failed) == (1, 1)
+    assert (waiting.pending, waiting.failed, waiting.given_up) == (1, 1, 0)
     assert waiting.oldest is not None
 
 

@@ -13,6 +13,7 @@ from fake_service import FakeService
 
 from elf.cli import main
 from elf.config import Config, load
+from elf.config.processes import Processes
 from elf.core.errors import StartupError
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
@@ -143,17 +144,16 @@ def test_up_runs_the_system_and_ends_as_it_ends(elf: CommandLine, monkeypatch: p
 def test_up_starts_the_processes_that_a_config_names(
     elf: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, _, _ = elf.config.read_text().partition("[process]\n")
-    elf.config.write_text(before + '[[processes]]\nname = "a"\nactors = ["indexer"]\n')
-    ran: list[tuple[list[str], str]] = []
+    elf.config.write_text(elf.config.read_text() + "[processes]\napi = 0\nmcp = 0\n")
+    ran: list[tuple[list[tuple[str, str]], str]] = []
 
-    def run_processes(config: Config, *, source: str) -> int:
-        ran.append((config.processes[0].names, source))
+    def run_processes(config: Config, processes: Processes, *, source: str) -> int:
+        ran.append((list(processes.named()), source))
         return 5
 
     monkeypatch.setattr("actors.processes.run_processes", run_processes)
     assert elf("up").code == 5
-    assert ran == [(["a"], str(elf.config))]
+    assert ran == [([("worker", "worker")], str(elf.config))]
 
 
 def test_up_says_what_is_in_the_way(elf: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:

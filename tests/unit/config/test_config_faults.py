@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -279,81 +278,40 @@ def test_faults_of_the_table_of_a_qdrant_server_are_named(faults_of: FaultsOf) -
     assert found.keys() == {f"storage.qdrant.server.{key}" for key in ("transport", "shard_number")}
 
 
-def processes(*tables: str) -> tuple[str, str]:
-    """A change of the template that adds [[processes]] with these keys at its end."""
+def processes(table: str) -> tuple[str, str]:
+    """A change of the template that adds [processes] with these keys at its end."""
     end = SPEC_TEMPLATE.splitlines()[-1]
-    return (end, "\n".join([end, *(f"[[processes]]\n{table}" for table in tables)]))
+    return (end, f"{end}\n[processes]\n{table}")
 
 
 @pytest.mark.parametrize(
     ("table", "key", "problem"),
     [
-        ('actors = ["http_frnt"]', "process.actors[0]", "must be one of http_front, admin_front, mcp_front,"),
-        ('actors = ["indexer", 3]', "process.actors[1]", "must be one of http_front,"),
-        ("actors = []", "process.actors", "must be a list of one or more actors, each one of http_front,"),
-        ('actors = "indexer"', "process.actors", "must be a list of one or more actors"),
-        ('actors = ["indexer", "gc_ticker", "indexer"]', "process.actors[2]", "names indexer a second time"),
+        ("api = -1", "processes.api", "must be a whole number from 0 to 64, not -1"),
+        ("worker = 65", "processes.worker", "must be a whole number from 0 to 64, not 65"),
+        ('mcp = "one"', "processes.mcp", 'must be a whole number from 0 to 64, not "one"'),
+        ("workers = 2", "processes.workers", "is not a known key; did you mean worker?"),
+        ("api = 0\nworker = 0\nmcp = 0", "processes", "must have a role with a process"),
     ],
 )
-def test_an_actor_that_there_is_not_is_named_with_those_there_are(
+def test_each_fault_of_the_processes_is_named(
     faults_of: FaultsOf, table: str, key: str, problem: str
 ) -> None:
+    assert faults_of(processes(table)) == {key: problem}
+
+
+def test_former_ways_to_name_processes_are_told_the_present_one(faults_of: FaultsOf) -> None:
     end = SPEC_TEMPLATE.splitlines()[-1]
-    ((found, said),) = faults_of((end, f"{end}\n[process]\n{table}")).items()
-    assert found == key
-    assert said.startswith(problem)
-
-
-@pytest.mark.parametrize(
-    ("tables", "key", "problem"),
-    [
-        (['name = "a"\nactors = ["indexers"]'], "processes[0].actors[0]", "must be one of http_front,"),
-        (['name = "a b"\nactors = ["indexer"]'], "processes[0].name", "must be a name of 1 to 64 letters"),
-        (
-            ['name = "a"\nactors = ["indexer"]\ncount = 0'],
-            "processes[0].count",
-            "must be a whole number from 1 to 64",
-        ),
-        (['actors = ["indexer"]'], "processes[0].name", "is missing; it must be a name"),
-        (
-            ['name = "a"\nactors = ["indexer"]\ncout = 2'],
-            "processes[0].cout",
-            "is not a known key; did you mean count?",
-        ),
-        (
-            ['name = "a"\nactors = ["indexer"]\ncount = 2', 'name = "a-2"\nactors = ["indexer"]'],
-            "processes[1].name",
-            "names a-2 a second time",
-        ),
-        (
-            ['name = "a"\nactors = ["gc_ticker", "gc_ticker"]'],
-            "processes[0].actors[1]",
-            "names gc_ticker a second time",
-        ),
-    ],
-)
-def test_each_fault_of_a_process_is_named_with_its_place(
-    faults_of: FaultsOf, tables: Sequence[str], key: str, problem: str
-) -> None:
-    ((found, said),) = faults_of(processes(*tables)).items()
-    assert found == key
-    assert said.startswith(problem)
-
-
-def test_processes_exclude_the_table_of_a_single_process(faults_of: FaultsOf) -> None:
-    end, changed = processes('name = "a"\nactors = ["indexer"]')
-    both = (end, f'{changed}\n[process]\nactors = ["indexer"]')
-    assert set(faults_of(both)) == {"process"}
-    end = SPEC_TEMPLATE.splitlines()[-1]
-    assert faults_of((end, f"{end}\n[processes]\nname = 'a'"))["processes"].startswith(
-        "must be tables, each begun"
-    )
+    found = faults_of((end, f'{end}\n[process]\nactors = ["indexer"]'))
+    assert found == {"process": "is not a known key; did you mean processes?"}
+    found = faults_of((end, f'{end}\n[[processes]]\nname = "a"'))
+    assert found == {
+        "processes": "is one table, [processes], with api, worker and mcp: how many processes of each role"
+    }
 
 
 def test_the_admin_ports_of_the_processes_are_kept_free(faults_of: FaultsOf) -> None:
-    four = processes(
-        'name = "a"\nactors = ["admin_front"]\ncount = 3', 'name = "b"\nactors = ["admin_front"]'
-    )
+    four = processes("api = 3\nworker = 1")
     admin = re.search(r'admin_bind = "127.0.0.1:(\d+)"', SPEC_TEMPLATE)
     assert admin is not None
     before = ('admin_bind = "127.0.0.1:' + admin[1], 'admin_bind = "127.0.0.1:8078')

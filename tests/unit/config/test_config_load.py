@@ -14,7 +14,7 @@ from spec_template import SPEC_TEMPLATE
 from elf.config import load, loads
 from elf.config.model import Config
 from elf.config.optional import SPEC_FUSION, SPEC_MERGING, Gc, Indexing, LocalModel
-from elf.config.process import Processes
+from elf.config.processes import Processes
 from elf.config.table import Table
 from elf.config.tracing import Tracing
 from elf.core.errors import ConfigError
@@ -44,7 +44,7 @@ def test_a_filled_in_template_of_the_spec_loads_and_behaves_as_the_spec_says() -
 
 def test_the_example_loads_and_has_every_key_there_is() -> None:
     config = load(EXAMPLE)
-    # These stand there as comments: the one excludes [process], the other needs packages that are not always there.
+    # These stand there as comments: the one needs packages that are not always there, the other is for large machines.
     assert _keys_left_out(config) == ["tracing", "processes"]
 
 
@@ -70,13 +70,12 @@ def test_the_collectors_address_is_shown_without_its_password() -> None:
 
 
 def test_the_processes_that_the_example_shows_in_comments_load() -> None:
-    before, _, after = EXAMPLE.read_text().partition("[process]\n")
-    shown = re.sub(r"(?m)^# ?", "", after[after.index("# [[processes]]") :])
-    config = loads(before + shown, source="elf.toml")
-    first = config.processes[0]
-    assert first.model_fields_set == set(Processes.model_fields)
-    assert [name for table in config.processes for name in table.names] == [
-        "api-1", "api-2", "worker-1", "worker-2", "mcp",
+    before, _, after = EXAMPLE.read_text().partition("# [processes]\n")
+    config = loads(before + "[processes]\n" + re.sub(r"(?m)^# ?", "", after), source="elf.toml")
+    assert config.processes is not None
+    assert config.processes.model_fields_set == set(Processes.model_fields)
+    assert list(config.processes.named()) == [
+        ("api-1", "api"), ("api-2", "api"), ("worker-1", "worker"), ("worker-2", "worker"), ("mcp", "mcp"),
     ]  # fmt: skip
 
 

@@ -62,8 +62,8 @@ async def echo(_scope: Any, receive: Any, send: Any) -> None:
 
 
 def open_gate(handler: Any = echo, *, local_only: bool = True) -> McpGate:
-    gate = McpGate(Visitors(local_only=local_only))
-    gate.open(handler)
+    gate = McpGate(Visitors(local_only=local_only), ["/mcp"])
+    gate.open({"/mcp": handler})
     return gate
 
 
@@ -147,7 +147,7 @@ async def test_who_may_come_in(local_only: bool, host: str, origin: str | None, 
 
 
 async def test_the_first_request_waits_for_the_handler_it_has_made_wanted() -> None:
-    gate = McpGate(Visitors(local_only=True))
+    gate = McpGate(Visitors(local_only=True), ["/mcp"])
     statuses: list[int] = []
 
     async def ask() -> None:
@@ -158,7 +158,7 @@ async def test_the_first_request_waits_for_the_handler_it_has_made_wanted() -> N
         await gate.wanted.wait()
         await anyio.wait_all_tasks_blocked()
         assert statuses == []
-        gate.open(echo)
+        gate.open({"/mcp": echo})
     gate.give_up()
     await ask()
     assert statuses == [200, 503]

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from trio.testing import MockClock
 
-from elf.families.notes.freshness import FreshNews, FreshWrites, Project
+from elf.indexing.fresh import FreshNews, FreshWrites, Project
 
 pytestmark = pytest.mark.anyio
 

@@ -10,6 +10,7 @@ import pytest
 
 from actors.index_rebuilder import IndexRebuilder
 from elf.core.errors import IndexUnavailable, InternalError, InvalidRequest, Unavailable
+from elf.families.notes.space import NOTES
 from elf.indexing.rebuild import RebuildReport, Tally
 from elf.indexing.rebuild_runs import RebuildRuns
 from tests.notes_kit import TurnedClock
@@ -53,7 +54,7 @@ async def served(steered: Steered) -> AsyncIterator[anyio.abc.TaskGroup]:
     with anyio.fail_after(30):
         async with anyio.create_task_group() as group:
             await group.start(
-                lambda *, task_status: IndexRebuilder(steered.runs).run(task_status=task_status)
+                lambda *, task_status: IndexRebuilder(NOTES, steered.runs).run(task_status=task_status)
             )
             await anyio.lowlevel.checkpoint()
             yield group

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import anyio
 import numpy as np
@@ -14,11 +14,12 @@ from trio.testing import MockClock
 from elf.config import load
 from elf.config.model import Config
 from elf.core.errors import IndexUnavailable, ProviderUnavailable, ServiceError
+from elf.families.notes.space import NOTES
 from elf.index.port import IndexFilter, IndexQuery
 from elf.providers.factory import Providers
 from elf.providers.port import JsonAnswer, Matrix, Prompt
-from elf.search.breaker import BreakerState
-from elf.search.guards import INDEX_LONGEST_OPEN_S, SearchProviders, guarded
+from elf.search.breaker import BreakerState, CircuitBreaker
+from elf.search.guards import INDEX_LONGEST_OPEN_S, GuardedIndex, SearchModels, guarded_index, guarded_models
 from tests.notes_kit import MemoryIndex
 
 pytestmark = pytest.mark.anyio
@@ -79,18 +80,29 @@ def parts() -> Everything:
     return Everything()
 
 
-def providers_of(parts: Everything, config: Config) -> SearchProviders:
+class Guarded(NamedTuple):
+    """What a search calls."""
+
+    models: SearchModels
+    index: GuardedIndex
+
+    @property
+    def breakers(self) -> list[CircuitBreaker]:
+        return [*self.models.breakers, self.index.breaker]
+
+
+def providers_of(parts: Everything, config: Config) -> Guarded:
     providers = Providers(embedder=parts, reranker=parts, late=None, extractor=parts, connections=())
-    return guarded(config, providers, parts)
+    return Guarded(guarded_models(config, providers), guarded_index(parts, NOTES))
 
 
-async def use(search: SearchProviders, name: str) -> Any:
+async def use(search: Guarded, name: str) -> Any:
     if name == "embed":
-        return (await search.embedder.embed(["tea"])).tolist()
+        return (await search.models.embedder.embed(["tea"])).tolist()
     if name == "rerank":
-        return await search.reranker.rerank("tea", ["hot tea"])
+        return await search.models.reranker.rerank("tea", ["hot tea"])
     if name == "ask":
-        return await search.chat.ask(Prompt("be brief", "tea"), ANSWER)
+        return await search.models.chat.ask(Prompt("be brief", "tea"), ANSWER)
     return await search.index.query([QUERY])
 
 
@@ -99,7 +111,7 @@ PARTS = ("embed", "rerank", "ask", "query")
 
 async def test_what_is_there_answers_through_its_guard(parts: Everything) -> None:
     search = providers_of(parts, load(EXAMPLE))
-    assert (search.embedder.version, search.embedder.dimensions) == ("fake:hash:2", 2)
+    assert (search.models.embedder.version, search.models.embedder.dimensions) == ("fake:hash:2", 2)
     assert await use(search, "embed") == [[0.0, 0.0]]
     assert await use(search, "rerank") == [1.0]
     assert await use(search, "ask") == ["tea"]
@@ -150,12 +162,12 @@ async def test_calls_too_large_to_end_in_time_cost_the_usual_ones_nothing(parts:
     parts.away = {"rerank"}
     for _ in range(4):
         with pytest.raises(ProviderUnavailable):
-            await search.reranker.rerank("tea", large)
+            await search.models.reranker.rerank("tea", large)
     assert parts.calls == ["rerank"] * 3
     parts.away = set()
-    assert await search.reranker.rerank("tea", usual) == [1.0] * 100
+    assert await search.models.reranker.rerank("tea", usual) == [1.0] * 100
     with pytest.raises(ProviderUnavailable):
-        await search.reranker.rerank("tea", large)
+        await search.models.reranker.rerank("tea", large)
 
 
 async def test_a_shared_call_that_fails_is_one_failure(parts: Everything) -> None:
@@ -166,12 +178,12 @@ async def test_a_shared_call_that_fails_is_one_failure(parts: Everything) -> Non
     async def caller(text: str) -> None:
         nonlocal refused
         try:
-            await search.embedder.embed([text])
+            await search.models.embedder.embed([text])
         except ServiceError:
             refused += 1
 
     async with anyio.create_task_group() as owner:
-        await owner.start(lambda *, task_status: search.embedder.run(task_status=task_status))
+        await owner.start(lambda *, task_status: search.models.embedder.run(task_status=task_status))
         async with anyio.create_task_group() as group:
             for number in range(5):  # one alone, four together
                 group.start_soon(caller, str(number))

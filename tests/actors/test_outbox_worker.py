@@ -1,4 +1,4 @@
-"""The indexer: one bad job does not fail the others, an outage fails the batch, a stop gives everything back."""
+"""A worker of a queue: one bad job does not fail the others, an outage fails the batch, a stop gives it all back."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from structlog.testing import capture_logs
 
-from actors.indexer import LONGEST_REST_S, LOOK_AGAIN_S, Indexer
 from actors.kernel import Channel
+from actors.outbox_worker import LONGEST_REST_S, LOOK_AGAIN_S, OutboxWorker
 from elf.core.errors import (
     DatabaseUnavailable,
     InternalError,
@@ -21,6 +21,7 @@ from elf.core.errors import (
 )
 from elf.db.errors import Retryable
 from elf.outbox.leased import Job, JobsFailed
+from elf.outbox.queue import Queue
 from tests.actors.outbox_kit import FakeOutbox, a_job, on_virtual_time, running
 
 pytestmark = pytest.mark.anyio
@@ -29,14 +30,13 @@ TEXT = "Profile: Anna sleeps badly before exams."
 
 
 class Bench:
-    """An indexer whose handler remembers its batches and fails on the jobs it is told to."""
+    """A worker whose handler remembers its batches and fails on the jobs it is told to."""
 
     def __init__(self, *, capacity: int = 1) -> None:
         self.outbox = FakeOutbox()
         self.work: Channel[list[Job]] = Channel("work", capacity, "block")
-        self.indexer = Indexer(
-            1, work=self.work, outbox=self.outbox, handle=self.handle, is_crowded=lambda: self.is_crowded
-        )
+        queue = Queue(family="toys", name="toy", outbox=self.outbox, handle=self.handle)
+        self.worker = OutboxWorker(1, queue, work=self.work, is_crowded=lambda: self.is_crowded)
         self.is_crowded = False
         self.batches: list[list[Job]] = []
         self.done: list[Job] = []
@@ -54,7 +54,7 @@ class Bench:
         self.done += jobs
 
     async def works_off(self, *batches: list[Job]) -> None:
-        async with running(self.indexer):
+        async with running(self.worker):
             for batch in batches:
                 await self.work.send(batch)
             await wait_all_tasks_blocked()
@@ -72,7 +72,7 @@ async def test_batches_are_handled_whole_and_in_order() -> None:
 async def test_requests_that_wait_have_the_cores_first_but_not_for_ever() -> None:
     bench = Bench()
     bench.is_crowded = True
-    async with running(bench.indexer):
+    async with running(bench.worker):
         await bench.work.send([a_job()])
         await anyio.sleep(LONGEST_REST_S - LOOK_AGAIN_S)
         assert bench.batches == []
@@ -113,8 +113,8 @@ async def test_what_a_handler_says_has_failed_fails_for_its_own_reason_and_the_r
         (jobs[2], "ProviderUnavailable: no answer"),
     ]
     assert [(line["event"], line["jobs"]) for line in logs] == [
-        ("indexing_failed", 2),
-        ("indexing_failed", 1),
+        ("toy_failed", 2),
+        ("toy_failed", 1),
     ]
 
 
@@ -174,7 +174,7 @@ async def test_a_stop_ends_even_while_the_database_is_away() -> None:
     bench = Bench(capacity=2)
     in_hand = [a_job()]
     bench.hangs_on = in_hand
-    async with running(bench.indexer):
+    async with running(bench.worker):
         await bench.work.send(in_hand)
         await bench.work.send([a_job()])
         await wait_all_tasks_blocked()
@@ -191,7 +191,7 @@ async def test_the_log_names_the_fault_without_the_words_of_a_note() -> None:
     (line,) = logs
     assert line.pop("exc_info") is bench.bad[job]
     assert TEXT not in json.dumps(line)
-    assert (line["event"], line["error"], line["actor"]) == ("indexing_failed", "ValueError", "indexer_1")
+    assert (line["event"], line["error"], line["actor"]) == ("toy_failed", "ValueError", "toy_worker_1")
 
 
 async def test_it_may_be_run_again() -> None:

@@ -9,45 +9,32 @@ from anyio.abc import TaskStatus
 from actors.kernel import Channel
 from elf.core.errors import Unavailable
 from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.queue import Queue
 
 RELEASE_TIMEOUT_S = 2.0
 GATHER_S = 0.02
+TRIES_TO_RENEW = 3  # within one lease
 
 log = structlog.get_logger()
 
 
-class OutboxLessor:
-    """Leases when woken, and at least once every `poll_interval_s`; begins with what a dead process left leased.
+class Dispatcher:
+    """Leases when woken, and at least once every poll interval, while others know that this process does.
 
-    A wake-up is followed by a short wait, so that notes written one after the other share a lease and an embedding
-    call. While the workers are busy, batches grow by themselves: jobs gather in Postgres and the next lease takes more.
+    A wake-up is followed by a short wait, so that what is written one after the other shares a lease and a batch. While
+    the workers are busy, batches grow by themselves: jobs gather in Postgres and the next lease takes more.
 
-    Every `renew_interval_s` the leases of what waits here or is worked on are renewed.
+    The leases of what waits here or is worked on are renewed.
     """
 
-    name = "outbox_lessor"
-
-    def __init__(
-        self,
-        outbox: LeasedOutbox,
-        *,
-        wake: Channel[None],
-        work: Channel[list[Job]],
-        batch_size: int,
-        poll_interval_s: float,
-        renew_interval_s: float,
-    ) -> None:
-        self._outbox = outbox
+    def __init__(self, queue: Queue, *, wake: Channel[None], work: Channel[list[Job]]) -> None:
+        self.name = f"{queue.name}_dispatcher"
+        self._queue = queue
+        self._outbox = queue.outbox
         self._wake = wake
         self._work = work
-        self._batch_size = batch_size
-        self._poll_interval_s = poll_interval_s
-        self._renew_interval_s = renew_interval_s
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        abandoned = await self._outbox.release_abandoned()
-        if abandoned:
-            log.info("abandoned_jobs_taken_over", jobs=abandoned)
         task_status.started()
         async with anyio.create_task_group() as group:
             group.start_soon(self._renew_for_ever)
@@ -55,26 +42,28 @@ class OutboxLessor:
 
     async def _renew_for_ever(self) -> None:
         while True:
-            await anyio.sleep(self._renew_interval_s)
+            await anyio.sleep(self._outbox.lease_seconds / TRIES_TO_RENEW)
             try:
                 await self._outbox.renew()
             except Unavailable as error:
-                log.warning("leases_not_renewed", error=error.message)
+                log.warning("leases_not_renewed", queue=self._queue.name, error=error.message)
 
     async def _lease_for_ever(self) -> None:
         while True:
             try:
                 await self._lease_what_is_due()
             except Unavailable as error:
-                log.warning("not_leasing", error=error.message)
-                await anyio.sleep(self._poll_interval_s)
-            with anyio.move_on_after(self._poll_interval_s):
+                log.warning("not_leasing", queue=self._queue.name, error=error.message)
+                await anyio.sleep(self._queue.poll_interval_s)
+            with anyio.move_on_after(self._queue.poll_interval_s):
                 await self._wake.receive()
                 await anyio.sleep(GATHER_S)
 
     async def _lease_what_is_due(self) -> None:
-        while jobs := await self._outbox.lease(self._batch_size):
+        await self._outbox.presence.wait_told()
+        while jobs := await self._outbox.lease(self._queue.batch_size):
             await self._hand_over(jobs)
+            await self._outbox.presence.wait_told()
 
     async def _hand_over(self, jobs: list[Job]) -> None:
         handed_over = False

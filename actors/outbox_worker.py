@@ -1,42 +1,38 @@
-"""Works off leased indexing jobs."""
+"""Works off the leased jobs of a queue."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 import anyio
 from anyio.abc import TaskStatus
 
+from actors.dispatcher import give_back
 from actors.kernel import Channel
 from actors.leased_work import LeasedWork
-from actors.outbox_lessor import give_back
-from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.leased import Job
+from elf.outbox.queue import Queue
 
 LONGEST_REST_S = 2.0  # a batch takes some tenths of a second, so even a flood leaves a tenth of the time
 LOOK_AGAIN_S = 0.02
 
 
-class Indexer:
-    """Takes batches from a channel and gives them to the handler; what fails goes back to the outbox.
+class OutboxWorker:
+    """Takes batches from a channel and gives them to the handler of the queue; what fails goes back to the outbox.
 
-    While `is_crowded`, requests have the cores first: the indexer rests up to LONGEST_REST_S before each batch.
+    While `is_crowded`, requests have the cores first: the worker rests up to LONGEST_REST_S before each batch.
     """
 
     def __init__(
-        self,
-        number: int,
-        *,
-        work: Channel[list[Job]],
-        outbox: LeasedOutbox,
-        handle: Callable[[Sequence[Job]], Awaitable[None]],
-        is_crowded: Callable[[], bool],
+        self, number: int, queue: Queue, *, work: Channel[list[Job]], is_crowded: Callable[[], bool]
     ) -> None:
-        self.name = f"indexer_{number}"
+        self.name = f"{queue.name}_worker_{number}"
         self._work = work
-        self._outbox = outbox
+        self._outbox = queue.outbox
         self._is_crowded = is_crowded
-        self._jobs = LeasedWork(outbox, handle, actor=self.name, failure_event="indexing_failed")
+        told = {"actor": self.name, "family": queue.family}
+        self._jobs = LeasedWork(queue.outbox, queue.handle, told=told, failure_event=f"{queue.name}_failed")
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()

@@ -1,4 +1,4 @@
-"""The part of the composition root that measures: the other parts show it what there is to read."""
+"""Measures a process: the other parts show it what there is to read."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from actors.live_readings import (
     channel_metrics,
     connection_metrics,
     database_metrics,
-    fleet_metrics,
     garbage_metrics,
+    gauge_metrics,
     pool_metrics,
 )
 from elf.db.database import Database
 from elf.db.health import DatabaseState
-from elf.families.notes.fleet import Fleet, Member
+from elf.family import Gauge
 from elf.search.breaker import CircuitBreaker
 from elf.search.cache import AnswerCache
 from elf.search.trace import SearchTrace, TraceSink
@@ -54,7 +54,7 @@ class Metrics:
         self._breakers: dict[str, CircuitBreaker] = {}
         self._caches: list[AnswerCache] = []
         self._connections: list[Connections] = []
-        self._fleet: tuple[Fleet, Member | None] | None = None
+        self._gauges: list[Gauge] = []
         self._garbage_failures: Mapping[str, int] = {}
         self._turns: Callable[[], Mapping[str, Turns]] | None = None
         self._collect_stored: CollectStored | None = None
@@ -83,9 +83,9 @@ class Metrics:
         """Show how often a cache could answer."""
         self._caches.append(cache)
 
-    def watch_fleet(self, fleet: Fleet, own: Member | None) -> None:
-        """Show which models the processes have that share the notes; `own` is this one, if it is among them."""
-        self._fleet = fleet, own
+    def watch_gauges(self, gauges: Iterable[Gauge]) -> None:
+        """Show what families show of themselves."""
+        self._gauges.extend(gauges)
 
     def watch_garbage(self, failures: Mapping[str, int]) -> None:
         """Show how often the steps of collections failed, as `failures` counts it."""
@@ -132,7 +132,7 @@ class Metrics:
             *pool_metrics(self._pools),
             *breaker_metrics(self._breakers),
             *cache_metrics(self._caches),
-            *(fleet_metrics(*self._fleet) if self._fleet else ()),
+            *gauge_metrics(self._gauges),
             *garbage_metrics(self._garbage_failures),
             *(admission_metrics(self._turns()) if self._turns else ()),
             *connection_metrics(self._connections),

@@ -1,0 +1,172 @@
+"""Puts together everything between the database and the fronts: what families share, the families, and their work."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from actors.assembly.index import Indexes, add_keepers, add_rebuilders, keeper_of
+from actors.assembly.metrics import Metrics
+from actors.assembly.queues import add_chores, add_queue
+from actors.assembly.readings import add_stored_readings
+from actors.assembly.search import add_search, token_store
+from actors.assembly.shared import Shared, add_health, add_listener, add_news, share
+from actors.assembly.traces import add_traces
+from actors.gc_ticker import GcTicker
+from actors.kernel import Supervisor
+from actors.outbox_wake import OutboxListener
+from elf.api.operation import Handler
+from elf.config.model import Config
+from elf.db.garbage import GarbageCollector
+from elf.db.health import DatabaseHealth
+from elf.db.queries import Queries
+from elf.db.schema import schema_steps
+from elf.family import Family, Opened
+from elf.ground import Ground, Models, Roles
+from elf.indexing.indexed import IndexedCorpus
+from elf.outbox.chores import ChoreRuns
+from elf.search.retention import retention_steps
+from elf.search.trace_store import LEASE_S, TraceStore, search_queries, trace_outbox
+from elf.web.admin import common_admin_handlers
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """What the fronts of a process are made of: what carries out each operation, by its name, and how it is.
+
+    `warnings` are what an operator has to know now. `close` ends what is open once the actors have stopped.
+    """
+
+    handlers: Mapping[str, Handler]
+    health: DatabaseHealth
+    warnings: Callable[[], Sequence[str]]
+    close: Callable[[], Awaitable[None]]
+
+
+def add_work(
+    config: Config,
+    families: Sequence[Family],
+    supervisor: Supervisor,
+    metrics: Metrics,
+    models: Models,
+    *,
+    roles: Roles,
+    process: str | None,
+    is_crowded: Callable[[], bool],
+) -> Work:
+    """Add all that works on the database in this process, which is one of several if it has a name.
+
+    `is_crowded` tells whether requests of this process wait for their turn. Raises StartupError when what it needs
+    cannot be read.
+    """
+    steps = schema_steps((family.name, family.sql_folder) for family in families)
+    shared = share(config, supervisor, metrics, steps, process=process)
+    queries = search_queries()
+    listener = add_listener(shared)
+    indexes = Indexes(shared)
+    ground = _ground(shared, listener, indexes, queries, models, roles)
+    opened = {family.name: family.open(ground) for family in families}
+    if ground.search is not None:
+        metrics.watch_breakers(ground.search.models.breakers)
+    health = add_health(shared, needed_to_read=_all(one.needed_to_read for one in opened.values()))
+    _add_families(shared, opened.values(), listener, roles, is_crowded)
+    collector = _collector(shared, opened.values(), queries)
+    if roles.works:
+        ticker = GcTicker(collector, interval_s=config.gc.interval_hours * 3600.0)
+        supervisor.add(ticker, needs=["database"])
+    if roles.administers:
+        add_stored_readings(shared, opened, trace_outbox(shared.database, queries))
+    handlers = {name: do for one in opened.values() for name, do in one.handlers.items()}
+    return Work(
+        handlers=common_admin_handlers(collector) | handlers,
+        health=health,
+        warnings=lambda: _all(one.warnings() for one in opened.values()),
+        close=indexes.aclose,
+    )
+
+
+def _ground(
+    shared: Shared,
+    listener: OutboxListener,
+    indexes: Indexes,
+    queries: Queries,
+    models: Models,
+    roles: Roles,
+) -> Ground:
+    traces = TraceStore(shared.database, queries, lease_seconds=LEASE_S)
+    tokens = token_store(shared.config, queries)
+    search = None
+    if roles.serves or roles.works:
+        sink = add_traces(shared, listener, traces, trace_outbox(shared.database, queries))
+        add_news(shared, hears=roles.serves)
+        if models.all is not None:
+            search = add_search(shared, queries, models.all, tokens, sink)
+    return Ground(
+        config=shared.config,
+        process=shared.process,
+        roles=roles,
+        clock=shared.clock,
+        database=shared.database,
+        reads=shared.reads,
+        models=models,
+        ring=shared.bells.ring,
+        index=indexes.of,
+        fresh=shared.fresh,
+        tokens=tokens,
+        traces=traces,
+        search=search,
+    )
+
+
+def _add_families(
+    shared: Shared,
+    families: Collection[Opened],
+    listener: OutboxListener,
+    roles: Roles,
+    is_crowded: Callable[[], bool],
+) -> None:
+    """Add what the families run in this process."""
+    corpora = _all(family.corpora for family in families)
+    for family in families:
+        for owner in family.owners:
+            shared.supervisor.add(owner, needs=["database"])
+        shared.metrics.watch_gauges(family.gauges)
+    add_keepers(shared, corpora)
+    if roles.works:
+        _add_queues(shared, families, corpora, listener, is_crowded)
+        add_chores(shared, _all(family.chores for family in families), listener)
+    if roles.administers:
+        add_rebuilders(shared, corpora)
+
+
+def _add_queues(
+    shared: Shared,
+    families: Collection[Opened],
+    corpora: Sequence[IndexedCorpus],
+    listener: OutboxListener,
+    is_crowded: Callable[[], bool],
+) -> None:
+    keepers = {corpus.corpus.name: keeper_of(shared, corpus) for corpus in corpora}
+    for queue in _all(family.queues for family in families):
+        needs = ["database", *([] if queue.corpus is None else [keepers[queue.corpus]])]
+        add_queue(shared, queue, listener, needs=needs, is_crowded=is_crowded)
+
+
+def _collector(shared: Shared, families: Collection[Opened], queries: Queries) -> GarbageCollector:
+    """Return what collects everything that has outlived its time."""
+    steps = [
+        *_all(family.garbage for family in families),
+        *retention_steps(shared.database, queries),
+        ChoreRuns(shared.database).garbage(),
+    ]
+    batch_size = shared.config.gc.batch_size
+    collector = GarbageCollector(shared.database, steps, clock=shared.clock, batch_size=batch_size)
+    shared.metrics.watch_garbage(collector.failures)
+    return collector
+
+
+def _all(several: Iterable[Sequence[T]]) -> list[T]:
+    return [one for some in several for one in some]

@@ -1,0 +1,15 @@
+"""The config tables of families, a file each: a family is on where the config file has its table.
+
+Notes have no table of their own. Their tables are those that every config file has, and they are always on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from elf.config.table import Table
+
+TABLES: Final[Mapping[str, type[Table]]] = MappingProxyType({})
+"""By the name of the family."""

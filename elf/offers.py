@@ -1,0 +1,83 @@
+"""What a family offers to whoever stands above all families: candidates for an answer, items, and all of a subject."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from elf.api.caller import Caller
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """Whom something is of: a tenant, or of a tenant a user, an agent, or what both have in common."""
+
+    tenant_id: str
+    user: str | None = None
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of all families: a text and its vector, which is None where no model answered, about a subject.
+
+    At most `limit` candidates are wanted, within `deadline_s` seconds from now.
+    """
+
+    text: str
+    vector: npt.NDArray[np.float32] | None
+    subject: Subject
+    limit: int
+    deadline_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """Something that a family keeps: `kind` and `id` are its address in the family, `text` is what a reader is shown.
+
+    `terms` are what its score is the sum of; `provenance` names what it rests on: messages, entries, files.
+    """
+
+    kind: str
+    id: str
+    text: str
+    terms: Mapping[str, float] = field(default_factory=dict)
+    provenance: Sequence[str] = ()
+
+    @property
+    def score(self) -> float:
+        return sum(self.terms.values())
+
+
+class Recall(Protocol):
+    """Finds candidates for an answer, best first, of what the caller may see."""
+
+    async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]: ...
+
+
+class Items(Protocol):
+    """Reads and forgets items by their address. What the caller may not see is not there: NotFound."""
+
+    async def read(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> Item: ...
+
+    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None: ...
+
+
+class Subjects(Protocol):
+    """Takes all that there is of a subject out of a family: for good, or to take along."""
+
+    async def erase(self, subject: Subject) -> Mapping[str, int]:
+        """Remove all of it, in whatever form; returns how many pieces of each kind went."""
+        ...
+
+    def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
+        """Return all of it as JSON objects, whose order is that in which they are taken in."""
+        ...
+
+    async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
+        """Keep what `export` of another service gave; returns how much of it is new."""
+        ...

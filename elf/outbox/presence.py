@@ -1,0 +1,49 @@
+"""Who is there for an outbox: what a dead process had leased is given back by the next one only if no other lives."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from hashlib import blake2b
+
+import anyio
+
+from elf.db.database import Connection
+
+
+class Presence:
+    """Tells all processes over a database that this one leases from an outbox.
+
+    It is told by an advisory lock of Postgres that is the outbox's own and that each of them holds shared, in a session
+    that ends with the process. Whoever leases does so only while it is told: see `wait_told`. The first session of a
+    process tries to hold the lock alone. If it can, nobody else lives, and it calls `take_over` before anybody else can
+    come; it then shares the lock without having let go of it.
+    """
+
+    def __init__(self, outbox: str, *, take_over: Callable[[Connection], Awaitable[object]]) -> None:
+        self._lock = int.from_bytes(
+            blake2b(f"elf outbox {outbox}".encode(), digest_size=8).digest(), signed=True
+        )
+        self._take_over = take_over
+        self._is_first = True
+        self._told = anyio.Event()
+
+    async def tell(self, session: Connection) -> None:
+        """Tell it for as long as `session` lives. Raises DatabaseUnavailable."""
+        alone = self._is_first and await session.fetchval("SELECT pg_try_advisory_lock($1)", self._lock)
+        if alone:
+            await self._take_over(session)
+        await session.execute("SELECT pg_advisory_lock_shared($1)", self._lock)
+        if alone:
+            await session.execute("SELECT pg_advisory_unlock($1)", self._lock)
+        # Later, what is leased may be this process's own.
+        self._is_first = False
+        self._told.set()
+
+    def untell(self) -> None:
+        """The session is gone: lease nothing until there is another."""
+        if self._told.is_set():  # or who waits would wait for an event of the past
+            self._told = anyio.Event()
+
+    async def wait_told(self) -> None:
+        """Wait until others know that this process leases."""
+        await self._told.wait()

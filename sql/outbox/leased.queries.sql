@@ -1,0 +1,82 @@
+-- The protocol of every leased outbox: <table> is its table, <subject> the column that names what a job is about.
+--
+-- Such a table has outbox_id, <subject>, status (PENDING, FAILED, DONE, and GIVEN_UP where jobs are not tried for ever),
+-- attempts, leases, last_error, available_at, created_at and updated_at. A lease is available_at pushed forward. `leases`
+-- grows when one begins or is given up: who holds an older one can no longer renew it, give it back or put the job off.
+-- A query of the same name in the folder of a family replaces the one that is here.
+
+-- name: lease_jobs
+-- Leases the first due jobs; the job of a worker that dies comes back by itself.
+WITH due AS MATERIALIZED (
+  SELECT outbox_id, available_at
+  FROM <table>
+  WHERE status IN ('PENDING', 'FAILED') AND available_at <= now()
+  ORDER BY available_at
+  LIMIT $1
+  FOR UPDATE SKIP LOCKED
+), leased AS (
+  UPDATE <table> AS o
+  SET available_at = now() + $2::interval, leases = o.leases + 1, updated_at = now()
+  FROM due
+  WHERE o.outbox_id = due.outbox_id
+  RETURNING o.outbox_id, o.<subject> AS subject_id, o.attempts, o.created_at, o.leases AS lease, due.available_at
+)
+SELECT outbox_id, subject_id, attempts, created_at, lease FROM leased ORDER BY available_at;
+
+-- name: renew_jobs
+-- Pushes leases forward that still are the newest, and have not run out, of jobs that are not ended. A job that somebody
+-- changes at this moment needs it no more.
+WITH held AS MATERIALIZED (
+  SELECT o.outbox_id
+  FROM <table> AS o
+  JOIN unnest($1::uuid[], $2::int[]) AS t (outbox_id, lease) ON o.outbox_id = t.outbox_id
+  WHERE o.status NOT IN ('DONE', 'GIVEN_UP') AND o.leases = t.lease AND o.available_at > clock_timestamp()
+  FOR UPDATE OF o SKIP LOCKED
+)
+UPDATE <table> AS o
+SET available_at = clock_timestamp() + $3::interval, updated_at = now()
+FROM held
+WHERE o.outbox_id = held.outbox_id
+RETURNING o.outbox_id;
+
+-- name: finish_jobs
+-- Ends jobs that are done.
+UPDATE <table> AS o SET status = 'DONE', last_error = NULL, available_at = now(), updated_at = now()
+WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status <> 'DONE';
+
+-- name: fail_jobs
+-- Puts jobs off after a failure, or gives them up after the $5th; null is never. Tells which ones are given up.
+UPDATE <table> AS o
+SET status = CASE WHEN o.attempts + 1 >= $5::int THEN 'GIVEN_UP' ELSE 'FAILED' END, attempts = o.attempts + 1,
+    leases = o.leases + 1, last_error = $4, available_at = now() + t.delay, updated_at = now()
+FROM unnest($1::uuid[], $2::int[], $3::interval[]) AS t (outbox_id, lease, delay)
+WHERE o.outbox_id = t.outbox_id AND o.leases = t.lease AND o.status NOT IN ('DONE', 'GIVEN_UP')
+RETURNING o.outbox_id, o.status = 'GIVEN_UP' AS is_given_up;
+
+-- name: release_jobs
+-- Gives leased jobs back untouched.
+UPDATE <table> AS o SET available_at = now(), leases = o.leases + 1, updated_at = now()
+FROM unnest($1::uuid[], $2::int[]) AS t (outbox_id, lease)
+WHERE o.outbox_id = t.outbox_id AND o.leases = t.lease AND o.status NOT IN ('DONE', 'GIVEN_UP');
+
+-- name: release_abandoned
+-- Gives back up to $1 open jobs that are leased or put off. Only for who knows that nobody else is at work.
+WITH abandoned AS MATERIALIZED (
+  SELECT o.outbox_id FROM <table> AS o
+  WHERE o.status IN ('PENDING', 'FAILED') AND o.available_at > now()
+  LIMIT $1
+  FOR UPDATE SKIP LOCKED
+)
+UPDATE <table> AS o SET available_at = now(), leases = o.leases + 1, updated_at = now()
+FROM abandoned WHERE o.outbox_id = abandoned.outbox_id
+RETURNING o.outbox_id;
+
+-- name: outbox_statistics
+-- How much waits, and since when, and how much was given up.
+SELECT
+  count(*) FILTER (WHERE status = 'PENDING') AS pending,
+  count(*) FILTER (WHERE status = 'FAILED') AS failed,
+  min(created_at) AS oldest,
+  (SELECT count(*) FROM <table> WHERE status = 'GIVEN_UP') AS given_up
+FROM <table>
+WHERE status IN ('PENDING', 'FAILED');

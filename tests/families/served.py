@@ -1,0 +1,48 @@
+"""A service with every family of memory that is proven here, those included that are no part of the product."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from elf.config import Config, load
+from elf.family import Family, tables_of
+from tests.families.every import PROOFS
+from tests.families.fronts import Fronts
+from tests.system.service import RunningService, write_config
+
+FAMILIES: Final[tuple[Family, ...]] = tuple(proof.family for proof in PROOFS)
+
+
+def config_of_all(folder: Path, **changes: str) -> Path:
+    """Write a config into `folder` with the tables of all families; see write_config."""
+    path = write_config(folder, **changes)
+    text = path.read_text(encoding="utf-8")
+    tables = [proof.config.format(folder=folder) for proof in PROOFS if f"\n[{proof.name}]" not in text]
+    path.write_text("\n".join([text, *tables]), encoding="utf-8")
+    return path
+
+
+def loaded(path: Path) -> Config:
+    return load(path, tables_of(FAMILIES))
+
+
+def service_of_all(config: Path, *, name: str = "service") -> RunningService:
+    """Return a service that is not started yet."""
+    return RunningService(config, name=name, command=[sys.executable, "-m", __name__, str(config)])
+
+
+def fronts_of(url: str, admin_url: str, mcp_url: str) -> Fronts:
+    """Return the fronts of a running service with all families."""
+    return Fronts(url, admin_url, mcp_url, [family.mcp_path for family in FAMILIES if family.tools])
+
+
+def main(path: Path) -> int:
+    from actors.system import run
+
+    return run(loaded(path), source=str(path), families=FAMILIES)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
