@@ -33,7 +33,7 @@ from elf.indexing.chunks import Subject
 from elf.indexing.embedding import EmbeddedText
 from elf.indexing.embedding import Vector as FloatVector
 from elf.indexing.fresh import FreshWrites
-from elf.search.token_store import TokenStore
+from elf.search.token_store import LONG_WORDS, TokenStore
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
 # A page of notes or versions ends before the one whose free JSON makes it more than this, but for the first.
@@ -280,7 +280,7 @@ class NoteStore:
         return await connection.fetch(
             self._sql["read_candidates"],
             list(chunk_ids), embedding_version, context.tenant_id, context.project_id, context.agent_id,
-            list(scopes), now, *filter.arguments(), version, max_words,
+            list(scopes), now, *filter.arguments(), version, max_words, LONG_WORDS,
         )  # fmt: skip
 
     async def unchanged(

@@ -164,7 +164,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "read_candidates": (
         ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW, *UNFILTERED,
-         VERSION, 4000),
+         VERSION, 4000, 128),
         {"memory_note_chunks_pkey", "memory_notes_pkey", "idx_note_chunks_note_index", "note_chunk_tokens_pkey"},
     ),
     "read_references": ((SOME_NOTES, [NOW] * len(SOME_NOTES)), {"memory_notes_pkey"}),
