@@ -15,7 +15,7 @@ from actors.leased_work import LeasedWork
 from elf.core.clock import Clock
 from elf.core.errors import ServiceError, Unavailable
 from elf.outbox.chores import Chore, ChoreRuns, Due
-from elf.outbox.leased import Job
+from elf.outbox.leases import Job
 
 LOOK_EVERY_S = 5.0  # whether something is due
 PLAN_AGAIN_S = 60.0
@@ -28,7 +28,7 @@ log = structlog.get_logger()
 class ChoreRunner:
     """Makes the runs that are due, leases as many as it has hands for, and runs them.
 
-    A run whose lease cannot be renewed in time is cancelled, so that no two processes are at one.
+    A run whose lease is lost, or cannot be renewed in time, is cancelled, so that no two processes are at one.
     """
 
     name = "chores"
@@ -38,7 +38,7 @@ class ChoreRunner:
         self._outbox = runs.outbox
         self._clock = clock
         self._at_once = at_once
-        self._at_work: dict[Job, anyio.CancelScope] = {}
+        self._at_work: set[Job] = set()
         self._planned: dict[tuple[str, str], datetime] = {}
         self._plan_again: dict[tuple[str, str], float] = {}
         self._look = anyio.Event()
@@ -88,33 +88,29 @@ class ChoreRunner:
     async def _lease(self, group: TaskGroup) -> None:
         await self._outbox.presence.wait_told()
         if free := self._at_once - len(self._at_work):
-            until = anyio.current_time() + self._outbox.lease_seconds
             for job in await self._outbox.lease(free):
-                scope = self._at_work[job] = anyio.CancelScope(deadline=until)
-                group.start_soon(self._work, job, scope)
+                self._at_work.add(job)
+                group.start_soon(self._work, job)
 
-    async def _work(self, job: Job, scope: anyio.CancelScope) -> None:
+    async def _work(self, job: Job) -> None:
         told: dict[str, object] = {"actor": self.name}
         work = LeasedWork(
-            self._outbox, partial(self._run, scope=scope, told=told), told=told, failure_event="chore_failed"
+            self._outbox, partial(self._run, told=told), told=told, failure_event="chore_failed"
         )
         try:
             await work.do_or_give_back([job])
         finally:
-            del self._at_work[job]
+            self._at_work.remove(job)
             self._look.set()
 
-    async def _run(self, jobs: Sequence[Job], *, scope: anyio.CancelScope, told: dict[str, object]) -> None:
+    async def _run(self, jobs: Sequence[Job], *, told: dict[str, object]) -> None:
         (job,) = jobs
-        with scope:
-            chore, due = await self._runs.read(job)
-            told.update(family=chore.family, chore=chore.name, attempt=due.attempt)
-            began = anyio.current_time()
-            await chore.run(due)
-            await self._finish(job, chore, due)
-            log.info("chore_done", **told, seconds=round(anyio.current_time() - began, 1))
-        if scope.cancelled_caught:
-            raise Unavailable("the lease of the run was lost, so that another process may be at it")
+        chore, due = await self._runs.read(job)
+        told.update(family=chore.family, chore=chore.name, attempt=due.attempt)
+        began = anyio.current_time()
+        await chore.run(due)
+        await self._finish(job, chore, due)
+        log.info("chore_done", **told, seconds=round(anyio.current_time() - began, 1))
 
     async def _finish(self, job: Job, chore: Chore, due: Due) -> None:
         while True:
@@ -131,14 +127,7 @@ class ChoreRunner:
     async def _renew_for_ever(self) -> None:
         while True:
             await anyio.sleep(self._outbox.lease_seconds / TRIES_TO_RENEW)
-            until = anyio.current_time() + self._outbox.lease_seconds
             try:
-                lost = await self._outbox.renew()
+                await self._outbox.renew()
             except Unavailable as error:
                 log.warning("leases_not_renewed", queue=self.name, error=error.message)
-                continue
-            for job, scope in self._at_work.items():
-                if job in lost:
-                    scope.cancel()
-                else:
-                    scope.deadline = until

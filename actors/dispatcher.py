@@ -8,7 +8,8 @@ from anyio.abc import TaskStatus
 
 from actors.kernel import Channel
 from elf.core.errors import Unavailable
-from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.leased import LeasedOutbox
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 
 RELEASE_TIMEOUT_S = 2.0

@@ -8,7 +8,8 @@ import structlog
 
 from actors.dispatcher import give_back
 from elf.core.errors import ServiceError, Unavailable
-from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
+from elf.outbox.leased import JobsFailed, LeasedOutbox
+from elf.outbox.leases import Job
 
 log = structlog.get_logger()
 
@@ -33,18 +34,26 @@ class LeasedWork:
         self._failure_event = failure_event
 
     async def do_or_give_back(self, jobs: list[Job]) -> None:
-        """Do jobs. When it is cancelled, they are given back."""
-        ended = False
+        """Do those of the jobs that are still leased here. What is lost meanwhile is cancelled.
+
+        What is not done, because of that or because it is cancelled, is given back.
+        """
+        ended: list[Job] = []
+        held = self._outbox.leases.of(jobs)
         try:
-            await self._do(jobs)
-            ended = True
+            with self._outbox.leases.at_work(held) as scope:
+                await self._do(held)
+                ended = held
+            if scope.cancelled_caught:
+                log.warning("leases_lost", **self._told, jobs=len(held))
         finally:
-            if ended:
-                self._outbox.let_go(jobs)
-            else:
-                await give_back(self._outbox, jobs)
+            self._outbox.let_go(ended)
+            if left := [job for job in jobs if job not in ended]:
+                await give_back(self._outbox, left)
 
     async def _do(self, jobs: list[Job]) -> None:
+        if not jobs:
+            return
         try:
             await self._handle(jobs)
         except JobsFailed as some:

@@ -195,11 +195,11 @@ def metric_of(gauge: Gauge | StoredGauge, values: Mapping[Labels, float]) -> Met
     return metric
 
 
-def garbage_metrics(failures: Mapping[str, int]) -> list[Metric]:
+def garbage_metrics(failures: Mapping[tuple[str, str], int]) -> list[Metric]:
     """Return how often each step of the collections of garbage failed."""
     failed = CounterMetricFamily(
-        "elf_gc_step_failures", "Collections of garbage in which the step failed.", labels=("step",)
+        "elf_gc_step_failures", "Collections of garbage in which the step failed.", labels=("family", "step")
     )
     for step, number in failures.items():
-        failed.add_metric((step,), number)
+        failed.add_metric(step, number)
     return [failed]

@@ -5,8 +5,8 @@ Both only save time: a dispatcher polls as well, so a lost wake-up costs one pol
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 import structlog
@@ -92,17 +92,21 @@ class OutboxListener:
         task_status.started()
         while True:
             try:
-                await listen(self._dsn(), OUTBOX_CHANNEL, self._hear, begin=self._tell)
+                await listen(self._dsn(), OUTBOX_CHANNEL, self._hear, during=self._told)
             except Unavailable as error:
                 log.warning("not_listening", error=error.message)
-            finally:
-                for presence in self._presences:
-                    presence.untell()
             await anyio.sleep(RETRY_S)
 
-    async def _tell(self, session: Connection) -> None:
-        for presence in self._presences:
-            await presence.tell(session)
+    @asynccontextmanager
+    async def _told(self, session: Connection) -> AsyncIterator[None]:
+        try:
+            for presence in self._presences:
+                await presence.tell(session)
+            yield
+        finally:
+            # Before the session is closed: with it goes the lock, and another process may begin.
+            for presence in self._presences:
+                presence.untell()
 
     def _hear(self, message: str) -> None:
         sender, _, queue = message.partition(" ")

@@ -11,7 +11,7 @@ from anyio.abc import TaskStatus
 from actors.dispatcher import give_back
 from actors.kernel import Channel
 from actors.leased_work import LeasedWork
-from elf.outbox.leased import Job
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 
 LONGEST_REST_S = 2.0  # a batch takes some tenths of a second, so even a flood leaves a tenth of the time

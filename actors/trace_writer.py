@@ -14,7 +14,8 @@ from actors.kernel import Channel
 from actors.leased_work import LeasedWork
 from elf.core.errors import ServiceError, Unavailable
 from elf.core.slices import in_slices
-from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.leased import LeasedOutbox
+from elf.outbox.leases import Job
 from elf.search.trace import SearchTrace, redacting_trace
 from elf.search.trace_store import Payload, TraceStore
 
@@ -103,9 +104,11 @@ class TraceWriter:
     async def _put_in(self, held: list[SearchTrace]) -> None:
         """Store what is held, and hold it no more. Raises Unavailable, and holds it still, while Postgres is away."""
         payloads = [payload for trace in held if (payload := await self._payload(trace)) is not None]
+        term = self._outbox.leases.term(self._outbox.lease_seconds)
         jobs = await self._enqueue(payloads) if payloads else []
         held.clear()
         if jobs:
+            self._outbox.leases.begin(jobs, term)
             await self._work.do_or_give_back(jobs)
 
     async def _payload(self, trace: SearchTrace) -> Payload | None:

@@ -55,7 +55,7 @@ class Metrics:
         self._caches: list[AnswerCache] = []
         self._connections: list[Connections] = []
         self._gauges: list[Gauge] = []
-        self._garbage_failures: Mapping[str, int] = {}
+        self._garbage_failures: Mapping[tuple[str, str], int] = {}
         self._turns: Callable[[], Mapping[str, Turns]] | None = None
         self._collect_stored: CollectStored | None = None
 
@@ -87,7 +87,7 @@ class Metrics:
         """Show what families show of themselves."""
         self._gauges.extend(gauges)
 
-    def watch_garbage(self, failures: Mapping[str, int]) -> None:
+    def watch_garbage(self, failures: Mapping[tuple[str, str], int]) -> None:
         """Show how often the steps of collections failed, as `failures` counts it."""
         self._garbage_failures = failures
 

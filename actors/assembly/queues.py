@@ -11,7 +11,7 @@ from actors.kernel import Channel
 from actors.outbox_wake import OutboxListener
 from actors.outbox_worker import OutboxWorker
 from elf.outbox.chores import Chore, ChoreRuns
-from elf.outbox.leased import Job
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 
 

@@ -16,7 +16,7 @@ from datetime import datetime
 import structlog
 
 from elf.core.clock import Clock
-from elf.core.errors import ServiceError
+from elf.core.errors import ServiceError, StartupError
 from elf.db.database import Connection, Database
 from elf.db.errors import retrying
 
@@ -29,9 +29,11 @@ log = structlog.get_logger()
 class GarbageStep:
     """One kind of garbage. `collect(now, limit)` does away with at most `limit` pieces and returns how many it did.
 
-    `now` is the moment that ages are counted from. Fewer than `limit` says that there are no more.
+    `family` is whose garbage it is. `name` is lower_snake_case and one's own among the steps of all families. `now` is
+    the moment that ages are counted from. Fewer than `limit` says that there are no more.
     """
 
+    family: str
     name: str
     collect: Callable[[datetime, int], Awaitable[int]]
 
@@ -51,7 +53,8 @@ class Collected:
 class GarbageCollector:
     """Runs the steps in rounds, a batch of each in their order, until none has a whole batch left to do.
 
-    `failures` counts by step how often one failed since the start.
+    `failures` counts by family and step how often one failed since the start. Raises StartupError when two steps have
+    one name.
     """
 
     def __init__(
@@ -59,9 +62,12 @@ class GarbageCollector:
     ) -> None:
         self._database = database
         self._steps = tuple(steps)
+        names = Counter(step.name for step in self._steps)
+        if doubled := [name for name, count in names.items() if count > 1]:
+            raise StartupError(f"two steps of garbage collection are called {doubled[0]}")
         self._clock = clock
         self._batch_size = batch_size
-        self.failures: Counter[str] = Counter({step.name: 0 for step in self._steps})
+        self.failures = Counter({(step.family, step.name): 0 for step in self._steps})
 
     async def collect(self) -> Collected:
         """Collect everything there is now. Raises DatabaseUnavailable; batches that were done stay done."""
@@ -101,6 +107,12 @@ class GarbageCollector:
     def _note_failure(self, step: GarbageStep, error: Exception, collected: Collected) -> None:
         known = isinstance(error, ServiceError)
         reason = str(error) if known else type(error).__name__
-        self.failures[step.name] += 1
+        self.failures[step.family, step.name] += 1
         collected.failed[step.name] = reason
-        log.warning("garbage_step_failed", step=step.name, error=reason, exc_info=None if known else error)
+        log.warning(
+            "garbage_step_failed",
+            family=step.family,
+            step=step.name,
+            error=reason,
+            exc_info=None if known else error,
+        )

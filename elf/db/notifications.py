@@ -5,7 +5,8 @@ A notification may be lost whenever the connection is; whoever waits for one pol
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Any
 
 import anyio
@@ -40,12 +41,13 @@ async def listen(
     channel: str,
     heard: Callable[[str], object],
     *,
-    begin: Callable[[Connection], Awaitable[None]] | None = None,
+    during: Callable[[Connection], AbstractAsyncContextManager[None]] | None = None,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
     """Call `heard` with the message of each notification until cancelled; started() once the connection listens.
 
-    The message of `notify` is its sender. `begin` is awaited first, with the session that listens.
+    The message of `notify` is its sender. `during` is entered first, with the session that listens, and left before
+    that session is closed.
 
     Raises DatabaseUnavailable when the connection is lost, which a ping notices within a few seconds.
     """
@@ -54,11 +56,12 @@ async def listen(
             dsn, timeout=CONNECT_TIMEOUT_S, server_settings={"application_name": "elf listener"}
         )
         try:
-            if begin is not None:
-                await begin(connection)
-            await connection.add_listener(channel, lambda *notification: heard(str(notification[3])))
-            task_status.started()
-            await _ping_for_ever(connection)
+            async with AsyncExitStack() as stack:
+                if during is not None:
+                    await stack.enter_async_context(during(connection))
+                await connection.add_listener(channel, lambda *notification: heard(str(notification[3])))
+                task_status.started()
+                await _ping_for_ever(connection)
         finally:
             with anyio.move_on_after(CONNECT_TIMEOUT_S, shield=True) as scope:
                 await connection.close(timeout=CONNECT_TIMEOUT_S)

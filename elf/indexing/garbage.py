@@ -20,4 +20,4 @@ def corpus_garbage(database: Database, corpus: Corpus) -> list[GarbageStep]:
             rows = await connection.fetch(corpus.queries["drop_done_jobs"], now - DONE_JOBS_KEPT, limit)
         return len(rows)
 
-    return [GarbageStep(f"done_jobs{corpus.space.suffix}", drop)]
+    return [GarbageStep(corpus.family, f"done_jobs{corpus.space.suffix}", drop)]

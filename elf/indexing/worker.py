@@ -28,7 +28,8 @@ from elf.indexing.embedding import EmbeddedText, TextEmbedder, Vector
 from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.patient_embedding import Done, Waiting, embed_patiently
-from elf.outbox.leased import Job, JobsFailed
+from elf.outbox.leased import JobsFailed
+from elf.outbox.leases import Job
 from elf.providers.portions import CALL_BYTES
 from elf.providers.vectors import has_direction
 

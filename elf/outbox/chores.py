@@ -14,7 +14,9 @@ from typing import Final, NamedTuple
 from elf.db.database import Database
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
-from elf.outbox.leased import Job, LeasedOutbox, Retries, outbox_queries
+from elf.db.schema import COMMON
+from elf.outbox.leased import LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leases import Job
 
 NO_SUBJECT: Final = ""
 RETRIES: Final = Retries(first_s=60.0, longest_s=3600.0)
@@ -135,7 +137,7 @@ class ChoreRuns:
                 rows = await connection.fetch(self._sql["drop_old_runs"], now - KEPT, now - LAST_KEPT, limit)
             return len(rows)
 
-        return GarbageStep("done_chore_runs", drop)
+        return GarbageStep(COMMON, "done_chore_runs", drop)
 
 
 def chore_queries() -> Queries:

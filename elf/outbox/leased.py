@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID
@@ -22,10 +22,11 @@ from uuid import UUID
 import anyio
 import structlog
 
-from elf.core.errors import ServiceError
+from elf.core.errors import Conflict, ServiceError
 from elf.core.secrets import redact
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries, sql_folder
+from elf.outbox.leases import Job, Leases
 from elf.outbox.presence import Presence
 
 LEASE_TIMEOUT_S = 3.0
@@ -35,27 +36,16 @@ MAX_ERROR_CHARS = 1024
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One leased job about one subject (the note, the trace, ...).
-
-    op: what to do, in an outbox whose jobs are of several kinds. lease: which lease of the job this is.
-    """
-
-    outbox_id: UUID
-    subject_id: UUID
-    attempts: int
-    created_at: datetime
-    op: str = ""
-    lease: int = field(default=0, compare=False)
-
-
 class JobsFailed(Exception):
     """Raised by a handler that has done all of its jobs but some; `failed` says of each of those why not."""
 
     def __init__(self, failed: Sequence[tuple[Job, ServiceError]]) -> None:
         super().__init__(f"{len(failed)} jobs failed")
         self.failed = failed
+
+
+class LeaseLost(Conflict):
+    """A job is not ended by who does not have it any more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +103,8 @@ class LeasedOutbox:
         terms: Sequence[object] = (),
         retries: Retries = FOR_EVER,
     ) -> None:
-        self.presence = Presence(table, take_over=self._release_abandoned)
+        self.leases = Leases()
+        self.presence = Presence(table, take_over=self._release_abandoned, lost=self.leases.lose_all)
         self.lease_seconds = lease_seconds
         self._table = table
         self._database = database
@@ -121,7 +112,6 @@ class LeasedOutbox:
         self._lease = timedelta(seconds=lease_seconds)
         self._terms = terms
         self._retries = retries
-        self._held: dict[UUID, Job] = {}  # leased here, and waiting or worked on
         self._owed: dict[UUID, Job] = {}  # leased here, and neither ended nor given back: Postgres was away
 
     async def lease(self, limit: int) -> list[Job]:
@@ -134,43 +124,54 @@ class LeasedOutbox:
             for job in owed:
                 self._owed.pop(job.outbox_id, None)
         async with self._database.connection() as connection:
+            term = self.leases.term(self.lease_seconds)
             # A lease that was cut off may have been taken, and nobody would know of it.
             with anyio.CancelScope(shield=True):
                 rows = await connection.fetch(
                     self._sql["lease_jobs"], limit, self._lease, *self._terms, timeout=LEASE_TIMEOUT_S
                 )
             jobs = [Job(**dict(row)) for row in rows]
-            self._held.update((job.outbox_id, job) for job in jobs)
+            self.leases.begin(jobs, term)
         return jobs
 
-    async def renew(self) -> list[Job]:
-        """Begin the leases anew of all jobs that were leased here and not let go; returns those that were lost.
+    async def renew(self) -> None:
+        """Begin the leases anew of all jobs that are held here.
 
-        The lease of a lost one ran out, or somebody else ended it: another process may have the job by now.
+        One that ran out, or that somebody else has by now, is lost: the work on its job is cancelled.
         """
-        held = list(self._held.values())
+        held = self.leases.held()
         if not held:
-            return []
+            return
         async with self._database.connection() as connection:
+            term = self.leases.term(self.lease_seconds)
             rows = await connection.fetch(
                 self._sql["renew_jobs"], *_leases(held), self._lease, timeout=LEASE_TIMEOUT_S
             )
-        renewed = {row["outbox_id"] for row in rows}
-        return [job for job in held if job.outbox_id not in renewed and job.outbox_id in self._held]
+        states = {row["outbox_id"]: row["state"] for row in rows}
+        self.leases.end([job for job in held if states.get(job.outbox_id) == "ended"])
+        self.leases.lose([job for job in held if states.get(job.outbox_id) == "lost"])
+        self.leases.renew([job for job in held if states.get(job.outbox_id) == "renewed"], term)
 
     def let_go(self, jobs: Sequence[Job]) -> None:
         """Renew the leases of jobs no longer: nobody here works on them any more."""
-        for job in jobs:
-            self._held.pop(job.outbox_id, None)
+        self.leases.end(jobs)
 
     async def finish(self, jobs: Sequence[Job], connection: Connection | None = None) -> None:
-        """End jobs that are done: with the transaction of `connection`, or without one at once."""
-        ids = [job.outbox_id for job in jobs]
+        """End jobs that are done: with the transaction of `connection`, or without one at once.
+
+        Raises LeaseLost when somebody else has leased one since; what the transaction did is to be undone then, which
+        is what makes it be done once.
+        """
         if connection is not None:
-            await connection.execute(self._sql["finish_jobs"], ids)
+            await self._finish(jobs, connection)
             return
-        async with self._database.connection() as own:
-            await own.execute(self._sql["finish_jobs"], ids)
+        async with self._database.transaction() as own:
+            await self._finish(jobs, own)
+
+    async def _finish(self, jobs: Sequence[Job], connection: Connection) -> None:
+        ended = await connection.fetch(self._sql["finish_jobs"], *_leases(jobs))
+        if len(ended) < len(jobs):
+            raise LeaseLost(f"the leases of {len(jobs) - len(ended)} jobs were lost before they were done")
 
     async def fail(self, jobs: Sequence[Job], error: str) -> None:
         """Put jobs off, or give them up; `error` is kept redacted and cut to 1,024 characters."""

@@ -17,13 +17,22 @@ class Presence:
     that ends with the process. Whoever leases does so only while it is told: see `wait_told`. The first session of a
     process tries to hold the lock alone. If it can, nobody else lives, and it calls `take_over` before anybody else can
     come; it then shares the lock without having let go of it.
+
+    A process whose session is gone is dead to the others, so it gives up what it has leased: `lost` is called.
     """
 
-    def __init__(self, outbox: str, *, take_over: Callable[[Connection], Awaitable[object]]) -> None:
+    def __init__(
+        self,
+        outbox: str,
+        *,
+        take_over: Callable[[Connection], Awaitable[object]],
+        lost: Callable[[], object],
+    ) -> None:
         self._lock = int.from_bytes(
             blake2b(f"elf outbox {outbox}".encode(), digest_size=8).digest(), signed=True
         )
         self._take_over = take_over
+        self._lost = lost
         self._is_first = True
         self._told = anyio.Event()
 
@@ -40,9 +49,10 @@ class Presence:
         self._told.set()
 
     def untell(self) -> None:
-        """The session is gone: lease nothing until there is another."""
+        """The session ends: lose what is leased, and lease nothing until there is another."""
         if self._told.is_set():  # or who waits would wait for an event of the past
             self._told = anyio.Event()
+        self._lost()
 
     async def wait_told(self) -> None:
         """Wait until others know that this process leases."""

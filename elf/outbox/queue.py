@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.leased import LeasedOutbox
+from elf.outbox.leases import Job
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from elf.db.database import Database
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries
+from elf.db.schema import COMMON
 
 DONE_JOBS_KEPT = timedelta(days=1)
 
@@ -28,7 +29,7 @@ def retention_steps(database: Database, queries: Queries) -> list[GarbageStep]:
         return await drop("drop_expired_answers", now, limit)
 
     return [
-        GarbageStep("expired_traces", traces),
-        GarbageStep("done_trace_jobs", trace_jobs),
-        GarbageStep("expired_answers", answers),
+        GarbageStep(COMMON, "expired_traces", traces),
+        GarbageStep(COMMON, "done_trace_jobs", trace_jobs),
+        GarbageStep(COMMON, "expired_answers", answers),
     ]

@@ -11,7 +11,8 @@ import msgspec
 
 from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
-from elf.outbox.leased import Job, LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leased import LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leases import Job
 from elf.search.trace import SearchTrace
 
 LEASE_S: Final = 10.0  # much longer than it takes to write a batch

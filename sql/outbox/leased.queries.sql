@@ -24,25 +24,39 @@ WITH due AS MATERIALIZED (
 SELECT outbox_id, subject_id, attempts, created_at, lease FROM leased ORDER BY available_at;
 
 -- name: renew_jobs
--- Pushes leases forward that still are the newest, and have not run out, of jobs that are not ended. A job that somebody
--- changes at this moment needs it no more.
+-- Pushes leases forward that still are the newest, and have not run out, of jobs that are not ended. Tells of each job
+-- whether it was renewed, is lost, or has ended; of one that somebody changes at this moment it tells nothing.
 WITH held AS MATERIALIZED (
   SELECT o.outbox_id
   FROM <table> AS o
   JOIN unnest($1::uuid[], $2::int[]) AS t (outbox_id, lease) ON o.outbox_id = t.outbox_id
   WHERE o.status NOT IN ('DONE', 'GIVEN_UP') AND o.leases = t.lease AND o.available_at > clock_timestamp()
   FOR UPDATE OF o SKIP LOCKED
+), renewed AS (
+  UPDATE <table> AS o
+  SET available_at = clock_timestamp() + $3::interval, updated_at = now()
+  FROM held
+  WHERE o.outbox_id = held.outbox_id
+  RETURNING o.outbox_id
+), others AS (
+  SELECT t.outbox_id, CASE
+      WHEN coalesce(o.status, 'DONE') IN ('DONE', 'GIVEN_UP') THEN 'ended'
+      WHEN o.leases <> t.lease OR o.available_at <= clock_timestamp() THEN 'lost'
+    END AS state
+  FROM unnest($1::uuid[], $2::int[]) AS t (outbox_id, lease)
+  LEFT JOIN <table> AS o ON o.outbox_id = t.outbox_id
+  WHERE t.outbox_id NOT IN (SELECT outbox_id FROM renewed)
 )
-UPDATE <table> AS o
-SET available_at = clock_timestamp() + $3::interval, updated_at = now()
-FROM held
-WHERE o.outbox_id = held.outbox_id
-RETURNING o.outbox_id;
+SELECT outbox_id, 'renewed' AS state FROM renewed
+UNION ALL
+SELECT outbox_id, state FROM others WHERE state IS NOT NULL;
 
 -- name: finish_jobs
--- Ends jobs that are done.
+-- Ends jobs that are done, and tells which: not those that somebody else has leased since.
 UPDATE <table> AS o SET status = 'DONE', last_error = NULL, available_at = now(), updated_at = now()
-WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status <> 'DONE';
+FROM unnest($1::uuid[], $2::int[]) AS t (outbox_id, lease)
+WHERE o.outbox_id = t.outbox_id AND o.leases = t.lease
+RETURNING o.outbox_id;
 
 -- name: fail_jobs
 -- Puts jobs off after a failure, or gives them up after the $5th; null is never. Tells which ones are given up.

@@ -13,7 +13,8 @@ import pytest
 from actors.kernel import Actor
 from elf.core.errors import ServiceError
 from elf.db.database import Connection
-from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.leased import LeasedOutbox
+from elf.outbox.leases import Job, Leases
 from elf.outbox.presence import Presence
 
 LEASE_S = 60.0
@@ -28,21 +29,25 @@ def a_job(op: str = "UPSERT") -> Job:
 class FakePresence(Presence):
     """One that others know of from the start, until it is untold."""
 
-    def __init__(self) -> None:
+    def __init__(self, leases: Leases) -> None:
+        self._lost = leases.lose_all
         self._told = anyio.Event()
         self._told.set()
 
 
 class FakeOutbox(LeasedOutbox):
-    """Jobs in a list. `fault`, when set, is raised by every call; `hangs` makes releasing wait for ever."""
+    """Jobs in a list, with real leases.
+
+    `fault`, when set, is raised by every call; `hangs` makes releasing wait for ever.
+    """
 
     def __init__(self, *due: Job) -> None:
-        self.presence = FakePresence()
+        self.leases = Leases()
+        self.presence = FakePresence(self.leases)
         self.lease_seconds = LEASE_S
         self.due = list(due)
-        self.leases = 0
+        self.times_leased = 0
         self.renewals: list[list[Job]] = []
-        self.held: list[Job] = []
         self.finished: list[Job] = []
         self.released: list[Job] = []
         self.failed: list[tuple[Job, str]] = []
@@ -53,18 +58,21 @@ class FakeOutbox(LeasedOutbox):
 
     async def lease(self, limit: int) -> list[Job]:
         await self._answer()
-        self.leases += 1
+        self.times_leased += 1
         jobs, self.due = self.due[:limit], self.due[limit:]
-        self.held += jobs
+        self.hold(jobs)
         return jobs
 
-    async def renew(self) -> list[Job]:
-        await self._answer()
-        self.renewals.append(list(self.held))
-        return list(self.lost)
+    def hold(self, jobs: Sequence[Job]) -> None:
+        """Lease jobs that were never due."""
+        self.leases.begin(jobs, self.leases.term(LEASE_S))
 
-    def let_go(self, jobs: Sequence[Job]) -> None:
-        self.held = [job for job in self.held if job not in jobs]
+    async def renew(self) -> None:
+        await self._answer()
+        held = self.leases.held()
+        self.renewals.append(held)
+        self.leases.lose([job for job in held if job in self.lost])
+        self.leases.renew(held, self.leases.term(LEASE_S))
 
     async def fail(self, jobs: Sequence[Job], error: str) -> None:
         await self._answer()

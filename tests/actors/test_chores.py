@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from actors.chores import FINISH_AGAIN_S, LOOK_EVERY_S, PLAN_AGAIN_S, ChoreRunner
 from elf.core.errors import DatabaseUnavailable, ProviderUnavailable
 from elf.outbox.chores import NO_SUBJECT, Chore, ChoreRuns, Due, every
-from elf.outbox.leased import Job
+from elf.outbox.leases import Job
 from tests.actors.outbox_kit import LEASE_S, FakeOutbox, on_virtual_time, running
 from tests.notes_kit import NOW
 
@@ -162,11 +162,11 @@ async def test_a_run_whose_lease_is_over_is_cancelled(how: str) -> None:
     async with running(runner_of(runs)):
         await anyio.sleep(1)
         if how == "lost":
-            runs.outbox.lost = list(runs.outbox.held)
+            runs.outbox.lost = runs.outbox.leases.held()
         else:
             runs.outbox.fault = DatabaseUnavailable("away")
         await anyio.sleep(LEASE_S + 1)
-        assert runs.outbox.held == []
+        assert runs.outbox.leases.held() == []
         assert (len(toy.seen), len(toy.ended)) == (1, 0)
 
 

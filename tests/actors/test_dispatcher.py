@@ -12,7 +12,7 @@ from actors.dispatcher import GATHER_S, RELEASE_TIMEOUT_S, TRIES_TO_RENEW, Dispa
 from actors.kernel import Channel
 from elf.core.errors import DatabaseUnavailable
 from elf.db.errors import Retryable
-from elf.outbox.leased import Job
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 from tests.actors.outbox_kit import LEASE_S, FakeOutbox, a_job, on_virtual_time, running
 
@@ -57,7 +57,7 @@ async def test_it_leases_only_while_others_know_that_it_does() -> None:
     desk.outbox.presence.untell()
     async with running(desk.dispatcher):
         await wait_all_tasks_blocked()
-        assert desk.outbox.leases == 0
+        assert desk.outbox.times_leased == 0
         desk.outbox.presence._told.set()
         await wait_all_tasks_blocked()
         desk.outbox.presence.untell()
@@ -85,7 +85,7 @@ async def test_a_wake_up_while_it_leases_is_not_lost() -> None:
     async with running(desk.dispatcher):
         desk.wake.send_nowait(None)
         await anyio.sleep(2 * GATHER_S)
-        assert desk.outbox.leases == 3, "the second one found nothing"
+        assert desk.outbox.times_leased == 3, "the second one found nothing"
 
 
 @on_virtual_time
@@ -133,10 +133,10 @@ async def test_it_leases_no_more_while_the_workers_are_busy() -> None:
     desk = Desk(*jobs)
     async with running(desk.dispatcher):
         await wait_all_tasks_blocked()
-        assert desk.outbox.leases == 2, "one batch in the channel, one in hand"
+        assert desk.outbox.times_leased == 2, "one batch in the channel, one in hand"
         assert await desk.work.receive() == jobs[:2]
         await wait_all_tasks_blocked()
-        assert desk.outbox.leases == 3
+        assert desk.outbox.times_leased == 3
 
 
 async def test_jobs_in_hand_are_given_back_when_it_is_stopped() -> None:

@@ -75,11 +75,12 @@ async def test_channels_show_how_full_they_are_and_what_they_dropped() -> None:
 
 
 async def test_failures_of_the_steps_of_a_collection_are_counted() -> None:
-    failures = {"done_jobs": 0}
+    failures = {("notes", "done_jobs"): 0}
     metrics = Metrics()
     metrics.watch_garbage(failures)
-    failures["done_jobs"] += 2
-    assert (await page_of(metrics)).value("elf_gc_step_failures_total", step="done_jobs") == 2
+    failures["notes", "done_jobs"] += 2
+    labels = {"family": "notes", "step": "done_jobs"}
+    assert (await page_of(metrics)).value("elf_gc_step_failures_total", **labels) == 2
 
 
 async def test_processes_are_counted_by_their_models_and_so_is_what_waits_for_nobody() -> None:

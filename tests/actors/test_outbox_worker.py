@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 import anyio
 import pytest
@@ -20,9 +21,10 @@ from elf.core.errors import (
     ProviderUnavailable,
 )
 from elf.db.errors import Retryable
-from elf.outbox.leased import Job, JobsFailed
+from elf.outbox.leased import JobsFailed
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
-from tests.actors.outbox_kit import FakeOutbox, a_job, on_virtual_time, running
+from tests.actors.outbox_kit import LEASE_S, FakeOutbox, a_job, on_virtual_time, running
 
 pytestmark = pytest.mark.anyio
 
@@ -53,10 +55,14 @@ class Bench:
                 await anyio.sleep_forever()
         self.done += jobs
 
+    async def send(self, batch: list[Job]) -> None:
+        self.outbox.hold(batch)
+        await self.work.send(batch)
+
     async def works_off(self, *batches: list[Job]) -> None:
         async with running(self.worker):
             for batch in batches:
-                await self.work.send(batch)
+                await self.send(batch)
             await wait_all_tasks_blocked()
 
 
@@ -73,12 +79,12 @@ async def test_requests_that_wait_have_the_cores_first_but_not_for_ever() -> Non
     bench = Bench()
     bench.is_crowded = True
     async with running(bench.worker):
-        await bench.work.send([a_job()])
+        await bench.send([a_job()])
         await anyio.sleep(LONGEST_REST_S - LOOK_AGAIN_S)
         assert bench.batches == []
         await anyio.sleep(2 * LOOK_AGAIN_S)
         assert len(bench.batches) == 1
-        await bench.work.send([a_job()])
+        await bench.send([a_job()])
         bench.is_crowded = False
         await anyio.sleep(2 * LOOK_AGAIN_S)
         assert len(bench.batches) == 2
@@ -164,6 +170,70 @@ async def test_jobs_in_hand_and_in_the_channel_are_given_back_when_it_is_stopped
     assert bench.outbox.failed == bench.done == []
 
 
+async def test_when_all_leases_are_lost_work_is_cancelled_and_what_waits_is_given_back_undone() -> None:
+    bench = Bench(capacity=3)
+    in_hand, waiting, later = [a_job(), a_job()], [a_job()], [a_job()]
+    bench.hangs_on = in_hand
+    with capture_logs() as logs:
+        async with running(bench.worker):
+            await bench.send(in_hand)
+            await bench.send(waiting)
+            await wait_all_tasks_blocked()
+            bench.outbox.presence.untell()
+            await bench.send(later)
+            await wait_all_tasks_blocked()
+            assert bench.outbox.released == [*in_hand, *waiting]
+            assert bench.batches == [in_hand, later]
+    assert [(line["event"], line["jobs"]) for line in logs] == [("leases_lost", 2)]
+    assert bench.outbox.failed == []
+
+
+async def test_a_batch_of_which_one_lease_is_lost_is_given_back_and_others_are_done() -> None:
+    bench = Bench(capacity=3)
+    lost, other = [a_job(), a_job()], [a_job()]
+    bench.hangs_on = lost
+    async with running(bench.worker):
+        await bench.send(lost)
+        await bench.send(other)
+        await wait_all_tasks_blocked()
+        bench.outbox.lost = lost[1:]
+        await bench.outbox.renew()
+        await wait_all_tasks_blocked()
+        assert (bench.outbox.released, bench.done) == (lost, other)
+
+
+@on_virtual_time
+async def test_work_ends_with_a_lease_that_cannot_be_renewed_and_goes_on_with_one_that_is() -> None:
+    bench = Bench()
+    jobs = [a_job()]
+    bench.hangs_on = jobs
+    async with running(bench.worker):
+        await bench.send(jobs)
+        await anyio.sleep(LEASE_S / 2)
+        await bench.outbox.renew()
+        await anyio.sleep(LEASE_S - 1)
+        assert bench.outbox.released == []
+        await anyio.sleep(2)
+        assert bench.outbox.released == jobs
+
+
+async def test_a_later_lease_of_a_job_is_not_mistaken_for_the_one_that_was_lost() -> None:
+    bench = Bench(capacity=3)
+    old = a_job()
+    new = replace(old, lease=1)
+    bench.outbox.hold([old])
+    bench.outbox.presence.untell()
+    bench.outbox.hold([new])
+    async with running(bench.worker):
+        await bench.work.send([old])
+        await wait_all_tasks_blocked()
+        assert (bench.outbox.released, bench.batches) == ([old], [])
+        assert bench.outbox.leases.held() == [new]
+        await bench.work.send([new])
+        await wait_all_tasks_blocked()
+    assert bench.done == [new]
+
+
 async def test_stopping_it_while_it_waits_gives_nothing_back() -> None:
     bench = Bench()
     await bench.works_off()
@@ -175,8 +245,8 @@ async def test_a_stop_ends_even_while_the_database_is_away() -> None:
     in_hand = [a_job()]
     bench.hangs_on = in_hand
     async with running(bench.worker):
-        await bench.work.send(in_hand)
-        await bench.work.send([a_job()])
+        await bench.send(in_hand)
+        await bench.send([a_job()])
         await wait_all_tasks_blocked()
         bench.outbox.fault = DatabaseUnavailable("away")
     assert bench.outbox.released == []

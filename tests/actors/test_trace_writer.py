@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from actors.kernel import Channel
 from actors.trace_writer import BATCH_SIZE, FLUSH_TIMEOUT_S, GATHER_S, POLL_S, RETRY_S, TraceWriter
 from elf.core.errors import DatabaseUnavailable, InternalError, ServiceError
-from elf.outbox.leased import Job
+from elf.outbox.leases import Job
 from elf.search.trace import SearchTrace
 from elf.search.trace_store import Payload, TraceStore
 from tests.actors.outbox_kit import FakeOutbox, on_virtual_time, running

@@ -1,8 +1,9 @@
 """A process that works off the toy outbox and writes down what it has; it is there to be killed.
 
-    python -m tests.chaos.lessee DSN NAME LEASE_S [LOCK]
+    python -m tests.chaos.lessee DSN NAME LEASE_S [FAULT]
 
-LOCK is the name by which it tells of its presence: with one of its own, nobody knows of it.
+FAULT is planted. `alone`: it tells nobody of its presence. `deaf`: it goes on when its session is gone. `unfenced`:
+that, and so slowly that others are done before it, and it ends jobs whatever lease of them it has.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import uuid4
 
 import anyio
 
@@ -20,7 +23,9 @@ from actors.outbox_worker import OutboxWorker
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
-from elf.outbox.leased import Job, JobsFailed, LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leased import JobsFailed, LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leases import Job
+from elf.outbox.presence import Presence
 from elf.outbox.queue import Queue
 
 WORKERS = 2
@@ -28,27 +33,67 @@ BATCH = 8  # so that a process has up to 32: two in work, one that waits, one in
 LONGEST_WORK_S = 0.15  # for one job
 FAILURES = 0.1
 
-BEGIN = "INSERT INTO toy_work (outbox_id, worker) SELECT unnest($1::uuid[]), $2"
+BEGIN = "INSERT INTO toy_work (worker, outbox_id, lease) SELECT $1, * FROM unnest($2::uuid[], $3::int[])"
 END = """
-UPDATE toy_work SET ended = clock_timestamp(), done = $3
-WHERE outbox_id = ANY ($1::uuid[]) AND worker = $2 AND ended IS NULL
+UPDATE toy_work SET ended = coalesce(t.ended, clock_timestamp()), done = $4
+FROM unnest($2::uuid[], $3::int[], $5::timestamptz[]) AS t (outbox_id, lease, ended)
+WHERE worker = $1 AND toy_work.outbox_id = t.outbox_id AND toy_work.lease = t.lease AND toy_work.ended IS NULL
 """
+SESSION = "INSERT INTO toy_sessions (worker, pid) VALUES ($1, pg_backend_pid())"
+TOLD = "UPDATE toy_sessions SET told = true WHERE worker = $1 AND pid = pg_backend_pid()"
+ALONE = "UPDATE toy_sessions SET alone = true WHERE pid = pg_backend_pid()"
+FENCE = "o.leases = t.lease"
+DONE = "SELECT bool_or(status = 'DONE') FROM toy_outbox WHERE outbox_id = ANY ($1::uuid[])"
+SLOW_S = 20.0
+
+
+class WatchedPresence(Presence):
+    """Writes down its sessions, each before it tells of the process."""
+
+    name: str
+
+    @property
+    def is_told(self) -> bool:
+        return self._told.is_set()
+
+    async def tell(self, session: Connection) -> None:
+        await session.execute(SESSION, self.name)
+        await super().tell(session)
+        await session.execute(TOLD, self.name)
 
 
 class WatchedOutbox(LeasedOutbox):
     """The toy outbox. It is written down who has a job from the moment that he has it, until just before he has not."""
 
-    def __init__(self, database: Database, name: str, *, lease_seconds: float, lock: str) -> None:
+    def __init__(self, database: Database, name: str, *, lease_seconds: float, fault: str) -> None:
         queries = outbox_queries("toy_outbox", subject="toy_id", own=Queries({}))
+        if fault == "unfenced":
+            queries = Queries({query: sql.replace(FENCE, "true") for query, sql in queries.items()})
         retries = Retries(first_s=0.05, longest_s=0.2)
-        super().__init__(database, queries, table=lock, lease_seconds=lease_seconds, retries=retries)
-        self._name = name
+        super().__init__(database, queries, table="toy_outbox", lease_seconds=lease_seconds, retries=retries)
+        self.presence: WatchedPresence = WatchedPresence(
+            str(uuid4()) if fault == "alone" else "toy_outbox",
+            take_over=self._take_over,
+            lost=(lambda: None) if fault in {"deaf", "unfenced"} else self._lose_all,
+        )
+        self.presence.name = self._name = name
+        self._is_slow = fault == "unfenced"
+        self._lost: dict[tuple[object, int], datetime] = {}
+
+    async def _take_over(self, session: Connection) -> None:
+        await session.execute(ALONE)
+        await self._release_abandoned(session)
+
+    def _lose_all(self) -> None:
+        now = datetime.now(UTC)
+        self._lost.update({(job.outbox_id, job.lease): now for job in self.leases.held()})
+        self.leases.lose_all()
 
     async def lease(self, limit: int) -> list[Job]:
         jobs = await super().lease(limit)
-        if jobs:
+        if held := self.leases.of(jobs):
             async with self._database.connection() as connection:
-                await connection.execute(BEGIN, [job.outbox_id for job in jobs], self._name)
+                await connection.execute(BEGIN, self._name, *_leases(held))
         return jobs
 
     async def fail(self, jobs: Sequence[Job], error: str) -> None:
@@ -56,12 +101,26 @@ class WatchedOutbox(LeasedOutbox):
             await self.note_end(jobs, connection, done=False)
         await super().fail(jobs, error)
 
+    async def release(self, jobs: Sequence[Job]) -> None:
+        async with self._database.connection() as connection:
+            await self.note_end(jobs, connection, done=False)
+        await super().release(jobs)
+
+    async def _wait_for_others(self, jobs: Sequence[Job]) -> None:
+        with anyio.move_on_after(SLOW_S):
+            async with self._database.connection() as connection:
+                while not await connection.fetchval(DONE, [job.outbox_id for job in jobs]):  # noqa: ASYNC110
+                    await anyio.sleep(0.02)
+
     async def note_end(self, jobs: Sequence[Job], connection: Connection, *, done: bool) -> None:
-        await connection.execute(END, [job.outbox_id for job in jobs], self._name, done)
+        lost = [self._lost.get((job.outbox_id, job.lease)) for job in jobs]
+        await connection.execute(END, self._name, *_leases(jobs), done, lost)
 
     async def handle(self, jobs: Sequence[Job]) -> None:
         """Do jobs; it fails now and then."""
         await anyio.sleep(random.uniform(0.0, LONGEST_WORK_S) * len(jobs))
+        if self._is_slow and not self.presence.is_told:
+            await self._wait_for_others(jobs)
         if random.random() < FAILURES:
             raise JobsFailed([(job, ProviderUnavailable("as it does now and then")) for job in jobs])
         async with self._database.transaction() as connection:
@@ -69,10 +128,14 @@ class WatchedOutbox(LeasedOutbox):
             await self.finish(jobs, connection)
 
 
-async def main(dsn: str, name: str, lease_s: str, lock: str = "toy_outbox") -> None:
+def _leases(jobs: Sequence[Job]) -> tuple[list[object], list[int]]:
+    return [job.outbox_id for job in jobs], [job.lease for job in jobs]
+
+
+async def main(dsn: str, name: str, lease_s: str, fault: str = "") -> None:
     database = Database(max_conns=4)
     await database.open(dsn)
-    outbox = WatchedOutbox(database, name, lease_seconds=float(lease_s), lock=lock)
+    outbox = WatchedOutbox(database, name, lease_seconds=float(lease_s), fault=fault)
     queue = Queue(
         family="toys", name="toy", outbox=outbox, handle=outbox.handle, batch_size=BATCH, poll_interval_s=0.1
     )

@@ -14,10 +14,20 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-async def test_no_job_is_handed_to_two_living_processes_and_none_is_lost(database_dsn: str) -> None:
-    assert await Siege(database_dsn, seed=1).run(rounds=4) == []
+async def test_no_job_is_handed_to_two_living_processes_done_twice_or_lost(database_dsn: str) -> None:
+    siege = Siege(database_dsn, seed=1)
+    assert await siege.run(["one", "cut", "both"]) == []
+    assert siege.taken_over == 1
 
 
-async def test_processes_that_do_not_know_of_each_other_are_found_out(database_dsn: str) -> None:
-    faults = await Siege(database_dsn, seed=1, knows_of_others=False).run(rounds=3)
-    assert any("got a job that" in fault for fault in faults)
+@pytest.mark.parametrize(
+    ("fault", "kind", "found"),
+    [
+        ("alone", "one", "got a job that"),
+        ("deaf", "cut", "went on with a job"),
+        ("unfenced", "cut", "was done twice"),
+    ],
+)
+async def test_a_planted_fault_is_found(database_dsn: str, fault: str, kind: str, found: str) -> None:
+    faults = await Siege(database_dsn, seed=1, fault=fault).run([kind])
+    assert any(found in one for one in faults)

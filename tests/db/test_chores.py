@@ -19,7 +19,8 @@ from elf.core.clock import SystemClock
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Database
 from elf.outbox.chores import KEPT, LAST_KEPT, Chore, ChoreRuns, Due, every
-from elf.outbox.leased import Retries
+from elf.outbox.leased import LeasedOutbox, LeaseLost, Retries
+from elf.outbox.leases import Job
 from tests.db.conftest import until
 
 pytestmark = pytest.mark.anyio
@@ -177,6 +178,35 @@ async def test_a_run_that_is_not_done_is_the_only_one_of_its_subject(runs: Chore
     assert await runs.plan(chore, ["a", "b"], NOON + YEAR) == 1
     (job,) = await runs.outbox.lease(10)
     assert (await runs.read(job))[1] == Due(due.subject, NOON + YEAR, 1)
+
+
+async def test_who_lost_a_run_does_not_end_it_and_what_the_transaction_did_is_undone(
+    database: Database, runs: ChoreRuns
+) -> None:
+    (chore,) = runs.chores.values()
+    await runs.plan(chore, ["a"], NOON)
+    slow = await runs.outbox.lease(1)
+    await rows_of(database, "UPDATE chore_runs SET available_at = now()")
+    other = ChoreRuns(database, [chore])
+    quick = await other.outbox.lease(1)
+
+    async def end(outbox: LeasedOutbox, jobs: Sequence[Job], mark: str) -> None:
+        async with database.transaction() as connection:
+            await connection.execute(
+                "INSERT INTO chore_runs (family, chore, subject, due_at) VALUES ('toys', $1, '', now())", mark
+            )
+            await outbox.finish(jobs, connection)
+
+    for _ in range(2):  # before the other one has ended it, and after
+        with pytest.raises(LeaseLost):
+            await end(runs.outbox, slow, "slow")
+        with pytest.raises(LeaseLost):
+            await runs.outbox.finish(slow)
+        if not await rows_of(database, "SELECT FROM chore_runs WHERE status = 'DONE'"):
+            await end(other.outbox, quick, "quick")
+    await other.outbox.finish(quick)  # whoever did not hear the answer may ask again
+    rows = await rows_of(database, "SELECT chore, status FROM chore_runs ORDER BY chore")
+    assert [tuple(row) for row in rows] == [("quick", "PENDING"), ("tidy", "DONE")]
 
 
 async def test_only_who_has_a_chore_leases_its_runs(database: Database, runs: ChoreRuns) -> None:

@@ -84,7 +84,7 @@ def test_what_is_put_is_found_by_its_queue_and_counted_by_its_chore(
     page = metrics()
     assert page.has("elf_outbox_jobs", family="toy_rows", outbox="toy_vectors", status="pending")
     assert page.value("elf_chore_last_done_timestamp_seconds", family="toy_rows", chore="count") > 0
-    assert page.has("elf_gc_step_failures_total", step="done_toy_jobs")
+    assert page.has("elf_gc_step_failures_total", family="toy_rows", step="done_toy_jobs")
     parts = {part["name"] for part in service.client.get("/ready").json()["parts"]}
     assert {"toy_diary", "toy_vectors_dispatcher", "toy_vectors_worker_1"} <= parts
     assert "done_toy_jobs" in service.admin.post("/v1/admin/gc").json()["counts"]
@@ -155,8 +155,6 @@ async def opened(dsn: str, folder: Path) -> AsyncIterator[Opened]:
         fleet=Fleet(Model.version, None),
         ring=lambda queue: lambda: None,
         index=no_index,
-        texts=None,
-        fleet=Fleet(Model.version, None),
         fresh=FreshWrites(),
         tokens=None,
         traces=TraceStore(database, search_queries(), lease_seconds=LEASE_S),

@@ -14,7 +14,7 @@ from typing import Final
 from elf.db.database import Connection, Database
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries
-from elf.families.notes.model import Note
+from elf.families.notes.model import FAMILY, Note
 from elf.families.notes.resolver import deletion, next_moment
 from elf.families.notes.store import NoteStore
 
@@ -51,12 +51,12 @@ class NoteLifecycle:
 
     def steps(self) -> list[GarbageStep]:
         """Return the steps in the order in which they must run: a note that expires may then be purged."""
-        steps = [GarbageStep("expired_notes", self._expire)]
+        steps = [GarbageStep(FAMILY, "expired_notes", self._expire)]
         if self._rules.purge_deleted_after_days:
-            steps.append(GarbageStep("purged_deleted_notes", self._purge_deleted))
+            steps.append(GarbageStep(FAMILY, "purged_deleted_notes", self._purge_deleted))
         if self._rules.purge_deprecated_after_days:
-            steps.append(GarbageStep("purged_deprecated_notes", self._purge_deprecated))
-        return [*steps, GarbageStep("old_decisions", self._drop_old_decisions)]
+            steps.append(GarbageStep(FAMILY, "purged_deprecated_notes", self._purge_deprecated))
+        return [*steps, GarbageStep(FAMILY, "old_decisions", self._drop_old_decisions)]
 
     async def _expire(self, now: datetime, limit: int) -> int:
         async with self._database.transaction() as connection:

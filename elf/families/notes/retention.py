@@ -14,6 +14,7 @@ from uuid import UUID
 from elf.db.database import Database
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries
+from elf.families.notes.model import FAMILY
 
 PAGE: Final = 5000  # versions looked at in one statement: all are, as only their notes tell which are kept
 PAGES: Final = 200  # at one collection; the next goes on from there
@@ -46,9 +47,9 @@ class NoteRetention:
         """Return the steps for what is not kept for ever."""
         rules = self._rules
         steps = [
-            (rules.hit_days, GarbageStep("old_hits", self._drop_hits)),
-            (rules.decision_days, GarbageStep("old_decisions_of_notes", self._drop_decisions)),
-            (rules.version_days, GarbageStep("old_versions", self._drop_versions)),
+            (rules.hit_days, GarbageStep(FAMILY, "old_hits", self._drop_hits)),
+            (rules.decision_days, GarbageStep(FAMILY, "old_decisions_of_notes", self._drop_decisions)),
+            (rules.version_days, GarbageStep(FAMILY, "old_versions", self._drop_versions)),
         ]
         return [step for days, step in steps if days]
 

@@ -25,7 +25,8 @@ from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshNews, FreshWrites
 from elf.indexing.indexed import IndexedCorpus, IndexingPace
 from elf.indexing.rebuild import RebuildReport
-from elf.outbox.leased import Job, JobsFailed
+from elf.outbox.leased import JobsFailed
+from elf.outbox.leases import Job
 from tests.conftest import TEMPLATE, VECTOR_DIM, dsn_of, run_sql
 from tests.db.notes.conftest import EMPTY
 from tests.index_kit import TALKS

@@ -25,7 +25,7 @@ from elf.index.port import IndexPoint, VectorIndex
 from elf.indexing import drift
 from elf.indexing.indexed import IndexedCorpus, IndexingPace
 from elf.indexing.rebuild import RebuildReport
-from elf.outbox.leased import Job
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 from tests.conftest import VECTOR_DIM
 from tests.db.notes.conftest import House

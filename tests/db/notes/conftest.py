@@ -27,7 +27,8 @@ from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshNews, FreshWrites
 from elf.indexing.reconcile import Drift, IndexReconciler
 from elf.indexing.worker import LEASE_BYTES, IndexWorker
-from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
+from elf.outbox.leased import JobsFailed, LeasedOutbox
+from elf.outbox.leases import Job
 from elf.providers.port import LateInteraction
 from elf.search.token_store import TokenStore
 from tests.conftest import TEMPLATE, dsn_of, run_sql

@@ -17,7 +17,8 @@ from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member
 from elf.indexing.renewal import CorpusRenewal, Renewed
 from elf.indexing.worker import IndexWorker
-from elf.outbox.leased import Job, JobsFailed, LeasedOutbox
+from elf.outbox.leased import JobsFailed, LeasedOutbox
+from elf.outbox.leases import Job
 from tests.db.notes.conftest import House
 from tests.db.notes.test_index_rebuild import rebuilt
 from tests.notes_kit import FakeEmbedder, WordTokens

@@ -14,19 +14,17 @@ from anyio.abc import TaskStatus
 from hypothesis import given
 from hypothesis import strategies as st
 
+from actors.outbox_wake import OutboxListener
 from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Database
 from elf.families.notes.queries import NOTE_TABLES
 from elf.indexing.worker import LEASE_BYTES
 from elf.outbox import leased
-from elf.outbox.leased import (
-    FOR_EVER,
-    MAX_ERROR_CHARS,
-    Job,
-    LeasedOutbox,
-    Retries,
-)
+from elf.outbox.leased import FOR_EVER, MAX_ERROR_CHARS, LeasedOutbox, Retries
+from elf.outbox.leases import Job
+from tests.conftest import run_sql
 from tests.db.notes.conftest import House
+from tests.db.test_notifications import KILL
 
 pytestmark = pytest.mark.anyio
 
@@ -369,6 +367,30 @@ async def test_a_process_that_is_told_again_takes_nothing_over(house: House, dat
         assert len(await house.outbox.lease(10)) == 1, "the other one is its own"
 
 
+async def test_a_process_whose_session_is_gone_has_lost_its_leases_before_another_takes_them(
+    house: House, database_dsn: str
+) -> None:
+    await enqueue(house, uuid4(), uuid4())
+    cut_off, starting = house.outbox, house.outbox_of(house.model.version)
+    listener = OutboxListener(lambda: database_dsn)
+    listener.tell(cut_off.presence)
+    async with anyio.create_task_group() as group:
+        await group.start(listener.run)
+        await cut_off.presence.wait_told()
+        jobs = await cut_off.lease(2)
+        with cut_off.leases.at_work(jobs) as scope:
+            group.start_soon(run_sql, database_dsn, KILL)
+            await anyio.sleep_forever()
+        assert scope.cancelled_caught
+        assert cut_off.leases.held() == []
+        async with process(database_dsn, starting):
+            assert await starting.lease(2) == jobs
+            await cut_off.release(jobs)
+            await cut_off.fail(jobs, "late")
+            assert await starting.lease(2) == []
+        group.cancel_scope.cancel()
+
+
 async def test_who_starts_waits_until_another_has_taken_over(house: House, database_dsn: str) -> None:
     first, second = (house.outbox_of(house.model.version) for _ in range(2))
     told: list[str] = []
@@ -407,8 +429,9 @@ async def test_who_lost_a_lease_does_nothing_to_that_of_another(house: House, ho
     other = house.outbox_of(house.model.version)
     assert await other.lease(1) == jobs
     if how == "renew":
-        assert await house.outbox.renew() == jobs
-        assert await other.renew() == []
+        for outbox in (house.outbox, other):
+            await outbox.renew()
+        assert (house.outbox.leases.held(), other.leases.held()) == ([], jobs)
     elif how == "release":
         await house.outbox.release(jobs)
     else:

@@ -255,7 +255,7 @@ async def test_a_second_collector_does_nothing_while_one_is_at_work(house: House
 
     note_id = await house.add_one("Plan: paint the gate.", ttl_days=1)
     house.clock.turn(days=2)
-    steps = [GarbageStep("slow", slow), *steps_of(house)]
+    steps = [GarbageStep("toys", "slow", slow), *steps_of(house)]
     first = GarbageCollector(house.database, steps, clock=house.clock, batch_size=500)
     async with anyio.create_task_group() as group:
         group.start_soon(first.collect)
@@ -292,7 +292,7 @@ async def test_what_was_done_before_an_outage_stays_done_and_the_rest_is_done_ne
         return await expire.collect(now, limit)
 
     broken = GarbageCollector(
-        house.database, [GarbageStep("expired_notes", cut_off)], clock=house.clock, batch_size=4
+        house.database, [GarbageStep("toys", "expired_notes", cut_off)], clock=house.clock, batch_size=4
     )
     collected = await broken.collect()
     assert (collected.counts, collected.failed) == (
@@ -311,7 +311,9 @@ async def test_postgres_away_ends_a_collection(house: House) -> None:
         )
         return limit
 
-    gc = GarbageCollector(house.database, [GarbageStep("restart", restart)], clock=house.clock, batch_size=4)
+    gc = GarbageCollector(
+        house.database, [GarbageStep("toys", "restart", restart)], clock=house.clock, batch_size=4
+    )
     with pytest.raises(DatabaseUnavailable):
         await gc.collect()
 
@@ -329,16 +331,17 @@ async def test_a_step_that_fails_is_told_and_counted_and_the_later_ones_run(
 
     await house.add_one("Plan: paint the gate.", ttl_days=1)
     house.clock.turn(days=2)
-    steps = [GarbageStep("failing", failing), *steps_of(house)]
+    steps = [GarbageStep("toys", "failing", failing), *steps_of(house)]
     gc = GarbageCollector(house.database, steps, clock=house.clock, batch_size=500)
     with capture_logs() as logs:
         collected = await gc.collect()
     assert collected.counts["expired_notes"] == 1
     assert collected.failed == {"failing": str(fault) or "ZeroDivisionError"}
-    assert [line["step"] for line in logs if line["event"] == "garbage_step_failed"] == ["failing"]
+    told = [(line["family"], line["step"]) for line in logs if line["event"] == "garbage_step_failed"]
+    assert told == [("toys", "failing")]
     fails = False
     assert (await gc.collect()).failed == {}
-    assert gc.failures["failing"] == 1
+    assert gc.failures["toys", "failing"] == 1
 
 
 async def test_a_step_without_an_end_takes_turns_with_the_others(house: House) -> None:
@@ -355,7 +358,7 @@ async def test_a_step_without_an_end_takes_turns_with_the_others(house: House) -
 
     await house.add(*({"text": f"Plan: {n}.", "key": f"k{n}", "ttl_days": 1} for n in range(3)))
     house.clock.turn(days=2)
-    steps = [GarbageStep("endless", endless), *steps_of(house)]
+    steps = [GarbageStep("toys", "endless", endless), *steps_of(house)]
     gc = GarbageCollector(house.database, steps, clock=house.clock, batch_size=2)
     left = "SELECT count(*) FROM memory_notes WHERE status = 'active'"
     with anyio.fail_after(60):

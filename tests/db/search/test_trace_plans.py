@@ -65,7 +65,7 @@ PLANS: dict[str, tuple[Sequence[Any], set[str]]] = {
     "lease_jobs": ((64, timedelta(seconds=10)), {"idx_trace_outbox_due", "search_trace_outbox_pkey"}),
     "fail_jobs": ((SOME, [1] * 32, [timedelta(seconds=1)] * 32, "error", 12), {"search_trace_outbox_pkey"}),
     "renew_jobs": ((SOME, [1] * 32, timedelta(seconds=60)), {"search_trace_outbox_pkey"}),
-    "finish_jobs": ((SOME,), {"search_trace_outbox_pkey"}),
+    "finish_jobs": ((SOME, [1] * 32), {"search_trace_outbox_pkey"}),
     "release_abandoned": ((10_000,), {"idx_trace_outbox_due", "search_trace_outbox_pkey"}),
     "drop_done_trace_jobs": ((NOW, 500), {"idx_trace_outbox_status_available", "search_trace_outbox_pkey"}),
     "release_jobs": ((SOME, [1] * 32), {"search_trace_outbox_pkey"}),

@@ -15,7 +15,8 @@ from actors.trace_writer import TraceWriter
 from elf.core.errors import InternalError
 from elf.db.database import Database
 from elf.db.queries import Queries
-from elf.outbox.leased import Job, LeasedOutbox
+from elf.outbox.leased import LeasedOutbox
+from elf.outbox.leases import Job
 from elf.search.trace import DroppedCandidate, SearchTrace
 from elf.search.trace_store import Payload, TraceStore, trace_outbox
 from tests.notes_kit import NOW

@@ -34,7 +34,7 @@ def open_stories(ground: Ground) -> Opened:
     return Opened(
         handlers={operation.name: for_anyone(do) for operation, do in by_name.items()},
         corpora=[teller.indexed],
-        garbage=[GarbageStep("stories_over", teller.collect)],
+        garbage=[GarbageStep(NAME, "stories_over", teller.collect)],
         needed_to_read=("stories",),
     )
 

@@ -22,7 +22,8 @@ from elf.family import Opened, StoredGauge
 from elf.ground import Ground
 from elf.offers import Item, Question, Subject
 from elf.outbox.chores import Chore, Due, every
-from elf.outbox.leased import Job, LeasedOutbox, outbox_queries
+from elf.outbox.leased import LeasedOutbox, outbox_queries
+from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 from tests.families.toy_rows import manifest as m
 
@@ -39,7 +40,7 @@ def open_box(ground: Ground) -> Opened:
         handlers=handlers,
         outboxes={QUEUE: outbox},
         queues=[Queue(family="toy_rows", name=QUEUE, outbox=outbox, handle=partial(box.embed, outbox))],
-        garbage=[GarbageStep("done_toy_jobs", box.drop_done)],
+        garbage=[GarbageStep("toy_rows", "done_toy_jobs", box.drop_done)],
         chores=[
             Chore(
                 family="toy_rows", name="count", when=every(timedelta(minutes=1)),
