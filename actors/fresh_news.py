@@ -1,6 +1,6 @@
-"""News of notes just written and just indexed, between processes, so that a search may wait for what another one wrote.
+"""News of what was just written and just indexed, between processes, so that a search may wait for what others wrote.
 
-They only save time: a search does not wait long, and finds the note a moment later without any news.
+They only save time: a search does not wait long, and finds what was written a moment later without any news.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from actors.kernel import Channel
 from elf.core.errors import Unavailable
 from elf.db.database import Database
 from elf.db.notifications import MAX_MESSAGE_BYTES, listen, notify_all
-from elf.indexing.fresh import FreshNews, Project
+from elf.indexing.fresh import FreshNews, Place
 
 FRESH_CHANNEL = "elf_fresh"
 NEWS_WAITING = 256  # more are dropped
 TELL_EVERY_S = 0.02  # news of this time share a statement
-MOST_IDS = 150  # of one message, at some 40 bytes each; of more notes than these, the rest is not told
+MOST_IDS = 150  # of one message, at some 40 bytes each; of more than these, the rest is not told
 RETRY_S = 1.0
 
 log = structlog.get_logger()
@@ -91,25 +91,29 @@ def messages(sender: str, news: Sequence[FreshNews]) -> list[str]:
 
 
 def _lines(news: Sequence[FreshNews]) -> Iterator[str]:
-    indexed = [note_id for one in news if one.project is None for note_id in one.note_ids]
-    for start in range(0, len(indexed), MOST_IDS):
-        yield _line(None, indexed[start : start + MOST_IDS])
+    indexed: dict[str, list[UUID]] = {}
     for one in news:
-        if one.project is not None:
-            yield _line(one.project, one.note_ids[:MOST_IDS])
+        if one.place is None:
+            indexed.setdefault(one.corpus, []).extend(one.subject_ids)
+    for corpus, subject_ids in indexed.items():
+        for start in range(0, len(subject_ids), MOST_IDS):
+            yield _line(corpus, None, subject_ids[start : start + MOST_IDS])
+    for one in news:
+        if one.place is not None:
+            yield _line(one.corpus, one.place, one.subject_ids[:MOST_IDS])
 
 
-def _line(project: Project | None, note_ids: Iterable[UUID]) -> str:
-    return json.dumps([project, [note_id.hex for note_id in note_ids]])
+def _line(corpus: str, place: Place | None, subject_ids: Iterable[UUID]) -> str:
+    return json.dumps([corpus, place, [subject_id.hex for subject_id in subject_ids]])
 
 
 def read(text: str) -> Iterator[FreshNews]:
     """Read what `messages` wrote, without the sender; nothing of what is not of that form."""
     for line in text.splitlines():
         try:
-            project, note_ids = json.loads(line)
+            corpus, place, subject_ids = json.loads(line)
             yield FreshNews(
-                None if project is None else Project(*project), [UUID(hex=one) for one in note_ids]
+                corpus, None if place is None else tuple(place), [UUID(hex=one) for one in subject_ids]
             )
         except (AttributeError, TypeError, ValueError):
             log.info("news_not_understood")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import NamedTuple
 
@@ -19,10 +19,10 @@ from actors.child_process import KILL_AFTER_S, REAP_S, Assignment, ChildProcess
 from actors.fronts import Fronts
 from actors.http_front import bind, bound_address
 from actors.process import Say, new_supervisor, run_process, start_log
-from actors.sockets import Sockets
+from actors.sockets import Sockets, bound
 from elf.config.model import Config
 from elf.config.places import Address
-from elf.config.processes import Processes
+from elf.config.processes import OPERATED, Processes
 
 STOP_TIMEOUT_S = KILL_AFTER_S + REAP_S
 
@@ -72,12 +72,12 @@ class _Ports(NamedTuple):
 def _taken(config: Config, processes: Processes) -> Iterator[_Ports]:
     """Take the ports of all processes. Raises StartupError naming the key of one that is taken."""
     with ExitStack() as stack:
-        shared = stack.enter_context(_shared_ports(config, processes))
+        shared = stack.enter_context(bound(config.service, http=processes.api > 0, mcp=processes.mcp > 0))
         told = _resolved(config, shared.http, shared.mcp)
         admins: dict[str, socket.socket] = {}
         assignments = []
         for name, role in processes.named():
-            if role != "mcp":
+            if role in OPERATED:
                 address = _after(config.service.admin_address, len(admins))
                 admins[name] = stack.enter_context(bind(address, key="service.admin_bind"))
                 log.info("admin_address", process=name, address=str(bound_address(admins[name])))
@@ -91,20 +91,7 @@ def _taken(config: Config, processes: Processes) -> Iterator[_Ports]:
                     mcp=_descriptor(shared.mcp if role == "mcp" else None),
                 )
             )
-        yield _Ports(
-            fronts=_fronts(shared, admins),
-            assignments=assignments,
-        )
-
-
-@contextmanager
-def _shared_ports(config: Config, processes: Processes) -> Iterator[Sockets]:
-    """Take the ports at which several processes listen together."""
-    with ExitStack() as stack:
-        service = config.service
-        http = bind(service.http_address, key="service.http_bind") if processes.api else nullcontext()
-        mcp = bind(service.mcp_address, key="service.mcp_bind") if processes.mcp else nullcontext()
-        yield Sockets(http=stack.enter_context(http), mcp=stack.enter_context(mcp))
+        yield _Ports(fronts=_fronts(shared, admins), assignments=assignments)
 
 
 def _resolved(config: Config, http: socket.socket | None, mcp: socket.socket | None) -> Config:

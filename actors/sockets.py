@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
 from actors.http_front import bind
 from elf.config.model import Service
 from elf.config.places import Address
-from elf.config.processes import Role
 
 
 class Sockets(NamedTuple):
@@ -27,15 +26,17 @@ class Sockets(NamedTuple):
 
 
 @contextmanager
-def bound(service: Service, roles: Collection[Role]) -> Iterator[Sockets]:
-    """Take the ports of the fronts of these roles. Raises StartupError naming the key of a port that is taken."""
+def bound(
+    service: Service, *, http: bool = False, admin: bool = False, mcp: bool = False
+) -> Iterator[Sockets]:
+    """Take the ports of these fronts. Raises StartupError naming the key of a port that is taken."""
     with ExitStack() as stack:
 
-        def take(role: Role, address: Address, key: str) -> socket.socket | None:
-            return stack.enter_context(bind(address, key=key)) if role in roles else None
+        def take(wanted: bool, address: Address, key: str) -> socket.socket | None:
+            return stack.enter_context(bind(address, key=key)) if wanted else None
 
         yield Sockets(
-            http=take("api", service.http_address, "service.http_bind"),
-            admin=take("api", service.admin_address, "service.admin_bind"),
-            mcp=take("mcp", service.mcp_address, "service.mcp_bind"),
+            http=take(http, service.http_address, "service.http_bind"),
+            admin=take(admin, service.admin_address, "service.admin_bind"),
+            mcp=take(mcp, service.mcp_address, "service.mcp_bind"),
         )

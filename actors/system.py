@@ -31,6 +31,7 @@ from elf.config.places import Address, reachable_from_here
 from elf.config.processes import EVERY_ROLE, Role
 from elf.family import Family, families_on, refuse_doubles
 from elf.ground import Models, Roles
+from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import open_embedder, open_providers
 from elf.web.admin import COLLECT_GARBAGE
@@ -122,8 +123,11 @@ async def open_system(
     refuse_doubles(families)
     metrics = Metrics()
     async with AsyncExitStack() as stack:
-        sockets = sockets or stack.enter_context(bound(config.service, roles))
-        here = Roles(serves="api" in roles, administers=sockets.admin is not None, works="worker" in roles)
+        serves, works = "api" in roles, "worker" in roles
+        if sockets is None:
+            taken = bound(config.service, http=serves, admin=serves, mcp="mcp" in roles)
+            sockets = stack.enter_context(taken)
+        here = Roles(serves=serves, administers=sockets.admin is not None, works=works)
         models = await stack.enter_async_context(_models(config, here, metrics))
         builder = _Builder(config, families_on(families, config), here, sockets, models, metrics, process)
         builder.build()
@@ -216,7 +220,11 @@ class _Builder:
         if self._sockets.admin is not None:
             admin = self._add_front(
                 "admin_front",
-                [COLLECT_GARBAGE, *(one for family in self._families for one in family.admin_operations)],
+                [
+                    COLLECT_GARBAGE,
+                    *(one for family in self._families for one in family.admin_operations),
+                    *INDEX_OPERATIONS,
+                ],
                 work.handlers,
                 self._sockets.admin,
                 about=ADMIN,

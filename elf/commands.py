@@ -23,12 +23,12 @@ def elf() -> int:
 
 def elf_api() -> int:
     """Run the process `elf-api`."""
-    return _serve("elf-api", "actors.api_process")
+    return _serve("elf-api", "actors.role_process", "api")
 
 
 def elf_worker() -> int:
     """Run the process `elf-worker`."""
-    return _serve("elf-worker", "actors.worker_process")
+    return _serve("elf-worker", "actors.role_process", "worker")
 
 
 def elf_mcp() -> int:
@@ -36,23 +36,23 @@ def elf_mcp() -> int:
     return _serve("elf-mcp", "actors.mcp_process")
 
 
-def _serve(name: str, module: str) -> int:
+def _serve(name: str, module: str, *role: str) -> int:
     try:
         with interrupt_ends_at_once(name):
-            code: int = _main_of(name, module)()
+            code: int = _main_of(name, module)(*role)
     except KeyboardInterrupt:
         _say_stopped(name)
         code = INTERRUPTED
     return _ended(code)
 
 
-def _main_of(name: str, module: str) -> Callable[[], int]:
+def _main_of(name: str, module: str) -> Callable[..., int]:
     from elf.core.errors import StartupError
     from elf.core.service_extra import needing_service
 
     try:
         with needing_service(name):
-            main: Callable[[], int] = importlib.import_module(module).main
+            main: Callable[..., int] = importlib.import_module(module).main
     except StartupError as error:
         sys.stderr.write(f"{error}\n")
         raise SystemExit(UNAVAILABLE) from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from uuid import UUID
 
 from elf.config.model import Config
@@ -11,9 +12,14 @@ from elf.core.clock import Clock
 from elf.db.database import Database
 from elf.index.port import VectorIndex
 from elf.index.space import Space
+from elf.indexing.corpus import Corpus
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
+from elf.indexing.indexed import IndexedCorpus, IndexingPace
 from elf.providers.factory import Providers
 from elf.providers.port import Embedder, LateInteraction
+from elf.providers.tokens import HfTokens
 from elf.search.token_store import TokenStore
 from elf.search.toolkit import SearchToolkit
 from elf.search.trace_store import TraceStore
@@ -52,8 +58,9 @@ class Models:
 class Ground:
     """What a family builds on. Nothing here works yet while families are opened: the database is not connected.
 
-    `reads` may be a replica. `ring` returns what wakes the workers of a queue, here and elsewhere. `index` returns the
-    index of a space. `search` is there where the process serves, `tokens` where token vectors are kept.
+    `reads` may be a replica. `texts` cuts and embeds texts, where there is a model; `fleet` are the other processes
+    that do, and may have another one. `ring` returns what wakes the workers of a queue, here and elsewhere. `index`
+    returns the index of a space. `search` is there where the process serves, `tokens` where token vectors are kept.
     """
 
     config: Config
@@ -63,9 +70,56 @@ class Ground:
     database: Database
     reads: Database
     models: Models
+    texts: TextEmbedder | None
+    fleet: Fleet
     ring: Callable[[str], Callable[[], None]]
     index: Callable[[Space], VectorIndex]
     fresh: FreshWrites
     tokens: TokenStore | None
     traces: TraceStore
     search: SearchToolkit | None
+
+
+def texts_of(config: Config, models: Models) -> TextEmbedder | None:
+    """Return what cuts texts into chunks as the config says, and embeds them; None in a process without a model.
+
+    Raises StartupError when the tokenizer cannot be read.
+    """
+    if models.embedder is None:
+        return None
+    chunking = config.chunking
+    kept = Path(config.local_model.cache_dir) / "tokenizers"
+    tokens = HfTokens.open(chunking.tokenizer_repo, config.providers.embedding, kept=kept)
+    return TextEmbedder(
+        models.embedder,
+        tokens,
+        chunking.max_tokens,
+        chunking.overlap_tokens,
+        tokenizer=tokens.name,
+        late=models.late,
+    )
+
+
+def indexed(ground: Ground, corpus: Corpus, *, progress_path: str | None = None) -> IndexedCorpus:
+    """Return a corpus at work on the ground: a family that brings it has it indexed, kept, rebuilt and collected.
+
+    `progress_path` is as that of IndexedCorpus.
+    """
+    rules = ground.config.indexing
+    return IndexedCorpus(
+        corpus=corpus,
+        index=ground.index(corpus.space),
+        database=ground.database,
+        clock=ground.clock,
+        ring=ground.ring(corpus.queue),
+        fresh=ground.fresh,
+        texts=ground.texts,
+        fleet=ground.fleet,
+        pace=IndexingPace(
+            concurrency=rules.indexers,
+            batch_size=rules.batch_size,
+            lease_seconds=rules.lease_seconds,
+            poll_interval_s=rules.poll_interval_ms / 1000,
+        ),
+        progress_path=progress_path,
+    )

@@ -8,3 +8,4 @@
 \ir common/002-leased-work.sql
 \ir notes/001-tables.sql
 \ir notes/002-leases.sql
+\ir notes/003-corpus.sql

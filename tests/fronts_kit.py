@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from elf.api.operation import Operation
 from elf.families.notes.admin_operations import ADMIN_OPERATIONS
 from elf.families.notes.operations import OPERATIONS
+from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.web.admin import COLLECT_GARBAGE
 from elf.web.openapi import ADMIN, PUBLIC, Document, openapi_document
 
-OPERATORS = (COLLECT_GARBAGE, *ADMIN_OPERATIONS)
+OPERATORS = (COLLECT_GARBAGE, *ADMIN_OPERATIONS, *INDEX_OPERATIONS)
 
 FRONTS: dict[str, tuple[Sequence[Operation], Document]] = {
     "public": (OPERATIONS, openapi_document(OPERATIONS, PUBLIC)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from actors.assembly.shared import Shared
 from actors.index_host import IndexHost
 from actors.index_link import IndexLink, link_name
 from actors.index_rebuilder import IndexRebuilder
+from elf.family import Opened
+from elf.ground import Roles
 from elf.index.edge.client import EdgeIndex, IndexInfo
 from elf.index.pgvector import PgvectorIndex
 from elf.index.port import VectorIndex
@@ -42,6 +45,18 @@ class Indexes:
         for index in self._open.values():
             with anyio.move_on_after(CLOSE_TIMEOUT_S, shield=True):
                 await index.aclose()
+
+
+def with_indexing(opened: Opened, roles: Roles) -> Opened:
+    """Return a family with all that its corpora bring with them: their outboxes, and what is done to these."""
+    corpora = opened.corpora
+    return replace(
+        opened,
+        outboxes={**opened.outboxes, **{one.corpus.queue: one.outbox for one in corpora}},
+        queues=[*opened.queues, *(one.queue() for one in corpora if roles.works)],
+        owners=[*opened.owners, *(one.renewer() for one in corpora if roles.works)],
+        garbage=[*opened.garbage, *(step for one in corpora for step in one.garbage())],
+    )
 
 
 def keeper_of(shared: Shared, corpus: IndexedCorpus) -> str:

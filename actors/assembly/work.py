@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from dataclasses import dataclass
 from typing import TypeVar
 
-from actors.assembly.index import Indexes, add_keepers, add_rebuilders, keeper_of
+from actors.assembly.fleet import add_fleet
+from actors.assembly.index import Indexes, add_keepers, add_rebuilders, keeper_of, with_indexing
 from actors.assembly.metrics import Metrics
 from actors.assembly.queues import add_chores, add_queue
 from actors.assembly.readings import add_stored_readings
@@ -23,7 +24,9 @@ from elf.db.health import DatabaseHealth
 from elf.db.queries import Queries
 from elf.db.schema import schema_steps
 from elf.family import Family, Opened
-from elf.ground import Ground, Models, Roles
+from elf.ground import Ground, Models, Roles, texts_of
+from elf.indexing.admin import index_handlers
+from elf.indexing.fleet import Fleet
 from elf.indexing.indexed import IndexedCorpus
 from elf.outbox.chores import ChoreRuns
 from elf.search.retention import retention_steps
@@ -68,10 +71,12 @@ def add_work(
     listener = add_listener(shared)
     indexes = Indexes(shared)
     ground = _ground(shared, listener, indexes, queries, models, roles)
-    opened = {family.name: family.open(ground) for family in families}
+    opened = {family.name: with_indexing(family.open(ground), roles) for family in families}
     if ground.search is not None:
         metrics.watch_breakers(ground.search.models.breakers)
     health = add_health(shared, needed_to_read=_all(one.needed_to_read for one in opened.values()))
+    corpora = _all(one.corpora for one in opened.values())
+    add_fleet(shared, ground.fleet, ground.texts, corpora, indexes=roles.works)
     _add_families(shared, opened.values(), listener, roles, is_crowded)
     collector = _collector(shared, opened.values(), queries)
     if roles.works:
@@ -81,9 +86,9 @@ def add_work(
         add_stored_readings(shared, opened, trace_outbox(shared.database, queries))
     handlers = {name: do for one in opened.values() for name, do in one.handlers.items()}
     return Work(
-        handlers=common_admin_handlers(collector) | handlers,
+        handlers=common_admin_handlers(collector) | index_handlers(corpora) | handlers,
         health=health,
-        warnings=lambda: _all(one.warnings() for one in opened.values()),
+        warnings=lambda: [*ground.fleet.warnings(), *_all(one.warnings() for one in opened.values())],
         close=indexes.aclose,
     )
 
@@ -97,6 +102,8 @@ def _ground(
     roles: Roles,
 ) -> Ground:
     traces = TraceStore(shared.database, queries, lease_seconds=LEASE_S)
+    texts = texts_of(shared.config, models)
+    chunking = None if texts is None else texts.chunking
     tokens = token_store(shared.config, queries)
     search = None
     if roles.serves or roles.works:
@@ -112,6 +119,8 @@ def _ground(
         database=shared.database,
         reads=shared.reads,
         models=models,
+        texts=texts,
+        fleet=Fleet(shared.config.embedding_version, chunking),
         ring=shared.bells.ring,
         index=indexes.of,
         fresh=shared.fresh,

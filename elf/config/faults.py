@@ -53,18 +53,19 @@ def dotted(path: Path) -> str:
 def _missing(path: Path, config: type[Config]) -> str:
     expected = _expected_at(path, config)
     if table := _table(expected):
-        return f"this table is missing; its keys are {', '.join(table.model_fields)}"
+        return f"this table is missing; its keys are {_keys(table)}"
     return f"is missing; it must be {_allowed(expected)}"
 
 
 def _unknown(path: Path, config: type[Config]) -> str:
     parent = _table(_expected_at(path[:-1], config))
-    known = list(parent.model_fields) if parent else []
+    known = parent.model_fields if parent else {}
     name = str(path[-1])
     if elsewhere := [dotted(other) for other in _all_paths(config, ()) if other[-1] == name]:
         return f"is not a known key here; did you mean {' or '.join(elsewhere)}?"
     if near := get_close_matches(name, known, n=1):
-        return f"is not a known key; did you mean {near[0]}?"
+        table = _table(known[near[0]])
+        return f"is not a known key; did you mean {near[0]}{f', {_one(table)}' if table else ''}?"
     return f"is not a known key; known here are {', '.join(known)}"
 
 
@@ -109,9 +110,17 @@ def _allowed(expected: FieldInfo) -> str:
         return f"a whole number{_bounds(expected)}"
     if annotation is float:
         return f"a number{_bounds(expected)}"
-    if _table(expected):
-        return "a table"
+    if table := _table(expected):
+        return _one(table)
     return {bool: "true or false", str: "a string"}[annotation]
+
+
+def _one(table: type[Table]) -> str:
+    return f"one table with the keys {_keys(table)}"
+
+
+def _keys(table: type[Table]) -> str:
+    return ", ".join(table.model_fields)
 
 
 def _bounds(expected: FieldInfo) -> str:

@@ -402,15 +402,6 @@ class Config(Table):
     tracing: Tracing | None = None
     processes: Processes | None = None
 
-    @field_validator("processes", mode="before")
-    @classmethod
-    def _is_one_table(cls, value: object) -> object:
-        if isinstance(value, list):
-            raise ValueError(
-                "is one table, [processes], with api, worker and mcp: how many processes of each role"
-            )
-        return value
-
     @model_validator(mode="after")
     def _keeps_the_rules(self) -> Self:
         # The loader runs the same rules over the sound parts of a faulty file; here they make objects total.

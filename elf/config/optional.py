@@ -79,7 +79,7 @@ class LocalRerank(Table):
     max_words: Annotated[int, Field(ge=1, le=1_000_000)] = 4000
     chunks_per_note: Annotated[int, Field(ge=1, le=1000)] = 3
     words_per_chunk: Annotated[int, Field(ge=1, le=254)] = 254
-    length_weight: Weight = 0.03
+    length_weight: Weight = 0.0275
     weak_below: float | None = None
     min_relevance: float = 0.0
 

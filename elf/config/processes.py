@@ -10,8 +10,10 @@ from pydantic import Field
 from elf.config.table import Table
 
 Role = Literal["api", "worker", "mcp"]
-ROLES: Final[tuple[Role, ...]] = get_args(Role)
+ROLES: Final[tuple[Role, ...]] = get_args(Role)  # the api first: it makes what the others need
 EVERY_ROLE: Final[frozenset[Role]] = frozenset(ROLES)
+OPERATED: Final[tuple[Role, ...]] = ("api", "worker")
+"""The roles that `elf up` gives an admin address for each process; the others have nothing to tell there."""
 
 Count = Annotated[int, Field(ge=0, le=64)]
 
@@ -19,7 +21,8 @@ Count = Annotated[int, Field(ge=0, le=64)]
 class Processes(Table):
     """[processes], optional: `elf up` starts so many of each role. Without the table one process has all roles.
 
-    api answers requests, of operators, too; worker does what is left to be done; mcp serves the tools.
+    api answers requests, of operators, too; worker does leased work, chores and the collection of garbage, and stores
+    traces that an api could not; mcp serves the tools, for which it asks an api.
     """
 
     api: Count = 1
@@ -28,11 +31,7 @@ class Processes(Table):
 
     def named(self) -> Iterator[tuple[str, Role]]:
         """Return the name and the role of each process; several of a role are numbered."""
-        for role, count in self.counts.items():
+        for role in ROLES:
+            count = getattr(self, role)
             for number in range(1, count + 1):
                 yield (role if count == 1 else f"{role}-{number}"), role
-
-    @property
-    def counts(self) -> dict[Role, int]:
-        """How many of each role, the api first: it makes what the others need."""
-        return {"api": self.api, "worker": self.worker, "mcp": self.mcp}

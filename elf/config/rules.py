@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from elf.config.packaged import DIMENSIONS, ENCODER_NAMES, EXTRACTOR_NAME
 from elf.config.places import LOCAL, is_loopback, parse_address
-from elf.config.processes import ROLES
+from elf.config.processes import OPERATED, ROLES
 
 Path = tuple[str | int, ...]
 
@@ -187,7 +187,7 @@ def _not_both_zero(first: str, second: str) -> Rule:
 
 def _there_are_processes(processes: Mapping[str, Any] | None) -> Iterator[Breach]:
     if processes is not None and not any(processes.get(role, 1) for role in ROLES):
-        yield Breach(_path("processes"), "must have a role with a process")
+        yield Breach(_path("processes"), f"must not have 0 for all of {', '.join(ROLES)}")
 
 
 def _admin_ports_are_free(
@@ -208,7 +208,7 @@ def _admin_ports_are_free(
 
 
 def _admin_fronts(processes: Mapping[str, Any] | None) -> int:
-    counts = [] if processes is None else [processes.get(role, 1) for role in ("api", "worker")]
+    counts = [] if processes is None else [processes.get(role, 1) for role in OPERATED]
     return sum(count for count in counts if count is not FAULTY)
 
 

@@ -16,9 +16,9 @@ def new_note_id() -> NoteId:
     return NoteId(uuid4())
 
 
-def chunk_id_for(note_id: NoteId, chunk_index: int) -> ChunkId:
-    """Return a chunk's id: UUIDv5 of the note id and the index, so the same place keeps its id."""
-    return ChunkId(uuid5(note_id, str(chunk_index)))
+def chunk_id_for(subject_id: UUID, chunk_index: int) -> ChunkId:
+    """Return a chunk's id: UUIDv5 of the id of what it is cut from and the index, so the same place keeps its id."""
+    return ChunkId(uuid5(subject_id, str(chunk_index)))
 
 
 def id_in_path(value: object, *, name: str) -> str:

@@ -11,8 +11,8 @@ transaction-scoped advisory locks only.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Any, NamedTuple, Protocol
 
 import anyio
@@ -65,6 +65,36 @@ class Connection(Protocol):
         """Run a query and return one value of its first row."""
         ...
 
+    def after_commit(self, call: Callable[[], object]) -> None:
+        """Have something called once the transaction that is open is committed, and not if it is undone.
+
+        It must not fail or block. Raises RuntimeError outside of a `Database.transaction`.
+        """
+        ...
+
+
+class _Session(asyncpg.Connection):  # type: ignore[misc]
+    """asyncpg's connection, which keeps what is to be called after its transaction; None while it has none.
+
+    The pool's proxy of a connection has methods only.
+    """
+
+    _calls: list[Callable[[], object]] | None = None
+
+    def after_commit(self, call: Callable[[], object]) -> None:
+        if self._calls is None:
+            raise RuntimeError("no transaction is open")
+        self._calls.append(call)
+
+    @contextmanager
+    def keeping_calls(self) -> Iterator[Sequence[Callable[[], object]]]:
+        calls: list[Callable[[], object]] = []
+        self._calls = calls
+        try:
+            yield calls
+        finally:
+            self._calls = None
+
 
 class PoolStatistics(NamedTuple):
     """Connections at one moment: those there are, those of them that nobody has borrowed, and how many there may be."""
@@ -98,6 +128,7 @@ class Database:
             self._pool = await asyncpg.create_pool(
                 dsn,
                 connect=connect,
+                connection_class=_Session,
                 min_size=1,
                 max_size=self._max_conns,
                 init=_prepare_connection,
@@ -173,14 +204,17 @@ class Database:
     async def _transaction(self) -> AsyncIterator[Connection]:
         async with self.connection() as connection:
             transaction = connection.transaction()  # type: ignore[attr-defined]
-            try:
-                await transaction.start()  # when it is cut off, nobody knows whether the server has begun
-                yield connection
-            except BaseException:
-                await _roll_back(connection, transaction)
-                raise
-            with anyio.CancelScope(shield=True):
-                await transaction.commit()
+            with connection.keeping_calls() as calls:  # type: ignore[attr-defined]
+                try:
+                    await transaction.start()  # when it is cut off, nobody knows whether the server has begun
+                    yield connection
+                except BaseException:
+                    await _roll_back(connection, transaction)
+                    raise
+                with anyio.CancelScope(shield=True):
+                    await transaction.commit()
+            for call in calls:
+                call()
 
 
 async def _roll_back(connection: Any, transaction: Any) -> None:

@@ -1,7 +1,8 @@
 r"""The schema as numbered steps: files like `002-words.sql` in a family's folder, of idempotent DDL.
 
-A step may include other files (`\ir tables/notes.sql`, relative to it); its text is what it says with them. A step
-that older versions of ELF cannot work with has a line that says `-- breaks: older`.
+A step may include other files, relative to it (`\ir tables/notes.sql`), and say what stands for names in them (`\ir
+../indexing/tables.sql corpus=talks`: talks for <corpus>); its text is what it says with them. A step that older
+versions of ELF cannot work with has a line that says `-- breaks: older`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from elf.db.queries import QUERY_FILES, read_sql, sql_folder
 
 COMMON: Final = "common"  # the steps of what all families share
 
-_INCLUDE = re.compile(r"^\\ir[ \t]+(\S+)[ \t]*$", re.MULTILINE)
-_CREATED = re.compile(r"^CREATE (?:TABLE|(?:UNIQUE )?INDEX) IF NOT EXISTS (\w+)", re.MULTILINE)
-_DROPPED = re.compile(r"^DROP (?:TABLE|INDEX) IF EXISTS (\w+)", re.MULTILINE)
+_INCLUDE = re.compile(r"^\\ir[ \t]+(\S+)((?:[ \t]+\w+=\w+)*)[ \t]*$", re.MULTILINE)
+_UNSAID = re.compile(r"<(?!vector_dim>)\w+>")
+_CREATED = re.compile(
+    r"^CREATE (?:(?:TABLE|(?:UNIQUE )?INDEX) IF NOT EXISTS|OR REPLACE VIEW) (\w+)", re.MULTILINE
+)
+_DROPPED = re.compile(r"^DROP (?:TABLE|INDEX|VIEW) IF EXISTS (\w+)", re.MULTILINE)
 _VECTOR = re.compile(r"^\s*(?:ADD COLUMN IF NOT EXISTS )?(\w+) vector\(<vector_dim>\)", re.MULTILINE)
 _FILE_NAME = re.compile(r"([0-9]{3})-[a-z0-9]+(?:-[a-z0-9]+)*")
 _MARK = re.compile(r"^--[ \t]*breaks\b(.*)$", re.MULTILINE)
@@ -54,12 +58,12 @@ class Step:
 
     @cached_property
     def creates(self) -> frozenset[str]:
-        """The tables and indexes that it creates."""
+        """The tables, indexes and views that it creates."""
         return frozenset(_CREATED.findall(self.text))
 
     @cached_property
     def drops(self) -> frozenset[str]:
-        """The tables and indexes that it drops."""
+        """The tables, indexes and views that it drops."""
         return frozenset(_DROPPED.findall(self.text))
 
     @cached_property
@@ -82,7 +86,7 @@ def schema_steps(families: Iterable[tuple[str, Path]]) -> tuple[Step, ...]:
 
 
 def created_by(steps: Sequence[Step]) -> frozenset[str]:
-    """Return the tables and indexes that are there after these steps, applied in their order."""
+    """Return the tables, indexes and views that are there after these steps, applied in their order."""
     names: frozenset[str] = frozenset()
     for step in steps:
         names = (names | step.creates) - (step.drops - step.creates)
@@ -122,6 +126,8 @@ def _read_step(family: str, path: Path) -> Step:
     text = _resolve(path, including=())
     if wrong := [mark for mark in _MARK.findall(text) if mark.strip() != ": older"]:
         raise StartupError(f"{path}: a step may be marked '-- breaks: older', not '-- breaks{wrong[0]}'")
+    if unsaid := _UNSAID.search(text):
+        raise StartupError(f"{path} does not say what {unsaid[0]} is, of which an included file makes use")
     return Step(family, path.stem, text)
 
 
@@ -142,13 +148,17 @@ def _resolve(path: Path, *, including: tuple[Path, ...]) -> str:
         raise StartupError(f"the SQL file {path} includes itself")
 
     def included(match: re.Match[str]) -> str:
-        return _resolve((path.parent / match.group(1)).resolve(), including=(*including, path))
+        text = _resolve((path.parent / match[1]).resolve(), including=(*including, path))
+        for said in match[2].split():
+            name, _, value = said.partition("=")
+            text = text.replace(f"<{name}>", value)
+        return text
 
     return _INCLUDE.sub(included, read_sql(path))
 
 
 def created_names(script: str) -> list[str]:
-    """Return the names of the tables and indexes a script creates. Raises InternalError when it creates
+    """Return the names of the tables, indexes and views a script creates. Raises InternalError when it creates
     none.
     """
     names = _CREATED.findall(script)

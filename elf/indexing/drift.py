@@ -17,7 +17,7 @@ import anyio
 
 from elf.db.database import Database
 from elf.indexing.corpus import Corpus
-from elf.indexing.reconcile import Difference, IndexReconciler, Kind, Wrong
+from elf.indexing.reconcile import KINDS, Difference, IndexReconciler, Kind, Wrong
 
 BATCH: Final = 2000
 REPAIR_WAIT_S: Final = 30.0
@@ -31,6 +31,10 @@ class Comparison:
     counts: Counter[Kind] = field(default_factory=Counter)
     examples: dict[Kind, list[Difference]] = field(default_factory=dict)
     moving: int = 0
+
+    def counted(self) -> dict[str, int]:
+        """Return what an answer about it says, by the names of its fields."""
+        return {f"{kind}_count": self.counts[kind] for kind in KINDS} | {"moving_count": self.moving}
 
     def add(self, difference: Difference, *, most_examples: int) -> None:
         self.counts[difference.kind] += 1

@@ -28,6 +28,7 @@ from elf.core.errors import Unavailable
 from elf.db.database import Database
 from elf.db.errors import retrying
 from elf.index.port import IndexPoint, StoredPoint
+from elf.indexing.chunks import point_of, stored_chunk
 from elf.indexing.corpus import Corpus
 
 LEASE_TIMEOUT_S: Final = 10.0
@@ -36,14 +37,14 @@ GIVE_BACK_TIMEOUT_S: Final = 2.0
 log = structlog.get_logger()
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """A place in the order of the chunks by subject; the first one is behind `BEFORE_THE_FIRST`."""
 
     subject_id: UUID
     chunk_index: int
 
 
-BEFORE_THE_FIRST: Final = Place(UUID(int=0), -1)  # no subject has this id: ids have a version
+BEFORE_THE_FIRST: Final = Position(UUID(int=0), -1)  # no subject has this id: ids have a version
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Seen:
 
     outbox_id: UUID
     subject_id: UUID
-    updated_at: datetime | None
+    changed_at: datetime | None
     stray: UUID | None = None
     version: str | None = None
     chunking: str | None = None
@@ -64,7 +65,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPage:
-    """The points of a page of chunks, in the order of their subjects; `last` is the place of the last chunk.
+    """The points of a page of chunks, in the order of their subjects; `last` is the position of the last chunk.
 
     without_vector: live subjects of the page of which some chunk has no vector; those chunks are no points.
     outdated: live subjects of the page whose vectors are of another embedding version.
@@ -74,7 +75,7 @@ class ChunkPage:
     points: Sequence[IndexPoint]
     without_vector: frozenset[UUID]
     outdated: frozenset[UUID]
-    last: Place
+    last: Position
 
 
 class LeasedPoints:
@@ -98,7 +99,7 @@ class LeasedPoints:
         self._ring = ring
         self._held: set[UUID] = set()  # jobs leased here and not ended yet
 
-    async def chunks(self, after: Place, limit: int) -> ChunkPage | None:
+    async def chunks(self, after: Position, limit: int) -> ChunkPage | None:
         """Lease the page of up to `limit` chunks behind a place; None is the end."""
         rows = await self._lease_rows("lease_rebuild_page", *after, self._clock.now(), limit, self._lease)
         if not rows:
@@ -107,17 +108,21 @@ class LeasedPoints:
         live = [row for row in rows if row["is_live"]]
         return ChunkPage(
             seen=list(seen.values()),
-            points=[self._corpus.point(row) for row in live if row["vec"] is not None],
+            points=[self._point(row) for row in live if row["vec"] is not None],
             without_vector=frozenset(row["subject_id"] for row in live if row["vec"] is None),
             outdated=frozenset(row["subject_id"] for row in live if row["chunk_version"] != self._version),
-            last=Place(rows[-1]["subject_id"], rows[-1]["chunk_index"]),
+            last=Position(rows[-1]["subject_id"], rows[-1]["chunk_index"]),
         )
+
+    def _point(self, row: Mapping[str, Any]) -> IndexPoint:
+        document = self._corpus.document(row)
+        return point_of(self._corpus.space, row, document, stored_chunk(row), row["chunk_version"])
 
     async def strays(self, points: Sequence[StoredPoint]) -> list[Seen]:
         """Lease the subjects of those points that are no live chunks; each comes with such a point."""
         ids = [point.point_id for point in points], [point.owner_id for point in points]
         rows = await self._lease_rows("lease_strays", *ids, self._version, self._clock.now(), self._lease)
-        return [Seen(row["outbox_id"], row["subject_id"], row["updated_at"], row["point_id"]) for row in rows]
+        return [Seen(row["outbox_id"], row["subject_id"], row["changed_at"], row["point_id"]) for row in rows]
 
     async def _lease_rows(self, name: str, *values: Any) -> list[Mapping[str, Any]]:
         """Run a leasing query. Once Postgres has been asked, a cancellation waits for the answer."""
@@ -141,7 +146,7 @@ class LeasedPoints:
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 self._sql["end_leased"],
-                [one.outbox_id for one in seen], [one.subject_id for one in seen], [one.updated_at for one in seen],
+                [one.outbox_id for one in seen], [one.subject_id for one in seen], [one.changed_at for one in seen],
                 [one.stray for one in seen], self._clock.now(), [one.version for one in seen],
                 [one.chunking for one in seen],
             )  # fmt: skip
@@ -168,7 +173,7 @@ def _seen(row: Mapping[str, Any]) -> Seen:
     return Seen(
         row["outbox_id"],
         row["subject_id"],
-        row["updated_at"],
+        row["changed_at"],
         version=row["chunk_version"],
         chunking=row["chunking"],
     )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Any
 
 import anyio
 import structlog
+from anyio.abc import TaskStatus
 
 from elf.core.clock import Clock
 from elf.core.errors import InternalError, InvalidRequest, ServiceError, Unavailable
+from elf.indexing.admin_operations import RebuildState
 from elf.indexing.rebuild import RebuildReport, Tally
 
 log = structlog.get_logger()
@@ -29,10 +31,22 @@ class RebuildRun:
     ended: anyio.Event = field(default_factory=anyio.Event)
 
     @property
-    def state(self) -> Literal["running", "done", "failed"]:
+    def state(self) -> RebuildState:
         if self.finished_at is None:
             return "running"
         return "done" if self.failure is None else "failed"
+
+    def progress(self) -> dict[str, Any]:
+        """Return what an answer about it says, by the names of its fields."""
+        return {
+            "state": self.state,
+            "done": self.tally.done,
+            "total": max(self.tally.total, self.tally.done),  # subjects may be written meanwhile
+            "started_at": self.started_at,
+            "finished_at": self.finished_at,
+            "report": None if self.report is None else asdict(self.report),
+            "last_error": None if self.failure is None else self.failure.message,
+        }
 
 
 class RebuildRuns:
@@ -71,9 +85,14 @@ class RebuildRuns:
             raise run.failure or InternalError("the rebuild ended without a report")
         return run.report
 
-    async def serve(self) -> None:
+    def progress(self) -> dict[str, Any]:
+        """Return what an answer about the latest run says, by the names of its fields."""
+        return {"state": "idle"} if self.latest is None else self.latest.progress()
+
+    async def serve(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Carry out what is asked for until cancelled; a fault of the code itself is raised."""
         self._is_served = True
+        task_status.started()
         try:
             while True:
                 await self._asked.wait()

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 from uuid import UUID
 
 from elf.core.clock import Clock
@@ -23,6 +23,7 @@ from elf.indexing.corpus import Corpus
 PAGE = 2000
 
 Kind = Literal["missing", "stale", "orphaned"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
 class Drift(NamedTuple):
@@ -147,7 +148,7 @@ class IndexReconciler:
                 yield _Entry(
                     row["chunk_id"],
                     row["subject_id"],
-                    row["updated_at"].isoformat(),
+                    row["changed_at"].isoformat(),
                     is_sound=row["has_vector"],
                 )
             if len(rows) < PAGE:

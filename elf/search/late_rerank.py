@@ -11,29 +11,30 @@ import structlog
 
 from elf.providers.port import LateInteraction, LateScore
 from elf.providers.token_vectors import TokenVectors
-from elf.search.token_store import TokenRow
+from elf.search.token_store import LONG_WORDS, TokenRow
 
 # Missing token vectors are made so many texts, or about so many words, at a time, until half of the time is over.
 PART_TEXTS: Final = 16
 PART_WORDS: Final = 1000
 SHARE: Final = 0.5
-_CHARS_A_WORD: Final = 6
 
 log = structlog.get_logger()
 
 
 class LateDocument(NamedTuple):
-    """A chunk that is compared with a query, with its token vectors if they are kept; handicap: see LateInteraction."""
+    """A chunk to compare with a query, its token vectors if they are kept, and its handicap: see LateInteraction."""
 
     chunk_id: UUID
     text: str
+    words: int
     handicap: float
     kept: TokenVectors | None
 
 
 class LateReranker:
-    """Scores chunks by the token vectors of their own texts, the best candidates first, within a budget of words.
+    """Scores chunks by the token vectors of their own texts, within a budget of words.
 
+    It goes to those of up to LONG_WORDS words and then to longer ones, each from the best on, as they are read.
     `later` is handed token vectors that were missing and must not wait for their being stored.
     """
 
@@ -66,11 +67,11 @@ class LateReranker:
 
     def _within_budget(self, documents: Sequence[LateDocument]) -> Iterator[LateDocument]:
         words = 0
-        for one in documents:
+        for one in sorted(documents, key=lambda one: one.words > LONG_WORDS):
             if words >= self._max_words:
                 return
             yield one
-            words += _words(one) if one.kept is None else len(one.kept)
+            words += one.words
 
     async def _made(self, missing: Sequence[LateDocument]) -> dict[UUID, TokenVectors]:
         """Make token vectors for as long as there is time, and hand them on to be stored."""
@@ -92,18 +93,14 @@ class LateReranker:
         return {row.chunk_id: row.vectors for row in made}
 
 
-def _words(document: LateDocument) -> int:
-    return max(1, len(document.text) // _CHARS_A_WORD)
-
-
 def _parts(documents: Sequence[LateDocument]) -> Iterator[list[LateDocument]]:
     part: list[LateDocument] = []
     words = 0
     for one in documents:
-        if part and (len(part) >= PART_TEXTS or words + _words(one) > PART_WORDS):
+        if part and (len(part) >= PART_TEXTS or words + one.words > PART_WORDS):
             yield part
             part, words = [], 0
         part.append(one)
-        words += _words(one)
+        words += one.words
     if part:
         yield part

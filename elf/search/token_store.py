@@ -8,7 +8,7 @@ in the statement that reads their chunks: a search takes one round trip for both
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from blake3 import blake3
@@ -17,7 +17,11 @@ from elf.db.database import Connection
 from elf.db.queries import Queries
 from elf.providers.token_vectors import TokenVectors
 
-_DIGEST_BYTES = 16
+# Texts of more words are read and compared after the others: for the time of one, many short ones are.
+LONG_WORDS: Final = 128
+
+_DIGEST_BYTES: Final = 16
+_CHARS_A_WORD: Final = 6
 
 
 class TokenTable(NamedTuple):
@@ -45,7 +49,8 @@ class TokenPut(NamedTuple):
 class TokenStore:
     """Reads and writes the token vectors of one version; `queries` are those of the folder sql/search.
 
-    A search reads those of its best candidates until they are those of `max_words` words.
+    A search reads those of its candidates of up to LONG_WORDS words and then those of longer ones, each from the best
+    on, until they are those of `max_words` words.
     """
 
     def __init__(self, queries: Queries, *, version: str, max_words: int) -> None:
@@ -75,6 +80,10 @@ class TokenStore:
         if row["vectors"] is None or row["digest"] != _digest(text):
             return None
         return TokenVectors(row["vectors"], row["tokens"])
+
+    def words(self, row: Mapping[str, Any], text: str) -> int:
+        """Return how many words a chunk has: what its row, as above, tells, or else about as many as its text has."""
+        return max(1, len(text) // _CHARS_A_WORD) if row["tokens"] is None else int(row["tokens"])
 
     def _statement(self, name: str, table: TokenTable) -> str:
         return self._sql[name].replace("<tokens>", table.tokens).replace("<chunks>", table.chunks)

@@ -170,7 +170,7 @@ class Growth:
         self._service.stop()
         self._service.start()
         restarted = await self._search(FIRST_SEARCHES)
-        with command("api_process", self._service.config) as said:
+        with command("api", self._service.config) as said:
             joined = await self._search(FIRST_SEARCHES, said.removeprefix("elf: ready at ").strip())
         figures = Figures(
             notes=size,

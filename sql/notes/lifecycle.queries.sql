@@ -62,14 +62,6 @@ INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
 SELECT gen_random_uuid(), t.note_id, 'DELETE', t.embedding_version, 'PENDING'
 FROM unnest($1::uuid[], $4::text[]) AS t (note_id, embedding_version);
 
--- name: drop_done_jobs
--- Removes jobs that were done before $1; an ended job's available_at is the moment it ended.
-DELETE FROM indexing_outbox WHERE outbox_id = ANY (ARRAY(
-  SELECT outbox_id FROM indexing_outbox
-  WHERE status = 'DONE' AND available_at < $1 AND updated_at < $1
-  ORDER BY available_at LIMIT $2 FOR UPDATE SKIP LOCKED))
-RETURNING outbox_id;
-
 -- name: drop_old_decisions
 -- Removes decisions that no note keeps, made before $1.
 DELETE FROM memory_ingest_decisions WHERE decision_id = ANY (ARRAY(

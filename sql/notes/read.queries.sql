@@ -74,9 +74,10 @@ LIMIT $10;
 -- whatever the planner believes: while a young table has no statistics it would go through all notes of the project
 -- instead. A neighbour is looked for only where there can be one; most notes are a single chunk. A large reference is
 -- null, for few candidates become results; `read_references` has it. The token vectors of version $15, if there are any,
--- come along until they are those of $16 words, in the order of the chunks given. `unmet` names what a note fails of the filter $8 to $14, of which a null
--- holds for every note: types, the beginning of the key, since and before the last change, since and before the
--- creation, and objects of which the reference has to contain one. No reference is read unless that one is given.
+-- come along until they are those of $16 words, those of up to $17 words first, in the order of the chunks given. `unmet`
+-- names what a note fails of the filter $8 to $14, of which a null holds for every note: types, the beginning of the key,
+-- since and before the last change, since and before the creation, and objects of which the reference has to contain
+-- one. No reference is read unless that one is given.
 WITH wanted AS MATERIALIZED (
   SELECT
     c.chunk_id, c.note_id, c.chunk_index, c.start_offset, c.end_offset, c.text,
@@ -92,7 +93,8 @@ SELECT
     n.text FROM coalesce(before.start_offset, c.start_offset) + 1
     FOR coalesce(behind.end_offset, c.end_offset) - coalesce(before.start_offset, c.start_offset))
   END AS text_around,
-  k.digest, k.tokens, CASE WHEN sum(k.tokens) OVER (ORDER BY c.place) - k.tokens < $16 THEN k.vectors END AS vectors,
+  k.digest, k.tokens,
+  CASE WHEN sum(k.tokens) OVER (ORDER BY k.tokens > $17, c.place) - k.tokens < $16 THEN k.vectors END AS vectors,
   CASE
     WHEN n.type <> ALL ($8::text[]) THEN 'type'
     WHEN $9::text IS NOT NULL AND starts_with(n.key, $9) IS NOT TRUE THEN 'key_prefix'

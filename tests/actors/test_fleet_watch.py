@@ -9,8 +9,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from elf.core.errors import DatabaseUnavailable
-from elf.families.notes.fleet import Fleet, FleetRegister, Member
-from elf.families.notes.fleet_watch import LOOK_EVERY_S, LOOK_EVERY_S_IN_DISCORD, REMIND_EVERY_S, FleetWatch
+from elf.indexing.fleet import Fleet, FleetRegister, Member
+from elf.indexing.fleet_watch import LOOK_EVERY_S, LOOK_EVERY_S_IN_DISCORD, REMIND_EVERY_S, FleetWatch
 from tests.actors.outbox_kit import on_virtual_time, running
 
 pytestmark = pytest.mark.anyio

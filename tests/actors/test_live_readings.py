@@ -9,12 +9,12 @@ import anyio
 import pytest
 from anyio.abc import TaskStatus
 
+from actors.assembly.fleet import fleet_gauges
 from actors.assembly.metrics import Metrics
 from actors.kernel import Channel, RestartPolicy, Supervisor
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Database
-from elf.families.notes.fleet import Fleet, Member
-from elf.families.notes.fleet_gauges import fleet_gauges
+from elf.indexing.fleet import Fleet, Member
 from elf.search.breaker import CircuitBreaker
 from elf.search.cache import AnswerCache, CacheCounts
 from elf.web.metrics import metrics_page

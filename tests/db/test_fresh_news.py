@@ -14,13 +14,13 @@ from actors.fresh_news import MOST_IDS, FreshHerald, FreshListener, messages, re
 from actors.kernel import Channel
 from elf.db.database import Database
 from elf.db.notifications import MAX_MESSAGE_BYTES
-from elf.indexing.fresh import FreshNews, Project
+from elf.indexing.fresh import FreshNews
 
 pytestmark = pytest.mark.anyio
 
 PATIENCE_S = 20.0  # a bound on hanging, never a measure
 SENDER = "one"
-LONGEST = Project("\N{GRINNING FACE}" * 128, "\N{GRINNING FACE}" * 128)
+LONGEST = ("\N{GRINNING FACE}" * 128, "\N{GRINNING FACE}" * 128)
 
 
 def note_ids(count: int) -> list[UUID]:
@@ -34,31 +34,44 @@ def written(*news: FreshNews) -> list[FreshNews]:
 
 def test_news_survive_the_way() -> None:
     news = [
-        FreshNews(Project('Acme "A"\n', "p q"), note_ids(2)),
-        FreshNews(LONGEST, note_ids(33)),
-        FreshNews(None, note_ids(3)),
+        FreshNews("notes", ('Acme "A"\n', "p q"), note_ids(2)),
+        FreshNews("talks", LONGEST, note_ids(33)),
+        FreshNews("notes", None, note_ids(3)),
+        FreshNews("talks", None, note_ids(2)),
     ]
     assert sorted(written(*news), key=str) == sorted(news, key=str)
     assert messages(SENDER, []) == []
 
 
 def test_no_message_is_longer_than_postgres_takes() -> None:
-    news = [*(FreshNews(LONGEST, note_ids(33)) for _ in range(10)), FreshNews(None, note_ids(1000))]
+    news = [
+        *(FreshNews("talks", LONGEST, note_ids(33)) for _ in range(10)),
+        FreshNews("notes", None, note_ids(1000)),
+    ]
     lengths = [len(message.encode()) for message in messages(SENDER * 12, news)]
     assert len(lengths) > 1
     assert max(lengths) <= MAX_MESSAGE_BYTES
-    indexed = [note_id for one in written(*news) if one.project is None for note_id in one.note_ids]
-    assert indexed == news[-1].note_ids
-    (cut,) = written(FreshNews(Project("t", "p"), note_ids(MOST_IDS + 1)))
-    assert len(cut.note_ids) == MOST_IDS
+    indexed = [note_id for one in written(*news) if one.place is None for note_id in one.subject_ids]
+    assert indexed == news[-1].subject_ids
+    (cut,) = written(FreshNews("notes", ("t", "p"), note_ids(MOST_IDS + 1)))
+    assert len(cut.subject_ids) == MOST_IDS
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "no json", "[1]", "[null, [1]]", '[null, ["x"]]', "[[1], []]", "5", '[["t", "p"], 5]'],
+    [
+        "",
+        "no json",
+        "[1]",
+        '["notes", null, [1]]',
+        '["notes", null, ["x"]]',
+        "5",
+        '["notes", ["t", "p"], 5]',
+        "[[1], []]",
+    ],
 )
 def test_what_is_no_news_is_passed_over(text: str) -> None:
-    good = FreshNews(None, note_ids(1))
+    good = FreshNews("notes", None, note_ids(1))
     (message,) = messages(SENDER, [good])
     assert list(read(text + "\n" + message.removeprefix(f"{SENDER} "))) == [good]
 
@@ -70,7 +83,7 @@ async def test_news_reach_other_processes_and_not_the_one_that_tells_them(
     news: Channel[FreshNews] = Channel("fresh_news", 8, "drop")
     mine: list[FreshNews] = []
     theirs: Channel[FreshNews] = Channel("heard", 8, "drop")
-    told = [FreshNews(Project("t", "p"), note_ids(2)), FreshNews(None, note_ids(1))]
+    told = [FreshNews("notes", ("t", "p"), note_ids(2)), FreshNews("notes", None, note_ids(1))]
     async with anyio.create_task_group() as group:
         for actor in (
             FreshHerald(database, news, sender=SENDER),
@@ -99,7 +112,7 @@ async def test_news_that_cannot_be_told_are_let_go(
         await group.start(_run, FreshHerald(closed, news, sender=SENDER))
         with anyio.fail_after(PATIENCE_S):
             for _ in range(3):
-                news.send_nowait(FreshNews(None, note_ids(1)))
+                news.send_nowait(FreshNews("notes", None, note_ids(1)))
                 while news.statistics().fill:
                     await checkpoint()
         group.cancel_scope.cancel()

@@ -269,6 +269,30 @@ def test_what_is_there_after_steps_is_what_was_made_and_not_dropped() -> None:
     assert schema.created_by([one, two]) == {"x", "j"}
 
 
+def test_a_view_is_among_what_is_there() -> None:
+    one = schema.Step("a", "001-x", "CREATE OR REPLACE VIEW v AS SELECT 1;\n")
+    two = schema.Step("a", "002-y", "DROP VIEW IF EXISTS v;\n")
+    assert schema.created_by([one]) == {"v"}
+    assert schema.created_by([one, two]) == set()
+
+
+def test_a_step_says_what_stands_for_names_in_a_file_that_it_includes(tmp_path: Path) -> None:
+    (tmp_path / "words").mkdir()
+    shared = "CREATE TABLE IF NOT EXISTS <what>_words (<key> uuid, vec vector(<vector_dim>));\n"
+    (tmp_path / "shared.sql").write_text(shared)
+    (tmp_path / "words" / "001-tables.sql").write_text("\\ir ../shared.sql what=talk key=word_id\n")
+    step = schema.schema_steps([("words", tmp_path / "words")])[-1]
+    assert step.creates == {"talk_words"}
+    assert (
+        step.script(vector_dim=3)
+        == "CREATE TABLE IF NOT EXISTS talk_words (word_id uuid, vec vector(3));\n\n"
+    )
+
+    (tmp_path / "words" / "001-tables.sql").write_text("\\ir ../shared.sql what=talk\n")
+    with pytest.raises(StartupError, match=r"001-tables\.sql does not say what <key> is"):
+        schema.schema_steps([("words", tmp_path / "words")])
+
+
 def test_includes_are_relative_to_the_file_that_has_them(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "init.sql").write_text("-- start\n\\ir a/one.sql\n-- end\n")

@@ -12,6 +12,8 @@ from tests.families import notes_leaks, notes_rows, notes_work, notes_world
 from tests.families.fronts import Fronts
 from tests.families.leaks import Leaks
 from tests.families.rows import Row, World
+from tests.families.toy_corpus import manifest as toy_corpus_manifest
+from tests.families.toy_corpus import proof as toy_corpus_proof
 from tests.families.toy_rows import manifest as toy_rows_manifest
 from tests.families.toy_rows import proof as toy_rows_proof
 from tests.families.work import FamilyWork
@@ -53,13 +55,26 @@ TOY_ROWS: Final = Proof(
     work=toy_rows_proof.ToyWork(),
     config='[toy_rows]\ndiary = "{folder}/toys.txt"\n',
 )
-PROOFS: Final = (NOTES, TOY_ROWS)
+TOY_CORPUS: Final = Proof(
+    family=toy_corpus_manifest.TOY_CORPUS,
+    rows=toy_corpus_proof.ROWS,
+    settle=toy_corpus_proof.settle,
+    leaks=toy_corpus_proof.LEAKS,
+    work=toy_corpus_proof.StoryWork(),
+    config="[toy_corpus]\nkeep_days = 30\n",
+)
+PROOFS: Final = (NOTES, TOY_ROWS, TOY_CORPUS)
 
 # What the service offers whatever its families are.
 SERVICE_ROWS: Final = (
     Row(names=("health", "ready"), whole_service="whether the service is up tells nothing of what it keeps"),
     Row(
         names=("collect_garbage",), whole_service="it tidies up for everybody, and tells no more than counts"
+    ),
+    Row(
+        names=("rebuild_index", "index_progress", "compare_index", "repair_index"),
+        asked={"corpus": "notes"},
+        whole_service="an index is kept right as a whole, and no more than counts and ids are told of it",
     ),
 )
 EVERY_ROW: Final = (*SERVICE_ROWS, *(row for proof in PROOFS for row in proof.rows))

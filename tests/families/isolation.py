@@ -164,7 +164,7 @@ def _owners(trial: _Trial, attempt: Attempt) -> Arguments:
 
 
 def _try_anybody(trial: _Trial) -> None:
-    reply = trial.ask("no context", {})
+    reply = trial.ask("no context", trial.row.asked)
     if not reply.ok:
         trial.find("no context", "any request", f"is refused: {reply.text}")
     if told := _told(reply, trial.world.hidden_from(FOREIGN), {}):

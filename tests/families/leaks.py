@@ -99,7 +99,9 @@ def index_without(*fields: str) -> Plant:
         def loose(retrieval: CandidateRetrieval, ask: Ask) -> IndexFilter:
             asked = where(retrieval, ask)
             must = {key: value for key, value in asked.must.items() if key not in fields}
-            any_of = [{key: one[key] for key in one if key not in fields} for one in asked.any_of or ()]
+            if asked.any_of is None:
+                return replace(asked, must=must)
+            any_of = [{key: one[key] for key in one if key not in fields} for one in asked.any_of]
             return replace(asked, must=must, any_of=any_of)
 
         patch.setattr(CandidateRetrieval, "_where", loose)

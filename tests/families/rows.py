@@ -122,12 +122,13 @@ class Row:
     """All attempts at one operation, and at the tools that do the same.
 
     `open_to` says of the kinds of callers for which nothing is tried why they may. `whole_service` says why the
-    operation is about nobody's memory; then it takes no context, and its answer must not tell anything hidden. `role`
-    names the role that it needs, which nobody here has: then the owner is refused as well.
+    operation is about nobody's memory; then it takes no context but what is `asked`, and its answer must not tell
+    anything hidden. `role` names the role that it needs, which nobody here has: then the owner is refused as well.
     """
 
     names: Sequence[str]
     attempts: Sequence[Attempt] = ()
     open_to: Mapping[Kind, str] = field(default_factory=dict)
     whole_service: str = ""
+    asked: Arguments = field(default_factory=dict)
     role: str = ""

@@ -23,10 +23,10 @@ def split(config: Path, table: str = "") -> Path:
 
 
 @contextmanager
-def command(module: str, config: Path) -> Iterator[str]:
+def command(role: str, config: Path) -> Iterator[str]:
     """Run `elf-api` or `elf-worker`, which must end well, and give what it says when it is ready."""
-    code = f"from actors.{module} import main; raise SystemExit(main())"
-    with (config.parent / f"{module}.log").open("ab") as log:
+    code = f"from elf.commands import elf_{role}; raise SystemExit(elf_{role}())"
+    with (config.parent / f"{role}.log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-c", code, "-c", str(config)],
             stdout=subprocess.PIPE,

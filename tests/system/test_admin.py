@@ -95,6 +95,38 @@ def test_a_collection_that_is_asked_for_something_unknown_is_refused(service: Ru
     assert (response.status_code, response.json()["fields"]) == (400, ["$.purge"])
 
 
+# The index of a corpus
+
+
+def test_the_index_of_any_corpus_is_kept_by_its_name_and_that_of_notes_is_the_same(
+    service: RunningService, tenant: str
+) -> None:
+    service.add(tenant, note("The ferry to the island leaves at noon."))
+    wait_indexed(service)
+    rebuilt = service.admin.post("/v1/admin/index/notes/rebuild").raise_for_status().json()
+    assert rebuilt["rebuilt_count"] > 0
+    assert (rebuilt["error_count"], rebuilt["removed_count"]) == (0, 0)
+    progress = service.admin.get("/v1/admin/index/notes/progress").json()
+    assert (progress["state"], progress["report"]) == ("done", rebuilt)
+    assert service.admin.get("/v1/admin/rebuild_qdrant").json() == progress
+    compared = service.admin.get("/v1/admin/index/notes/drift", params={"examples": 1}).json()
+    assert (compared["missing_count"], compared["orphaned_count"]) == (0, 0)
+    assert compared["examples"]["missing"] == []
+    repaired = service.admin.post("/v1/admin/index/notes/repair").json()
+    assert repaired["jobs"] >= repaired["open_jobs"] == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "asked"), [("POST", "rebuild"), ("GET", "progress"), ("GET", "drift"), ("POST", "repair")]
+)
+def test_a_corpus_that_is_not_there_is_not_found(service: RunningService, method: str, asked: str) -> None:
+    response = service.admin.request(method, f"/v1/admin/index/nobodys/{asked}")
+    body = response.json()
+    assert (response.status_code, body["error_code"], body["fields"]) == (404, "NOT_FOUND", ["$.corpus"])
+    assert "nobodys" in body["message"]
+    assert service.client.request(method, f"/v1/admin/index/notes/{asked}").status_code == 404
+
+
 # Collecting
 
 

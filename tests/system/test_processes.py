@@ -47,7 +47,7 @@ COMMON = {
 }
 API = {"http_front", "cache_writer", "token_writer", "query_batcher", "fresh_listener"}
 INDEXING = {"indexing_worker_1", "indexing_worker_2", "indexing_dispatcher"}
-WORKER = {*INDEXING, "note_renewer", "gc_ticker"}
+WORKER = {*INDEXING, "notes_renewer", "gc_ticker"}
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +97,7 @@ def added(client: httpx.Client, tenant: str, text: str, **fields: Any) -> str:
     return str(answer.json()["results"][0]["note_id"])
 
 
-def test_each_process_runs_what_its_actors_need_and_nothing_else(several: SeveralProcesses) -> None:
+def test_each_process_runs_what_its_role_needs_and_nothing_else(several: SeveralProcesses) -> None:
     for api in ("api-1", "api-2"):
         assert several.parts(api) & (COMMON | API | WORKER) == COMMON | API
     for worker in ("worker-1", "worker-2"):
@@ -108,6 +108,16 @@ def test_each_process_runs_what_its_actors_need_and_nothing_else(several: Severa
     assert "onnxruntime" not in packages
     assert {"tokenizers", "asyncpg"} <= packages
     assert {"onnxruntime", "tokenizers", "asyncpg", "numpy"}.isdisjoint(_packages(several.pid("mcp")))
+
+
+def test_operators_reach_each_process_but_mcp_at_a_port_of_its_own(several: SeveralProcesses) -> None:
+    admins = {line["process"]: line["address"] for line in several.events("admin_address")}
+    assert list(admins) == ["api-1", "api-2", "worker-1", "worker-2"]
+    assert f"http://{admins['api-1']}" == several.admin_url
+    assert len(set(admins.values())) == 4
+    for address in admins.values():
+        assert "\nelf_ready " in httpx.get(f"http://{address}/metrics").text
+        assert httpx.get(f"http://{address}/v1/admin/overview").status_code == 200
 
 
 def _packages(pid: int) -> set[str]:
@@ -214,7 +224,7 @@ def test_when_the_owner_of_the_index_is_killed_the_others_answer_and_one_takes_o
 
 def test_separate_commands_join_a_service_that_runs(service: RunningService, tenant: str) -> None:
     with ThreadPoolExecutor(2) as pool, ExitStack() as stack:
-        api, worker = command("api_process", service.config), command("worker_process", service.config)
+        api, worker = command("api", service.config), command("worker", service.config)
         said, heard = pool.map(stack.enter_context, [api, worker])
         assert heard == "elf: ready\n"
         url = said.removeprefix("elf: ready at ").strip()

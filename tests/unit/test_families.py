@@ -12,10 +12,11 @@ import pytest
 from actors.families import FAMILIES
 from elf.db.queries import sql_folder
 from elf.family import Family
+from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.web.admin import COLLECT_GARBAGE
 
 EVERY = pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])
-OPERATIONS = [COLLECT_GARBAGE, *(one for family in FAMILIES for one in family.operations)]
+OPERATIONS = [COLLECT_GARBAGE, *INDEX_OPERATIONS, *(one for family in FAMILIES for one in family.operations)]
 OPERATIONS += [one for family in FAMILIES for one in family.admin_operations]
 
 

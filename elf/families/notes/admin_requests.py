@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 from uuid import UUID
 
 from pydantic import Field
 
 from elf.families.notes import fields as f
 from elf.families.notes.requests import Request, Response
+from elf.indexing.admin_operations import RebuildState
 
 FORGET_BATCH: Final = 200
 MAX_EXAMPLES: Final = 100
-State = Literal["idle", "running", "done", "failed"]
 
 
 class RebuildRequest(Request):
@@ -38,7 +38,7 @@ class RebuildProgressRequest(Request):
 class RebuildProgress(Response):
     """The rebuild of this process that runs, or ended last."""
 
-    state: State = Field(description="idle: there was none since the start.")
+    state: RebuildState = Field(description="idle: there was none since the start.")
     done: int = Field(default=0, description="Points written so far.")
     total: int = Field(default=0, description="Points there are to write.")
     started_at: datetime | None = Field(default=None, description="When it began.")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from elf.core.ids import NoteId, chunk_id_for
-from elf.families.notes.embedding import EmbeddedText
+from elf.indexing.embedding import EmbeddedText
 from elf.search.token_store import TokenRow, TokenTable
 
 NOTE_CHUNK_TOKENS: Final = TokenTable(tokens="note_chunk_tokens", chunks="memory_note_chunks")

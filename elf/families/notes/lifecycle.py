@@ -1,4 +1,4 @@
-"""How notes end (section 11): expiry, purges, and what the audit and the outbox need not keep.
+"""How notes end (section 11): expiry, purges, and what the audit need not keep.
 
 An expired or deleted note can still be read in its history and be restored. A purge ends that: nothing of the note
 stays but its versions, and those without a word of what was written.
@@ -20,7 +20,6 @@ from elf.families.notes.store import NoteStore
 
 ACTOR: Final = "gc"
 EXPIRED: Final = "expired"
-DONE_JOBS_KEPT: Final = timedelta(days=1)
 DECISIONS_WITHOUT_NOTE_KEPT: Final = timedelta(days=30)
 
 
@@ -57,11 +56,7 @@ class NoteLifecycle:
             steps.append(GarbageStep(FAMILY, "purged_deleted_notes", self._purge_deleted))
         if self._rules.purge_deprecated_after_days:
             steps.append(GarbageStep(FAMILY, "purged_deprecated_notes", self._purge_deprecated))
-        return [
-            *steps,
-            GarbageStep(FAMILY, "done_jobs", self._drop_done_jobs),
-            GarbageStep(FAMILY, "old_decisions", self._drop_old_decisions),
-        ]
+        return [*steps, GarbageStep(FAMILY, "old_decisions", self._drop_old_decisions)]
 
     async def _expire(self, now: datetime, limit: int) -> int:
         async with self._database.transaction() as connection:
@@ -106,12 +101,7 @@ class NoteLifecycle:
             self._ring()
         return notes
 
-    async def _drop_done_jobs(self, now: datetime, limit: int) -> int:
-        return await self._drop("drop_done_jobs", now - DONE_JOBS_KEPT, limit)
-
     async def _drop_old_decisions(self, now: datetime, limit: int) -> int:
-        return await self._drop("drop_old_decisions", now - DECISIONS_WITHOUT_NOTE_KEPT, limit)
-
-    async def _drop(self, query: str, before: datetime, limit: int) -> int:
+        before = now - DECISIONS_WITHOUT_NOTE_KEPT
         async with self._database.connection() as connection:
-            return len(await connection.fetch(self._sql[query], before, limit))
+            return len(await connection.fetch(self._sql["drop_old_decisions"], before, limit))

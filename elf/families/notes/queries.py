@@ -1,16 +1,27 @@
-"""The statements of notes, with those of the outbox by which notes get into the index."""
+"""The statements of notes, with those by which notes get into the index."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from elf.db.queries import Queries, sql_folder
-from elf.outbox.leased import outbox_queries
+from elf.indexing.corpus import CorpusTables
 
 INDEXING: Final = "indexing"  # the queue
-INDEXING_OUTBOX: Final = "indexing_outbox"
+NOTE_TABLES: Final = CorpusTables(
+    rows="memory_notes",
+    key="note_id",
+    view="notes_corpus",
+    chunks="memory_note_chunks",
+    vectors="note_chunk_embeddings",
+    outbox="indexing_outbox",
+    subject="note_id",
+    fields=(
+        "tenant_id", "project_id", "agent_id", "scope", "type", "key", "status", "importance", "confidence", "source",
+    ),
+)  # fmt: skip
 
 
 def note_queries() -> Queries:
     """Read them. Raises StartupError when a file cannot be read."""
-    return outbox_queries(INDEXING_OUTBOX, subject="note_id", own=Queries.load(sql_folder() / "notes"))
+    return NOTE_TABLES.queries(Queries.load(sql_folder() / "notes"))

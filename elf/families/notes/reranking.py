@@ -63,8 +63,8 @@ class TokenReranking:
         """Return a score for each candidate, the lowest of all for those that were not compared; see the port."""
         documents = [
             LateDocument(
-                chunk.candidate.point_id, text := chunk.own_text, self._handicap(chunk),
-                self._store.read(chunk.row, text),
+                chunk.candidate.point_id, text := chunk.own_text, self._store.words(chunk.row, text),
+                self._handicap(chunk), self._store.read(chunk.row, text),
             )
             for chunk in found
         ]  # fmt: skip

@@ -36,9 +36,10 @@ from elf.families.notes.requests import SearchFilters, SearchRequest
 from elf.families.notes.reranking import Reranking
 from elf.families.notes.revalidation import Revalidation
 from elf.families.notes.service import context_of
+from elf.families.notes.space import NOTES
 from elf.families.notes.store import NoteStore
 from elf.index.port import IndexQuery, QueryResult
-from elf.indexing.fresh import FreshWrites, Project
+from elf.indexing.fresh import FreshWrites
 from elf.search.retrieve import Ask, CandidateRetrieval, Retrieved
 from elf.search.stages import Stages
 from elf.search.trace import DroppedCandidate, SearchTrace, TraceItem, TraceSink, dropped
@@ -171,12 +172,12 @@ class NoteSearch:
         )
 
     def _candidates(self, ask: NoteAsk) -> Ask:
-        project = Project(ask.context.tenant_id, ask.context.project_id)
+        project = (ask.context.tenant_id, ask.context.project_id)
         return Ask(
             query=ask.query,
             where=ask.where,
             limit=ask.candidate_k,
-            settled=partial(self._fresh.settled, project),
+            settled=partial(self._fresh.settled, NOTES.name, project),
             exactly=lambda queries: self._exactly(queries, ask),
         )
 

@@ -22,7 +22,6 @@ from elf.families.notes.brief import BriefListResponse, brief_page
 from elf.families.notes.contention import place_of, places_of
 from elf.families.notes.cursor import decode_cursor, encode_cursor
 from elf.families.notes.decisions import Attempt, DecisionLog, Refused, decide
-from elf.families.notes.embedding import EmbeddedText, TextEmbedder
 from elf.families.notes.gate import Rejection, WriteGate
 from elf.families.notes.model import Context, Note, as_real
 from elf.families.notes.requests import (
@@ -54,6 +53,7 @@ from elf.families.notes.shown import ShownNote, ShownNotes
 from elf.families.notes.store import ListFilter, NoteStore, meeting_writers
 from elf.families.notes.visibility import check_readable, check_writable, not_found
 from elf.index.port import Period
+from elf.indexing.embedding import EmbeddedText, TextEmbedder
 
 log = structlog.get_logger()
 

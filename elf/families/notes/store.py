@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from itertools import groupby
 from typing import Any
 from uuid import UUID, uuid4
@@ -14,29 +15,30 @@ import blake3
 import msgspec
 from pgvector import Vector  # asyncpg would take a numpy array within an array for one more dimension
 
-from elf.core.ids import NoteId, chunk_id_for
+from elf.core.ids import NoteId
 from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection
 from elf.db.errors import Retryable, UniqueViolation
 from elf.db.queries import Queries
 from elf.families.notes.chunk_tokens import NOTE_CHUNK_TOKENS, token_rows
 from elf.families.notes.decisions import DecisionLog
-from elf.families.notes.embedding import EmbeddedText
-from elf.families.notes.embedding import Vector as FloatVector
 from elf.families.notes.model import Context, Note
 from elf.families.notes.note_filter import NoteFilter
 from elf.families.notes.resolver import Change, Incoming, Near
 from elf.families.notes.shown import ShownNote
+from elf.families.notes.space import NOTES
 from elf.index.port import Period
-from elf.indexing.fresh import FreshWrites, Project
-from elf.search.token_store import TokenStore
+from elf.indexing.chunk_vectors import chunk_columns, dimensions_of, kept_values
+from elf.indexing.chunks import Subject
+from elf.indexing.embedding import EmbeddedText
+from elf.indexing.embedding import Vector as FloatVector
+from elf.indexing.fresh import FreshWrites
+from elf.search.token_store import LONG_WORDS, TokenStore
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"
 # A page of notes or versions ends before the one whose free JSON makes it more than this, but for the first.
 MAX_PAGE_BYTES = 1024 * 1024
 # Without one of these tables no note is found, read or listed.
-MANY_CHUNKS = 2**31 - 1  # more than a note has
-
 NEEDED_TO_READ = ("memory_notes", "memory_note_chunks", "note_chunk_embeddings")
 
 
@@ -194,8 +196,7 @@ class NoteStore:
         final = {change.after.note_id: change.after for change in changes}
         notes = sorted(final.values(), key=_write_order)
         jobs = final.values()  # in the order of the request, as they are to be done
-        for project, group in groupby(notes, lambda note: Project(note.tenant_id, note.project_id)):
-            self._fresh.wrote(project, [note.note_id for note in group])
+        self._tell_of(connection, notes)
         references = _References()
         await connection.execute(
             self._sql["write_notes"],
@@ -207,6 +208,11 @@ class NoteStore:
             [note.embedding_version for note in jobs],
             *_decision_columns(log, actor),
         )
+
+    def _tell_of(self, connection: Connection, notes: Sequence[Note]) -> None:
+        for place, group in groupby(notes, lambda note: (note.tenant_id, note.project_id)):
+            note_ids = [note.note_id for note in group]
+            connection.after_commit(partial(self._fresh.wrote, NOTES.name, place, note_ids))
 
     async def write_chunks(
         self,
@@ -221,9 +227,9 @@ class NoteStore:
             return
         await connection.execute(
             self._sql["write_chunks"],
-            *_chunk_columns(embedded.items()),
+            *chunk_columns(embedded.items()),
             embedding_version,
-            _dimensions(embedded.values()),
+            dimensions_of(embedded.values()),
             list(embedded),
             _pooled_column(embedded.values()),
             chunking,
@@ -233,31 +239,20 @@ class NoteStore:
     async def keep_vectors(
         self,
         connection: Connection,
-        embedded: Sequence[tuple[Note, EmbeddedText]],
+        embedded: Sequence[tuple[Subject, EmbeddedText]],
         *,
         embedding_version: str,
         chunking: str,
-    ) -> dict[NoteId, bool]:
-        """Store the chunks and vectors of those notes that are still as given, which are of that version from then on.
-
-        A note whose text is whole loses the chunks it had beyond these. Returns the ids, each with whether there were
-        such chunks.
-        """
+    ) -> dict[UUID, bool]:
+        """Do as KeepsVectors says, and keep the pooled vectors and token vectors of the notes, too."""
         rows = await connection.fetch(
             self._sql["keep_vectors"],
-            [note.note_id for note, _ in embedded],
-            [note.updated_at for note, _ in embedded],
-            [note.embedding_version for note, _ in embedded],
-            [len(text.chunks) if text.is_whole else MANY_CHUNKS for _, text in embedded],
-            *_chunk_columns((note.note_id, text) for note, text in embedded),
+            *kept_values(embedded, embedding_version=embedding_version, chunking=chunking),
             _pooled_column(text for _, text in embedded),
-            embedding_version,
-            _dimensions(text for _, text in embedded),
-            chunking,
         )
-        kept = {NoteId(row["note_id"]): row["had_more"] for row in rows}
+        kept: dict[UUID, bool] = {row["subject_id"]: row["had_more"] for row in rows}
         await self._put_tokens(
-            connection, ((note.note_id, text) for note, text in embedded if note.note_id in kept)
+            connection, ((NoteId(one.subject_id), text) for one, text in embedded if one.subject_id in kept)
         )
         return kept
 
@@ -285,7 +280,7 @@ class NoteStore:
         return await connection.fetch(
             self._sql["read_candidates"],
             list(chunk_ids), embedding_version, context.tenant_id, context.project_id, context.agent_id,
-            list(scopes), now, *filter.arguments(), version, max_words,
+            list(scopes), now, *filter.arguments(), version, max_words, LONG_WORDS,
         )  # fmt: skip
 
     async def unchanged(
@@ -329,29 +324,8 @@ def _write_order(note: Note) -> tuple[bool, str, str, str, UUID]:
     return (note.status == "active", note.scope, note.type, note.key or "", note.note_id)
 
 
-def _chunk_columns(embedded: Iterable[tuple[NoteId, EmbeddedText]]) -> list[list[Any]]:
-    flat = [
-        (chunk_id_for(note_id, chunk.index), note_id, chunk, vector)
-        for note_id, text in embedded
-        for chunk, vector in zip(text.chunks, text.vectors, strict=True)
-    ]
-    return [
-        [row[0] for row in flat],
-        [row[1] for row in flat],
-        [row[2].index for row in flat],
-        [row[2].start for row in flat],
-        [row[2].end for row in flat],
-        [row[2].text for row in flat],
-        [Vector(row[3]) for row in flat],
-    ]
-
-
 def _pooled_column(texts: Iterable[EmbeddedText]) -> list[Vector | None]:
     return [None if (pooled := text.pooled) is None else Vector(pooled) for text in texts]
-
-
-def _dimensions(texts: Iterable[EmbeddedText]) -> int:
-    return int(next(iter(texts)).vectors.shape[1])
 
 
 class _References:

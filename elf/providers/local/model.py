@@ -39,7 +39,7 @@ TOKENIZER = PackagedFile(
 
 def tokens_version(words_per_text: int) -> str:
     """Return what token vectors are made by: the weights, which tokens of a text are kept, and in what form."""
-    return f"minilm-{WEIGHTS.digest[:12]}:{words_per_text}:f4int8"
+    return f"minilm-{WEIGHTS.digest[:12]}:{words_per_text}:mean:f4int8"
 
 
 def find_model_folder(package: str = _PACKAGE) -> Path:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elf.providers.port import Matrix
-from elf.providers.token_vectors import TokenVectors, Unscaled, joined
+from elf.providers.token_vectors import TokenVectors, Unscaled, joined, means
 
 Floats = npt.NDArray[np.float32]
 
@@ -21,6 +21,10 @@ _PRIOR = 8.0
 _PRIOR_COSINE = 0.3
 # The least share of its weight that a word keeps, however common it is among the candidates.
 _LEAST_WEIGHT = 0.05
+# What resembles many others meets the words of any query by chance: the share of its mean cosine with so many of its
+# nearest neighbours that is taken off, as in CSLS (Conneau et al. 2018).
+_HUB_WEIGHT = 0.22
+_NEIGHBOURS = 20
 # The logistic map of raw scores to 0..1: unrelated documents come out near 0.1 and close ones near 0.9.
 _MIDDLE, _SLOPE = 0.4, 0.1
 
@@ -70,8 +74,8 @@ def likeness(query: QueryTokens, documents: Sequence[TokenVectors]) -> Likeness:
 
     `plain` is the mean of these cosines, each word counting by its rarity. For `told_apart`, what all documents have in
     common, the mean of their token vectors, is taken off both sides first, and a word counts less the closer all
-    documents come to it: what every document says tells none of them apart. A query or document without tokens
-    gets the least of both, -1.
+    documents come to it: what every document says tells none of them apart. Nor does a document that resembles many
+    others: a part of its `_hubness` is taken off. A query or document without tokens gets the least of both, -1.
     """
     found = Likeness(*np.full((2, len(documents)), -1.0, dtype=np.float32))
     places = [place for place, document in enumerate(documents) if len(document)]
@@ -79,12 +83,13 @@ def likeness(query: QueryTokens, documents: Sequence[TokenVectors]) -> Likeness:
         return found
     present = [documents[place] for place in places]
     parts = [(joined(part), _starts(part)) for part in _parts(present)]
-    mean = _common_part([tokens for tokens, _ in parts], documents=len(present))
+    wholes = means(present)
+    mean = _common_part(wholes, present)
     best = [_best_cosines(query.vectors, mean, tokens, starts) for tokens, starts in parts]
     apart, plain = (np.concatenate(halves) for halves in zip(*best, strict=True))
     common = (apart.sum(axis=0) + _PRIOR * _PRIOR_COSINE) / (len(apart) + _PRIOR)
     weights = query.rarity * np.clip(1.0 - common, _LEAST_WEIGHT, 1.0)
-    found.told_apart[places] = apart @ weights / weights.sum()
+    found.told_apart[places] = apart @ weights / weights.sum() - _HUB_WEIGHT * _hubness(wholes)
     found.plain[places] = plain @ query.rarity / query.rarity.sum()
     return found
 
@@ -95,16 +100,32 @@ def calibrated(raw: Floats) -> Floats:
     return scores
 
 
-def _common_part(parts: Sequence[Unscaled], *, documents: int) -> Floats:
+def _common_part(wholes: Matrix, documents: Sequence[TokenVectors]) -> Floats:
     """Return the mean of all token vectors, shrunk towards zero when there are few documents."""
-    total = np.add.reduce([
-        tokens.scales[piece] @ tokens.values[piece].astype(np.float32)
-        for tokens in parts
-        for piece in _pieces(tokens)
-    ])  # fmt: skip
-    count = sum(len(tokens.scales) for tokens in parts)
-    mean: Floats = np.asarray(total / count * (documents / (documents + _PRIOR)), dtype=np.float32)
+    tokens = np.array([len(document) for document in documents], dtype=np.float32)
+    mean: Floats = (tokens @ wholes / tokens.sum()) * _trust(len(documents))
     return mean
+
+
+def _hubness(wholes: Matrix) -> Floats:
+    """Return the mean cosine of each document with its nearest neighbours among the others, above the median of these.
+
+    Documents are the means of their token vectors, rows. Few of them say little: it is shrunk towards zero.
+    """
+    count = len(wholes)
+    nearest = min(_NEIGHBOURS, count - 1)
+    if not nearest:
+        return np.zeros(count, dtype=np.float32)
+    _, directions = _lengths_and_directions(wholes)
+    cosines = directions @ directions.T
+    np.fill_diagonal(cosines, -1.0)
+    near = np.partition(cosines, count - nearest, axis=1)[:, count - nearest :].mean(axis=1)
+    hubness: Floats = (near - np.median(near)) * _trust(count)
+    return hubness
+
+
+def _trust(documents: int) -> np.float32:
+    return np.float32(documents / (documents + _PRIOR))
 
 
 def _best_cosines(

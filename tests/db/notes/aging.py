@@ -10,15 +10,17 @@ from uuid import UUID, uuid4
 
 from elf.db.garbage import GarbageCollector, GarbageStep
 from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
+from elf.indexing.garbage import corpus_garbage
 from tests.db.notes.conftest import House
 
 RULES = LifecycleRules(purge_deleted_after_days=30, purge_deprecated_after_days=180)
 
 
 def steps_of(house: House, rules: LifecycleRules = RULES) -> list[GarbageStep]:
-    return NoteLifecycle(
+    notes = NoteLifecycle(
         database=house.database, queries=house.queries, store=house.store, rules=rules, ring=house.ring
-    ).steps()
+    )
+    return [*notes.steps(), *corpus_garbage(house.database, house.corpus)]
 
 
 def collector(house: House, *, rules: LifecycleRules = RULES, batch_size: int = 500) -> GarbageCollector:

@@ -15,18 +15,18 @@ from elf.core.ids import NoteId
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.corpus import notes_corpus
-from elf.families.notes.embedding import TextEmbedder
-from elf.families.notes.fleet import Fleet
 from elf.families.notes.gate import WriteGate
-from elf.families.notes.indexing import LEASE_BYTES, NoteIndexing
 from elf.families.notes.model import Note
-from elf.families.notes.queries import INDEXING_OUTBOX, note_queries
+from elf.families.notes.queries import NOTE_TABLES, note_queries
 from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, UpdateRequest
 from elf.families.notes.resolver import ResolverRules
 from elf.families.notes.service import NotePolicy, NoteService
 from elf.families.notes.store import NoteStore
-from elf.indexing.fresh import FreshWrites
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet
+from elf.indexing.fresh import FreshNews, FreshWrites
 from elf.indexing.reconcile import Drift, IndexReconciler
+from elf.indexing.worker import LEASE_BYTES, IndexWorker
 from elf.outbox.leased import JobsFailed, LeasedOutbox
 from elf.outbox.leases import Job
 from elf.providers.port import LateInteraction
@@ -81,7 +81,8 @@ class House:
     late: LateInteraction | None = None
 
     def __post_init__(self) -> None:
-        self.fresh = FreshWrites()
+        self.told: list[FreshNews] = []
+        self.fresh = FreshWrites(tell=self.told.append)
         self.store = NoteStore(self.queries, self.fresh, self.tokens)
         self.texts = TextEmbedder(self.model, WordTokens(), 8, 0, "words", late=self.late)
         self.fleet = Fleet(self.texts.version, self.texts.chunking, others=frozenset())
@@ -96,8 +97,8 @@ class House:
             clock=self.clock,
             ring=self.ring,
         )
+        self.corpus = notes_corpus(self.queries, self.store, embedding_version=self.model.version)
         self.indexing = self.indexing_of(self.texts, self.fleet)
-        self.corpus = notes_corpus(self.queries, embedding_version=self.model.version)
         self.reconciler = IndexReconciler(
             database=self.database,
             corpus=self.corpus,
@@ -106,12 +107,11 @@ class House:
             ring=self.ring,
         )
 
-    def indexing_of(self, texts: TextEmbedder, fleet: Fleet) -> NoteIndexing:
-        return NoteIndexing(
+    def indexing_of(self, texts: TextEmbedder, fleet: Fleet) -> IndexWorker:
+        return IndexWorker(
             database=self.database,
-            queries=self.queries,
-            store=self.store,
-            embedder=texts,
+            corpus=self.corpus,
+            texts=texts,
             index=self.index,
             fleet=fleet,
             fresh=self.fresh,
@@ -124,7 +124,7 @@ class House:
         return LeasedOutbox(
             self.database,
             self.queries,
-            table=INDEXING_OUTBOX,
+            table=NOTE_TABLES.outbox,
             lease_seconds=lease_seconds,
             terms=(version, lease_bytes),
         )

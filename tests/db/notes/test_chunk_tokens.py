@@ -17,7 +17,7 @@ from elf.families.notes.chunk_tokens import NOTE_CHUNK_TOKENS
 from elf.families.notes.note_filter import EVERYTHING
 from elf.families.notes.reranking import TokenReranking
 from elf.search.late_rerank import LateDocument, LateReranker
-from elf.search.token_store import TokenRow, TokenStore
+from elf.search.token_store import LONG_WORDS, TokenRow, TokenStore
 from elf.search.trace_store import search_queries
 from tests.db.notes.conftest import House
 from tests.db.notes.test_note_search import Desk
@@ -68,6 +68,19 @@ class Kitchen:
             for chunk_id, text in texts.items()
             if (vectors := found.get(chunk_id)) is not None
         }
+
+    async def has_words(self, texts: Mapping[str, int]) -> None:
+        """Store notes and keep the vectors of so many words for each."""
+        await self.house.add(*({"text": text, "key": text} for text in texts))
+        await self.house.index_all()
+        await self.house.execute("DELETE FROM note_chunk_tokens")
+        rows = [
+            TokenRow(
+                chunk_id, text, tokens_of(" ".join([text, *map(str, range(LONG_WORDS + 1))][: texts[text]]))
+            )
+            for text, chunk_id in (await self.chunks()).items()
+        ]
+        await self.put(*rows)
 
     async def put(self, *rows: TokenRow) -> None:
         async with self.house.database.connection() as connection:
@@ -151,6 +164,15 @@ async def test_reading_ends_when_there_are_words_enough_in_the_order_given(kitch
             assert list(await kitchen.kept(first=order)) == while_below(budget, order)
 
 
+async def test_those_of_long_texts_are_read_after_the_others(kitchen: Kitchen) -> None:
+    words = {"longest": LONG_WORDS + 1, "longer": LONG_WORDS, "short": 1}
+    await kitchen.has_words(words)
+    order = list(words)
+    for budget, read in ((1, order[1:2]), (LONG_WORDS + 1, order[1:]), (LONG_WORDS + 2, order)):
+        kitchen.tokens.max_words = budget
+        assert list(await kitchen.kept(first=order)) == read
+
+
 # Searching
 
 
@@ -181,12 +203,22 @@ async def test_beyond_its_words_a_search_keeps_the_order_of_the_candidates(house
     texts = ["first of all", "second best", "third and last"]
     await house.add(*({"text": text} for text in texts))
     documents = [
-        LateDocument(chunk_id, text, 0.0, tokens_of(text))
+        LateDocument(chunk_id, text, len(tokens_of(text)), 0.0, tokens_of(text))
         for text, chunk_id in sorted((await kitchen.chunks()).items(), key=lambda pair: texts.index(pair[0]))
     ]
     scores = await kitchen.reranker.scores("third", documents)
     assert scores is not None
     assert [score is not None for score in scores] == [True, False, False]
+
+
+async def test_a_search_compares_what_was_read_for_its_words_and_makes_nothing(house: House) -> None:
+    kitchen = Kitchen(house, max_words=LONG_WORDS + 1)
+    await kitchen.has_words({"bread and tea": LONG_WORDS + 1, "bread": LONG_WORDS, "tea": 1})
+    del kitchen.late.texts[:]
+    items = {item.snippet: item for item in await kitchen.desk().items("bread and tea")}
+    compared = {text: item.relevance is not None for text, item in items.items()}
+    assert compared == {"bread and tea": False, "bread": True, "tea": True}
+    assert kitchen.late.texts == []
 
 
 async def test_making_what_is_missing_ends_with_half_of_the_time(kitchen: Kitchen) -> None:
@@ -195,7 +227,7 @@ async def test_making_what_is_missing_ends_with_half_of_the_time(kitchen: Kitche
     await kitchen.house.index_all()
     await kitchen.house.execute("DELETE FROM note_chunk_tokens")
     documents = [
-        LateDocument(chunk_id, text, 0.0, None) for text, chunk_id in (await kitchen.chunks()).items()
+        LateDocument(chunk_id, text, 7, 0.0, None) for text, chunk_id in (await kitchen.chunks()).items()
     ]
 
     async def last_until_half_is_over() -> None:

@@ -11,12 +11,12 @@ import anyio
 import pytest
 
 from elf.core.ids import NoteId
-from elf.families.notes import renewal
 from elf.families.notes.corpus import notes_corpus
-from elf.families.notes.embedding import TextEmbedder
-from elf.families.notes.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member
-from elf.families.notes.indexing import NoteIndexing
-from elf.families.notes.renewal import NoteRenewal, Renewed
+from elf.indexing import renewal
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member
+from elf.indexing.renewal import CorpusRenewal, Renewed
+from elf.indexing.worker import IndexWorker
 from elf.outbox.leased import JobsFailed, LeasedOutbox
 from elf.outbox.leases import Job
 from tests.db.notes.conftest import House
@@ -43,8 +43,8 @@ class Process:
     model: FakeEmbedder
     fleet: Fleet
     register: FleetRegister
-    indexing: NoteIndexing
-    renewal: NoteRenewal
+    indexing: IndexWorker
+    renewal: CorpusRenewal
     outbox: LeasedOutbox
     process_id: UUID
 
@@ -88,11 +88,11 @@ def process(
     fleet = Fleet(version, texts.chunking)
     process_id = uuid4()
     register = FleetRegister(
-        database=house.database, queries=house.queries, process_id=process_id, fleet=fleet,
+        database=house.database, corpora=[house.queries], process_id=process_id, fleet=fleet,
         own=Member(name, version, texts.chunking, indexes),
     )  # fmt: skip
-    renewal = NoteRenewal(
-        database=house.database, queries=house.queries, texts=texts, fleet=fleet, clock=house.clock, ring=house.ring
+    renewal = CorpusRenewal(
+        database=house.database, corpus=house.corpus, texts=texts, fleet=fleet, clock=house.clock, ring=house.ring
     )  # fmt: skip
     return Process(
         house, texts, model, fleet, register, house.indexing_of(texts, fleet), renewal, house.outbox_of(version),
@@ -466,7 +466,7 @@ async def test_a_rebuild_by_another_model_takes_no_points_away(house: House) -> 
     one, other = process(house), process(house, NEWER)
     notes = await indexed(house, one)
     await other.look()
-    house.corpus = notes_corpus(house.queries, embedding_version=NEWER)  # that of the rebuild
+    house.corpus = notes_corpus(house.queries, house.store, embedding_version=NEWER)  # that of the rebuild
     report = await rebuilt(house)
     assert (report.removed_count, report.missing_vector_count) == (0, len(notes))
     assert one.found() == notes

@@ -154,7 +154,7 @@ async def test_points_of_another_model_are_no_drift(house: House) -> None:
     notes = await indexed(house)
     other = reconcile.IndexReconciler(
         database=house.database, index=house.index,
-        corpus=notes_corpus(house.queries, embedding_version="fake:newer:384"),
+        corpus=notes_corpus(house.queries, house.store, embedding_version="fake:newer:384"),
         clock=house.clock, ring=house.ring,
     )  # fmt: skip
     assert await other.reconcile() == Drift(0, 0, 0)

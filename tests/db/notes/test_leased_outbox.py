@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from actors.outbox_wake import OutboxListener
 from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Database
-from elf.families.notes.indexing import LEASE_BYTES
-from elf.families.notes.queries import INDEXING_OUTBOX
+from elf.families.notes.queries import NOTE_TABLES
+from elf.indexing.worker import LEASE_BYTES
 from elf.outbox import leased
 from elf.outbox.leased import FOR_EVER, MAX_ERROR_CHARS, LeasedOutbox, Retries
 from elf.outbox.leases import Job
@@ -113,7 +113,9 @@ async def test_two_lessors_never_lease_the_same_job(house: House, database_dsn: 
 
     async def lease_all(database: Database) -> None:
         terms = (house.model.version, LEASE_BYTES)
-        outbox = LeasedOutbox(database, house.queries, table=INDEXING_OUTBOX, lease_seconds=60, terms=terms)
+        outbox = LeasedOutbox(
+            database, house.queries, table=NOTE_TABLES.outbox, lease_seconds=60, terms=terms
+        )
         while jobs := await outbox.lease(7):
             leased.extend(job.outbox_id for job in jobs)
 

@@ -12,11 +12,11 @@ import pytest
 
 from elf.core.errors import IndexUnavailable, InternalError, ProviderUnavailable
 from elf.core.ids import chunk_id_for
-from elf.families.notes.embedding import EmbeddedText, TextEmbedder
-from elf.families.notes.fleet import Fleet
 from elf.families.notes.source_fields import tag
 from elf.index.port import IndexPoint
 from elf.index.schema import EVERY_TAG
+from elf.indexing.embedding import EmbeddedText, TextEmbedder
+from elf.indexing.fleet import Fleet
 from elf.providers import portions
 from tests.db.notes.conftest import House
 from tests.notes_kit import FakeEmbedder, vector_of

@@ -13,6 +13,8 @@ import pytest
 from elf.core.errors import InvalidRequest, NotFound, ScopeDenied
 from elf.core.ids import chunk_id_for
 from elf.families.notes.requests import GetNoteRequest, ListRequest, ListResponse
+from elf.families.notes.resolver import deletion
+from elf.indexing.fresh import FreshNews
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
 from tests.notes_kit import NOW, at_cosine, unit
 
@@ -403,3 +405,25 @@ async def test_a_list_can_be_narrowed_to_a_type_and_a_known_scope(house: House) 
     assert len((await page(house, scope="project_shared")).items) == 2
     with pytest.raises(ScopeDenied):
         await page(house, scope="everywhere")
+
+
+async def test_a_write_is_told_when_it_is_committed_and_never_when_it_is_undone(house: House) -> None:
+    note_id = await house.add_one("Fact: a.", key="k")
+    told = [FreshNews("notes", ("acme", "alpha"), [note_id])]
+    assert house.told == told
+    note = await house.note(note_id)
+    assert note is not None
+    change = deletion(note, now=NOW, reason="test")
+
+    async def undone() -> None:
+        async with house.database.transaction() as connection:
+            await house.store.write(connection, [change], actor="test")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await undone()
+    assert house.told == told
+    async with house.database.transaction() as connection:
+        await house.store.write(connection, [change], actor="test")
+        assert house.told == told
+    assert house.told == told * 2

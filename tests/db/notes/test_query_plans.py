@@ -18,7 +18,7 @@ from pgvector import Vector
 from pgvector.asyncpg import register_vector
 
 from elf.db.queries import Queries
-from elf.families.notes.indexing import LEASE_BYTES
+from elf.indexing.worker import LEASE_BYTES
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.notes_kit import NOW, unit
 
@@ -164,7 +164,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "read_candidates": (
         ([UUID(int=number) for number in range(60)], VERSION, *GROUP[:3], ["project_shared"], NOW, *UNFILTERED,
-         VERSION, 4000),
+         VERSION, 4000, 128),
         {"memory_note_chunks_pkey", "memory_notes_pkey", "idx_note_chunks_note_index", "note_chunk_tokens_pkey"},
     ),
     "read_references": ((SOME_NOTES, [NOW] * len(SOME_NOTES)), {"memory_notes_pkey"}),
@@ -190,7 +190,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "keep_vectors": (
         (SOME_NOTES, [NOW] * 32, [VERSION] * 32, [1] * 32, SOME_NOTES, SOME_NOTES, [0] * 32, [0] * 32, [4] * 32,
-         ["text"] * 32, [Vector(unit(1.0))] * 32, [Vector(unit(1.0))] * 32, VERSION, 384, "1:8:0:words"),
+         ["text"] * 32, [Vector(unit(1.0))] * 32, VERSION, 384, "1:8:0:words", [Vector(unit(1.0))] * 32),
         {"memory_notes_pkey", "idx_note_chunks_note_index"},
     ),
     "live_chunks": (
@@ -219,12 +219,12 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "versions_of_open_jobs": ((), {"idx_outbox_version_due"}),
     "count_waiting_jobs": ((VERSION, timedelta(seconds=10), 100), {"idx_outbox_version_due"}),
     "adopt_jobs": ((VERSION, "other", 1000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
-    "notes_page": (
+    "renewal_page": (
         (UUID(int=2**127), 200, VERSION, ["other"], NOW),
         {"memory_notes_pkey", "idx_note_chunks_note", "note_chunk_embeddings_pkey"},
     ),
     "enqueue_renewal": ((SOME_NOTES, VERSION), {"idx_outbox_note_op_status"}),
-    "cuts_of_notes": ((SOME_NOTES, VERSION), {"memory_notes_pkey", "idx_note_chunks_note_index"}),
+    "cuts_of_subjects": ((SOME_NOTES, VERSION), {"memory_notes_pkey", "idx_note_chunks_note_index"}),
     "mark_chunking": (
         (SOME_NOTES, [NOW] * 32, "1:8:0:words"), {"memory_notes_pkey", "idx_note_chunks_note"},
     ),
@@ -289,7 +289,7 @@ async def test_a_filter_is_asked_of_the_notes_that_are_looked_up(
         ("drop_old_versions", "ROW(note_id, ts) >"),
         ("live_chunks", "chunk_id >"),
         ("lease_rebuild_page", "note_id, c"),
-        ("notes_page", "note_id >"),
+        ("renewal_page", "note_id >"),
         ("lease_jobs", "embedding_version = "),
         ("same_text_in_group", "md5("),
     ],

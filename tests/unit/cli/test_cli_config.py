@@ -90,7 +90,7 @@ def test_every_command_shows_every_fault_of_its_config(
     assert outcome.err.splitlines() == [
         f"elf: {elf.config} cannot be used:",
         '  service.log_level: must be one of debug, info, warning, error, not "loud"',
-        "  memory.top_k: must not be greater than candidate_k (80), not 99",
+        "  memory.top_k: must not be greater than candidate_k (90), not 99",
     ]
     assert service.asked == []
 

@@ -170,7 +170,7 @@ def test_vectors_of_another_length_than_the_packaged_model_has_are_a_fault() -> 
     ("old", "new", "key", "problem"),
     [
         ("log_level", "loglevel", "service.loglevel", "is not a known key; did you mean log_level?"),
-        ("[ranking]", "[rank]", "rank", "is not a known key; did you mean ranking?"),
+        ("[ranking]", "[rank]", "rank", "is not a known key; did you mean ranking, one table"),
         ("[memory]", "[memory]\nzzz = 1", "memory.zzz", "is not a known key; known here are max_notes_per_add_event"),
         ("[memory]", "[memory]\nretention_days = 1", "memory.retention_days", "mean search.explain.retention_days?"),
         ("[memory]", '[memory]\n"a.b" = 1', 'memory."a.b"', "is not a known key"),
@@ -184,7 +184,7 @@ def test_an_unknown_key_is_a_fault_with_the_nearest_known_key(
 
 def test_a_table_of_the_wrong_kind_is_a_fault(faults_of: FaultsOf) -> None:
     faults = faults_of(("[ranking]\nrecency_tau_days = 60\ntie_breaker_weight = 0.1\n", "[[ranking]]\n"))
-    assert faults == {"ranking": "must be a table"}
+    assert faults == {"ranking": "must be one table with the keys recency_tau_days, tie_breaker_weight"}
 
 
 def test_weights_that_are_all_zero_are_a_fault(faults_of: FaultsOf) -> None:
@@ -291,7 +291,7 @@ def processes(table: str) -> tuple[str, str]:
         ("worker = 65", "processes.worker", "must be a whole number from 0 to 64, not 65"),
         ('mcp = "one"', "processes.mcp", 'must be a whole number from 0 to 64, not "one"'),
         ("workers = 2", "processes.workers", "is not a known key; did you mean worker?"),
-        ("api = 0\nworker = 0\nmcp = 0", "processes", "must have a role with a process"),
+        ("api = 0\nworker = 0\nmcp = 0", "processes", "must not have 0 for all of api, worker, mcp"),
     ],
 )
 def test_each_fault_of_the_processes_is_named(
@@ -303,11 +303,10 @@ def test_each_fault_of_the_processes_is_named(
 def test_former_ways_to_name_processes_are_told_the_present_one(faults_of: FaultsOf) -> None:
     end = SPEC_TEMPLATE.splitlines()[-1]
     found = faults_of((end, f'{end}\n[process]\nactors = ["indexer"]'))
-    assert found == {"process": "is not a known key; did you mean processes?"}
+    table = "one table with the keys api, worker, mcp"
+    assert found == {"process": f"is not a known key; did you mean processes, {table}?"}
     found = faults_of((end, f'{end}\n[[processes]]\nname = "a"'))
-    assert found == {
-        "processes": "is one table, [processes], with api, worker and mcp: how many processes of each role"
-    }
+    assert found == {"processes": f"must be {table}"}
 
 
 def test_the_admin_ports_of_the_processes_are_kept_free(faults_of: FaultsOf) -> None:

@@ -19,6 +19,8 @@ def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVe
     return pack(hidden + 0.3, [list(range(1, count + 1))])[0]
 
 
+Rows = npt.NDArray[np.float64]
+
 NOTHING = 1.0 / (1.0 + math.exp(14.0))  # what the least likeness is mapped to
 
 
@@ -26,9 +28,7 @@ def query_of(vectors: TokenVectors) -> QueryTokens:
     return QueryTokens(vectors.unpack(), rarity(range(2000, 2000 + 50 * len(vectors), 50)))
 
 
-def unit(
-    rows: np.ndarray[tuple[int, int], np.dtype[np.float64]],
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def unit(rows: Rows) -> Rows:
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
@@ -37,7 +37,7 @@ def relevance(query: QueryTokens, documents: list[TokenVectors]) -> npt.NDArray[
 
 
 def by_hand(query: QueryTokens, documents: list[TokenVectors]) -> list[float]:
-    """The score as its definition reads: centre, compare, weigh, map."""
+    """The score as its definition reads: centre, compare, weigh, take off what resembles many, map."""
     present = [document.unpack().astype(np.float64) for document in documents if len(document)]
     if not present or not len(query.rarity):
         return [NOTHING] * len(documents)
@@ -47,13 +47,25 @@ def by_hand(query: QueryTokens, documents: list[TokenVectors]) -> list[float]:
     best = np.array([[max(unit(tokens - mean) @ word) for word in words] for tokens in present])
     common = (best.sum(axis=0) + 8.0 * 0.3) / (count + 8.0)
     weights = query.rarity * np.clip(1.0 - common, 0.05, 1.0)
-    scores = iter(1.0 / (1.0 + np.exp(-((best @ weights) / weights.sum() - 0.4) / 0.1)))
+    raw = best @ weights / weights.sum() - 0.22 * count / (count + 8.0) * above_median(near_by_hand(present))
+    scores = iter(1.0 / (1.0 + np.exp(-(raw - 0.4) / 0.1)))
     return [float(next(scores)) if len(document) else NOTHING for document in documents]
+
+
+def near_by_hand(documents: list[Rows]) -> list[float]:
+    """The mean cosine of each document with the up to 20 others that are nearest."""
+    directions = unit(np.array([tokens.mean(axis=0) for tokens in documents]))
+    others = [np.delete(directions, place, axis=0) @ own for place, own in enumerate(directions)]
+    return [float(np.sort(cosines)[::-1][:20].mean()) if len(cosines) else 0.0 for cosines in others]
+
+
+def above_median(values: list[float]) -> Rows:
+    return np.array(values) - np.median(values)
 
 
 @given(
     st.integers(0, 20),
-    st.lists(st.integers(0, 30), min_size=1, max_size=12),
+    st.lists(st.integers(0, 30), min_size=1, max_size=30),
     st.integers(0, 2**31),
 )
 def test_the_score_is_what_its_definition_says(words: int, lengths: list[int], seed: int) -> None:
@@ -87,7 +99,19 @@ def test_a_word_that_every_candidate_holds_counts_less() -> None:
 
 
 def together(*texts: TokenVectors) -> TokenVectors:
-    return TokenVectors(b"".join(text.content for text in texts), sum(map(len, texts)))
+    tokens = np.concatenate([text.unpack() for text in texts])
+    return pack(tokens[None], [list(range(len(tokens)))])[0]
+
+
+def test_of_two_that_fit_alike_the_one_that_resembles_all_others_comes_second() -> None:
+    word, usual = some_vectors(1, seed=1), some_vectors(6, seed=2)
+    like_many = together(word, usual)
+    unlike = together(word, some_vectors(6, seed=3))
+    others = [together(usual, some_vectors(1, seed=seed)) for seed in range(10, 30)]
+    query = QueryTokens(word.unpack(), rarity([5000]))
+    found = likeness(query, [like_many, unlike, *others])
+    assert found.told_apart[1] > found.told_apart[0] + 0.02
+    assert found.plain[0] == pytest.approx(found.plain[1])
 
 
 def test_what_has_no_tokens_is_like_nothing() -> None:

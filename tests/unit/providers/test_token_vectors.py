@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elf.providers.local.token_cache import TokenCache
-from elf.providers.token_vectors import TokenVectors, joined, pack
+from elf.providers.token_vectors import TokenVectors, joined, means, pack
 
 
 def some_vectors(count: int, *, seed: int = 0, dimensions: int = 384) -> TokenVectors:
@@ -49,7 +49,16 @@ def test_joined_texts_stand_one_behind_the_other(counts: list[int], seed: int) -
     assert (values * scales[:, None]).tolist() == expected
 
 
-@pytest.mark.parametrize("content", [b"", b"1234567", some_vectors(2).content + b"1"])
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=6), st.integers(0, 2**31))
+def test_the_mean_of_a_text_is_that_of_its_tokens(counts: list[int], seed: int) -> None:
+    texts = [some_vectors(count, seed=seed + place) for place, count in enumerate(counts)]
+    expected = [text.unpack().mean(axis=0) for text in texts]
+    np.testing.assert_allclose(means(texts), expected, atol=0.001)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"1234567", some_vectors(1).content, some_vectors(2).content + b"1"]
+)
 def test_bytes_that_are_not_those_of_so_many_tokens_are_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match="not those of its tokens"):
         joined([some_vectors(3), TokenVectors(content, 2)])
@@ -65,7 +74,7 @@ def test_the_cache_returns_what_was_put_and_none_for_the_rest() -> None:
 
 
 def test_the_cache_drops_what_was_unused_for_longest() -> None:
-    cache = TokenCache(8_500)  # four entries of four tokens fit, a fifth does not
+    cache = TokenCache(10_000)  # four entries of four tokens fit, a fifth does not
     cache.put_many([(str(number), some_vectors(4)) for number in range(4)])
     cache.get_many(["0"])
     cache.put_many([("4", some_vectors(4))])

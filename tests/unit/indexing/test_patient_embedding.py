@@ -1,9 +1,10 @@
-"""Embedding many notes: one that cannot be embedded holds up no other, and the calls made in vain are bounded."""
+"""Embedding many texts: one that cannot be embedded holds up no other, and the calls made in vain are bounded."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
+from uuid import uuid4
 
 import numpy as np
 import pytest
@@ -12,16 +13,16 @@ from hypothesis import strategies as st
 
 from elf.core.chunking import Chunk
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable, ServiceError
-from elf.families.notes.embedding import EmbeddedText
-from elf.families.notes.model import Note
-from elf.families.notes.patient_embedding import (
+from elf.indexing.chunks import Subject
+from elf.indexing.embedding import EmbeddedText
+from elf.indexing.patient_embedding import (
     MOST_OUTAGES,
     MOST_REFUSALS,
     Done,
     Waiting,
     embed_patiently,
 )
-from tests.notes_kit import a_note, unit
+from tests.notes_kit import NOW, unit
 
 pytestmark = pytest.mark.anyio
 
@@ -36,41 +37,54 @@ def anyio_backend() -> str:
 
 
 class Model:
-    """Embeds notes but the poisonous ones, which fail the whole call; `calls` are the texts of each call."""
+    """Embeds texts but the poisonous ones, which fail the whole call; `calls` are the texts of each call."""
 
     def __init__(self, poison: dict[str, ServiceError | None] | None = None) -> None:
         self.poison = poison or {}
         self.calls: list[list[str]] = []
         self.kept: list[list[str]] = []
 
-    async def embed(self, notes: Sequence[Note]) -> Sequence[EmbeddedText | None]:
-        self.calls.append([note.text for note in notes])
-        for note in notes:
-            if (error := self.poison.get(note.text)) is not None:
+    async def embed(self, subjects: Sequence[Subject]) -> Sequence[EmbeddedText | None]:
+        self.calls.append([one.text for one in subjects])
+        for one in subjects:
+            if (error := self.poison.get(one.text)) is not None:
                 raise error
         return [
-            None if note.text in self.poison else EmbeddedText([Chunk(0, 0, 1, "x")], np.stack([unit(1.0)]))
-            for note in notes
+            None if one.text in self.poison else EmbeddedText([Chunk(0, 0, 1, "x")], np.stack([unit(1.0)]))
+            for one in subjects
         ]
 
     async def keep(self, done: Done) -> None:
-        self.kept.append([note.text for note, _ in done])
+        self.kept.append([one.text for one, _ in done])
 
     async def round(
         self, waiting: Sequence[Waiting], *, rng: Callable[[], float] = lambda: 1.0
     ) -> dict[str, ServiceError]:
         """Embed, and return the failures by text."""
-        texts = {one.note.note_id: one.note.text for one in waiting}
+        texts = {one.subject.subject_id: one.subject.text for one in waiting}
         failed = await embed_patiently(waiting, self.embed, self.keep, rng=rng)
-        return {texts[note_id]: error for note_id, error in failed.items()}
+        return {texts[subject_id]: error for subject_id, error in failed.items()}
 
     @property
     def done(self) -> list[str]:
         return [text for batch in self.kept for text in batch]
 
 
+def a_subject(text: str) -> Subject:
+    return Subject(
+        subject_id=uuid4(),
+        text=text,
+        created_at=NOW,
+        changed_at=NOW,
+        is_active=True,
+        expires_at=None,
+        embedding_version="v",
+        row={},
+    )
+
+
 def waiting(count: int, *, failures: int = 0) -> list[Waiting]:
-    return [Waiting(a_note(f"{failures}/{number}"), failures) for number in range(count)]
+    return [Waiting(a_subject(f"{failures}/{number}"), failures) for number in range(count)]
 
 
 async def test_notes_that_never_failed_are_one_call() -> None:
@@ -105,7 +119,7 @@ async def test_a_batch_without_an_answer_fails_at_once_and_its_notes_come_back_o
     model = Model({"0/0": SILENCE})
     assert len(await model.round(waiting(8))) == 8
     assert len(model.calls) == 1
-    again = [Waiting(one.note, 1) for one in waiting(7)[1:]]
+    again = [Waiting(one.subject, 1) for one in waiting(7)[1:]]
     assert await model.round(again) == {}
     assert [len(call) for call in model.calls[1:]] == [1, 2, 3], "after each answer twice as many"
 
@@ -123,9 +137,9 @@ async def test_a_model_that_serves_nobody_is_soon_left_alone(
     error: ServiceError, most: int, failures: int
 ) -> None:
     batch = [*waiting(100), *waiting(100, failures=3)] if failures else waiting(200)
-    model = Model({one.note.text: error for one in batch})
+    model = Model({one.subject.text: error for one in batch})
     failed = await model.round(batch)
-    assert set(failed) == {one.note.text for one in batch}
+    assert set(failed) == {one.subject.text for one in batch}
     assert len(model.calls) <= most
     assert model.done == []
 
@@ -151,7 +165,7 @@ ERRORS: dict[str, Callable[[], ServiceError | None]] = {
 async def test_every_note_is_embedded_or_failed_and_every_healthy_one_is_embedded_in_the_end(
     kinds: list[str], failures: list[int], seed: int
 ) -> None:
-    notes = [a_note(f"{number}") for number in range(len(kinds))]
+    notes = [a_subject(f"{number}") for number in range(len(kinds))]
     model = Model({str(place): ERRORS[kind]() for place, kind in enumerate(kinds) if kind != "healthy"})
     healthy = {str(place) for place, kind in enumerate(kinds) if kind == "healthy"}
     lot = Random(seed)
@@ -160,10 +174,10 @@ async def test_every_note_is_embedded_or_failed_and_every_healthy_one_is_embedde
     while healthy - set(model.done):
         before = len(model.done)
         failed = await model.round(left, rng=lot.random)
-        texts = {one.note.text for one in left}
+        texts = {one.subject.text for one in left}
         assert set(failed) | set(model.done[before:]) == texts
         assert not set(failed) & set(model.done)
-        left = [Waiting(one.note, one.failures + 1) for one in left if one.note.text in failed]
+        left = [Waiting(one.subject, one.failures + 1) for one in left if one.subject.text in failed]
         rounds += 1
         assert rounds <= 300
     assert sorted(model.done) == sorted(set(model.done)), "no note is embedded twice"

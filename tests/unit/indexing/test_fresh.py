@@ -9,11 +9,12 @@ import anyio
 import pytest
 from trio.testing import MockClock
 
-from elf.indexing.fresh import FreshNews, FreshWrites, Project
+from elf.indexing.fresh import FreshNews, FreshWrites, Place
 
 pytestmark = pytest.mark.anyio
 
-HERE, THERE = Project("t", "here"), Project("t", "there")
+HERE, THERE = ("t", "here"), ("t", "there")
+NOTES, TALKS = "notes", "talks"
 
 
 @pytest.fixture
@@ -23,31 +24,31 @@ def anyio_backend() -> tuple[str, dict[str, Any]]:
 
 @pytest.fixture
 async def fresh() -> FreshWrites:
-    return FreshWrites(patience_s=0.25, most_notes=3, forget_after_s=2.0, clock=anyio.current_time)
+    return FreshWrites(patience_s=0.25, most_subjects=3, forget_after_s=2.0, clock=anyio.current_time)
 
 
-async def waited(fresh: FreshWrites, project: Project) -> float:
+async def waited(fresh: FreshWrites, place: Place) -> float:
     began = anyio.current_time()
-    await fresh.settled(project)
+    await fresh.settled(NOTES, place)
     return anyio.current_time() - began
 
 
 async def test_nothing_on_the_way_is_not_waited_for(fresh: FreshWrites) -> None:
     assert await waited(fresh, HERE) == 0
-    fresh.wrote(THERE, [uuid4()])
+    fresh.wrote(NOTES, THERE, [uuid4()])
     assert await waited(fresh, HERE) == 0
 
 
 async def test_a_search_waits_until_the_notes_written_before_it_are_indexed(fresh: FreshWrites) -> None:
     first, second, later = uuid4(), uuid4(), uuid4()
-    fresh.wrote(HERE, [first, second])
+    fresh.wrote(NOTES, HERE, [first, second])
 
     async def index() -> None:
         await anyio.sleep(0.05)
-        fresh.indexed([first])
-        fresh.wrote(HERE, [later])
+        fresh.indexed(NOTES, [first])
+        fresh.wrote(NOTES, HERE, [later])
         await anyio.sleep(0.05)
-        fresh.indexed([second])
+        fresh.indexed(NOTES, [second])
 
     async with anyio.create_task_group() as group:
         group.start_soon(index)
@@ -55,44 +56,44 @@ async def test_a_search_waits_until_the_notes_written_before_it_are_indexed(fres
 
 
 async def test_patience_ends(fresh: FreshWrites) -> None:
-    fresh.wrote(HERE, [uuid4()])
+    fresh.wrote(NOTES, HERE, [uuid4()])
     assert await waited(fresh, HERE) == pytest.approx(0.25)
 
 
 async def test_an_import_is_not_waited_for(fresh: FreshWrites) -> None:
-    fresh.wrote(HERE, [uuid4() for _ in range(4)])
+    fresh.wrote(NOTES, HERE, [uuid4() for _ in range(4)])
     assert await waited(fresh, HERE) == 0
 
 
 async def test_what_nobody_reports_is_forgotten(fresh: FreshWrites) -> None:
-    fresh.wrote(HERE, [uuid4()])
+    fresh.wrote(NOTES, HERE, [uuid4()])
     await anyio.sleep(2.1)
     assert await waited(fresh, HERE) == 0
 
 
 async def test_a_note_written_again_is_waited_for_again(fresh: FreshWrites) -> None:
     note_id = uuid4()
-    fresh.wrote(HERE, [note_id])
-    fresh.indexed([note_id, uuid4()])
+    fresh.wrote(NOTES, HERE, [note_id])
+    fresh.indexed(NOTES, [note_id, uuid4()])
     assert await waited(fresh, HERE) == 0
-    fresh.wrote(HERE, [note_id])
+    fresh.wrote(NOTES, HERE, [note_id])
     assert await waited(fresh, HERE) > 0
 
 
 def heard_by(other: FreshWrites) -> FreshWrites:
     """What another process knows, whose news reach `other` at once."""
-    return FreshWrites(most_notes=3, clock=anyio.current_time, tell=other.hear)
+    return FreshWrites(most_subjects=3, clock=anyio.current_time, tell=other.hear)
 
 
 async def test_what_another_process_wrote_is_waited_for_until_a_third_has_indexed_it(
     fresh: FreshWrites,
 ) -> None:
     note_id = uuid4()
-    heard_by(fresh).wrote(HERE, [note_id])
+    heard_by(fresh).wrote(NOTES, HERE, [note_id])
 
     async def index() -> None:
         await anyio.sleep(0.05)
-        heard_by(fresh).indexed([note_id])
+        heard_by(fresh).indexed(NOTES, [note_id])
 
     async with anyio.create_task_group() as group:
         group.start_soon(index)
@@ -101,11 +102,11 @@ async def test_what_another_process_wrote_is_waited_for_until_a_third_has_indexe
 
 async def test_of_an_import_no_more_is_told_than_it_takes_to_know_it_as_one(fresh: FreshWrites) -> None:
     told: list[FreshNews] = []
-    FreshWrites(most_notes=3, clock=anyio.current_time, tell=told.append).wrote(
-        HERE, [uuid4() for _ in range(99)]
+    FreshWrites(most_subjects=3, clock=anyio.current_time, tell=told.append).wrote(
+        NOTES, HERE, [uuid4() for _ in range(99)]
     )
     (news,) = told
-    assert len(news.note_ids) == 4
+    assert len(news.subject_ids) == 4
     fresh.hear(news)
     assert await waited(fresh, HERE) == 0
 
@@ -113,6 +114,6 @@ async def test_of_an_import_no_more_is_told_than_it_takes_to_know_it_as_one(fres
 async def test_what_is_heard_is_not_told_on(fresh: FreshWrites) -> None:
     told: list[FreshNews] = []
     listener = FreshWrites(clock=anyio.current_time, tell=told.append)
-    listener.hear(FreshNews(HERE, [uuid4()]))
-    listener.hear(FreshNews(None, [uuid4()]))
+    listener.hear(FreshNews(NOTES, HERE, [uuid4()]))
+    listener.hear(FreshNews(NOTES, None, [uuid4()]))
     assert told == []

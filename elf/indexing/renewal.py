@@ -1,9 +1,9 @@
-"""Finding stored notes that cannot be found as they should be, and having the indexers mend them.
+"""Finding what is stored and cannot be found as it should be, and having the indexers mend it.
 
-That is a note without all of its vectors, one of an embedding version that no process has any more, and one whose
-chunks were cut as no process cuts any more. All notes are looked at, a page after the other and beside the work: not
-more than some hundred jobs of it wait at a time, so notes that are written meanwhile do not queue behind them. A change
-of the chunking asks only for those notes that would be cut otherwise.
+That is a subject without all of its vectors, one of an embedding version that no process has any more, and one whose
+chunks were cut as no process cuts any more. All subjects are looked at, a page after the other and beside the work: not
+more than some hundred jobs of it wait at a time, so what is written meanwhile does not queue behind them. A change
+of the chunking asks only for what would be cut otherwise.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from anyio import to_thread
 
 from elf.core.clock import Clock
 from elf.db.database import Database
-from elf.db.queries import Queries
-from elf.families.notes.embedding import TextEmbedder
-from elf.families.notes.fleet import Fleet
+from elf.indexing.corpus import Corpus
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet
 
 PAGE: Final = 200
 MOST_OPEN: Final = 400
@@ -36,28 +36,29 @@ Row = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Renewed:
-    """How many notes were looked at, given to the indexers, and found to be cut as they would be today."""
+    """How many subjects were looked at, given to the indexers, and found to be cut as they would be today."""
 
     seen: int = 0
     asked: int = 0
     marked: int = 0
 
 
-class NoteRenewal:
-    """Looks through the notes for what has to be made anew by this process's model and chunking."""
+class CorpusRenewal:
+    """Looks through a corpus for what has to be made anew by this process's model and chunking."""
 
     def __init__(
         self,
         *,
         database: Database,
-        queries: Queries,
+        corpus: Corpus,
         texts: TextEmbedder,
         fleet: Fleet,
         clock: Clock,
         ring: Callable[[], None],
     ) -> None:
         self._database = database
-        self._sql = queries
+        self._corpus = corpus.name
+        self._sql = corpus.queries
         self._texts = texts
         self._fleet = fleet
         self._clock = clock
@@ -71,7 +72,7 @@ class NoteRenewal:
         former = [one for one in versions if one != self._texts.version and self._fleet.may_take(one)]
         adopted = sum([await self._adopt(version) for version in former])
         if adopted:
-            log.info("jobs_adopted", jobs=adopted, former_versions=former)
+            log.info("jobs_adopted", corpus=self._corpus, jobs=adopted, former_versions=former)
             self._ring()
         return adopted
 
@@ -88,9 +89,9 @@ class NoteRenewal:
         return adopted
 
     async def walk(self) -> Renewed:
-        """Look at every note once. It takes as long as the indexers need for what was found, but for the last of it."""
+        """Look at every subject once. It takes as long as the indexers need for what was found, but the last of it."""
         renewed = Renewed()
-        after = UUID(int=0)  # before every note id: those have a version
+        after = UUID(int=0)  # before every subject id: those have a version
         open_jobs: list[UUID] = []
         while True:
             began = time.monotonic()
@@ -98,25 +99,31 @@ class NoteRenewal:
             open_jobs += await self._renew(page, renewed)
             if len(page) < PAGE:
                 break
-            after = page[-1]["note_id"]
+            after = page[-1]["subject_id"]
             open_jobs = await self._few_open(open_jobs)
             await anyio.sleep(time.monotonic() - began)  # half of the time is for others
         if renewed.asked or renewed.marked:
-            log.info("notes_renewed", seen=renewed.seen, asked=renewed.asked, marked=renewed.marked)
+            log.info(
+                "corpus_renewed",
+                corpus=self._corpus,
+                seen=renewed.seen,
+                asked=renewed.asked,
+                marked=renewed.marked,
+            )
         return renewed
 
     async def _page(self, after: UUID) -> Sequence[Row]:
         async with self._database.connection() as connection:
             return await connection.fetch(
-                self._sql["notes_page"],
+                self._sql["renewal_page"],
                 after, PAGE, self._texts.version, list(self._fleet.foreign_versions), self._clock.now(),
             )  # fmt: skip
 
     async def _renew(self, page: Sequence[Row], renewed: Renewed) -> list[UUID]:
         due = [row for row in page if row["is_due"]]
-        broken = [row["note_id"] for row in due if not row["is_whole"]]
+        broken = [row["subject_id"] for row in due if not row["is_whole"]]
         doubtful = [
-            row["note_id"] for row in due if row["is_whole"] and not self._fleet.keeps(row["chunking"])
+            row["subject_id"] for row in due if row["is_whole"] and not self._fleet.keeps(row["chunking"])
         ]
         broken += await self._cut_otherwise(doubtful, renewed)
         jobs = await self._ask(broken) if broken else []
@@ -124,22 +131,22 @@ class NoteRenewal:
         renewed.asked += len(jobs)
         return jobs
 
-    async def _cut_otherwise(self, note_ids: Sequence[UUID], renewed: Renewed) -> list[UUID]:
-        """Return those of the notes that would be cut otherwise today; the others are marked."""
-        if not note_ids:
+    async def _cut_otherwise(self, subject_ids: Sequence[UUID], renewed: Renewed) -> list[UUID]:
+        """Return those of the subjects that would be cut otherwise today; the others are marked."""
+        if not subject_ids:
             return []
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["cuts_of_notes"], note_ids, self._texts.version)
+            rows = await connection.fetch(self._sql["cuts_of_subjects"], subject_ids, self._texts.version)
         same = await to_thread.run_sync(lambda: [self._is_cut_the_same(row) for row in rows])
         alike = [row for row, is_same in zip(rows, same, strict=True) if is_same]
         if alike:
             async with self._database.connection() as connection:
                 await connection.execute(
                     self._sql["mark_chunking"],
-                    [row["note_id"] for row in alike], [row["updated_at"] for row in alike], self._texts.chunking,
+                    [row["subject_id"] for row in alike], [row["changed_at"] for row in alike], self._texts.chunking,
                 )  # fmt: skip
         renewed.marked += len(alike)
-        return [row["note_id"] for row, is_same in zip(rows, same, strict=True) if not is_same]
+        return [row["subject_id"] for row, is_same in zip(rows, same, strict=True) if not is_same]
 
     def _is_cut_the_same(self, row: Row) -> bool:
         chunks = self._texts.split(row["text"])
@@ -147,9 +154,9 @@ class NoteRenewal:
             zip(row["starts"], row["ends"], strict=True)
         )
 
-    async def _ask(self, note_ids: Sequence[UUID]) -> list[UUID]:
+    async def _ask(self, subject_ids: Sequence[UUID]) -> list[UUID]:
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["enqueue_renewal"], note_ids, self._texts.version)
+            rows = await connection.fetch(self._sql["enqueue_renewal"], subject_ids, self._texts.version)
         if rows:
             self._ring()
         return [row["outbox_id"] for row in rows]

@@ -1,16 +1,17 @@
-"""Who shares the notes of a database, and what follows from it for what a process may do.
+"""Who shares the memory of a database, and what follows from it for what a process may do.
 
-Each note is found by one embedding version. Processes whose configs name different ones see each other here, by rows
-that each renews while it lives, and leave each other's notes alone; a version that no living process has is a former
-one, and its notes may be taken over. So is a chunking, the rule and numbers by which notes were cut, except that chunks
-of another one are as good to find a note by.
+Each subject of a corpus is found by one embedding version. Processes whose configs name different ones see each other
+here, by rows that each renews while it lives, and leave each other's subjects alone; a version that no living process
+has is a former one, and its subjects may be taken over. So is a chunking, the rule and numbers by which texts were cut,
+except that chunks of another one are as good to find a subject by.
 
 Two processes that give different models the same name cannot be told apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
@@ -19,7 +20,7 @@ from uuid import UUID
 import anyio
 
 from elf.db.database import Database
-from elf.db.queries import Queries
+from elf.db.queries import Queries, sql_folder
 
 SILENT_AFTER: Final = timedelta(seconds=40)  # whoever does not tell for so long is gone
 GONE_AFTER: Final = timedelta(seconds=5)  # whoever left and did not come back
@@ -29,7 +30,7 @@ MOST_COUNTED: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A process that writes or indexes notes. `name` tells people where it runs; `indexes` that it has indexers."""
+    """A process that writes or indexes. `name` tells people where it runs; `indexes` that it has indexers."""
 
     name: str
     embedding_version: str
@@ -79,7 +80,7 @@ class Fleet:
         return frozenset(one.embedding_version for one in self.others or ()) - {self.embedding_version}
 
     def may_take(self, version: str) -> bool:
-        """Tell whether notes of a version may be indexed here: it is one's own, or that of no living process."""
+        """Tell whether subjects of a version may be indexed here: it is one's own, or that of no living process."""
         if version == self.embedding_version:
             return True
         return self.others is not None and version not in self.foreign_versions
@@ -116,13 +117,23 @@ class Fleet:
 
 
 class FleetRegister:
-    """The rows by which processes know of each other. `own` is None for a process that only looks."""
+    """The rows by which processes know of each other, and what waits in the outboxes of `corpora`, by their queries.
+
+    `own` is None for a process that only looks.
+    """
 
     def __init__(
-        self, *, database: Database, queries: Queries, process_id: UUID, own: Member | None, fleet: Fleet
+        self,
+        *,
+        database: Database,
+        corpora: Sequence[Queries],
+        process_id: UUID,
+        own: Member | None,
+        fleet: Fleet,
     ) -> None:
         self._database = database
-        self._sql = queries
+        self._sql = Queries.load(sql_folder() / "fleet")
+        self._corpora = corpora
         self._process_id = process_id
         self._own = own
         self._fleet = fleet
@@ -145,14 +156,15 @@ class FleetRegister:
     async def _waiting(self) -> dict[str, int]:
         living = [*(self._fleet.others or ()), *([self._own] if self._own is not None else ())]
         served = {one.embedding_version for one in living if one.indexes}
-        waiting: dict[str, int] = {}
+        waiting: Counter[str] = Counter()
         async with self._database.connection() as connection:
-            for row in await connection.fetch(self._sql["versions_of_open_jobs"]):
-                version = row["embedding_version"]
-                if version not in served:
-                    waiting[version] = await connection.fetchval(
-                        self._sql["count_waiting_jobs"], version, WAITS_AFTER, MOST_COUNTED
-                    )
+            for sql in self._corpora:
+                for row in await connection.fetch(sql["versions_of_open_jobs"]):
+                    version = row["embedding_version"]
+                    if version not in served:
+                        waiting[version] += await connection.fetchval(
+                            sql["count_waiting_jobs"], version, WAITS_AFTER, MOST_COUNTED
+                        )
         return {version: count for version, count in waiting.items() if count}
 
     async def leave(self) -> None:

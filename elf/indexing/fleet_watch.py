@@ -1,4 +1,4 @@
-"""Knows which processes share the notes, and says loudly when their models differ."""
+"""Knows which processes share the memory, and says loudly when their models differ."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import structlog
 from anyio.abc import TaskStatus
 
 from elf.core.errors import Unavailable
-from elf.families.notes.fleet import Fleet, FleetRegister
+from elf.indexing.fleet import Fleet, FleetRegister
 
 LOOK_EVERY_S = 10.0
 LOOK_EVERY_S_IN_DISCORD = 2.0  # somebody waits for the end of it

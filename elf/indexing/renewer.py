@@ -1,4 +1,4 @@
-"""Has notes mended that cannot be found as they should be, in the background."""
+"""Has what cannot be found as it should be mended, in the background."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import structlog
 from anyio.abc import TaskStatus
 
 from elf.core.errors import Unavailable
-from elf.families.notes.fleet import Fleet
-from elf.families.notes.renewal import NoteRenewal
+from elf.indexing.fleet import Fleet
+from elf.indexing.renewal import CorpusRenewal
 
 ADOPT_EVERY_S = 10.0
 WALK_EVERY_S = 86_400.0
@@ -17,12 +17,12 @@ RETRY_S = 10.0
 log = structlog.get_logger()
 
 
-class NoteRenewer:
-    """Looks through the notes once the other processes are known, when their models or chunkings change, and daily."""
+class CorpusRenewer:
+    """Looks through a corpus once the other processes are known, when their models or chunkings change, and daily."""
 
-    name = "note_renewer"
-
-    def __init__(self, renewal: NoteRenewal, fleet: Fleet) -> None:
+    def __init__(self, corpus: str, renewal: CorpusRenewal, fleet: Fleet) -> None:
+        self.name = f"{corpus}_renewer"
+        self._corpus = corpus
         self._renewal = renewal
         self._fleet = fleet
 
@@ -38,7 +38,7 @@ class NoteRenewer:
             try:
                 await self._renewal.adopt()
             except Unavailable as error:
-                log.warning("jobs_not_adopted", error=error.message)
+                log.warning("jobs_not_adopted", corpus=self._corpus, error=error.message)
             with anyio.move_on_after(ADOPT_EVERY_S):
                 await self._fleet.wait_changed()
 
@@ -48,7 +48,7 @@ class NoteRenewer:
             try:
                 await self._renewal.walk()
             except Unavailable as error:
-                log.warning("notes_not_renewed", error=error.message)
+                log.warning("corpus_not_renewed", corpus=self._corpus, error=error.message)
                 await anyio.sleep(RETRY_S)
                 continue
             with anyio.move_on_after(WALK_EVERY_S):

@@ -1,16 +1,41 @@
-"""The metrics of who shares the notes."""
+"""Knows who shares the memory of the database."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
-from elf.families.notes.fleet import Fleet, Member
+from actors.assembly.shared import Shared
 from elf.family import Gauge, Labels
+from elf.indexing.embedding import TextEmbedder
+from elf.indexing.fleet import Fleet, FleetRegister, Member
+from elf.indexing.fleet_watch import FleetWatch
+from elf.indexing.indexed import IndexedCorpus
+
+
+def add_fleet(
+    shared: Shared,
+    fleet: Fleet,
+    texts: TextEmbedder | None,
+    corpora: Sequence[IndexedCorpus],
+    *,
+    indexes: bool,
+) -> None:
+    """Add what watches the other processes. `texts` is what this one embeds with, if it does; maybe it `indexes`."""
+    own = None if texts is None else Member(shared.process.name, texts.version, texts.chunking, indexes)
+    register = FleetRegister(
+        database=shared.database,
+        corpora=[one.corpus.queries for one in corpora],
+        process_id=shared.process.id,
+        own=own,
+        fleet=fleet,
+    )
+    shared.supervisor.add(FleetWatch(fleet, register), needs=["database"])
+    shared.metrics.watch_gauges(fleet_gauges(fleet, own))
 
 
 def fleet_gauges(fleet: Fleet, own: Member | None) -> Sequence[Gauge]:
-    """Return how many processes of each model share the notes, as this one sees it, and what waits for nobody."""
+    """Return how many processes of each model there are, as this one sees it, and what waits for nobody."""
 
     def processes() -> dict[Labels, float]:
         members = [*(fleet.others or ()), *([] if own is None else [own])]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.families.notes.fleet import Fleet, Member
+from elf.indexing.fleet import Fleet, Member
 
 MODELS = st.sampled_from(["acme:small:384", "acme:large:384", "local:mini:384"])
 CUTS = st.sampled_from(["1:240:40:aa", "1:120:20:aa", "1:240:40:bb"])

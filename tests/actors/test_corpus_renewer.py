@@ -1,4 +1,4 @@
-"""The note renewer: it waits until the others are known, and looks through the notes when their models change."""
+"""The renewer: it waits until the others are known, and looks through its corpus when their models change."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import pytest
 from anyio import wait_all_tasks_blocked
 
 from elf.core.errors import DatabaseUnavailable
-from elf.families.notes import note_renewer
-from elf.families.notes.fleet import Fleet, Member
-from elf.families.notes.note_renewer import ADOPT_EVERY_S, RETRY_S, NoteRenewer
-from elf.families.notes.renewal import NoteRenewal, Renewed
+from elf.indexing import renewer as corpus_renewer
+from elf.indexing.fleet import Fleet, Member
+from elf.indexing.renewal import CorpusRenewal, Renewed
+from elf.indexing.renewer import ADOPT_EVERY_S, RETRY_S, CorpusRenewer
 from tests.actors.outbox_kit import on_virtual_time, running
 
 pytestmark = pytest.mark.anyio
@@ -25,11 +25,11 @@ OTHER = Member("there:3", "acme:large:384", "1:240:40:aa", True)
 
 @pytest.fixture(autouse=True)
 def _hourly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(note_renewer, "WALK_EVERY_S", WALK_EVERY_S)
+    monkeypatch.setattr(corpus_renewer, "WALK_EVERY_S", WALK_EVERY_S)
 
 
 class Renewal:
-    """Notes when it is asked."""
+    """Remembers when it is asked."""
 
     def __init__(self) -> None:
         self.walks: list[float] = []
@@ -51,9 +51,9 @@ class Renewal:
         return 0
 
 
-def renewer() -> tuple[NoteRenewer, Renewal, Fleet]:
+def renewer() -> tuple[CorpusRenewer, Renewal, Fleet]:
     renewal, fleet = Renewal(), Fleet("acme:small:384", "1:240:40:aa")
-    return NoteRenewer(cast("NoteRenewal", renewal), fleet), renewal, fleet
+    return CorpusRenewer("notes", cast("CorpusRenewal", renewal), fleet), renewal, fleet
 
 
 @on_virtual_time

@@ -1,4 +1,4 @@
-"""From a note's text to its chunks and vectors; used when a note is compared and when it is indexed."""
+"""From a text to its chunks and vectors."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class EmbeddedText:
 
     @property
     def pooled(self) -> Vector | None:
-        """The mean of the chunk vectors (section 5.4); for a single chunk the chunk's own vector.
+        """The mean of the chunk vectors ; for a single chunk the chunk's own vector.
 
         None when the vectors cancel out: such a text is found by its chunks, and is like no other as a whole.
         """

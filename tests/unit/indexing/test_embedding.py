@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from elf.core.chunking import Chunk
 from elf.core.errors import ProviderUnavailable
-from elf.families.notes.embedding import EmbeddedText, TextEmbedder, Vector
+from elf.indexing.embedding import EmbeddedText, TextEmbedder, Vector
 from elf.providers import portions
 from tests.notes_kit import DIM, FakeEmbedder, WordTokens, unit, vector_of
 
