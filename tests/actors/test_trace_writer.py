@@ -260,6 +260,18 @@ async def test_a_stop_amid_a_write_gives_the_jobs_back() -> None:
     assert [job.subject_id for job in desk.outbox.released] == ids
 
 
+async def test_a_write_whose_leases_are_lost_is_given_back() -> None:
+    desk = Desk()
+    ids = desk.take(BATCH_SIZE)
+    desk.store.hangs = {"write"}
+    async with running(desk.writer):
+        await wait_all_tasks_blocked()
+        desk.outbox.presence.untell()
+        await wait_all_tasks_blocked()
+        assert [job.subject_id for job in desk.outbox.released] == ids
+        assert desk.store.written == []
+
+
 @on_virtual_time
 @pytest.mark.parametrize("hangs", [True, False])
 async def test_a_stop_while_postgres_is_away_ends_in_time_and_says_what_is_lost(hangs: bool) -> None:
