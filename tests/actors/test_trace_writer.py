@@ -14,7 +14,7 @@ from anyio import wait_all_tasks_blocked
 from structlog.testing import capture_logs
 
 from actors.kernel import Channel
-from actors.trace_writer import BATCH_SIZE, FLUSH_TIMEOUT_S, GATHER_S, POLL_S, RETRY_S, TraceWriter
+from actors.workers.trace_writer import BATCH_SIZE, FLUSH_TIMEOUT_S, GATHER_S, POLL_S, RETRY_S, TraceWriter
 from elf.core.errors import DatabaseUnavailable, InternalError, ServiceError
 from elf.outbox.leases import Job
 from elf.search.trace import SearchTrace
