@@ -11,7 +11,8 @@ from typing import Any, Self
 from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
 from elf.client import NO_RETRIES, AsyncClient, Retries, UnexpectedAnswer
 from elf.client import Unreachable as NoAnswer
-from elf.client.call import Call, Given, get, post, reader
+from elf.client.call import Call, get, post, reader
+from elf.client.context import Given
 from elf.config import Config
 from elf.config.places import reachable_from_here
 

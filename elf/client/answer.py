@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import httpx
 import msgspec
-from msgspec import Struct
 
 from elf.client.call import Call
-from elf.client.errors import UnexpectedAnswer, Unreachable, service_error
+from elf.client.errors import ErrorBody, UnexpectedAnswer, Unreachable, service_error
+from elf.client.event_stream import Event
 from elf.client.json_value import JsonObject
 from elf.core.errors import ElfError
 
-OK = 200
+GOOD = range(200, 300)
 AWAY = frozenset({502, 503, 504})  # what a proxy says, too, while the service behind it is away
 DEFAULT_RETRY_AFTER_S = 1.0
 LONGEST_RETRY_AFTER_S = 86_400.0
 
 T = TypeVar("T")
-
-
-class ErrorBody(Struct, frozen=True):
-    """The body of every answer that is an error."""
-
-    error_code: str
-    message: str
-    fields: list[str] | None = None
+E = TypeVar("E", bound=ElfError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +36,11 @@ class Answer:
     where: str
     request_id: str
     retry_after_s: float | None = None
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the service did what it was asked."""
+        return self.status in GOOD
 
     @property
     def is_away(self) -> bool:
@@ -55,22 +55,44 @@ class Answer:
         except ValueError:
             raise self._unexpected() from None
 
-    def told(self) -> ErrorBody | None:
-        """Return the error that the service tells of; None when the body is not that of an error."""
-        try:
-            return msgspec.json.decode(self.content, type=ErrorBody)
-        except ValueError:
-            return None
+    def told(self, call: Call[Any]) -> ErrorBody | None:
+        """Return the error that the service tells of; None when the body is not that of an error of the call."""
+        return call.read_error(self.status, self.content)
 
     def result_of(self, call: Call[T]) -> T:
         """Return what the call asked for. Raises the ServiceError that the answer tells of, or UnexpectedAnswer."""
-        told = None if self.status == OK else self.told()
-        if self.status != OK and (self.status not in call.also_read or told is not None):
+        self.check(call)
+        return self.read(call, self.content)
+
+    def check(self, call: Call[Any]) -> None:
+        """Raise the error that the answer is, unless it is a good one."""
+        if self.is_good:
+            return
+        told = self.told(call)
+        if told is not None or self.status not in call.also_read:
             raise self.failure(told, call)
+
+    def read(self, call: Call[T], content: bytes) -> T:
+        """Return what the call asked for, or a part of it. Raises UnexpectedAnswer when this is none."""
         try:
-            return call.read(self.content)
+            return call.read(content)
         except ValueError as error:
             raise self._unexpected(f": {error}") from error
+
+    def event(self, call: Call[T], event: Event) -> T:
+        """Return what an event of the answer brings. Raises the ServiceError that it tells of, or UnexpectedAnswer."""
+        if event.type != "error":
+            return self.read(call, event.data)
+        raise self.failure(call.read_error(self.status, event.data), call)
+
+    @contextmanager
+    def in_transit(self) -> Iterator[None]:
+        """Raise Unreachable when the rest of the answer does not come."""
+        try:
+            yield
+        except httpx.TransportError as error:
+            reason = str(error) or type(error).__name__
+            raise self._noted(Unreachable(f"the answer of {self.where} ended midway: {reason}")) from error
 
     def failure(self, told: ErrorBody | None, call: Call[T]) -> ElfError:
         """Return the error of an answer that is not good, with paths as the arguments of the call."""
@@ -86,15 +108,16 @@ class Answer:
             error = Unreachable(message, retry_after_s=self._whole_seconds())
         else:
             return self._unexpected()
-        error.add_note(f"request {self.request_id}")
-        return error
+        return self._noted(error)
 
     def _whole_seconds(self) -> int:
         return round(DEFAULT_RETRY_AFTER_S if self.retry_after_s is None else self.retry_after_s)
 
     def _unexpected(self, why: str = "") -> UnexpectedAnswer:
         what = "is not understood" if why else "is not ELF"
-        error = UnexpectedAnswer(f"what answers at {self.where} {what} (HTTP {self.status}){why}")
+        return self._noted(UnexpectedAnswer(f"what answers at {self.where} {what} (HTTP {self.status}){why}"))
+
+    def _noted(self, error: E) -> E:
         error.add_note(f"request {self.request_id}")
         return error
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import anyio
 import httpx
 
 from elf.client.answer import Answer
-from elf.client.call import Call, Listing
+from elf.client.call import Call, Listing, Stream
 from elf.client.calls import Calls
-from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, Place, show_as
+from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, Place
 from elf.client.context import project_of
+from elf.client.event_stream import EventReader
 from elf.client.inputs import DEFAULT_SCOPE
 from elf.client.results import Page
 from elf.client.retries import DEFAULT_RETRIES, Retries
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -74,26 +75,6 @@ class _Items(Generic[T]):
             self._rest = iter((await anext(self._pages)).items)
 
 
-def _method(
-    build: Callable[Concatenate[Calls, P], Call[T]],
-) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
-    def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
-        return self.send(build(self.calls, *args, **kwargs))
-
-    show_as(method, build, form="Awaitable[{}]")
-    return method
-
-
-def _paging(
-    build: Callable[Concatenate[Calls, P], Listing[T]],
-) -> Callable[Concatenate[AsyncClient, P], AsyncPages[T]]:
-    def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncPages[T]:
-        return AsyncPages(self.send, build(self.calls, *args, **kwargs))
-
-    show_as(method, build, form="AsyncPages[{}]")
-    return method
-
-
 class AsyncClient(Connection[httpx.AsyncBaseTransport]):
     """A client of an ELF service; tasks may share it. An async context manager that closes its connections.
 
@@ -103,6 +84,12 @@ class AsyncClient(Connection[httpx.AsyncBaseTransport]):
     Every method raises ServiceError or UnexpectedAnswer: see elf.client.errors. Raises ValueError when `base_url` is no
     http(s) URL.
     """
+
+    SHOWN: ClassVar[Mapping[str, str]] = {
+        "Call": "Awaitable[{}]",
+        "Listing": "AsyncPages[{}]",
+        "Stream": "AbstractAsyncContextManager[AsyncIterator[{}]]",
+    }
 
     def __init__(
         self,
@@ -137,42 +124,62 @@ class AsyncClient(Connection[httpx.AsyncBaseTransport]):
         self._use.is_over = True
         await self._transport.aclose()
 
-    add_note = _method(Calls.add_note)
-    add_notes = _method(Calls.add_notes)
-    add_event = _method(Calls.add_event)
-    search = _method(Calls.search)
-    explain = _method(Calls.explain)
-    find_ids = _method(Calls.find_ids)
-    traces = _paging(Calls.traces)
-    trace = _method(Calls.trace)
-    get = _method(Calls.get)
-    list = _paging(Calls.list_notes)
-    update = _method(Calls.update)
-    delete = _method(Calls.delete)
-    history = _paging(Calls.history)
-    restore = _method(Calls.restore)
-    ready = _method(Calls.ready)
-
     async def send(self, call: Call[T]) -> T:
         """Carry out a call, one of `self.calls` or of your own, and return its result."""
         return (await self.ask(call)).result_of(call)
 
     async def ask(self, call: Call[Any], *, retries: Retries | None = None) -> Answer:
         """Carry out a call and return the answer as it came, that of an error, too. Raises Unreachable."""
+        answer, _ = await self._answered(call, retries)
+        return answer
+
+    def pages(self, listing: Listing[T]) -> AsyncPages[T]:
+        """Return what a listing lists; nothing is asked before it is gone through."""
+        return AsyncPages(self.send, listing)
+
+    @asynccontextmanager
+    async def stream(self, stream: Stream[T]) -> AsyncIterator[AsyncIterator[T]]:
+        """Begin a stream, and give its events as they come; the block's end closes it.
+
+        Raises what `send` does, on entering and for each event.
+        """
+        answer, response = await self._answered(stream.call, None, keep_open=True)
+        try:
+            answer.check(stream.call)
+            async with aclosing(self._events(stream.call, answer, response)) as events:
+                yield events
+        finally:
+            await response.aclose()
+
+    async def _events(
+        self, call: Call[T], answer: Answer, response: httpx.Response
+    ) -> AsyncGenerator[T, None]:
+        reader = EventReader()
+        with answer.in_transit():
+            async with aclosing(cast("AsyncGenerator[bytes, None]", response.aiter_raw())) as chunks:
+                async for chunk in chunks:
+                    for event in reader.feed(chunk):
+                        yield answer.event(call, event)
+
+    async def _answered(
+        self, call: Call[Any], retries: Retries | None, *, keep_open: bool = False
+    ) -> tuple[Answer, httpx.Response]:
+        """Return the last answer, and its response, which is read and closed unless a good one is to be kept open."""
         course = self._course(call, retries, anyio.current_time)
         while True:
             try:
                 request = self._request(call, course.request_id)
                 response = await self._transport.handle_async_request(request)
-                try:
-                    await response.aread()
-                finally:
-                    await response.aclose()
+                if not (keep_open and response.is_success):
+                    try:
+                        await response.aread()
+                    finally:
+                        await response.aclose()
             except httpx.TransportError as error:
                 pause_s = course.failed(error)
             else:
                 answer, again_s = course.answered(response)
                 if again_s is None:
-                    return answer
+                    return answer, response
                 pause_s = again_s
             await anyio.sleep(pause_s)

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import httpx
 
 from elf.client.answer import Answer
-from elf.client.call import Call, Listing
+from elf.client.call import Call, Listing, Stream
 from elf.client.calls import Calls
-from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, Place, show_as
+from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, Place
 from elf.client.context import project_of
+from elf.client.event_stream import EventReader
 from elf.client.inputs import DEFAULT_SCOPE
 from elf.client.results import Page
 from elf.client.retries import DEFAULT_RETRIES, Retries
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -44,22 +45,6 @@ class Pages(Generic[T]):
                 return
 
 
-def _method(build: Callable[Concatenate[Calls, P], Call[T]]) -> Callable[Concatenate[Client, P], T]:
-    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.send(build(self.calls, *args, **kwargs))
-
-    show_as(method, build, form="{}")
-    return method
-
-
-def _paging(build: Callable[Concatenate[Calls, P], Listing[T]]) -> Callable[Concatenate[Client, P], Pages[T]]:
-    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> Pages[T]:
-        return Pages(self.send, build(self.calls, *args, **kwargs))
-
-    show_as(method, build, form="Pages[{}]")
-    return method
-
-
 class Client(Connection[httpx.BaseTransport]):
     """A client of an ELF service; threads may share it. A context manager that closes its connections.
 
@@ -69,6 +54,12 @@ class Client(Connection[httpx.BaseTransport]):
     Every method raises ServiceError or UnexpectedAnswer: see elf.client.errors. Raises ValueError when `base_url` is no
     http(s) URL.
     """
+
+    SHOWN: ClassVar[Mapping[str, str]] = {
+        "Call": "{}",
+        "Listing": "Pages[{}]",
+        "Stream": "AbstractContextManager[Iterator[{}]]",
+    }
 
     def __init__(
         self,
@@ -104,41 +95,57 @@ class Client(Connection[httpx.BaseTransport]):
         self._use.is_over = True
         self._transport.close()
 
-    add_note = _method(Calls.add_note)
-    add_notes = _method(Calls.add_notes)
-    add_event = _method(Calls.add_event)
-    search = _method(Calls.search)
-    explain = _method(Calls.explain)
-    find_ids = _method(Calls.find_ids)
-    traces = _paging(Calls.traces)
-    trace = _method(Calls.trace)
-    get = _method(Calls.get)
-    list = _paging(Calls.list_notes)
-    update = _method(Calls.update)
-    delete = _method(Calls.delete)
-    history = _paging(Calls.history)
-    restore = _method(Calls.restore)
-    ready = _method(Calls.ready)
-
     def send(self, call: Call[T]) -> T:
         """Carry out a call, one of `self.calls` or of your own, and return its result."""
         return self.ask(call).result_of(call)
 
     def ask(self, call: Call[Any], *, retries: Retries | None = None) -> Answer:
         """Carry out a call and return the answer as it came, that of an error, too. Raises Unreachable."""
+        answer, _ = self._answered(call, retries)
+        return answer
+
+    def pages(self, listing: Listing[T]) -> Pages[T]:
+        """Return what a listing lists; nothing is asked before it is gone through."""
+        return Pages(self.send, listing)
+
+    @contextmanager
+    def stream(self, stream: Stream[T]) -> Iterator[Iterator[T]]:
+        """Begin a stream, and give its events as they come; the block's end closes it.
+
+        Raises what `send` does, on entering and for each event.
+        """
+        answer, response = self._answered(stream.call, None, keep_open=True)
+        try:
+            answer.check(stream.call)
+            yield self._events(stream.call, answer, response)
+        finally:
+            response.close()
+
+    def _events(self, call: Call[T], answer: Answer, response: httpx.Response) -> Iterator[T]:
+        reader = EventReader()
+        with answer.in_transit():
+            for chunk in response.iter_raw():
+                for event in reader.feed(chunk):
+                    yield answer.event(call, event)
+
+    def _answered(
+        self, call: Call[Any], retries: Retries | None, *, keep_open: bool = False
+    ) -> tuple[Answer, httpx.Response]:
+        """Return the last answer, and its response, which is read and closed unless a good one is to be kept open."""
         course = self._course(call, retries, time.monotonic)
         while True:
             try:
                 response = self._transport.handle_request(self._request(call, course.request_id))
-                try:
-                    response.read()
-                finally:
-                    response.close()
+                if not (keep_open and response.is_success):
+                    try:
+                        response.read()
+                    finally:
+                        response.close()
             except httpx.TransportError as error:
                 pause_s = course.failed(error)
             else:
                 answer, again_s = course.answered(response)
                 if again_s is None:
-                    return answer
+                    return answer, response
                 pause_s = again_s
             time.sleep(pause_s)

@@ -13,9 +13,10 @@ from typing import Literal
 from uuid import UUID
 
 from elf.client import results as r
-from elf.client.call import Call, Given, Listing, Repeat, T, get, post, reader, renamed
+from elf.client.call import Call, Listing, Repeat, T, get, listing, post, reader, renamed
+from elf.client.context import Context, Given
 from elf.client.filters import Moment, SourceValue, filters_of, written
-from elf.client.inputs import DEFAULT_SCOPE, Message, NewNote, NoteStatus, NoteType, messages_of, notes_of
+from elf.client.inputs import Message, NewNote, NoteStatus, NoteType, messages_of, notes_of
 from elf.core.errors import InvalidRequest
 from elf.core.ids import id_in_path
 from elf.core.note_defaults import DEFAULT_CONFIDENCE, DEFAULT_IMPORTANCE, DEFAULT_TYPE
@@ -26,17 +27,8 @@ MEMORY = "/v1/memory"
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
-    """Makes calls within one context; what is None is not sent, and the service says when it needs it.
-
-    `scope` is where notes are written when a call does not say.
-    """
-
-    tenant_id: str | None = None
-    project_id: str | None = None
-    agent_id: str | None = None
-    read_profile: str | None = None
-    scope: str = DEFAULT_SCOPE
+class Calls(Context):
+    """Makes calls within one context."""
 
     def add_note(
         self,
@@ -95,7 +87,7 @@ class Calls:
         always.
         """
         body = {
-            **self._owner(),
+            **self.owner(),
             "scope": self.scope if scope is None else scope,
             "dry_run": dry_run,
             "messages": messages_of(messages),
@@ -137,7 +129,7 @@ class Calls:
         surely did nothing.
         """
         body = {
-            **self._owner(),
+            **self.owner(),
             "read_profile": self.read_profile,
             "query": query,
             "top_k": top_k,
@@ -160,26 +152,26 @@ class Calls:
 
     def explain(self, result_handle: Id) -> Call[r.ExplainedItem]:
         """Say why a result is where it is. Raises InvalidRequest for a handle that is unknown or not stored yet."""
-        params = {**self._owner(), "result_handle": result_handle}
+        params = {**self.owner(), "result_handle": result_handle}
         return get(f"{MEMORY}/search/explain", params, reader(r.ExplainedItem))
 
     def traces(self, *, limit: int | None = None, cursor: str | None = None) -> Listing[r.TraceSummary]:
         """List the agent's searches, newest first; `limit` is the size of a page."""
-        return _listing(
-            f"{MEMORY}/search/traces", {**self._owner(), "limit": limit}, r.Page[r.TraceSummary], cursor
+        return listing(
+            f"{MEMORY}/search/traces", {**self.owner(), "limit": limit}, r.Page[r.TraceSummary], cursor
         )
 
     def trace(self, trace_id: Id) -> Call[r.ExplainedSearch]:
         """Read the whole trace of one of the agent's searches. Raises NotFound."""
         path = f"{MEMORY}/search/traces/{_id(trace_id, name='trace_id')}"
-        return get(path, self._owner(), reader(r.ExplainedSearch))
+        return get(path, self.owner(), reader(r.ExplainedSearch))
 
     def get(self, note_id: Id) -> Call[r.Note]:
         """Read one note. Raises NotFound, also for a note outside the context.
 
         A shared note is found by its id alone; one of the scope agent_private, only within its whole context.
         """
-        return get(_note(note_id), self._owner(), reader(r.Note))
+        return get(_note(note_id), self.owner(), reader(r.Note))
 
     def list_notes(
         self,
@@ -200,7 +192,7 @@ class Calls:
         as for `search`.
         """
         params: dict[str, Given] = {
-            **self._owner(),
+            **self.owner(),
             "read_profile": self.read_profile if scope is None else None,
             "scope": scope,
             "status": status,
@@ -210,7 +202,7 @@ class Calls:
             "updated_before": written(updated_before),
             "limit": limit,
         }
-        return _listing(f"{MEMORY}/list", params, r.Page[r.Note], cursor)
+        return listing(f"{MEMORY}/list", params, r.Page[r.Note], cursor)
 
     def update(
         self,
@@ -227,7 +219,7 @@ class Calls:
         ScopeDenied.
         """
         body = {
-            **self._owner(),
+            **self.owner(),
             "note_id": note_id,
             "text": text,
             "importance": importance,
@@ -238,20 +230,20 @@ class Calls:
 
     def delete(self, note_id: Id) -> Call[r.Deleted]:
         """Delete a note. Sent again after a failure, as `update` is. Raises NotFound, ScopeDenied."""
-        return post(f"{MEMORY}/delete", {**self._owner(), "note_id": note_id}, reader(r.Deleted))
+        return post(f"{MEMORY}/delete", {**self.owner(), "note_id": note_id}, reader(r.Deleted))
 
     def find_ids(
         self, prefix: str, *, kind: Literal["note", "version", "search", "result"] = "note"
     ) -> Call[r.FoundIds]:
         """Find the ids that begin so, by 8 hex digits or more, of what this context may read; at most 20."""
-        params = {**self._owner(), "kind": kind, "prefix": prefix}
+        params = {**self.owner(), "kind": kind, "prefix": prefix}
         return get(f"{MEMORY}/ids", params, reader(r.FoundIds))
 
     def history(
         self, note_id: Id, *, limit: int | None = None, cursor: str | None = None
     ) -> Listing[r.NoteVersion]:
         """List the versions of a note, newest first; `limit` is the size of a page. Raises NotFound."""
-        return _listing(f"{_note(note_id)}/history", {**self._owner(), "limit": limit}, r.History, cursor)
+        return listing(f"{_note(note_id)}/history", {**self.owner(), "limit": limit}, r.History, cursor)
 
     def restore(self, note_id: Id, *, version_id: Id | None = None) -> Call[r.Restored]:
         """Make a version of a note the note again, by default the last after which it was active.
@@ -259,16 +251,13 @@ class Calls:
         Sent again after a failure, as `update` is. Raises NotFound, ScopeDenied, InvalidRequest.
         """
         return post(
-            f"{_note(note_id)}/restore", {**self._owner(), "version_id": version_id}, reader(r.Restored)
+            f"{_note(note_id)}/restore", {**self.owner(), "version_id": version_id}, reader(r.Restored)
         )
 
     def ready(self) -> Call[r.Readiness]:
         """Say whether the service is ready, and the state of each part; one that is not ready is no error."""
         call = get("/ready", {}, reader(r.Readiness))
         return replace(call, repeat="never", also_read=frozenset({503}))
-
-    def _owner(self) -> dict[str, Given]:
-        return {"tenant_id": self.tenant_id, "project_id": self.project_id, "agent_id": self.agent_id}
 
     def _add(
         self,
@@ -280,7 +269,7 @@ class Calls:
         only_note: str = "",
     ) -> Call[T]:
         body = {
-            **self._owner(),
+            **self.owner(),
             "scope": self.scope if scope is None else scope,
             "merge_similar": None if merge_similar else False,
             "notes": notes,
@@ -302,13 +291,6 @@ def _id(value: Id, *, name: str) -> str:
         return id_in_path(value, name=name)
     except InvalidRequest as error:
         raise InvalidRequest(renamed(error.message), fields=[name]) from None
-
-
-def _listing(
-    path: str, params: Mapping[str, Given], page: type[r.Page[r.T]], cursor: str | None
-) -> Listing[r.T]:
-    read = reader(page)
-    return Listing(lambda cursor: get(path, {**params, "cursor": cursor}, read), cursor)
 
 
 def _expect(results: list[r.WriteResult], count: int) -> list[r.WriteResult]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import copy
-import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ import httpx
 from elf.client.call import Call
 from elf.client.calls import Calls
 from elf.client.context import project_of
+from elf.client.method import method
 from elf.client.retries import Course, Retries
 from elf.core.errors import InvalidRequest
 
@@ -116,8 +116,32 @@ class Connection(Generic[Transport]):
         )
         return other
 
+    @property
+    def _client(self) -> Self:
+        return self
+
+    @property
+    def _maker(self) -> Calls:
+        return self.calls
+
+    add_note = method(Calls.add_note)
+    add_notes = method(Calls.add_notes)
+    add_event = method(Calls.add_event)
+    search = method(Calls.search)
+    explain = method(Calls.explain)
+    find_ids = method(Calls.find_ids)
+    traces = method(Calls.traces)
+    trace = method(Calls.trace)
+    get = method(Calls.get)
+    list = method(Calls.list_notes)
+    update = method(Calls.update)
+    delete = method(Calls.delete)
+    history = method(Calls.history)
+    restore = method(Calls.restore)
+    ready = method(Calls.ready)
+
     def _course(self, call: Call[Any], retries: Retries | None, now: Callable[[], float]) -> Course:
-        return Course(call.repeat, self._retries if retries is None else retries, self.base_url, now)
+        return Course(call, self._retries if retries is None else retries, self.base_url, now)
 
     def _request(self, call: Call[Any], request_id: str) -> httpx.Request:
         if self._use.is_over:
@@ -151,15 +175,3 @@ def checked_timeout(timeout_s: object) -> float:
     if isinstance(timeout_s, int | float) and timeout_s > 0:
         return timeout_s
     raise ValueError(f"timeout_s: {timeout_s!r} must be a number of seconds above 0")
-
-
-def show_as(method: Callable[..., Any], build: Callable[..., Any], *, form: str) -> None:
-    """Give a method the name, the documentation and the signature of the function that makes its call.
-
-    `form` says what help() shows as the result, such as `Awaitable[{}]`.
-    """
-    signature = inspect.signature(build)
-    result = str(signature.return_annotation).partition("[")[2].removesuffix("]")
-    shown = signature.replace(return_annotation=form.format(result))
-    method.__name__, method.__qualname__, method.__doc__ = build.__name__, build.__qualname__, build.__doc__
-    method.__dict__["__signature__"] = shown

@@ -16,6 +16,9 @@
 
 from __future__ import annotations
 
+import msgspec
+from msgspec import Struct
+
 from elf.core.errors import (
     ConfigError,
     Conflict,
@@ -77,6 +80,28 @@ class Unreachable(Unavailable):
 
 class UnexpectedAnswer(ElfError):
     """What answers at the service's address is not ELF, or not of a version that this client understands."""
+
+
+class ErrorBody(Struct, frozen=True):
+    """What an error says; `fields` are the paths at fault."""
+
+    error_code: str
+    message: str
+    fields: list[str] | None = None
+
+
+def read_error(status: int, content: bytes) -> ErrorBody | None:
+    """Return the error that the service tells of; None when the body is not that of an error."""
+    try:
+        return msgspec.json.decode(content, type=ErrorBody)
+    except ValueError:
+        return None
+
+
+def code_of(status: int) -> str:
+    """Return the code of the errors that have this status, for a family whose error bodies name none."""
+    kinds: tuple[type[ServiceError], ...] = (*_BY_CODE.values(), Unavailable)
+    return next((kind.error_code for kind in kinds if kind.status == status), InternalError.error_code)
 
 
 def service_error(error_code: str, message: str, fields: list[str], *, retry_after_s: int) -> ServiceError:

@@ -22,7 +22,7 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 DEEPEST_NAMED = 8
 
 
-def encode(body: Mapping[str, object]) -> bytes:
+def encode(body: object) -> bytes:
     """Return a request's body; a struct goes as an object without what is None, a UUID or a date as its text.
 
     Raises InvalidRequest, naming the path as the service does, for what JSON cannot hold.

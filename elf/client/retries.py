@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from uuid import uuid4
 
 import httpx
 
 from elf.client.answer import Answer, retry_after_s
-from elf.client.call import Repeat
+from elf.client.call import Call
 from elf.client.errors import Unreachable
 
 # These fail before a byte of the request has left.
@@ -44,7 +45,7 @@ class Course:
 
     def __init__(
         self,
-        repeat: Repeat,
+        call: Call[Any],
         retries: Retries,
         where: str,
         now: Callable[[], float],
@@ -52,7 +53,7 @@ class Course:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self.request_id = str(uuid4())  # one for all tries, so that the service's log shows that they are one
-        self._repeat = repeat
+        self._call = call
         self._retries = retries
         self._where = where
         self._now = now
@@ -63,18 +64,21 @@ class Course:
     def failed(self, error: httpx.TransportError) -> float:
         """Return the pause before the next try. Raises Unreachable when there is none."""
         self._tries += 1
-        undone = self._repeat == "undone" and isinstance(error, _UNSENT)
-        pause_s = self._pause_s(None) if undone or self._repeat == "safe" else None
+        undone = self._call.repeat == "undone" and isinstance(error, _UNSENT)
+        pause_s = self._pause_s(None) if undone or self._call.repeat == "safe" else None
         if pause_s is None:
             raise self._unreachable(error) from error
         return pause_s
 
     def answered(self, response: httpx.Response) -> tuple[Answer, float | None]:
-        """Return the answer, and the pause before the next try when it is not the last word."""
+        """Return the answer, and the pause before the next try when it is not the last word.
+
+        A response that is still open has its content later.
+        """
         self._tries += 1
         answer = Answer(
             response.status_code,
-            response.content,
+            response.content if response.is_closed else b"",
             self._where,
             self.request_id,
             retry_after_s(response.headers),
@@ -82,10 +86,10 @@ class Course:
         return answer, self._pause_s(answer.retry_after_s) if self._may_repeat(answer) else None
 
     def _may_repeat(self, answer: Answer) -> bool:
-        if self._repeat == "never" or not answer.is_away:
+        if self._call.repeat == "never" or not answer.is_away:
             return False
         # The service itself says 503 of what it has not done; a proxy may have lost the answer.
-        return self._repeat == "safe" or (answer.status == 503 and answer.told() is not None)
+        return self._call.repeat == "safe" or (answer.status == 503 and answer.told(self._call) is not None)
 
     def _pause_s(self, asked_s: float | None) -> float | None:
         """Return the pause before another try; None when it would begin too late."""

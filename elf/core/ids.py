@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from typing import NewType
+from urllib.parse import quote
 from uuid import UUID, uuid4, uuid5
 
 from elf.core.errors import InvalidRequest
@@ -31,3 +33,17 @@ def id_in_path(value: object, *, name: str) -> str:
         return str(value if isinstance(value, UUID) else UUID(str(value)))
     except ValueError:
         raise InvalidRequest(f"$.{name}: should be a valid UUID", fields=[f"$.{name}"]) from None
+
+
+def text_in_path(value: object, *, name: str) -> str:
+    """Return a value as one part of a path, so that the path leads where it is meant to.
+
+    What is no text is written as JSON, and an id as its text. Raises InvalidRequest, naming the field `name`, for what
+    is missing, and for text that would be another part of the path, or none.
+    """
+    if value is None or value == "":
+        raise InvalidRequest(f"$.{name}: is missing", fields=[f"$.{name}"])
+    text = str(value) if isinstance(value, str | UUID) else json.dumps(value)
+    if text in (".", "..") or "/" in text:
+        raise InvalidRequest(f"$.{name}: cannot stand in a path", fields=[f"$.{name}"])
+    return quote(text, safe="", errors="surrogatepass")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 from uuid import UUID
 
 import httpx
@@ -13,8 +13,8 @@ import msgspec
 
 from elf.api.operation import Operation
 from elf.config.places import Address
-from elf.core.errors import InternalError, InvalidRequest, PayloadTooLarge, ServiceError, Unavailable
-from elf.core.ids import id_in_path
+from elf.core.errors import InternalError, PayloadTooLarge, ServiceError, Unavailable
+from elf.core.ids import id_in_path, text_in_path
 from elf.core.json_size import holding_more_values
 from elf.core.slices import Slices, in_slices
 
@@ -132,15 +132,9 @@ def _request(http: httpx.AsyncClient, operation: Operation, arguments: Mapping[s
 
 
 def _path_part(operation: Operation, name: str, value: Any) -> str:
-    if value is None or value == "":
-        raise InvalidRequest(f"$.{name}: is missing", fields=[f"$.{name}"])
-    annotation = operation.request.model_fields[name].annotation
-    if annotation is UUID:
+    if value not in (None, "") and operation.request.model_fields[name].annotation is UUID:
         return id_in_path(value, name=name)
-    text = _query_text(value)
-    if text in (".", "..") or "/" in text:
-        raise InvalidRequest(f"$.{name}: cannot stand in a path", fields=[f"$.{name}"])
-    return quote(text, safe="", errors="surrogatepass")
+    return text_in_path(value, name=name)
 
 
 def _query_text(value: Any) -> str:

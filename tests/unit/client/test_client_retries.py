@@ -15,7 +15,7 @@ from trio.testing import MockClock
 
 from elf.client import NO_RETRIES, AsyncClient, Client, Retries, Unavailable, Unreachable
 from elf.client.answer import LONGEST_RETRY_AFTER_S, retry_after_s
-from elf.client.call import Call, Repeat
+from elf.client.call import Call, Repeat, nothing
 from elf.client.calls import Calls
 from elf.client.retries import Course
 
@@ -136,7 +136,8 @@ async def test_a_service_that_stays_away_is_given_up_within_the_patience() -> No
 
 
 def course(repeat: Repeat, retries: Retries, *, jitter: float) -> Course:
-    return Course(repeat, retries, URL, lambda: 0.0, jitter=lambda: jitter)
+    call = Call("GET", "/", None, nothing, repeat)
+    return Course(call, retries, URL, lambda: 0.0, jitter=lambda: jitter)
 
 
 def test_pauses_double_to_their_longest_and_half_of_each_is_left_to_chance() -> None:
@@ -159,5 +160,5 @@ def test_retry_after_is_read_as_seconds_or_as_a_date() -> None:
     assert 90 < (retry_after_s({"Retry-After": format_datetime(soon, usegmt=True)}) or 0) <= 100
     assert retry_after_s({"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}) == 0.0
     assert retry_after_s({"Retry-After": "9" * 400}) == LONGEST_RETRY_AFTER_S
-    for nothing in ({}, {"Retry-After": ""}, {"Retry-After": "soon"}, {"Retry-After": "-1"}):
-        assert retry_after_s(nothing) is None
+    for empty in ({}, {"Retry-After": ""}, {"Retry-After": "soon"}, {"Retry-After": "-1"}):
+        assert retry_after_s(empty) is None

@@ -1,0 +1,12 @@
+"""The clients of the families of memory, a module each. The methods of notes are those of the clients themselves.
+
+A family is listed here, which makes it a command of the command line, and is a property of its name in `Connection`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from elf.client.family import FamilyClient
+
+FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = ()
