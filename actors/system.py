@@ -12,19 +12,19 @@ import anyio
 import httpx
 from quart import Quart
 
-from actors.assembly.metrics import Metrics
 from actors.assembly.work import Work, add_work
-from actors.connections import Connections
-from actors.descriptors import connection_limit
 from actors.families import FAMILIES
-from actors.fronts import Fronts
-from actors.host_names import visitors_of
-from actors.http_front import HttpFront, bound_address
+from actors.fronts.connections import Connections
+from actors.fronts.descriptors import connection_limit
+from actors.fronts.host_names import visitors_of
+from actors.fronts.http_front import HttpFront, bound_address
+from actors.fronts.mcp_front import McpFront
+from actors.fronts.sockets import Sockets, bound
 from actors.kernel import Supervisor
-from actors.mcp_front import McpFront
-from actors.process import Say, new_supervisor, run_process, start_log
-from actors.sockets import Sockets, bound
-from actors.span_exporter import tracer_for
+from actors.processes.addresses import Fronts
+from actors.processes.process import Say, new_supervisor, run_process, start_log
+from actors.telemetry.metrics import Metrics
+from actors.telemetry.span_exporter import tracer_for
 from elf.api.operation import Handler, Operation
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here

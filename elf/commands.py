@@ -23,17 +23,17 @@ def elf() -> int:
 
 def elf_api() -> int:
     """Run the process `elf-api`."""
-    return _serve("elf-api", "actors.role_process", "api")
+    return _serve("elf-api", "actors.processes.role_process", "api")
 
 
 def elf_worker() -> int:
     """Run the process `elf-worker`."""
-    return _serve("elf-worker", "actors.role_process", "worker")
+    return _serve("elf-worker", "actors.processes.role_process", "worker")
 
 
 def elf_mcp() -> int:
     """Run the process `elf-mcp`."""
-    return _serve("elf-mcp", "actors.mcp_process")
+    return _serve("elf-mcp", "actors.processes.mcp_process")
 
 
 def _serve(name: str, module: str, *role: str) -> int:

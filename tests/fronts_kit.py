@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from elf.api.operation import Operation
-from elf.families.notes.admin_operations import ADMIN_OPERATIONS
-from elf.families.notes.operations import OPERATIONS
+from elf.families.notes.api.admin_operations import ADMIN_OPERATIONS
+from elf.families.notes.api.operations import OPERATIONS
 from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.web.admin import COLLECT_GARBAGE
 from elf.web.openapi import ADMIN, PUBLIC, Document, openapi_document

@@ -17,7 +17,15 @@ from elf.core.ids import new_note_id
 from elf.core.scopes import ScopeRules
 from elf.core.slices import at_once
 from elf.families.notes.model import Context, Note
-from elf.families.notes.resolver import Incoming, Match, Near, Outcome, ResolverRules, Surroundings, Workspace
+from elf.families.notes.writing.resolver import (
+    Incoming,
+    Match,
+    Near,
+    Outcome,
+    ResolverRules,
+    Surroundings,
+    Workspace,
+)
 from elf.index.port import IndexPoint, IndexQuery, LegHit, QueryResult, StoredPoint
 from elf.index.schema import EVERY_TAG
 

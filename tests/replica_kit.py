@@ -12,10 +12,10 @@ from typing import Any
 import anyio
 import asyncpg
 
-from elf.db.account import Account
 from elf.db.cluster import SETTINGS
 from elf.db.embedded import EmbeddedServer
 from elf.db.programs import find_programs, run
+from elf.db.server_user import Account
 
 REPLICATING = {**SETTINGS, "fsync": "off", "wal_level": "replica", "max_wal_senders": "4"}
 

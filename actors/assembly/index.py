@@ -10,9 +10,9 @@ from pathlib import Path
 import anyio
 
 from actors.assembly.shared import Shared
-from actors.index_host import IndexHost
-from actors.index_link import IndexLink, link_name
-from actors.index_rebuilder import IndexRebuilder
+from actors.owners.index_host import IndexHost
+from actors.owners.index_link import IndexLink, link_name
+from actors.workers.index_rebuilder import IndexRebuilder
 from elf.family import Opened
 from elf.ground import Roles
 from elf.index.edge.client import EdgeIndex, IndexInfo

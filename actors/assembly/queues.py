@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from actors.assembly.shared import Shared
-from actors.chores import ChoreRunner
-from actors.dispatcher import Dispatcher
 from actors.kernel import Channel
-from actors.outbox_wake import OutboxListener
-from actors.outbox_worker import OutboxWorker
+from actors.signals.outbox_wake import OutboxListener
+from actors.workers.chores import ChoreRunner
+from actors.workers.dispatcher import Dispatcher
+from actors.workers.outbox_worker import OutboxWorker
 from elf.outbox.chores import Chore, ChoreRuns
 from elf.outbox.leases import Job
 from elf.outbox.queue import Queue

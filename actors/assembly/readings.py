@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from actors.assembly.shared import Shared
-from actors.stored_readings import StoredReadings
+from actors.telemetry.stored_readings import StoredReadings
 from elf.db.schema import COMMON
 from elf.family import Opened
 from elf.outbox.chores import ChoreRuns

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from actors.assembly.shared import Shared
-from actors.cache_writer import CacheWriter
 from actors.kernel import Channel
-from actors.token_writer import TokenWriter
+from actors.workers.cache_writer import CacheWriter
+from actors.workers.token_writer import TokenWriter
 from elf.config.model import Config
 from elf.db.queries import Queries
 from elf.providers.factory import Providers

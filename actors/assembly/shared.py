@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from actors.assembly.metrics import Metrics
-from actors.database import DatabasePool, ReplicaPool
-from actors.database_probe import DatabaseProbe
-from actors.fresh_news import NEWS_WAITING, FreshHerald, FreshListener
 from actors.kernel import Channel, Supervisor
-from actors.outbox_wake import QUEUES_AT_ONCE, OutboxBell, OutboxListener, OutboxRinger
-from actors.postgres_host import PostgresHost
+from actors.owners.database import DatabasePool, ReplicaPool
+from actors.owners.database_probe import DatabaseProbe
+from actors.owners.postgres_host import PostgresHost
+from actors.signals.fresh_news import NEWS_WAITING, FreshHerald, FreshListener
+from actors.signals.outbox_wake import QUEUES_AT_ONCE, OutboxBell, OutboxListener, OutboxRinger
+from actors.telemetry.metrics import Metrics
 from elf.config.model import Config
 from elf.core.clock import Clock, SystemClock
 from elf.db.database import Database

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from actors.assembly.shared import Shared
 from actors.kernel import Channel
-from actors.outbox_wake import OutboxListener
-from actors.trace_writer import TraceWriter
+from actors.signals.outbox_wake import OutboxListener
+from actors.workers.trace_writer import TraceWriter
 from elf.outbox.leased import LeasedOutbox
 from elf.search.trace import SearchTrace, TraceSink
 from elf.search.trace_store import TraceStore

@@ -8,15 +8,15 @@ from typing import TypeVar
 
 from actors.assembly.fleet import add_fleet
 from actors.assembly.index import Indexes, add_keepers, add_rebuilders, keeper_of, with_indexing
-from actors.assembly.metrics import Metrics
 from actors.assembly.queues import add_chores, add_queue
 from actors.assembly.readings import add_stored_readings
 from actors.assembly.search import add_search, token_store
 from actors.assembly.shared import Shared, add_health, add_listener, add_news, share
 from actors.assembly.traces import add_traces
-from actors.gc_ticker import GcTicker
 from actors.kernel import Supervisor
-from actors.outbox_wake import OutboxListener
+from actors.signals.outbox_wake import OutboxListener
+from actors.telemetry.metrics import Metrics
+from actors.workers.gc_ticker import GcTicker
 from elf.api.operation import Handler
 from elf.config.model import Config
 from elf.db.garbage import GarbageCollector

@@ -18,7 +18,7 @@ def run(options: argparse.Namespace) -> int:
         from actors.kernel.failure import ActorGaveUp
 
         if config.processes is not None:
-            from actors.processes import run_processes  # what they run is loaded by them alone
+            from actors.processes.several import run_processes  # what they run is loaded by them alone
 
             serve = partial(run_processes, config, config.processes, source=str(options.config))
         else:

@@ -60,7 +60,7 @@ class Local:
     def _start(self, stack: ExitStack) -> tuple[str, dict[str, str]]:
         """Start the service, leave its stopping to the stack, and return its URL and the context of its config."""
         with needing_service("elf.client.local"):
-            from actors.background import BackgroundSystem
+            from actors.processes.background import BackgroundSystem
 
         config = _config(self._where, stack)
         service = BackgroundSystem(config)

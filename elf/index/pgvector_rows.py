@@ -10,9 +10,9 @@ from typing import Any
 from pgvector import Vector as PgVector
 
 from elf.index.bm25 import SparseWeights
+from elf.index.partitions import shelf_of
 from elf.index.port import IndexPoint, PayloadValue
 from elf.index.schema import CREATED_AT_FIELD, KEY_FIELD, UPDATED_AT_FIELD
-from elf.index.shelves import shelf_of
 from elf.index.space import Space
 
 

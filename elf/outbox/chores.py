@@ -49,8 +49,8 @@ class Chore:
     `name` is lower_snake_case and one's own in the family. `when` tells of a moment the latest time at or before it
     that the chore is due. Times that pass while nobody runs, or while a run goes on, are one. `subjects` are read when
     it is due: tenants, shards, whatever runs apart. `run` may take hours and call models; it is cancelled when the
-    process stops, or has lost touch with Postgres for so long that another may begin. It then runs again from the
-    start, as it does after it raised, so it goes on from what it finds done.
+    process stops, or has lost touch with Postgres, so that another may begin. It then runs again from the start, as it
+    does after it raised, so it goes on from what it finds done.
     """
 
     family: str

@@ -4,6 +4,7 @@ A job is leased by pushing its available_at forward, so the job of a worker that
 A failed job comes back after a growing delay: for ever, so that what an outbox holds is guaranteed to be done, or so
 many times, and is then given up, which statistics and metrics show.
 
+No two living processes have a job at once (see Leases); one that notices late that it has lost a job cannot end it.
 The end of a lease is the last resort. A process renews the leases of what waits or is worked on in it, gives back what
 it could not give back at once as soon as it leases again, and, when it starts where no other works, gives back what a
 dead one had leased (see Presence).

@@ -14,8 +14,9 @@ class Queue:
     """Work that goes through an outbox, done by all processes that run workers.
 
     `name` is lower_snake_case and one's own among the queues of all families; actors, channels and metrics are named by
-    it. `handle` is given up to batch_size leased jobs and ends them, by `outbox.finish` or with the transaction of what
-    it does, before it returns; a job may come twice. It says by JobsFailed which of them failed, or raises: then they
+    it. `handle` is given up to batch_size leased jobs and ends them by `outbox.finish` before it returns: best with the
+    transaction of what it does, which is then done once. What it does outside of one may be done twice. It is cancelled
+    when a lease is lost. It says by JobsFailed which of them failed, or raises: then they
     are tried again one by one. Unavailable with `concerns_all` puts all of them off. `concurrency` is how many batches
     are handled at once in a process. Without a wake-up the outbox is looked into every poll_interval_s. Where `corpus`
     names one that the work writes to, it is done while the index of that is there.

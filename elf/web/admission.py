@@ -12,9 +12,9 @@ import msgspec
 from elf.api.operation import Operation
 from elf.config.limits import Limits
 from elf.core.errors import Unavailable
+from elf.core.fair_queue import AskingTenants, FairTurns, Turn, TurnState, TurnStatistics
 from elf.core.newcomers import Newcomers, Party
-from elf.core.pace import Pace
-from elf.core.turns import AskingTenants, FairTurns, Turn, TurnState, TurnStatistics
+from elf.core.rate_limit import Pace
 
 # A refusal costs a millisecond, so those of one tenant are spread: Retry-After sends each back at a time of its own.
 REFUSALS_A_SECOND = 20.0

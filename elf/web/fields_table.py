@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from elf.core.blank import NOT_BLANK
+from elf.core.blank_text import NOT_BLANK
 from elf.web.schemas import ANY_JSON_VALUE, JSON_VALUE, Schema, resolved, without_null
 
 FORMATS = {"uuid": "UUID", "date-time": "time (ISO 8601)"}

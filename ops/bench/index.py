@@ -21,7 +21,7 @@ import anyio
 import numpy as np
 import uvloop
 
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex, wire_point
 from elf.index.edge.folder import IndexFolder
 from elf.index.edge.opening import open_shard

@@ -32,11 +32,11 @@ import httpx
 from elf.config import Config, load
 from elf.core.scopes import AGENT_PRIVATE
 from elf.db.database import Database
+from elf.families.notes.keeping.queries import note_queries
+from elf.families.notes.keeping.space import NOTES
+from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.model import Context
-from elf.families.notes.note_filter import EVERYTHING
-from elf.families.notes.queries import note_queries
-from elf.families.notes.space import NOTES
-from elf.families.notes.store import NoteStore
+from elf.families.notes.reading.note_filter import EVERYTHING
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import IndexFilter, IndexQuery
 from elf.indexing.fresh import FreshWrites

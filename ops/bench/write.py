@@ -32,11 +32,11 @@ from elf.core.ids import new_note_id
 from elf.db import migration
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
-from elf.families.notes.decisions import Decision, DecisionLog
+from elf.families.notes.keeping.queries import note_queries
+from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.model import Context, Note
-from elf.families.notes.queries import note_queries
-from elf.families.notes.resolver import Change
-from elf.families.notes.store import NoteStore
+from elf.families.notes.writing.decisions import Decision, DecisionLog
+from elf.families.notes.writing.resolver import Change
 from elf.indexing.fresh import FreshWrites
 
 CLIENTS = 16

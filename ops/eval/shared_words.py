@@ -33,7 +33,7 @@ from elf.config.optional import LocalModel
 from elf.db import migration
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.pgvector import PgvectorIndex

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from actors.kernel import ActorState, SupervisorEvent
 from actors.kernel.failure import described
-from actors.process import REPEAT_EVERY_S, ActorLog
+from actors.processes.process import REPEAT_EVERY_S, ActorLog
 from elf.core.errors import DatabaseUnavailable
 
 

@@ -19,7 +19,7 @@ from anyio import lowlevel, to_thread
 from anyio.abc import TaskStatus
 from structlog.testing import LogCapture
 
-from actors.background import BackgroundSystem
+from actors.processes.background import BackgroundSystem
 from elf.config.example import example_config
 from elf.config.model import Config
 from elf.config.places import Address
@@ -61,7 +61,7 @@ def started(config: Config, monkeypatch: pytest.MonkeyPatch) -> Callable[[FakeSy
         async def opened(_config: Config) -> AsyncIterator[FakeSystem]:
             yield system
 
-        monkeypatch.setattr("actors.background.open_system", opened)
+        monkeypatch.setattr("actors.processes.background.open_system", opened)
         return BackgroundSystem(config)
 
     return make
@@ -147,7 +147,7 @@ async def open_system(config):
     yield System()
 
 sys.modules["actors.system"] = types.SimpleNamespace(open_system=open_system)  # the real one takes seconds
-from actors.background import BackgroundSystem
+from actors.processes.background import BackgroundSystem
 from pathlib import Path
 
 print(BackgroundSystem(example_config(Path(sys.argv[1]))).start())

@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from actors.cache_writer import BATCH_SIZE, COUNT_EVERY_S, GATHER_S, LAST_WORDS_S, CacheWriter
 from actors.kernel import Channel
+from actors.workers.cache_writer import BATCH_SIZE, COUNT_EVERY_S, GATHER_S, LAST_WORDS_S, CacheWriter
 from elf.search.cache import Answer, LatePut
 from tests.actors.outbox_kit import on_virtual_time, running
 from tests.kernel.steered import PATIENCE_S, settle

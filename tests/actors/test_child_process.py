@@ -15,9 +15,9 @@ import psutil
 import pytest
 from structlog.testing import capture_logs
 
-from actors import child_process
-from actors.child_process import Assignment, ChildEnded, ChildProcess
 from actors.kernel.failure import unwrapped
+from actors.processes import child_process
+from actors.processes.child_process import Assignment, ChildEnded, ChildProcess
 from elf.config import load
 from tests.system.service import REPO, wait_for, write_config
 
@@ -84,7 +84,7 @@ async def test_a_process_that_is_killed_fails_its_actor_and_one_that_hangs_is_ki
     "told", ["", "{}\n", '{"name": "tools", "role": "mcp", "config": {"api_key": "s3cret"}}\n']
 )
 def test_a_process_that_is_not_told_what_to_do_says_so(told: str) -> None:
-    command = [sys.executable, "-m", "actors.child", "tools", "elf.toml"]
+    command = [sys.executable, "-m", "actors.processes.child", "tools", "elf.toml"]
     result = subprocess.run(
         command, input=told, capture_output=True, text=True, cwd=REPO, timeout=60, check=False
     )

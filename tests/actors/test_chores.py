@@ -12,7 +12,7 @@ import pytest
 from anyio import wait_all_tasks_blocked
 from structlog.testing import capture_logs
 
-from actors.chores import FINISH_AGAIN_S, LOOK_EVERY_S, PLAN_AGAIN_S, ChoreRunner
+from actors.workers.chores import FINISH_AGAIN_S, LOOK_EVERY_S, PLAN_AGAIN_S, ChoreRunner
 from elf.core.errors import DatabaseUnavailable, ProviderUnavailable
 from elf.outbox.chores import NO_SUBJECT, Chore, ChoreRuns, Due, every
 from elf.outbox.leases import Job

@@ -17,9 +17,9 @@ from anyio.abc import SocketAttribute, SocketStream
 from anyio.lowlevel import checkpoint
 from structlog.testing import capture_logs
 
-from actors import http_front
-from actors.connections import Connections, Occasional
-from actors.http_front import HttpFront, bind, bound_address
+from actors.fronts import http_front
+from actors.fronts.connections import Connections, Occasional
+from actors.fronts.http_front import HttpFront, bind, bound_address
 from elf.config.places import Address
 from tests.actors.outbox_kit import PATIENCE_S
 

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from actors.descriptors import FEWEST, MOST, RESERVED, connection_limit
+from actors.fronts.descriptors import FEWEST, MOST, RESERVED, connection_limit
 from elf.config.limits import Limits
 
 
@@ -43,7 +43,7 @@ def test_fronts_share_what_others_leave_of_the_descriptors(
 RAISED = """
 import resource
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 200))
-from actors.process import run_process
+from actors.processes.process import run_process
 async def serve(say):
     say(resource.getrlimit(resource.RLIMIT_NOFILE))
 run_process(serve)

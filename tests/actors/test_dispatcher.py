@@ -8,8 +8,8 @@ import anyio
 import pytest
 from anyio import wait_all_tasks_blocked
 
-from actors.dispatcher import GATHER_S, RELEASE_TIMEOUT_S, TRIES_TO_RENEW, Dispatcher
 from actors.kernel import Channel
+from actors.workers.dispatcher import GATHER_S, RELEASE_TIMEOUT_S, TRIES_TO_RENEW, Dispatcher
 from elf.core.errors import DatabaseUnavailable
 from elf.db.errors import Retryable
 from elf.outbox.leases import Job

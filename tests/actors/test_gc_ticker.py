@@ -9,7 +9,7 @@ from typing import cast
 import anyio
 import pytest
 
-from actors.gc_ticker import JITTER, RETRY_S, GcTicker
+from actors.workers.gc_ticker import JITTER, RETRY_S, GcTicker
 from elf.core.errors import DatabaseUnavailable
 from elf.db.garbage import Collected, GarbageCollector
 from tests.kernel.steered import on_virtual_time

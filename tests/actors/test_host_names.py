@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from actors.host_names import visitors_of
-from actors.http_front import bind
+from actors.fronts.host_names import visitors_of
+from actors.fronts.http_front import bind
 from elf.config import load
 from elf.config.access import Access
 from elf.config.places import Address

@@ -17,8 +17,8 @@ from anyio.abc import SocketAttribute, SocketStream
 from anyio.lowlevel import checkpoint
 from structlog.testing import capture_logs
 
-from actors.connections import Connections
-from actors.http_front import HttpFront, bind, bound_address
+from actors.fronts.connections import Connections
+from actors.fronts.http_front import HttpFront, bind, bound_address
 from elf.config.places import Address
 from tests.actors.outbox_kit import PATIENCE_S
 

@@ -10,8 +10,8 @@ import pytest
 from anyio.abc import TaskStatus
 
 from actors.assembly.fleet import fleet_gauges
-from actors.assembly.metrics import Metrics
 from actors.kernel import Channel, RestartPolicy, Supervisor
+from actors.telemetry.metrics import Metrics
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Database
 from elf.indexing.fleet import Fleet, Member

@@ -12,10 +12,10 @@ import anyio
 import httpx
 import pytest
 
-from actors import mcp_front
-from actors.connections import Connections
-from actors.http_front import bind, bound_address
-from actors.mcp_front import McpFront
+from actors.fronts import mcp_front
+from actors.fronts.connections import Connections
+from actors.fronts.http_front import bind, bound_address
+from actors.fronts.mcp_front import McpFront
 from elf.config import Config, load
 from elf.config.places import Address
 from elf.families.notes.manifest import NOTES

@@ -12,7 +12,7 @@ from anyio import wait_all_tasks_blocked
 from structlog.testing import capture_logs
 
 from actors.kernel import Channel
-from actors.outbox_worker import LONGEST_REST_S, LOOK_AGAIN_S, OutboxWorker
+from actors.workers.outbox_worker import LONGEST_REST_S, LOOK_AGAIN_S, OutboxWorker
 from elf.core.errors import (
     DatabaseUnavailable,
     InternalError,

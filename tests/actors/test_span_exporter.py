@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from structlog.testing import capture_logs
 
 from actors.kernel import Supervisor
-from actors.span_exporter import SpanExporter, tracer_for
+from actors.telemetry.span_exporter import SpanExporter, tracer_for
 from elf.config.tracing import Tracing
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from typing import Any, cast
 import anyio
 import pytest
 
-from actors.stored_readings import (
+from actors.telemetry.stored_readings import (
     OUTBOX_TIMEOUT_S,
     PAGE_TIMEOUT_S,
     PROBE_TIMEOUT_S,
@@ -19,7 +19,7 @@ from actors.stored_readings import (
 from elf.core.errors import DatabaseUnavailable, InternalError
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
-from elf.families.notes.census import COUNTED_FOR_S, TIMEOUT_S, NoteCensus
+from elf.families.notes.keeping.note_counts import COUNTED_FOR_S, TIMEOUT_S, NoteCensus
 from elf.outbox.chores import ChoreRuns, chore_queries
 from elf.outbox.leased import LeasedOutbox
 from elf.web.metrics import metrics_page

@@ -14,7 +14,7 @@ from anyio import wait_all_tasks_blocked
 from structlog.testing import capture_logs
 
 from actors.kernel import Channel
-from actors.trace_writer import BATCH_SIZE, FLUSH_TIMEOUT_S, GATHER_S, POLL_S, RETRY_S, TraceWriter
+from actors.workers.trace_writer import BATCH_SIZE, FLUSH_TIMEOUT_S, GATHER_S, POLL_S, RETRY_S, TraceWriter
 from elf.core.errors import DatabaseUnavailable, InternalError, ServiceError
 from elf.outbox.leases import Job
 from elf.search.trace import SearchTrace
@@ -258,6 +258,18 @@ async def test_a_stop_amid_a_write_gives_the_jobs_back() -> None:
         await wait_all_tasks_blocked()
         desk.store.hangs.clear()
     assert [job.subject_id for job in desk.outbox.released] == ids
+
+
+async def test_a_write_whose_leases_are_lost_is_given_back() -> None:
+    desk = Desk()
+    ids = desk.take(BATCH_SIZE)
+    desk.store.hangs = {"write"}
+    async with running(desk.writer):
+        await wait_all_tasks_blocked()
+        desk.outbox.presence.untell()
+        await wait_all_tasks_blocked()
+        assert [job.subject_id for job in desk.outbox.released] == ids
+        assert desk.store.written == []
 
 
 @on_virtual_time

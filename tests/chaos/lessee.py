@@ -16,10 +16,10 @@ from uuid import uuid4
 
 import anyio
 
-from actors.dispatcher import Dispatcher
 from actors.kernel import Channel
-from actors.outbox_wake import OutboxListener
-from actors.outbox_worker import OutboxWorker
+from actors.signals.outbox_wake import OutboxListener
+from actors.workers.dispatcher import Dispatcher
+from actors.workers.outbox_worker import OutboxWorker
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from elf.core.errors import IndexUnavailable
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import (
     IndexFilter,

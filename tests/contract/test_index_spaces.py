@@ -10,7 +10,7 @@ import anyio
 import msgspec
 import pytest
 
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.port import IndexFilter, IndexQuery, VectorIndex
 from elf.index.space import Space, refuse_doubles
 from elf.index.within import Within

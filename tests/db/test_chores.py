@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.chores import ChoreRunner
-from actors.outbox_wake import OutboxListener
+from actors.signals.outbox_wake import OutboxListener
+from actors.workers.chores import ChoreRunner
 from elf.core.clock import SystemClock
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Database

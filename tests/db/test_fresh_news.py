@@ -9,9 +9,9 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from actors import fresh_news
-from actors.fresh_news import MOST_IDS, FreshHerald, FreshListener, messages, read
 from actors.kernel import Channel
+from actors.signals import fresh_news
+from actors.signals.fresh_news import MOST_IDS, FreshHerald, FreshListener, messages, read
 from elf.db.database import Database
 from elf.db.notifications import MAX_MESSAGE_BYTES
 from elf.indexing.fresh import FreshNews

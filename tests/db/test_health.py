@@ -10,7 +10,7 @@ from elf.db.database import Database
 from elf.db.health import UNKNOWN, DatabaseHealth, DatabaseState
 from elf.db.queries import Queries, sql_folder
 from elf.db.schema import COMMON, created_by
-from elf.families.notes.store import NEEDED_TO_READ
+from elf.families.notes.keeping.store import NEEDED_TO_READ
 
 pytestmark = pytest.mark.anyio
 

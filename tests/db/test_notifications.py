@@ -9,9 +9,9 @@ import anyio
 import asyncpg
 import pytest
 
-from actors import outbox_wake
 from actors.kernel import Channel
-from actors.outbox_wake import OUTBOX_CHANNEL, OutboxBell, OutboxListener, OutboxRinger
+from actors.signals import outbox_wake
+from actors.signals.outbox_wake import OUTBOX_CHANNEL, OutboxBell, OutboxListener, OutboxRinger
 from elf.core.errors import DatabaseUnavailable
 from elf.db import notifications
 from elf.db.database import Database

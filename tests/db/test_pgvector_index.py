@@ -16,7 +16,7 @@ from pgvector import Vector
 
 from elf.core.errors import IndexUnavailable
 from elf.db.database import Connection, Database
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.pgvector import PgvectorIndex, statements
 from elf.index.port import IndexFilter, IndexPoint, IndexQuery
 

@@ -12,9 +12,9 @@ import asyncpg
 import pytest
 from anyio.abc import TaskStatus
 
-from actors.database import DatabasePool
 from actors.families import steps_on
-from actors.postgres_host import PostgresHost
+from actors.owners.database import DatabasePool
+from actors.owners.postgres_host import PostgresHost
 from elf.core.errors import DatabaseUnavailable, StartupError
 from elf.db.database import Database
 from elf.db.postmaster import PidFile, postgres_processes_in

@@ -8,7 +8,7 @@ from uuid import uuid4
 import anyio
 import pytest
 
-from actors.database import ReplicaPool
+from actors.owners.database import ReplicaPool
 from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Database
 from elf.db.replica import ReadDatabase

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager, contextmanager
 import anyio
 from anyio.from_thread import start_blocking_portal
 
-from actors.diverted_logs import LogDiversion
-from actors.fronts import Fronts as Addresses
+from actors.processes.addresses import Fronts as Addresses
+from actors.processes.diverted_logs import LogDiversion
 from actors.system import open_system
 from elf.config import Config
 from tests.families.fronts import Fronts

@@ -10,9 +10,9 @@ import pytest
 
 from elf.core.errors import ScopeDenied
 from elf.db.ids import random_ids
-from elf.families.notes import search
-from elf.families.notes.requests import GetNoteRequest
-from elf.families.notes.visibility import check_readable
+from elf.families.notes.api.requests import GetNoteRequest
+from elf.families.notes.reading import search
+from elf.families.notes.reading.visibility import check_readable
 from tests.families.leaks import (
     BY_AGENT,
     BY_PROJECT,
@@ -85,17 +85,17 @@ READING_LEAKS: Final = (
     ),
     Leak(
         name="explanations for everybody",
-        plant=patched("elf.families.notes.explain._is_of", _always),
+        plant=patched("elf.families.notes.reading.explain._is_of", _always),
         operations=("search_explain", "search_trace", "memory_search_explain"),
     ),
     Leak(
         name="reading by id without a rule",
-        plant=patched("elf.families.notes.visibility._may_read", _always),
+        plant=patched("elf.families.notes.reading.visibility._may_read", _always),
         operations=("get_note", "note_history", "memory_get"),
     ),
     Leak(
         name="a refusal that says what is there",
-        plant=patched("elf.families.notes.service.check_readable", _forbid_rather_than_deny),
+        plant=patched("elf.families.notes.writing.service.check_readable", _forbid_rather_than_deny),
         operations=("get_note", "memory_get"),
     ),
     Leak(
@@ -141,7 +141,7 @@ CHANGING_LEAKS: Final = (
     ),
     Leak(
         name="changes by id without a rule",
-        plant=patched("elf.families.notes.visibility.is_within", _always),
+        plant=patched("elf.families.notes.reading.visibility.is_within", _always),
         operations=("update_note", "delete_note", "restore_note"),
     ),
     Leak(

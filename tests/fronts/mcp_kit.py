@@ -29,7 +29,12 @@ NAMES = {
 
 def elf_mcp(*arguments: str) -> list[str]:
     """The command line of the process `elf-mcp`, started without the script that an installation makes."""
-    return [sys.executable, "-c", "from actors.mcp_process import main; raise SystemExit(main())", *arguments]
+    return [
+        sys.executable,
+        "-c",
+        "from actors.processes.mcp_process import main; raise SystemExit(main())",
+        *arguments,
+    ]
 
 
 def over_stdio(config: Path) -> Client:

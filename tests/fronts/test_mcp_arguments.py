@@ -11,7 +11,7 @@ from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from elf.families.notes.tools import TOOLS
+from elf.families.notes.api.tools import TOOLS
 from elf.mcp.api import Api, client_of_app
 from elf.mcp.toolbox import Toolbox
 from tests.fronts.mcp_kit import NAMES, config_with, failure, within

@@ -23,8 +23,8 @@ from elf.core.errors import (
     ScopeDenied,
     ServiceError,
 )
-from elf.families.notes import operations as o
-from elf.families.notes.tools import TOOLS
+from elf.families.notes.api import operations as o
+from elf.families.notes.api.tools import TOOLS
 from elf.mcp.api import MAX_ANSWER_BYTES, MAX_ANSWER_VALUES, client_of_address, client_of_app
 from elf.web.app import create_app
 from elf.web.readiness import Readiness

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from mcp import Client
 
-from actors import mcp_process
+from actors.processes import mcp_process
 from tests.fronts.mcp_kit import NAMES, elf_mcp, failure
 from tests.system.service import REPO, write_config
 

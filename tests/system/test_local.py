@@ -11,7 +11,7 @@ import psutil
 import pytest
 import structlog
 
-from actors.background import BackgroundSystem
+from actors.processes.background import BackgroundSystem
 from elf.client import Client, local
 from elf.client.calls import Calls
 from elf.config import Config, load
@@ -83,7 +83,7 @@ async def test_an_async_block_may_be_one_of_any_event_loop_and_any_config(
             assert threading.current_thread() is not threading.main_thread()
             seen.append("stopped")
 
-    monkeypatch.setattr("actors.background.BackgroundSystem", Started)
+    monkeypatch.setattr("actors.processes.background.BackgroundSystem", Started)
     path = write_config(tmp_path, http_bind='"127.0.0.1:1"', max_note_chars="77")
     for where in (path, str(path), load(path)):
         async with local(where, tenant_id=tenant) as memory:

@@ -21,7 +21,7 @@ import psutil
 import pytest
 
 from elf.cli import main
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import IndexPoint, StoredPoint
 from tests.folders import fresh_folder

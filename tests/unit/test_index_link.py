@@ -10,7 +10,7 @@ import anyio
 import pytest
 from trio.testing import MockClock
 
-from actors.index_link import IndexLink
+from actors.owners.index_link import IndexLink
 from elf.core.errors import IndexUnavailable
 from elf.index.port import IndexPoint, IndexQuery, QueryResult, StoredPoint
 

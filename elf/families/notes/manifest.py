@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from elf.families.notes.admin_operations import ADMIN_OPERATIONS
+from elf.families.notes.api.admin_operations import ADMIN_OPERATIONS
+from elf.families.notes.api.operations import OPERATIONS
+from elf.families.notes.api.spans import MEMORY_SPANS
+from elf.families.notes.api.tools import TOOLS, instructions
 from elf.families.notes.model import FAMILY
-from elf.families.notes.operations import OPERATIONS
-from elf.families.notes.spans import MEMORY_SPANS
-from elf.families.notes.tools import TOOLS, instructions
 from elf.family import Family, Opened
 
 if TYPE_CHECKING:

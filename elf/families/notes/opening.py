@@ -12,27 +12,27 @@ from elf.core.evidence import EvidenceBounds
 from elf.core.scopes import ScopeRules
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries
-from elf.families.notes.admin_operations import REBUILD_PROGRESS
-from elf.families.notes.census import NoteCensus
-from elf.families.notes.corpus import notes_corpus
-from elf.families.notes.decision_audit import DecisionAudit
-from elf.families.notes.events import EventService
-from elf.families.notes.explain import SearchExplainer
-from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
-from elf.families.notes.forgetting import NoteForgetting
-from elf.families.notes.gate import WriteGate
-from elf.families.notes.handlers import note_admin_handlers, note_handlers
-from elf.families.notes.history import NoteHistory
-from elf.families.notes.id_lookup import IdLookup
-from elf.families.notes.index_admin import IndexAdmin
-from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
-from elf.families.notes.overview import NoteOverview
-from elf.families.notes.queries import INDEXING, note_queries
-from elf.families.notes.resolver import ResolverRules
-from elf.families.notes.retention import NoteRetention, RetentionRules
-from elf.families.notes.search_opening import open_search
-from elf.families.notes.service import NotePolicy, NoteService
-from elf.families.notes.store import NEEDED_TO_READ, NoteStore
+from elf.families.notes.api.admin_operations import REBUILD_PROGRESS
+from elf.families.notes.api.handlers import note_admin_handlers, note_handlers
+from elf.families.notes.keeping.corpus import notes_corpus
+from elf.families.notes.keeping.forgetting import NoteForgetting
+from elf.families.notes.keeping.index_admin import IndexAdmin
+from elf.families.notes.keeping.lifecycle import LifecycleRules, NoteLifecycle
+from elf.families.notes.keeping.note_counts import NoteCensus
+from elf.families.notes.keeping.overview import NoteOverview
+from elf.families.notes.keeping.queries import INDEXING, note_queries
+from elf.families.notes.keeping.retention import NoteRetention, RetentionRules
+from elf.families.notes.keeping.store import NEEDED_TO_READ, NoteStore
+from elf.families.notes.reading.decision_audit import DecisionAudit
+from elf.families.notes.reading.explain import SearchExplainer
+from elf.families.notes.reading.history import NoteHistory
+from elf.families.notes.reading.id_lookup import IdLookup
+from elf.families.notes.reading.opening import open_search
+from elf.families.notes.writing.events import EventService
+from elf.families.notes.writing.extraction import ExtractionLimits, NoteExtractor
+from elf.families.notes.writing.resolver import ResolverRules
+from elf.families.notes.writing.service import NotePolicy, NoteService
+from elf.families.notes.writing.write_rules import WriteGate
 from elf.family import Opened
 from elf.ground import Ground, indexed
 from elf.indexing.embedding import TextEmbedder

@@ -20,7 +20,6 @@ from typing import Final, cast
 
 import uvloop
 
-from elf.index.edge.desk import Desk
 from elf.index.edge.folder import FolderInUse, FolderUnusable, IndexFolder
 from elf.index.edge.protocol import (
     FAILED,
@@ -36,6 +35,7 @@ from elf.index.edge.protocol import (
     Unusable,
 )
 from elf.index.edge.report import report
+from elf.index.edge.request_queue import Desk
 from elf.index.edge.shard import Refused, ShardDamaged
 from elf.index.edge.spaces import OpenSpaces
 from elf.index.space import Space

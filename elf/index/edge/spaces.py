@@ -7,10 +7,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from elf.index.edge.desk import Desk
 from elf.index.edge.folder import CleanMark, IndexFolder, ShardFolder
 from elf.index.edge.opening import open_shard
 from elf.index.edge.report import report
+from elf.index.edge.request_queue import Desk
 from elf.index.edge.shard import Refused, ShardDamaged
 from elf.index.space import Space
 

@@ -18,8 +18,8 @@ from tokenizers import Encoding, Tokenizer
 from elf.config.optional import LocalModel
 from elf.config.packaged import DIMENSIONS
 from elf.core.errors import StartupError
-from elf.providers.local.graph_cache import cached_graph
 from elf.providers.local.model import MAX_TOKENS, TOKENIZER, checked, find_model_folder
+from elf.providers.local.onnx_cache import cached_graph
 from elf.providers.local.rerank import QueryTokens, rarity
 from elf.providers.local.runtime import onnxruntime
 from elf.providers.local.token_cache import TokenCache

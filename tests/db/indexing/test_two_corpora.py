@@ -14,12 +14,12 @@ import anyio
 import numpy as np
 import pytest
 
-from actors.index_host import IndexHost, OnOpen
 from actors.kernel import RestartPolicy, Supervisor
+from actors.owners.index_host import IndexHost, OnOpen
 from elf.core.errors import IndexUnavailable
 from elf.db.database import Database
-from elf.families.notes.queries import note_queries
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.queries import note_queries
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.port import IndexPoint, VectorIndex
 from elf.indexing import drift

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from elf.db.garbage import GarbageCollector, GarbageStep
-from elf.families.notes.lifecycle import LifecycleRules, NoteLifecycle
+from elf.families.notes.keeping.lifecycle import LifecycleRules, NoteLifecycle
 from elf.indexing.garbage import corpus_garbage
 from tests.db.notes.conftest import House
 

@@ -14,14 +14,14 @@ import pytest
 from elf.core.ids import NoteId
 from elf.db.database import Database
 from elf.db.queries import Queries
-from elf.families.notes.corpus import notes_corpus
-from elf.families.notes.gate import WriteGate
+from elf.families.notes.api.requests import AddNoteRequest, DeleteRequest, NewNote, UpdateRequest
+from elf.families.notes.keeping.corpus import notes_corpus
+from elf.families.notes.keeping.queries import NOTE_TABLES, note_queries
+from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.model import Note
-from elf.families.notes.queries import NOTE_TABLES, note_queries
-from elf.families.notes.requests import AddNoteRequest, DeleteRequest, NewNote, UpdateRequest
-from elf.families.notes.resolver import ResolverRules
-from elf.families.notes.service import NotePolicy, NoteService
-from elf.families.notes.store import NoteStore
+from elf.families.notes.writing.resolver import ResolverRules
+from elf.families.notes.writing.service import NotePolicy, NoteService
+from elf.families.notes.writing.write_rules import WriteGate
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshNews, FreshWrites

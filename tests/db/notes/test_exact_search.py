@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from elf.core.ids import NoteId, chunk_id_for
-from elf.families.notes.ask import NoteAsk
-from elf.families.notes.exact_search import ExactSearch
 from elf.families.notes.model import Context
-from elf.families.notes.note_filter import EVERYTHING, NoteFilter
+from elf.families.notes.reading.ask import NoteAsk
+from elf.families.notes.reading.exact_search import ExactSearch
+from elf.families.notes.reading.note_filter import EVERYTHING, NoteFilter
 from elf.index.port import IndexFilter, IndexQuery, LegHit, Period, QueryResult
 from tests.db.conftest import until
 from tests.db.notes.conftest import House

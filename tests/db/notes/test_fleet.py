@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from elf.core.ids import NoteId
-from elf.families.notes.corpus import notes_corpus
+from elf.families.notes.keeping.corpus import notes_corpus
 from elf.indexing import renewal
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import GONE_AFTER, SILENT_AFTER, Fleet, FleetRegister, Member

@@ -11,16 +11,16 @@ import msgspec
 import pytest
 
 from elf.core.errors import InvalidRequest, NotFound, ScopeDenied
-from elf.families.notes.audit_requests import (
+from elf.families.notes.api.audit_requests import (
     HistoryRequest,
     HistoryResponse,
     NoteVersion,
     RestoreRequest,
     RestoreResponse,
 )
-from elf.families.notes.gate import WriteGate
-from elf.families.notes.history import NoteHistory
-from elf.families.notes.service import NotePolicy
+from elf.families.notes.reading.history import NoteHistory
+from elf.families.notes.writing.service import NotePolicy
+from elf.families.notes.writing.write_rules import WriteGate
 from tests.db.notes.aging import assert_gapless, collect
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
 from tests.notes_kit import RULES, scope_rules

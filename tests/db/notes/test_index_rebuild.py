@@ -14,7 +14,7 @@ import pytest
 
 from elf.core.errors import IndexUnavailable, InvalidRequest
 from elf.core.ids import NoteId, chunk_id_for
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.port import IndexPoint, VectorIndex
 from elf.index.server import QdrantServerIndex
 from elf.indexing import rebuild

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from elf.core.ids import NoteId, chunk_id_for
-from elf.families.notes.corpus import notes_corpus
+from elf.families.notes.keeping.corpus import notes_corpus
 from elf.index.port import StoredPoint
 from elf.indexing import reconcile
 from elf.indexing.reconcile import Drift

@@ -14,10 +14,10 @@ from anyio.abc import TaskStatus
 from hypothesis import given
 from hypothesis import strategies as st
 
-from actors.outbox_wake import OutboxListener
+from actors.signals.outbox_wake import OutboxListener
 from elf.core.errors import DatabaseUnavailable
 from elf.db.database import Database
-from elf.families.notes.queries import NOTE_TABLES
+from elf.families.notes.keeping.queries import NOTE_TABLES
 from elf.indexing.worker import LEASE_BYTES
 from elf.outbox import leased
 from elf.outbox.leased import FOR_EVER, MAX_ERROR_CHARS, LeasedOutbox, Retries

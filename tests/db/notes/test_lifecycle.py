@@ -13,7 +13,7 @@ from elf.core.errors import DatabaseUnavailable, InternalError
 from elf.db.database import Database
 from elf.db.garbage import GarbageCollector, GarbageStep
 from elf.db.queries import Queries
-from elf.families.notes.lifecycle import LifecycleRules
+from elf.families.notes.keeping.lifecycle import LifecycleRules
 from elf.search import trace_store
 from elf.search.retention import retention_steps
 from tests.db.notes.aging import assert_gapless, collect, collector, places_of, steps_of, trace

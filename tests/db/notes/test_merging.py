@@ -15,11 +15,11 @@ from elf.core.ids import NoteId
 from elf.core.slices import at_once
 from elf.db.database import Database
 from elf.db.queries import Queries
-from elf.families.notes.audit_requests import DecisionsRequest, HistoryRequest
-from elf.families.notes.decision_audit import DecisionAudit
-from elf.families.notes.history import NoteHistory
-from elf.families.notes.requests import AddNoteRequest, NewNote
-from elf.families.notes.shown import ShownVersions
+from elf.families.notes.api.audit_requests import DecisionsRequest, HistoryRequest
+from elf.families.notes.api.requests import AddNoteRequest, NewNote
+from elf.families.notes.reading.decision_audit import DecisionAudit
+from elf.families.notes.reading.history import NoteHistory
+from elf.families.notes.reading.shown import ShownVersions
 from elf.web.rendering import rendering
 from tests.db.notes.aging import collect
 from tests.db.notes.conftest import CONTEXT_FIELDS, House

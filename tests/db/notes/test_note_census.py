@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from elf.families.notes.census import NoteCensus
+from elf.families.notes.keeping.note_counts import NoteCensus
 from tests.db.notes.conftest import House
 
 pytestmark = pytest.mark.anyio

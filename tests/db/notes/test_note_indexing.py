@@ -12,7 +12,7 @@ import pytest
 
 from elf.core.errors import IndexUnavailable, InternalError, ProviderUnavailable
 from elf.core.ids import chunk_id_for
-from elf.families.notes.source_fields import tag
+from elf.families.notes.api.source_fields import tag
 from elf.index.port import IndexPoint
 from elf.index.schema import EVERY_TAG
 from elf.indexing.embedding import EmbeddedText, TextEmbedder

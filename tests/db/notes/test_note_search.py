@@ -26,11 +26,11 @@ from elf.core.errors import (
 from elf.core.ids import NoteId, chunk_id_for
 from elf.db.database import Connection, Database
 from elf.db.errors import Retryable
-from elf.families.notes.ask import NoteAsk
-from elf.families.notes.ranking import NoteRanking, RankingRules
-from elf.families.notes.requests import SearchFilters, SearchItem, SearchRequest, SearchResponse
-from elf.families.notes.reranking import Reranking, SnippetReranking
-from elf.families.notes.search import NoteSearch, SearchRules
+from elf.families.notes.api.requests import SearchFilters, SearchItem, SearchRequest, SearchResponse
+from elf.families.notes.reading.ask import NoteAsk
+from elf.families.notes.reading.ranking import NoteRanking, RankingRules
+from elf.families.notes.reading.reranking import Reranking, SnippetReranking
+from elf.families.notes.reading.search import NoteSearch, SearchRules
 from elf.index.port import IndexFilter, IndexQuery, LegHit, QueryResult
 from elf.search.expand import ExpansionRules, QueryExpander
 from elf.search.fuse import FusionRules

@@ -12,8 +12,8 @@ import pytest
 
 from elf.core.errors import InvalidRequest, NotFound, ScopeDenied
 from elf.core.ids import chunk_id_for
-from elf.families.notes.requests import GetNoteRequest, ListRequest, ListResponse
-from elf.families.notes.resolver import deletion
+from elf.families.notes.api.requests import GetNoteRequest, ListRequest, ListResponse
+from elf.families.notes.writing.resolver import deletion
 from elf.indexing.fresh import FreshNews
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
 from tests.notes_kit import NOW, at_cosine, unit

@@ -9,9 +9,9 @@ import pytest
 
 from elf.core.errors import NotFound
 from elf.db.garbage import GarbageCollector
-from elf.families.notes import retention
-from elf.families.notes.audit_requests import HistoryRequest
-from elf.families.notes.retention import NoteRetention, RetentionRules
+from elf.families.notes.api.audit_requests import HistoryRequest
+from elf.families.notes.keeping import retention
+from elf.families.notes.keeping.retention import NoteRetention, RetentionRules
 from tests.db.notes.aging import assert_gapless, collect
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
 from tests.db.notes.test_history import history, restore

@@ -13,7 +13,7 @@ from elf.core.errors import NotFound
 from elf.db.database import Database
 from elf.db.garbage import GarbageCollector
 from elf.db.queries import Queries
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.port import IndexFilter, IndexQuery, VectorIndex

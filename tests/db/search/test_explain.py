@@ -10,9 +10,9 @@ import pytest
 
 from elf.core.errors import InvalidRequest, NotFound
 from elf.db.database import Database
-from elf.families.notes.explain import SearchExplainer
-from elf.families.notes.queries import note_queries
-from elf.families.notes.trace_requests import ExplainRequest, TraceRequest, TracesRequest
+from elf.families.notes.api.trace_requests import ExplainRequest, TraceRequest, TracesRequest
+from elf.families.notes.keeping.queries import note_queries
+from elf.families.notes.reading.explain import SearchExplainer
 from elf.search.trace import SearchTrace
 from elf.search.trace_store import Payload, TraceStore
 from tests.notes_kit import NOW, TurnedClock

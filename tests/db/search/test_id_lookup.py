@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from elf.db.database import Database
-from elf.families.notes.id_lookup import IdLookup
-from elf.families.notes.id_requests import MAX_IDS, FindIdsRequest
-from elf.families.notes.queries import note_queries
+from elf.families.notes.api.id_requests import MAX_IDS, FindIdsRequest
+from elf.families.notes.keeping.queries import note_queries
+from elf.families.notes.reading.id_lookup import IdLookup
 from elf.search.trace import SearchTrace
 from elf.search.trace_store import Payload, TraceStore
 from tests.db.search.test_explain import OTHERS, OWNER, put_note

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from actors.kernel import Channel
-from actors.trace_writer import TraceWriter
+from actors.workers.trace_writer import TraceWriter
 from elf.core.errors import InternalError
 from elf.db.database import Database
 from elf.db.queries import Queries

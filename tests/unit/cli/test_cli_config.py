@@ -151,7 +151,7 @@ def test_up_starts_the_processes_that_a_config_names(
         ran.append((list(processes.named()), source))
         return 5
 
-    monkeypatch.setattr("actors.processes.run_processes", run_processes)
+    monkeypatch.setattr("actors.processes.several.run_processes", run_processes)
     assert elf("up").code == 5
     assert ran == [([("worker", "worker")], str(elf.config))]
 

@@ -37,15 +37,15 @@ from elf.client import (
 from elf.client.call import Call, Listing
 from elf.client.calls import Calls
 from elf.config.model import NOTE_TYPES
-from elf.families.notes import (
+from elf.families.notes.api import (
     audit_requests,
-    extraction,
     fields,
     id_requests,
     operations,
     requests,
     trace_requests,
 )
+from elf.families.notes.writing import extraction
 from elf.web import readiness
 from elf.web.parsing import parse_body, parse_values
 

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex
 from elf.index.edge.process import EdgeProcess
 from elf.index.port import IndexPoint

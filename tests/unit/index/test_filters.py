@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import qdrant_edge as engine
 
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.filters import MAX_KEYS, compile_filter, composite_keys
 from elf.index.edge.protocol import WireFilter
 

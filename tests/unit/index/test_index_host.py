@@ -13,9 +13,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from actors.index_host import IndexHost, OnOpen
+from actors.owners.index_host import IndexHost, OnOpen
 from elf.core.errors import IndexUnavailable, StartupError
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex, IndexInfo
 from elf.index.space import Space
 from tests.index_kit import TALKS
@@ -237,7 +237,7 @@ async def test_a_shard_that_was_opened_anew_is_brought_up_to_date_again(folder: 
 
     host = Hosted(folder, spaces={NOTES: on_open})
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("actors.index_host.EdgeIndex", Reopened)
+        patched.setattr("actors.owners.index_host.EdgeIndex", Reopened)
         async with hosting(host):
             await again.wait()
     assert host.failure is None

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import wire_point
-from elf.index.edge.desk import Desk
 from elf.index.edge.folder import IndexFolder
 from elf.index.edge.protocol import Count, Counted, Done, Reply, Request, Upsert
+from elf.index.edge.request_queue import Desk
 from elf.index.edge.shard import Shard, ShardDamaged
 from elf.index.edge.spaces import OpenSpaces
 from tests.index_kit import TALKS

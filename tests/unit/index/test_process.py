@@ -17,7 +17,7 @@ import anyio.to_thread
 import pytest
 
 from elf.core.errors import IndexUnavailable, StartupError
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex, SpaceUnusable
 from elf.index.edge.folder import FolderInUse, IndexFolder
 from elf.index.edge.process import EdgeProcess

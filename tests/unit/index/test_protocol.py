@@ -7,7 +7,7 @@ import math
 import msgspec
 import pytest
 
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.protocol import (
     MAX_FRAME_BYTES,
     Count,

@@ -14,7 +14,7 @@ from qdrant_client import AsyncQdrantClient, models
 
 from elf.config.optional import QdrantServer
 from elf.core.errors import IndexUnavailable
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.server import QdrantServerIndex
 
 from .conftest import DIM, made_points

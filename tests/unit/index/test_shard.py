@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import qdrant_edge as engine
 
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.protocol import WireFilter, WirePoint, WireQuery
 from elf.index.edge.shard import Shard
 from elf.index.schema import BM25, DENSE

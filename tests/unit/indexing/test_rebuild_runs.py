@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 import anyio
 import pytest
 
-from actors.index_rebuilder import IndexRebuilder
+from actors.workers.index_rebuilder import IndexRebuilder
 from elf.core.errors import IndexUnavailable, InternalError, InvalidRequest, Unavailable
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.indexing.rebuild import RebuildReport, Tally
 from elf.indexing.rebuild_runs import RebuildRuns
 from tests.notes_kit import TurnedClock

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.families.notes.brief import MAX_SOURCE_CHARS, source_in_short
+from elf.families.notes.api.brief import MAX_SOURCE_CHARS, source_in_short
 
 
 def raw(reference: dict[str, Any]) -> msgspec.Raw:

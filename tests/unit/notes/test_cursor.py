@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from elf.core.errors import InvalidRequest
 from elf.core.ids import NoteId
-from elf.families.notes.cursor import decode_cursor, encode_cursor
-from elf.families.notes.store import Cursor
+from elf.families.notes.api.cursor import decode_cursor, encode_cursor
+from elf.families.notes.keeping.store import Cursor
 from tests.notes_kit import a_note
 
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elf.config.model import NOTE_TYPES
-from elf.families.notes.decisions import Attempt, Refused, decide
-from elf.families.notes.resolver import Outcome, Workspace
+from elf.families.notes.writing.decisions import Attempt, Refused, decide
+from elf.families.notes.writing.resolver import Outcome, Workspace
 from tests.notes_kit import (
     CONTEXT,
     NOW,

@@ -12,19 +12,19 @@ import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.core.blank import is_blank
+from elf.core.blank_text import is_blank
 from elf.core.errors import ProviderUnavailable
 from elf.core.evidence import EvidenceBounds
 from elf.core.ids import NoteId, new_note_id
 from elf.core.secrets import find_secret
-from elf.families.notes.decisions import Attempt, Refused
-from elf.families.notes.events import MAX_REASON_CHARS, NO_REASON, EventService
-from elf.families.notes.extraction import ExtractionLimits, NoteExtractor
-from elf.families.notes.gate import WriteGate
+from elf.families.notes.api.requests import AddEventRequest, AddEventResponse
 from elf.families.notes.model import Context
-from elf.families.notes.requests import AddEventRequest, AddEventResponse
-from elf.families.notes.resolver import Incoming, Outcome
-from elf.families.notes.service import NotePolicy
+from elf.families.notes.writing.decisions import Attempt, Refused
+from elf.families.notes.writing.events import MAX_REASON_CHARS, NO_REASON, EventService
+from elf.families.notes.writing.extraction import ExtractionLimits, NoteExtractor
+from elf.families.notes.writing.resolver import Incoming, Outcome
+from elf.families.notes.writing.service import NotePolicy
+from elf.families.notes.writing.write_rules import WriteGate
 from elf.providers.port import JsonAnswer, Prompt, T
 from tests.notes_kit import RULES, SCOPES, scope_rules
 from tests.unit.data.planted_secrets import planted_secrets

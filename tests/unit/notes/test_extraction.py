@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from elf.families.notes.extraction import (
+from elf.families.notes.writing.extraction import (
     Candidate,
     ExtractionLimits,
     NoteExtractor,
@@ -15,7 +15,7 @@ from elf.families.notes.extraction import (
     notes_schema,
     read_candidate,
 )
-from elf.families.notes.gate import Rejection
+from elf.families.notes.writing.write_rules import Rejection
 from elf.providers.port import JsonAnswer, Prompt, T
 
 SCOPES = ["agent_private", "project_shared", "org_shared"]

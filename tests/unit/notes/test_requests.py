@@ -8,7 +8,7 @@ from uuid import uuid4
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from elf.families.notes.requests import (
+from elf.families.notes.api.requests import (
     AddNoteRequest,
     DeleteRequest,
     GetNoteRequest,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from elf.core.ids import NoteId
 from elf.core.slices import at_once
 from elf.families.notes.model import Note
-from elf.families.notes.resolver import (
+from elf.families.notes.writing.resolver import (
     SIMILARITY_UNCHECKED,
     Change,
     Incoming,

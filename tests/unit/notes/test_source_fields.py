@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.families.notes.source_fields import (
+from elf.families.notes.api.source_fields import (
     MAX_DOTS,
     MAX_PATH_CHARS,
     MAX_TAGS,

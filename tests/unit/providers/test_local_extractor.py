@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elf.config.packaged import EXTRACTOR_NAME
-from elf.families.notes.extraction import (
+from elf.families.notes.writing.extraction import (
     Candidate,
     ExtractionLimits,
     NoteExtractor,

@@ -13,8 +13,8 @@ import pytest
 from elf.config.optional import LocalModel
 from elf.core.errors import StartupError
 from elf.providers.local.encoder import Encoder
-from elf.providers.local.graph_cache import cached_graph
 from elf.providers.local.model import TOKENIZER, WEIGHTS, PackagedFile, checked, find_model_folder
+from elf.providers.local.onnx_cache import cached_graph
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_a_graph_that_the_runtime_refuses_is_named(tmp_path: Path, monkeypatch: 
 def test_two_processes_may_build_at_once(tmp_path: Path) -> None:
     program = (
         "import sys; from pathlib import Path;"
-        "from elf.providers.local.graph_cache import cached_graph;"
+        "from elf.providers.local.onnx_cache import cached_graph;"
         "from elf.providers.local.model import find_model_folder;"
         "print(cached_graph(find_model_folder(), Path(sys.argv[1])).name)"
     )

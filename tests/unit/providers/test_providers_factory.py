@@ -12,7 +12,7 @@ import pytest
 from elf.config import load
 from elf.config.model import Config
 from elf.core.errors import StartupError
-from elf.families.notes.extraction import ExtractionLimits, extraction_prompt
+from elf.families.notes.writing.extraction import ExtractionLimits, extraction_prompt
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.factory import open_embedder, open_providers
 from elf.providers.http import ProviderHttp

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from elf.config.packaged import EXTRACTOR_NAME
 from elf.core.cjk import contains_cjk, contains_nul
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
-from elf.families.notes import requests
+from elf.families.notes.api import requests
 from elf.providers.local.chat import ExtractorApp
 from elf.search.cache import cache_key
 from elf.search.expand import (

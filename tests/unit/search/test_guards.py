@@ -14,7 +14,7 @@ from trio.testing import MockClock
 from elf.config import load
 from elf.config.model import Config
 from elf.core.errors import IndexUnavailable, ProviderUnavailable, ServiceError
-from elf.families.notes.space import NOTES
+from elf.families.notes.keeping.space import NOTES
 from elf.index.port import IndexFilter, IndexQuery
 from elf.providers.factory import Providers
 from elf.providers.port import JsonAnswer, Matrix, Prompt

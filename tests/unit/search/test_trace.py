@@ -7,7 +7,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from elf.families.notes.requests import Explanation
+from elf.families.notes.api.requests import Explanation
 from elf.search.trace import (
     DROP_STAGES,
     DroppedCandidate,

@@ -13,7 +13,7 @@ from openapi_spec_validator import validate
 from pydantic import BaseModel
 
 from elf.api.operation import Operation
-from elf.core.blank import NOT_BLANK
+from elf.core.blank_text import NOT_BLANK
 from elf.core.cjk import contains_cjk
 from elf.core.errors import InvalidRequest, NonEnglishInput
 from elf.web.openapi import response_at

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from elf.core.cjk import contains_cjk
 from elf.core.errors import InvalidRequest, NonEnglishInput, ServiceError
-from elf.families.notes.requests import AddNoteRequest, GetNoteRequest, ListRequest, SearchRequest
+from elf.families.notes.api.requests import AddNoteRequest, GetNoteRequest, ListRequest, SearchRequest
 from elf.web.parsing import CJK_MESSAGE, parse_body, parse_values, reading_body
 
 CJK = "\u4e2d"

@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from elf.api.operation import Operation, for_anyone
 from elf.core.errors import NotFound, Unavailable
-from elf.families.notes.operations import OPERATIONS
-from elf.families.notes.spans import MEMORY_SPANS
+from elf.families.notes.api.operations import OPERATIONS
+from elf.families.notes.api.spans import MEMORY_SPANS
 from elf.search.trace import SearchTrace
 from elf.web.app import create_app
 from elf.web.readiness import Readiness

@@ -1,0 +1,42 @@
+"""The ports of a process, taken before anything else is started."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
+
+from actors.fronts.http_front import bind
+from elf.config.model import Service
+from elf.config.places import Address
+
+
+class Sockets(NamedTuple):
+    """A bound socket for each front that the process has."""
+
+    http: socket.socket | None = None
+    admin: socket.socket | None = None
+    mcp: socket.socket | None = None
+
+    @classmethod
+    def inherited(cls, *, http: int | None, admin: int | None) -> Sockets:
+        """Take over bound sockets by their descriptors."""
+        return cls(*(None if number is None else socket.socket(fileno=number) for number in (http, admin)))
+
+
+@contextmanager
+def bound(
+    service: Service, *, http: bool = False, admin: bool = False, mcp: bool = False
+) -> Iterator[Sockets]:
+    """Take the ports of these fronts. Raises StartupError naming the key of a port that is taken."""
+    with ExitStack() as stack:
+
+        def take(wanted: bool, address: Address, key: str) -> socket.socket | None:
+            return stack.enter_context(bind(address, key=key)) if wanted else None
+
+        yield Sockets(
+            http=take(http, service.http_address, "service.http_bind"),
+            admin=take(admin, service.admin_address, "service.admin_bind"),
+            mcp=take(mcp, service.mcp_address, "service.mcp_bind"),
+        )
