@@ -157,8 +157,16 @@ def refuse_doubles(families: Sequence[Family]) -> None:
     for what, names in (
         ("families", [family.name for family in families]),
         ("operations", [operation.name for operation in operations]),
-        ("operations", [f"{operation.method} {operation.path}" for operation in operations]),
+        ("operations", [f"{operation.method} {_shape(operation)}" for operation in operations]),
         ("tools", [f"{name} at {path}" for path, name in tools]),
     ):
         if doubled := [name for name, count in Counter(names).items() if count > 1]:
             raise StartupError(f"two {what} are called {doubled[0]}")
+
+
+def _shape(operation: Operation) -> str:
+    """Return a path without the names of its parameters, which no request tells."""
+    path = operation.path
+    for name in operation.path_parameters:
+        path = path.replace(f"{{{name}}}", "{}")
+    return path

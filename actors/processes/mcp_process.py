@@ -20,13 +20,16 @@ from actors.processes.process import Say, new_supervisor, run_process, start_log
 from elf.config import Config, load
 from elf.config.places import Address, reachable_from_here
 from elf.core.errors import ConfigError, ConfigFault
-from elf.family import Family, families_on
+from elf.family import Family, families_on, refuse_doubles, tables_of
 from elf.mcp.api import client_of_address
 from elf.mcp.sessions import serve_stdio
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run `elf-mcp`; `argv` is without the program's name and defaults to the process's own. Returns the exit code."""
+def main(argv: Sequence[str] | None = None, families: Sequence[Family] = FAMILIES) -> int:
+    """Run `elf-mcp`; `argv` is without the program's name and defaults to the process's own. Returns the exit code.
+
+    `families` are those that there are, of which those serve that are on by the config.
+    """
     parser = entry_parser(
         "elf-mcp",
         "Serve the memory tools over MCP. They ask the ELF service at service.http_bind of the config.",
@@ -39,26 +42,34 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument(
         "--family",
-        choices=[family.name for family in FAMILIES if family.tools],
-        default=FAMILIES[0].name,
+        choices=[family.name for family in families if family.tools],
+        default=families[0].name,
         help="whose tools to offer on standard input and output (default: %(default)s); over HTTP, all have a path",
     )
     options = parser.parse_args(argv)
-    return run_entry("elf-mcp", lambda: _run(options.config, options.family if options.stdio else None))
+    return run_entry(
+        "elf-mcp", lambda: _run(options.config, families, options.family if options.stdio else None)
+    )
 
 
-def _run(path: Path, family: str | None) -> int:
+def _run(path: Path, families: Sequence[Family], family: str | None) -> int:
     """Serve this family on standard input and output, or all that are on over HTTP."""
-    config = load(path)
-    families = families_on(FAMILIES, config)
+    refuse_doubles(families)
+    config = load(path, tables_of(families))
+    families = families_on(families, config)
+    chosen = None if family is None else _chosen(family, families, source=str(path))
     api = _api_address(config, source=str(path))
     start_log(config.service, source=str(path))
-    if family is None:
-        return run_process(partial(_bind_and_serve, config, families, api))
-    for one in families:
-        if one.name == family:
-            return _run_stdio(config, one, api)
-    raise ConfigError(str(path), [ConfigFault(family, "this table is missing, so that the family is off")])
+    if chosen is not None:
+        return _run_stdio(config, chosen, api)
+    return run_process(partial(_bind_and_serve, config, families, api))
+
+
+def _chosen(name: str, families: Sequence[Family], *, source: str) -> Family:
+    for family in families:
+        if family.name == name:
+            return family
+    raise ConfigError(source, [ConfigFault(name, "this table is missing, so that the family is off")])
 
 
 def _api_address(config: Config, *, source: str) -> Address:

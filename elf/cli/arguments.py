@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from elf.cli import (
     changes,
@@ -27,18 +28,16 @@ from elf.cli import (
     traces,
     up,
 )
+from elf.cli.commands import EXIT_CODES, Commands
 from elf.cli.config_file import NAME
+from elf.cli.family import add_family
 from elf.cli.flags import context, json_flag, json_object, note_defaults, number, optional_context, scope
+from elf.client.families import FAMILY_CLIENTS
+from elf.client.family import FamilyClient
 from elf.config.model import NOTE_TYPES
-
-EXIT_CODES = (
-    "Exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, "
-    "3 the service cannot be reached or is not available, 130 stopped by Ctrl-C."
-)
 
 BEGINNING = "or how it begins: 8 hex digits or more"
 NOTE_ID = f"the note's id, {BEGINNING}"
-CONFIG_HELP = "the config file (default: elf.toml in this folder, else the one of the installation)"
 CONFIGS = (
     "Without -c FILE the config is elf.toml in this folder; without that, the default config of the installation. "
     "Folders in a config are relative to the file; the default config of an installed package keeps its data in "
@@ -46,27 +45,19 @@ CONFIGS = (
 )
 
 
-def parser() -> argparse.ArgumentParser:
-    """Build the parser; each command sets `run`, a function of the parsed options that returns the exit code."""
+def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argparse.ArgumentParser:
+    """Build the parser; each command sets `run`, a function of the parsed options that returns the exit code.
+
+    The commands of notes are its own; those of `families` are below the name of each.
+    """
     root = argparse.ArgumentParser(
         prog="elf",
         description="ELF: evidence-linked fact memory for agents.",
         epilog=f"{CONFIGS} {EXIT_CODES}",
     )
     root.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
-    commands = root.add_subparsers(title="commands", metavar="COMMAND", required=True)
-
-    def command(
-        name: str, run: Callable[[argparse.Namespace], int], does: str, *, works_on_config: bool = True
-    ) -> argparse.ArgumentParser:
-        added = commands.add_parser(
-            name, help=does, description=f"{does[0].upper()}{does[1:]}.", epilog=EXIT_CODES
-        )
-        if works_on_config:
-            added.add_argument("-c", "--config", type=Path, metavar="FILE", help=CONFIG_HELP)
-        added.set_defaults(run=run)
-        return added
-
+    commands = Commands(root)
+    command = commands.add
     _init(command("init", init.run, "write a config file, commented, to begin with", works_on_config=False))
     command("up", up.run, "run the service until it is told to stop")
     json_flag(command("check", check.run, "check a config file and say every fault of it"))
@@ -101,9 +92,10 @@ def parser() -> argparse.ArgumentParser:
             "completion", completion.run, "print what makes a shell complete commands", works_on_config=False
         )
     )
-    mcp = commands.add_parser("mcp", help="set up programs that speak MCP", epilog=EXIT_CODES)
-    commands = mcp.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    _mcp_install(command("install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp"))
+    mcp = commands.group("mcp", "set up programs that speak MCP")
+    _mcp_install(mcp.add("install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp"))
+    for family in families:
+        add_family(family, commands.group(family.name, family.about))
     return root
 
 

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
-from elf.client import NO_RETRIES, AsyncClient, Retries, UnexpectedAnswer
+from elf.client import NO_RETRIES, AsyncClient, Retries, ServiceError, Unavailable, UnexpectedAnswer
 from elf.client import Unreachable as NoAnswer
-from elf.client.call import Call, get, post, reader
+from elf.client.call import Call, Stream, get, post, reader
 from elf.client.context import Given
+from elf.client.errors import ErrorBody
 from elf.config import Config
 from elf.config.places import reachable_from_here
+
+T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 120.0  # a hundred notes may have to be embedded by a slow provider
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer of the service: its HTTP status and its JSON body."""
+    """An answer of the service: its HTTP status and its JSON body, and what it says when it is an error."""
 
     status: int
-    body: dict[str, Any]
+    body: Any
+    told: ErrorBody | None = None
 
     @property
     def exit_code(self) -> ExitCode:
@@ -34,8 +40,9 @@ class Reply:
 
     def message(self) -> str:
         """Say in one line what an error body says."""
-        text = f"{self.body.get('error_code', self.status)}: {self.body.get('message', 'no message')}"
-        unnamed = [field for field in map(str, self.body.get("fields") or ()) if field not in text]
+        told = self.told or ErrorBody(str(self.status), "no message")
+        text = f"{told.error_code}: {told.message}"
+        unnamed = [field for field in told.fields or () if field not in text]
         return f"{text} ({', '.join(unnamed)})" if unnamed else text
 
     def check(self) -> Self:
@@ -72,13 +79,44 @@ class Service:
     ) -> None:
         await self._client.__aexit__(kind, error, trace)
 
+    @property
+    def client(self) -> AsyncClient:
+        """The client, for calls to be made with."""
+        return self._client
+
     async def ask(self, call: Call[Any], *, retries: Retries = NO_RETRIES) -> Reply:
         """Carry out a call. Raises Unreachable when no answer comes, or one that is not ELF's."""
-        try:
+        with _no_answer_is_unreachable():
             answer = await self._client.ask(call, retries=retries)
-            return Reply(answer.status, answer.body)
-        except (NoAnswer, UnexpectedAnswer) as error:
-            raise Unreachable(str(error)) from error
+            return Reply(answer.status, answer.body, None if answer.is_good else answer.told(call))
+
+    async def ask_any(self, call: Call[Any]) -> Reply:
+        """Carry out a call whose answer may have any shape, or no body; it has to be one that the call reads."""
+        with _no_answer_is_unreachable():
+            answer = await self._client.ask(call)
+            if answer.is_good:
+                answer.read(call, answer.content)
+            body = json.loads(answer.content) if answer.content else {}
+            return Reply(answer.status, body, None if answer.is_good else answer.told(call))
+
+    @asynccontextmanager
+    async def follow(self, stream: Stream[T]) -> AsyncIterator[AsyncIterator[T]]:
+        """Give the events of a stream. Raises Unreachable when they do not come, and Refused for a failure."""
+        try:
+            with _no_answer_is_unreachable():
+                async with self._client.stream(stream) as events:
+                    yield events
+        except ServiceError as error:
+            kind = Unreachable if isinstance(error, Unavailable) else Refused
+            raise kind(f"{error.error_code}: {error.message}") from error
+
+
+@contextmanager
+def _no_answer_is_unreachable() -> Iterator[None]:
+    try:
+        yield
+    except (NoAnswer, UnexpectedAnswer) as error:
+        raise Unreachable(str(error)) from error
 
 
 def admin_get(path: str, params: Mapping[str, Given] | None = None) -> Call[dict[str, Any]]:

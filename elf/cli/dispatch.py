@@ -10,31 +10,38 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from elf.cli.arguments import parser
 from elf.cli.config_file import config_path
 from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
+from elf.client.families import FAMILY_CLIENTS
+from elf.client.family import FamilyClient
 from elf.commands import INTERRUPTED, beside_echo
 from elf.core.errors import ConfigError, StartupError
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(
+    argv: Sequence[str] | None = None, families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS
+) -> int:
     """Run the command line; `argv` is without the program's name and defaults to the process's own.
+
+    `families` are those that have commands, beside notes.
 
     A stop by Ctrl-C ends in one line, which says what there is to say of the work that was stopped.
     """
     try:
-        return _dispatch(argv)
+        return _dispatch(argv, families)
     except KeyboardInterrupt as stopped:
         said = f": {stopped}" if stopped.args else ""
         print(f"{beside_echo(sys.stderr.isatty())}elf: stopped{said}", file=sys.stderr)
         return INTERRUPTED
 
 
-def _dispatch(argv: Sequence[str] | None) -> int:
+def _dispatch(argv: Sequence[str] | None, families: Sequence[type[FamilyClient[Any]]]) -> int:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that lacks a character gets its code
-    options = parser().parse_args(argv)
+    options = parser(families).parse_args(argv)
     try:
         is_chosen = "config" in options and options.config is None
         if is_chosen:

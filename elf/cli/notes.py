@@ -69,8 +69,9 @@ def configured(options: argparse.Namespace) -> Config:
     return config
 
 
-def _rejected(body: dict[str, Any]) -> ExitCode:
-    rejected = any(result.get("op") == "REJECTED" for result in (body, *body.get("results", ())))
+def _rejected(body: Any) -> ExitCode:
+    results = (body, *body.get("results", ())) if isinstance(body, dict) else body
+    rejected = any(isinstance(result, dict) and result.get("op") == "REJECTED" for result in results)
     return ExitCode.REJECTED if rejected else ExitCode.DONE
 
 

@@ -1,0 +1,42 @@
+"""How commands are added to the command line."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Self
+
+EXIT_CODES: Final = (
+    "Exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, "
+    "3 the service cannot be reached or is not available, 130 stopped by Ctrl-C."
+)
+CONFIG_HELP: Final = "the config file (default: elf.toml in this folder, else the one of the installation)"
+
+
+class Commands:
+    """The commands of a parser, or those below one of them."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._parsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    def add(
+        self,
+        name: str,
+        run: Callable[[argparse.Namespace], int],
+        does: str,
+        *,
+        works_on_config: bool = True,
+    ) -> argparse.ArgumentParser:
+        """Add a command that runs a function of the parsed options, which returns the exit code."""
+        added = self._parsers.add_parser(
+            name, help=does, description=f"{does[0].upper()}{does[1:]}.", epilog=EXIT_CODES
+        )
+        if works_on_config:
+            added.add_argument("-c", "--config", type=Path, metavar="FILE", help=CONFIG_HELP)
+        added.set_defaults(run=run)
+        return added
+
+    def group(self, name: str, about: str) -> Self:
+        """Add a command that has others below it, and return these."""
+        return type(self)(self._parsers.add_parser(name, help=about, epilog=EXIT_CODES))
