@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 from uuid import RFC_4122, UUID
 
+import pytest
 from hypothesis import given
 from hypothesis.strategies import integers, one_of, text, uuids
 
 from elf.core.errors import InvalidRequest
-from elf.core.ids import id_in_path
+from elf.core.ids import id_in_path, text_in_path
 from elf.db.ids import random_ids
 
 
@@ -31,6 +33,23 @@ def test_an_id_stands_in_a_path_as_itself(one: UUID) -> None:
 )
 def test_nothing_but_an_id_comes_into_a_path(odd: object) -> None:
     assert re.fullmatch(r"[0-9a-f-]{36}|\$\.trace_id: should be a valid UUID", _part_or_refusal(odd))
+
+
+@given(one_of(text(), integers(), uuids()))
+def test_text_in_a_path_stays_one_part_of_it(value: object) -> None:
+    try:
+        part = text_in_path(value, name="tenant_id")
+    except InvalidRequest as refusal:
+        assert value in ("", ".", "..") or "/" in str(value)
+        assert refusal.fields == ("$.tenant_id",)
+    else:
+        assert re.fullmatch(r"[A-Za-z0-9._~%-]+", part)
+        assert unquote(part, errors="surrogatepass") == str(value)
+
+
+def test_what_is_missing_does_not_come_into_a_path() -> None:
+    with pytest.raises(InvalidRequest, match=r"^\$\.tenant_id: is missing$"):
+        text_in_path(None, name="tenant_id")
 
 
 def _part_or_refusal(odd: object) -> str:
