@@ -5,8 +5,9 @@
 SELECT family, name, digest, breaks_older FROM schema_steps;
 
 -- name: record_step
--- Remember that a step was applied; one that was applied again stays as it is recorded.
-INSERT INTO schema_steps (family, name, digest, breaks_older) VALUES ($1, $2, $3, $4)
+-- Remember that a step was applied; one that was applied again stays as it is recorded. The transaction may have begun
+-- long before, for it waited its turn, so its own time would tell another order.
+INSERT INTO schema_steps (family, name, digest, breaks_older, applied_at) VALUES ($1, $2, $3, $4, clock_timestamp())
 ON CONFLICT (family, name) DO NOTHING;
 
 -- name: other_dimensions

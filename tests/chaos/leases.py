@@ -119,6 +119,7 @@ class Siege:
                 self._start()
             for kind in rounds:
                 await self._round(kind)
+            await self._until(self._at_work, 2)  # who was started last has to meet the living at work
             await self._until(lambda: self._database.fetchval(OPEN), 0)
             self.jobs = await self._database.fetchval("SELECT count(*) FROM toy_outbox")
             self.taken_over = await self._database.fetchval(TAKEN_OVER)

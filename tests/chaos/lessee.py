@@ -2,8 +2,8 @@
 
     python -m tests.chaos.lessee DSN NAME LEASE_S [FAULT]
 
-FAULT is planted. `alone`: it tells nobody of its presence. `deaf`: it goes on when its session is gone. `unfenced`:
-that, and so slowly that others are done before it, and it ends jobs whatever lease of them it has.
+FAULT is planted. `alone`: it tells nobody of its presence. `deaf`: it goes on when its session is gone, until it is
+back. `unfenced`: until others are done, and it ends jobs whatever lease of them it has.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class WatchedOutbox(LeasedOutbox):
             lost=(lambda: None) if fault in {"deaf", "unfenced"} else self._lose_all,
         )
         self.presence.name = self._name = name
-        self._is_slow = fault == "unfenced"
+        self._fault = fault
         self._lost: dict[tuple[object, int], datetime] = {}
 
     async def _take_over(self, session: Connection) -> None:
@@ -107,10 +107,17 @@ class WatchedOutbox(LeasedOutbox):
         await super().release(jobs)
 
     async def _wait_for_others(self, jobs: Sequence[Job]) -> None:
+        async with self._database.connection() as connection:
+            while not await connection.fetchval(DONE, [job.outbox_id for job in jobs]):  # noqa: ASYNC110
+                await anyio.sleep(0.02)
+
+    async def _go_on_without_a_session(self, jobs: Sequence[Job]) -> None:
         with anyio.move_on_after(SLOW_S):
-            async with self._database.connection() as connection:
-                while not await connection.fetchval(DONE, [job.outbox_id for job in jobs]):  # noqa: ASYNC110
-                    await anyio.sleep(0.02)
+            match self._fault:
+                case "deaf":
+                    await self.presence.wait_told()
+                case "unfenced" if not self.presence.is_told:
+                    await self._wait_for_others(jobs)
 
     async def note_end(self, jobs: Sequence[Job], connection: Connection, *, done: bool) -> None:
         lost = [self._lost.get((job.outbox_id, job.lease)) for job in jobs]
@@ -119,8 +126,7 @@ class WatchedOutbox(LeasedOutbox):
     async def handle(self, jobs: Sequence[Job]) -> None:
         """Do jobs; it fails now and then."""
         await anyio.sleep(random.uniform(0.0, LONGEST_WORK_S) * len(jobs))
-        if self._is_slow and not self.presence.is_told:
-            await self._wait_for_others(jobs)
+        await self._go_on_without_a_session(jobs)
         if random.random() < FAILURES:
             raise JobsFailed([(job, ProviderUnavailable("as it does now and then")) for job in jobs])
         async with self._database.transaction() as connection:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import dsn_of, run_sql
+from tests.db.notes.conftest import EMPTY
 from tests.db.notes.test_query_plans import HOT, SOME_NOTES, VERSION, explain
 
 from .conftest import TABLES
@@ -51,6 +52,7 @@ VALUES: dict[str, tuple[Any, ...]] = COMMON | {
 def seeded_dsn(postgres_dsn: str, talks_dsn: str) -> Iterator[str]:
     asyncio.run(run_sql(postgres_dsn, "CREATE DATABASE corpus_plans TEMPLATE talks"))
     dsn = dsn_of(postgres_dsn, "corpus_plans")
+    asyncio.run(run_sql(dsn, EMPTY))  # whatever the tests before it left in the talks
     asyncio.run(run_sql(dsn, SEED))
     yield dsn
     asyncio.run(run_sql(postgres_dsn, "DROP DATABASE corpus_plans WITH (FORCE)"))
