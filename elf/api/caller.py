@@ -15,13 +15,16 @@ class Caller:
     """Whoever makes a request, as far as it is known: made once for each, and given to its handler.
 
     `user` is the person it is made for, `client` the program that makes it, each None when nobody proved it. `bound`
-    are the fields of a request, such as `tenant_id`, that this caller may fill in with no other value.
+    are the fields of a request, such as `tenant_id`, that this caller may fill in with no other value; `needed` those
+    that are not left out where a request has them; `denied` those whose values are all refused, and why.
     """
 
     user: str | None = None
     client: str | None = None
     roles: frozenset[str] = frozenset()
     bound: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    needed: frozenset[str] = frozenset()
+    denied: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def require(self, role: str) -> None:
         """Raise Unauthorized when nobody knows who this is, and Forbidden for somebody who has not this role."""

@@ -14,6 +14,7 @@ from pydantic import Field, field_validator, model_validator
 
 from elf.config import rules
 from elf.config.access import Access
+from elf.config.auth import Auth
 from elf.config.defaults import Defaults
 from elf.config.limits import Limits
 from elf.config.mcp import Mcp
@@ -374,6 +375,7 @@ class Security(Table):
     evidence_min_quotes: Positive
     evidence_max_quotes: Positive
     evidence_max_quote_chars: Positive
+    auth: Auth = Auth()
 
     @field_validator("reject_cjk")
     @classmethod

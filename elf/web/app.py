@@ -12,7 +12,6 @@ import structlog
 from quart import Quart, Response, g, request
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
-from elf.api.caller import ANONYMOUS
 from elf.api.error_style import ErrorStyle
 from elf.api.operation import Handler, Operation
 from elf.config.access import EVERYBODY, Visitors
@@ -30,7 +29,7 @@ from elf.web.failures import (
 from elf.web.openapi import PUBLIC, About, openapi_document
 from elf.web.readiness import Health, Readiness
 from elf.web.rendering import JSON, json_response
-from elf.web.views import Identify, largest_body, view
+from elf.web.views import Identify, anonymous, largest_body, view
 
 log = structlog.get_logger()
 
@@ -43,7 +42,7 @@ def create_app(
     about: About = PUBLIC,
     visitors: Visitors = EVERYBODY,
     admission: Admission | None = None,
-    identify: Identify = lambda _: ANONYMOUS,
+    identify: Identify = anonymous,
 ) -> Quart:
     """Build the application that serves `operations`, /health, /ready, and their description for programs and people.
 

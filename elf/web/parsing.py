@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import msgspec
 from pydantic import BaseModel, ValidationError
 
+from elf.api.binding import bound_values
+from elf.api.caller import ANONYMOUS, Caller
 from elf.api.operation import TextPolicy
 from elf.core.errors import InvalidRequest, NonEnglishInput
 from elf.core.json_size import MAX_LONG_DIGITS, holding_more_digits, holding_more_values
@@ -31,18 +33,19 @@ def reading_body(
     body: bytes,
     path_values: Mapping[str, str] | None = None,
     *,
+    caller: Caller = ANONYMOUS,
     text: TextPolicy = "english",
     whole: str | None = None,
 ) -> Slices[Model]:
-    """Read a JSON body into `model`, together with the values of the path, which the body may not name.
+    """Read a JSON body into `model`, with the values of the path, which it may not name, and those that bind `caller`.
 
     A body may be left out when `model` asks for nothing. Raises InvalidRequest for what is not JSON, breaks the model
-    or a bound or holds a NUL byte, NonEnglishInput for CJK text where `text` is english; `fields` are the paths at
-    fault, such as `$.notes[0].text`, or the first of very many. `whole` is the field of the model that the whole body
-    is; paths within it begin at the body, such as `$[0].text`.
+    or a bound or holds a NUL byte, ScopeDenied for what `caller` may not ask for, NonEnglishInput for CJK text where
+    `text` is english; `fields` are the paths at fault, such as `$.notes[0].text`, or the first of very many. `whole` is
+    the field of the model that the whole body is; paths within it begin at the body, such as `$[0].text`.
     """
     try:
-        return (yield from _reading(model, body, path_values or {}, text, whole))
+        return (yield from _reading(model, body, path_values or {}, caller, text, whole))
     except (InvalidRequest, NonEnglishInput) as error:
         if whole is None:
             raise
@@ -52,10 +55,16 @@ def reading_body(
 
 
 def _reading(
-    model: type[Model], body: bytes, path_values: Mapping[str, str], text: TextPolicy, whole: str | None
+    model: type[Model],
+    body: bytes,
+    path_values: Mapping[str, str],
+    caller: Caller,
+    text: TextPolicy,
+    whole: str | None,
 ) -> Slices[Model]:
+    known = {*path_values, *caller.bound}
     is_left_out = not body and not any(
-        field.is_required() for name, field in model.model_fields.items() if name not in path_values
+        field.is_required() for name, field in model.model_fields.items() if name not in known
     )
     if is_left_out:
         body = b"{}"
@@ -68,9 +77,10 @@ def _reading(
     if whole is not None and not is_left_out:
         value = {whole: value}
     yield
-    if path_values and isinstance(value, dict):
-        value = _merged(value, path_values)
-    is_ascii = body.isascii() and b"\\u" not in body and not any(map(_is_odd, path_values.values()))
+    if isinstance(value, dict):
+        value = bound_values(model, _merged(value, path_values), caller)
+    beside = [*path_values.values(), *caller.bound.values()]
+    is_ascii = body.isascii() and b"\\u" not in body and not any(map(_is_odd, beside))
     yield from _check_text(model, value, text, is_ascii=is_ascii)
     outline = yield from outlined(model, value)
     content = msgspec.json.encode(outline)
@@ -85,10 +95,17 @@ def parse_body(model: type[Model], body: bytes, path_values: Mapping[str, str] |
     return at_once(reading_body(model, body, path_values))
 
 
-def parse_values(model: type[Model], values: Mapping[str, str], *, text: TextPolicy = "english") -> Model:
+def parse_values(
+    model: type[Model],
+    values: Mapping[str, str],
+    *,
+    caller: Caller = ANONYMOUS,
+    text: TextPolicy = "english",
+) -> Model:
     """Read the values of a query string and a path into `model`, with the same errors as `reading_body`."""
-    at_once(_check_text(model, dict(values), text, is_ascii=False))
-    return _validated(lambda: model.model_validate_strings(dict(values)))
+    filled = bound_values(model, values, caller)
+    at_once(_check_text(model, filled, text, is_ascii=False))
+    return _validated(lambda: model.model_validate_strings(filled))
 
 
 def _decode(body: bytes) -> Any:

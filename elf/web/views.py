@@ -12,7 +12,7 @@ from quart import Response, request
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import RequestEntityTooLarge, RequestTimeout
 
-from elf.api.caller import Caller
+from elf.api.caller import ANONYMOUS, Caller
 from elf.api.operation import Handler, Operation, Outcome
 from elf.core.errors import PayloadTooLarge
 from elf.core.slices import in_slices
@@ -23,8 +23,13 @@ from elf.web.parsing import parse_values, reading_body
 from elf.web.query_strings import check_path, query_values
 from elf.web.rendering import json_response
 
-Identify: TypeAlias = Callable[[Headers], Caller]
-"""Says by the headers of a request who makes it. Raises Unauthorized."""
+Identify: TypeAlias = Callable[[Headers], Awaitable[Caller]]
+"""Says by the headers of a request who makes it. Raises Unauthorized, Unavailable when nobody can say it now."""
+
+
+async def anonymous(_: Headers) -> Caller:
+    """Know nobody."""
+    return ANONYMOUS
 
 
 def largest_body(operations: Sequence[Operation]) -> int:
@@ -38,14 +43,14 @@ def view(
     """Return what answers the requests for an operation, given the parameters of their path."""
 
     async def carried_out(body: bytes, values: dict[str, str], caller: Caller) -> Outcome:
-        parsed = await _parsed(operation, body, values)
+        parsed = await _parsed(operation, body, values, caller)
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
         return await handle(parsed, caller)
 
     async def answered(**path_values: str) -> Response:
         if path_values:
             check_path(request.scope["raw_path"], operation.path)
-        caller = identify(request.headers)
+        caller = await identify(request.headers)
         if operation.role is not None:
             caller.require(operation.role)
         if operation.has_body:
@@ -54,18 +59,22 @@ def view(
             body, values = b"", query_values(request.query_string) | path_values
         if admission is None:
             return await _response(operation, await carried_out(body, values, caller))
-        tenant = tenant_of(body) if operation.has_body else values.get("tenant_id", "")
+        tenant = caller.bound.get("tenant_id") or (
+            tenant_of(body) if operation.has_body else values.get("tenant_id", "")
+        )
         async with admission.turn(operation, tenant):
             return await _response(operation, await carried_out(body, values, caller))
 
     return answered
 
 
-async def _parsed(operation: Operation, body: bytes, values: dict[str, str]) -> BaseModel:
+async def _parsed(operation: Operation, body: bytes, values: dict[str, str], caller: Caller) -> BaseModel:
     if operation.has_body:
-        reading = reading_body(operation.request, body, values, text=operation.text, whole=operation.body)
+        reading = reading_body(
+            operation.request, body, values, caller=caller, text=operation.text, whole=operation.body
+        )
         return await in_slices(reading)
-    return parse_values(operation.request, values, text=operation.text)
+    return parse_values(operation.request, values, caller=caller, text=operation.text)
 
 
 async def _response(operation: Operation, answer: Outcome) -> Response:

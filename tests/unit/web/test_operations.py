@@ -130,7 +130,7 @@ class Service:
         )
 
 
-def identify(headers: Headers) -> Caller:
+async def identify(headers: Headers) -> Caller:
     user = headers.get("X-User")
     return Caller(user=user, roles=frozenset(headers.getlist("X-Role"))) if user else ANONYMOUS
 

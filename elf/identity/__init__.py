@@ -1,0 +1,1 @@
+"""Who calls: keys and tokens checked, and what they bind."""
