@@ -37,14 +37,20 @@ def test_nothing_but_an_id_comes_into_a_path(odd: object) -> None:
 
 @given(one_of(text(), integers(), uuids()))
 def test_text_in_a_path_stays_one_part_of_it(value: object) -> None:
-    try:
-        part = text_in_path(value, name="tenant_id")
-    except InvalidRequest as refusal:
+    part = _part_or_fault(value)
+    if isinstance(part, InvalidRequest):
         assert value in ("", ".", "..") or "/" in str(value)
-        assert refusal.fields == ("$.tenant_id",)
+        assert part.fields == ("$.tenant_id",)
     else:
         assert re.fullmatch(r"[A-Za-z0-9._~%-]+", part)
         assert unquote(part, errors="surrogatepass") == str(value)
+
+
+def _part_or_fault(value: object) -> str | InvalidRequest:
+    try:
+        return text_in_path(value, name="tenant_id")
+    except InvalidRequest as fault:
+        return fault
 
 
 def test_what_is_missing_does_not_come_into_a_path() -> None:
