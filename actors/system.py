@@ -33,6 +33,7 @@ from elf.family import Family, families_on, refuse_doubles
 from elf.ground import Models, Roles
 from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.mcp.api import client_of_address, client_of_app
+from elf.mcp.callers import anonymous
 from elf.providers.factory import open_embedder, open_providers
 from elf.web.admin import COLLECT_GARBAGE
 from elf.web.admission import Admission
@@ -183,6 +184,7 @@ class _Builder:
                 self._config,
                 self._sockets.mcp,
                 families=self._families,
+                identify=anonymous,
                 connect=self._way_to(api),
                 connections=self._connections(McpFront.name),
             )

@@ -421,7 +421,13 @@ class Config(Table):
                 "qdrant": self.storage.qdrant.anchored(folder),
             }
         )
-        return self.model_copy(update={"storage": storage, "local_model": self.local_model.anchored(folder)})
+        return self.model_copy(
+            update={
+                "storage": storage,
+                "local_model": self.local_model.anchored(folder),
+                "mcp": self.mcp.anchored(folder),
+            }
+        )
 
     def of(self, table: type[T]) -> T:
         """Return the table of a family that is on. Raises LookupError when the file has none."""

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from trio.testing import MockClock
 
+from elf.config import load
 from elf.config.access import Visitors
+from elf.mcp.callers import Callers, anonymous
 from elf.mcp.gate import BODY_TIMEOUT_S, MAX_BODY_BYTES, MAX_VALUES, McpGate
 
 pytestmark = pytest.mark.anyio
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
+CALLERS = Callers(load(EXAMPLE), anonymous)
 
 
 @pytest.fixture
@@ -62,7 +68,7 @@ async def echo(_scope: Any, receive: Any, send: Any) -> None:
 
 
 def open_gate(handler: Any = echo, *, local_only: bool = True) -> McpGate:
-    gate = McpGate(Visitors(local_only=local_only), ["/mcp"])
+    gate = McpGate(Visitors(local_only=local_only), CALLERS, ["/mcp"])
     gate.open({"/mcp": handler})
     return gate
 
@@ -147,7 +153,7 @@ async def test_who_may_come_in(local_only: bool, host: str, origin: str | None, 
 
 
 async def test_the_first_request_waits_for_the_handler_it_has_made_wanted() -> None:
-    gate = McpGate(Visitors(local_only=True), ["/mcp"])
+    gate = McpGate(Visitors(local_only=True), CALLERS, ["/mcp"])
     statuses: list[int] = []
 
     async def ask() -> None:
