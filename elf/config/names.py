@@ -31,7 +31,7 @@ class Names(Table):
     agent_id: ContextName = ""
     read_profile: str = ""
 
-    @field_validator("tenant_id", "project_id", "agent_id")
+    @field_validator("tenant_id", "project_id", "agent_id", "butler", "orchestrator_id", check_fields=False)
     @classmethod
     def _is_taken_by_the_api(cls, value: str) -> str:
         if contains_cjk(value) or contains_nul(value):

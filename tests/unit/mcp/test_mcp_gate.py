@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from exchange import Exchange
 from trio.testing import MockClock
 
 from elf.config import load
@@ -25,39 +25,6 @@ CALLERS = Callers(load(EXAMPLE), anonymous)
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, Any]]:
     return ("trio", {"clock": MockClock(autojump_threshold=0)})
-
-
-class Exchange:
-    """One request to the gate: the pieces of its body arrive after their delays, in seconds."""
-
-    def __init__(
-        self, *, headers: dict[str, str] | None = None, pieces: Sequence[float] = (0,), body: bytes = b"x"
-    ) -> None:
-        given = {"host": "localhost:8766"} | (headers or {})
-        self.scope = {
-            "type": "http",
-            "method": "POST",
-            "path": "/mcp",
-            "headers": [(name.encode(), value.encode()) for name, value in given.items()],
-        }
-        self._pieces = list(pieces)
-        self._body = body
-        self.sent: list[Any] = []
-
-    async def receive(self) -> Any:
-        if not self._pieces:
-            return {"type": "http.disconnect"}
-        await anyio.sleep(self._pieces.pop(0))
-        return {"type": "http.request", "body": self._body, "more_body": bool(self._pieces)}
-
-    async def send(self, message: Any) -> None:
-        self.sent.append(message)
-
-    async def go(self, gate: McpGate) -> int:
-        """Send it and return the status of the answer."""
-        await gate(self.scope, self.receive, self.send)
-        status: int = self.sent[0]["status"]
-        return status
 
 
 async def echo(_scope: Any, receive: Any, send: Any) -> None:
