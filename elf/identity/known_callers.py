@@ -71,9 +71,9 @@ class KnownCallers:
         return self._caller(replace(key, user=user, client=client))
 
     async def _proved(self, sent: Credentials) -> Caller:
+        key = self._key_part(sent)
         if sent.bearer is None and sent.key is None:
             raise Refused("no_identity", "nobody is served here without X-API-Key or a bearer token")
-        key = self._key_part(sent)
         if sent.bearer is None:
             return self._caller(key, _HAS_TENANT)
         token = await self._token_part(sent.bearer)
