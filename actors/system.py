@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequen
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import Path
 
 import anyio
 import httpx
 from quart import Quart
+from werkzeug.datastructures import Headers
 
 from actors.assembly.identity import add_identity
 from actors.assembly.work import Work, add_work
@@ -28,10 +30,11 @@ from actors.processes.process import Say, new_supervisor, run_process, start_log
 from actors.telemetry.metrics import Metrics
 from actors.telemetry.span_exporter import tracer_for
 from elf.api.operation import Handler, Operation
+from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.processes import EVERY_ROLE, Role
-from elf.family import Family, families_on, refuse_doubles
+from elf.family import Family, families_on, refuse_doubles, tables_of
 from elf.ground import Models, Roles
 from elf.identity.identify import Identify
 from elf.identity.roles import ADMIN as ADMIN_ROLE
@@ -69,7 +72,8 @@ async def _serve(
     def ready(system: System) -> None:
         system.fronts.announce(config, source=source, say=say)
 
-    await serve(config, roles, ready=ready, families=families)
+    reload = partial(load, Path(source), tables_of(families))
+    await serve(config, roles, ready=ready, families=families, reload=reload)
 
 
 async def serve(
@@ -80,12 +84,13 @@ async def serve(
     sockets: Sockets | None = None,
     process: str | None = None,
     families: Sequence[Family] = FAMILIES,
+    reload: Callable[[], Config] | None = None,
 ) -> None:
     """Run a process with these roles until cancelled, and call `ready` once it is; the rest is as for `open_system`."""
-    async with (
-        open_system(config, roles=roles, sockets=sockets, process=process, families=families) as system,
-        anyio.create_task_group() as group,
-    ):
+    opened = open_system(
+        config, roles=roles, sockets=sockets, process=process, families=families, reload=reload
+    )
+    async with opened as system, anyio.create_task_group() as group:
         await group.start(system.run)
         _collect_garbage_less_often()
         ready(system)
@@ -118,10 +123,12 @@ async def open_system(
     sockets: Sockets | None = None,
     process: str | None = None,
     families: Sequence[Family] = FAMILIES,
+    reload: Callable[[], Config] | None = None,
 ) -> AsyncIterator[System]:
     """Build the actors of these roles. `sockets` are bound ones for the fronts; without them they are taken now.
 
-    `process` is the name of this process when it is one of several; /ready tells it.
+    `process` is the name of this process when it is one of several; /ready tells it. `reload` reads the config file
+    again at SIGHUP, for who calls; only in the main thread.
     Raises StartupError, before anything is started, when a port is taken, a provider cannot be opened, or two families
     cannot be told apart.
     """
@@ -134,7 +141,9 @@ async def open_system(
             sockets = stack.enter_context(taken)
         here = Roles(serves=serves, administers=sockets.admin is not None, works=works)
         models = await stack.enter_async_context(_models(config, here, metrics))
-        builder = _Builder(config, families_on(families, config), here, sockets, models, metrics, process)
+        builder = _Builder(
+            config, families_on(families, config), here, sockets, models, metrics, process, reload
+        )
         builder.build()
         stack.push_async_callback(builder.close)
         yield System(builder.supervisor, sockets)
@@ -166,7 +175,9 @@ class _Builder:
         models: Models,
         metrics: Metrics,
         process: str | None,
+        reload: Callable[[], Config] | None,
     ) -> None:
+        self._reload = reload
         self._config = config
         self._families = families
         self._roles = roles
@@ -188,7 +199,7 @@ class _Builder:
                 self._config,
                 self._sockets.mcp,
                 families=self._families,
-                identify=self._identify,
+                identify=self._metrics.count_refusals(self._identify, front=McpFront.name),
                 connect=self._way_to(api),
                 connections=self._connections(McpFront.name),
             )
@@ -237,7 +248,7 @@ class _Builder:
                 self._sockets.admin,
                 about=ADMIN,
             )
-            self._metrics.add_page(admin)
+            self._metrics.add_page(admin, admits=self._admits_auditor)
         return api
 
     def _guarded(self, operations: Sequence[Operation]) -> Sequence[Operation]:
@@ -246,9 +257,13 @@ class _Builder:
             return operations
         return [replace(one, role=AUDITOR if one.method == "GET" else ADMIN_ROLE) for one in operations]
 
+    async def _admits_auditor(self, headers: Headers) -> None:
+        if self._config.security.auth.mode != "off":
+            (await self._identify(headers)).require(AUDITOR)
+
     @cached_property
     def _identify(self) -> Identify:
-        return add_identity(self._config.security.auth, self.supervisor)
+        return add_identity(self._config.security.auth, self.supervisor, reload=self._reload)
 
     @cached_property
     def _admission(self) -> Admission | None:

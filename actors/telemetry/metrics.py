@@ -8,6 +8,7 @@ from typing import Any
 from prometheus_client import ProcessCollector
 from prometheus_client.metrics_core import Metric
 from quart import Quart
+from werkzeug.datastructures import Headers
 
 from actors.fronts.connections import Connections
 from actors.kernel import Channel, SupervisorSnapshot
@@ -25,14 +26,18 @@ from actors.telemetry.live_readings import (
     gauge_metrics,
     pool_metrics,
 )
+from elf.api.caller import Caller
+from elf.core.errors import ServiceError
 from elf.db.database import Database
 from elf.db.health import DatabaseState
 from elf.family import Gauge
+from elf.identity.identify import Identify
+from elf.identity.refusal import refusal_reason
 from elf.search.breaker import CircuitBreaker
 from elf.search.cache import AnswerCache
 from elf.search.trace import SearchTrace, TraceSink
 from elf.web.measures import PrometheusMeasures
-from elf.web.metrics import add_metrics_page, count_requests
+from elf.web.metrics import Admits, add_metrics_page, count_requests
 
 CollectStored = Callable[[], Awaitable[Iterable[Metric]]]
 
@@ -116,9 +121,22 @@ class Metrics:
         """Count and time the requests of an application."""
         count_requests(app, front=front, measures=self.measures)
 
-    def add_page(self, app: Quart) -> None:
-        """Serve /metrics with an application."""
-        add_metrics_page(app, self.collect)
+    def count_refusals(self, identify: Identify, *, front: str) -> Identify:
+        """Return what says who calls, and counts who is refused."""
+
+        async def counted(headers: Headers) -> Caller:
+            try:
+                return await identify(headers)
+            except ServiceError as refusal:
+                if reason := refusal_reason(refusal):
+                    self.measures.refusal(front=front, reason=reason)
+                raise
+
+        return counted
+
+    def add_page(self, app: Quart, *, admits: Admits) -> None:
+        """Serve /metrics with an application, to whom `admits` lets through."""
+        add_metrics_page(app, self.collect, admits=admits)
 
     async def collect(self) -> list[Metric]:
         """Return all metrics as they are now."""

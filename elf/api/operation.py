@@ -42,7 +42,8 @@ class Operation:
     to a request whose `detail` is brief. `is_slow` when it waits for a language model. `text` says which language its
     text may be in. `body` names the field of `request` that the whole body is, such as a list; without it the body is
     an object of fields. `max_body_bytes` is the largest body, where it is not that of the front. `role` is the role
-    that a caller needs. `error_style` is the form of its errors, where it is not that of the front.
+    that a caller needs. `reads` when it changes nothing
+    although it has a body. `error_style` is the form of its errors, where it is not that of the front.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Operation:
     body: str | None = field(default=None, kw_only=True)
     max_body_bytes: int | None = field(default=None, kw_only=True)
     role: str | None = field(default=None, kw_only=True)
+    reads: bool = field(default=False, kw_only=True)
     error_style: ErrorStyle | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -72,6 +74,11 @@ class Operation:
     def has_body(self) -> bool:
         """Whether its request has a JSON body; without one, the query string has the fields."""
         return self.method in ("POST", "PUT", "PATCH")
+
+    @property
+    def changes(self) -> bool:
+        """Whether it may change something."""
+        return self.method != "GET" and not self.reads
 
     @property
     def path_parameters(self) -> tuple[str, ...]:

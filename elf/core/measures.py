@@ -24,6 +24,10 @@ class Measures(Protocol):
         """An HTTP request was answered; `route` is the template of its path, such as /v1/memory/notes/{note_id}."""
         ...
 
+    def refusal(self, *, front: str, reason: str) -> None:
+        """Somebody was refused for who it is, or is not; `reason` is one of a few, such as unknown_key."""
+        ...
+
     def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
         """A search was answered: the milliseconds of each stage, and the parts it had to do without."""
         ...
@@ -39,6 +43,9 @@ class NoMeasures:
     """Counts nothing."""
 
     def request(self, *, front: str, method: str, route: str, status: int, seconds: float) -> None:
+        """Do nothing."""
+
+    def refusal(self, *, front: str, reason: str) -> None:
         """Do nothing."""
 
     def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:

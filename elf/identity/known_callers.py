@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import httpx
 from werkzeug.datastructures import Headers
 
 from elf.api.caller import Caller
 from elf.config.auth import ApiKey, Auth, Jwt
-from elf.core.errors import ScopeDenied
+from elf.core.errors import ScopeDenied, StartupError
 from elf.identity.credentials import MAX_NAME_CHARS, Credentials
 from elf.identity.issuer_keys import FetchedKeys, FileKeys
 from elf.identity.keys import Keys
@@ -44,18 +45,40 @@ class _Part:
 class KnownCallers:
     """Says who makes a request, by a list of keys and by the tokens of an issuer."""
 
-    def __init__(self, auth: Auth, *, fetched: FetchedKeys | None = None) -> None:
-        """`fetched` are the keys of the issuer; without it they are made. Raises StartupError for a bad jwks_file."""
-        self._auth = auth
-        self._holders = {str(role): holders for role, holders in auth.roles.items()}
-        self._keys = Keys(auth.keys)
-        self.fetched: FetchedKeys | None = None
-        self._tokens: Tokens | None = None
+    def __init__(self, auth: Auth, *, transport: httpx.AsyncBaseTransport | None = None) -> None:
+        """`transport` replaces the network on the way to the issuer. Raises StartupError for a bad `jwks_file`."""
+        self._transport = transport
+        self._set_up(auth, None)
+
+    def take(self, auth: Auth) -> None:
+        """Go by a changed config from now on; what is known of the same issuer stays known.
+
+        Raises StartupError, and stays as it was, for a bad `jwks_file` and for another mode, on which more hangs.
+        """
+        if auth.mode != self._auth.mode:
+            raise StartupError("security.auth.mode: another mode needs a restart")
+        same = (
+            auth.jwt is not None
+            and self._auth.jwt is not None
+            and _source(auth.jwt) == _source(self._auth.jwt)
+        )
+        self._set_up(auth, self._fetched if same else None)
+
+    def _set_up(self, auth: Auth, fetched: FetchedKeys | None) -> None:
+        tokens = None
         if auth.jwt is not None and auth.jwt.jwks_file:
-            self._tokens = Tokens(auth.jwt, FileKeys(auth.jwt.jwks_file))
+            tokens = Tokens(auth.jwt, FileKeys(auth.jwt.jwks_file))
         elif auth.jwt is not None:
-            self.fetched = fetched or FetchedKeys(auth.jwt.issuer, auth.jwt.jwks_url)
-            self._tokens = Tokens(auth.jwt, self.fetched)
+            fetched = fetched or FetchedKeys(auth.jwt.issuer, auth.jwt.jwks_url, transport=self._transport)
+            tokens = Tokens(auth.jwt, fetched)
+        self._auth, self._tokens, self._fetched = auth, tokens, fetched
+        self._keys = Keys(auth.keys)
+        self._holders = {str(role): holders for role, holders in auth.roles.items()}
+
+    async def refresh(self) -> None:
+        """Fetch the keys of the issuer, if there is one that publishes them."""
+        if self._fetched is not None:
+            await self._fetched.refresh()
 
     async def __call__(self, headers: Headers) -> Caller:
         """Say who makes a request with these headers. Raises Refused, ScopeDenied, Unavailable."""
@@ -106,6 +129,10 @@ class KnownCallers:
         if self._tokens is None or self._auth.jwt is None:
             raise Refused("bad_token", "tokens are not taken here: there is no [security.auth.jwt]")
         return _part_of(self._auth.jwt, await self._tokens.claims(token))
+
+
+def _source(config: Jwt) -> tuple[str, str, str]:
+    return config.issuer, config.jwks_url, config.jwks_file
 
 
 def _user_of(key: ApiKey, named: str | None) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from elf.core.errors import Unauthorized
+from elf.core.errors import Forbidden, ScopeDenied, ServiceError, Unauthorized
 
 Reason: TypeAlias = Literal["no_identity", "bad_header", "unknown_key", "bad_token", "not_for_users"]
 """What a refusal is counted under."""
@@ -16,3 +16,17 @@ class Refused(Unauthorized):
     def __init__(self, reason: Reason, message: str) -> None:
         super().__init__(message)
         self.reason = reason
+
+
+def refusal_reason(failure: ServiceError) -> str | None:
+    """Return what a failure is counted under; None for one that refuses nobody."""
+    match failure:
+        case Refused():
+            return failure.reason
+        case Unauthorized():
+            return "no_identity"
+        case ScopeDenied():
+            return "scope_denied"
+        case Forbidden():
+            return "no_role"
+    return None

@@ -1,4 +1,6 @@
-"""The log of requests: a line for each that was refused, failed or took long; at level debug, for the others as well.
+"""The log of requests: a line for each that changes something, was refused, failed or took long.
+
+At level debug, for the others as well. It says who made the request, as far as that is known.
 
 A line holds no path, query or body, for those hold ids and texts of notes.
 """
@@ -38,8 +40,7 @@ def log_request(response: Response) -> None:
     """Log the current request, which `response` answers."""
     method = request.method if request.method in METHODS else OTHER  # a client may make up any
     where, status, seconds = route(), response.status_code, seconds_taken()
-    if where in _PROBES or (status < 400 and seconds < SLOW_S):
-        write = log.debug
-    else:
-        write = log.info if status < 500 else log.warning
+    is_told = g.get("changes", False) or status >= 400 or seconds >= SLOW_S
+    loud = log.info if status < 500 else log.warning
+    write = loud if is_told and where not in _PROBES else log.debug
     write("request", method=method, route=where, status=status, ms=round(seconds * 1000, 2))

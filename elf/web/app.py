@@ -17,6 +17,7 @@ from elf.api.operation import Handler, Operation
 from elf.config.access import EVERYBODY, Visitors
 from elf.core.errors import InvalidRequest, NotFound, NotOffered, Unavailable
 from elf.identity.identify import Identify, anonymous
+from elf.identity.refusal import refusal_reason
 from elf.web.access_log import log_request, route
 from elf.web.admission import Admission
 from elf.web.connection import GroupedConnection
@@ -144,6 +145,8 @@ async def _end(response: Response) -> Response:
 
 async def _error_response(styles: Mapping[str, ErrorStyle | None], error: Exception) -> Response:
     failure = as_service_error(error)
+    if reason := refusal_reason(failure):
+        g.refusal = reason
     if failure.status >= 500 and not isinstance(failure, (Unavailable, NotOffered)):
         log.error("request_failed", route=route(), error=type(error).__name__, exc_info=error)
     status = error.code if isinstance(error, HTTPException) and error.code else failure.status

@@ -84,6 +84,12 @@ class PrometheusMeasures:
             buckets=_REQUEST_BUCKETS,
             registry=own,
         )
+        self._refusals = Counter(
+            "elf_callers_refused",
+            "Requests refused for who makes them, or because nobody knows who does.",
+            ("front", "reason"),
+            registry=own,
+        )
         self._searches = Counter("elf_searches", "Searches answered.", registry=own)
         self._degraded = Counter(
             "elf_searches_degraded",
@@ -119,6 +125,10 @@ class PrometheusMeasures:
     def request(self, *, front: str, method: str, route: str, status: int, seconds: float) -> None:
         """Count and time a request."""
         self._requests.observe((front, method if method in METHODS else OTHER, route, str(status)), seconds)
+
+    def refusal(self, *, front: str, reason: str) -> None:
+        """Count a refusal."""
+        self._refusals.labels(front, reason).inc()
 
     def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
         """Count a search, time its stages."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeAlias
 
 from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
-from quart import Quart, Response, request
+from quart import Quart, Response, g, request
+from werkzeug.datastructures import Headers
 
 from elf.core.measures import Measures
 from elf.web.access_log import route, seconds_taken
@@ -25,15 +27,24 @@ def count_requests(app: Quart, *, front: str, measures: Measures) -> None:
             status=response.status_code,
             seconds=seconds_taken(),
         )
+        if "refusal" in g:
+            measures.refusal(front=front, reason=g.refusal)
         return response
 
     app.after_request(count)
 
 
-def add_metrics_page(app: Quart, collect: Callable[[], Awaitable[Iterable[Metric]]]) -> None:
+Admits: TypeAlias = Callable[[Headers], Awaitable[None]]
+"""Raises what refuses whoever sends these headers."""
+
+
+def add_metrics_page(
+    app: Quart, collect: Callable[[], Awaitable[Iterable[Metric]]], *, admits: Admits
+) -> None:
     """Serve /metrics in Prometheus's text format; `collect` is asked for the metrics at each request."""
 
     async def metrics() -> Response:
+        await admits(request.headers)
         return Response(metrics_page(await collect()), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
     app.add_url_rule("/metrics", "metrics", metrics, methods=["GET"])

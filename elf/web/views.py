@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 import anyio
 import structlog
 from pydantic import BaseModel
-from quart import Response, request
+from quart import Response, g, request
 from werkzeug.exceptions import RequestEntityTooLarge, RequestTimeout
 
 from elf.api.caller import Caller
@@ -42,6 +42,8 @@ def view(
         if path_values:
             check_path(request.scope["raw_path"], operation.path)
         caller = await identify(request.headers)
+        structlog.contextvars.bind_contextvars(**_who(caller))
+        g.changes = operation.changes
         if operation.role is not None:
             caller.require(operation.role)
         if operation.has_body:
@@ -57,6 +59,11 @@ def view(
             return await _response(operation, await carried_out(body, values, caller))
 
     return answered
+
+
+def _who(caller: Caller) -> dict[str, str]:
+    """Return who does what is done, for the log."""
+    return {name: value for name in ("user", "client") if (value := getattr(caller, name)) is not None}
 
 
 async def _parsed(operation: Operation, body: bytes, values: dict[str, str], caller: Caller) -> BaseModel:

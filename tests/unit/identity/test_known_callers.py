@@ -18,7 +18,7 @@ from elf.api.caller import Caller
 from elf.config.auth import ApiKey, Auth, Jwt, RoleHolders
 from elf.core.api_key import hash_of, new_key
 from elf.core.errors import ScopeDenied, StartupError, Unavailable
-from elf.identity.issuer_keys import FETCH_EVERY_S, RETRY_S, FetchedKeys
+from elf.identity.issuer_keys import FETCH_EVERY_S, RETRY_S
 from elf.identity.known_callers import KnownCallers
 from elf.identity.refusal import Refused
 
@@ -39,8 +39,7 @@ def known(issuer: Issuer | None = None, *keys: ApiKey, mode: str = "required", *
         jwt=None if issuer is None else Jwt(issuer=issuer.url, **jwt),
         **auth,
     )
-    fetched = None if issuer is None else FetchedKeys(issuer.url, transport=issuer.transport)
-    return KnownCallers(table, fetched=fetched)
+    return KnownCallers(table, transport=None if issuer is None else issuer.transport)
 
 
 def api_key(secret: str = KEY, **values: Any) -> ApiKey:
@@ -315,7 +314,23 @@ async def test_a_key_that_the_issuer_withdraws_is_gone_with_the_next_refresh() -
     early = issuer.token()
     await called(callers, bearer=early)
     issuer.rotate("second")
-    assert callers.fetched is not None
-    await callers.fetched.refresh()
+    await callers.refresh()
     assert (await refusal(callers, bearer=early)).reason == "bad_token"
     assert (await called(callers, bearer=issuer.token())).user == "anna"
+
+
+async def test_a_changed_list_is_taken_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:
+    issuer = Issuer()
+    callers = known(issuer, api_key())
+    await called(callers, bearer=issuer.token())
+    issuer.away = True
+    jwt = Jwt(issuer=issuer.url, users_share_projects=True)
+    callers.take(Auth(mode="required", keys=[api_key(OTHER_KEY, name="other")], jwt=jwt))
+    assert (await called(callers, X_API_Key=OTHER_KEY)).client == "other"
+    assert (await refusal(callers, X_API_Key=KEY)).reason == "unknown_key"
+    assert (await called(callers, bearer=issuer.token())).denied == {}
+    bad = jwt.model_copy(update={"jwks_file": str(tmp_path / "nothing.json")})
+    for auth in (Auth(mode="off"), Auth(mode="required", jwt=bad)):
+        with pytest.raises(StartupError):
+            callers.take(auth)
+    assert (await called(callers, X_API_Key=OTHER_KEY)).client == "other"

@@ -26,7 +26,7 @@ ADD_EVENT: Final = Operation(
 )  # fmt: skip
 SEARCH: Final = Operation(
     "search", "POST", "/v1/memory/search", "Find the notes that answer a query",
-    r.SearchRequest, r.SearchResponse, tag=SEARCHES, errors=(ScopeDenied,), brief=b.BriefSearchResponse,
+    r.SearchRequest, r.SearchResponse, tag=SEARCHES, errors=(ScopeDenied,), brief=b.BriefSearchResponse, reads=True,
 )  # fmt: skip
 GET_NOTE: Final = Operation(
     "get_note", "GET", "/v1/memory/notes/{note_id}", "Read one note",
