@@ -6,7 +6,7 @@ import argparse
 import importlib.metadata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from elf.cli import (
     changes,
@@ -21,6 +21,7 @@ from elf.cli import (
     importing,
     index,
     init,
+    keys,
     mcp_clients,
     mcp_install,
     notes,
@@ -34,6 +35,7 @@ from elf.cli.family import add_family
 from elf.cli.flags import context, json_flag, json_object, note_defaults, number, optional_context, scope
 from elf.client.families import FAMILY_CLIENTS
 from elf.client.family import FamilyClient
+from elf.config.auth import RoleName
 from elf.config.model import NOTE_TYPES
 
 BEGINNING = "or how it begins: 8 hex digits or more"
@@ -58,9 +60,9 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
     root.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
     commands = Commands(root)
     command = commands.add
-    _init(command("init", init.run, "write a config file, commented, to begin with", works_on_config=False))
-    command("up", up.run, "run the service until it is told to stop")
-    json_flag(command("check", check.run, "check a config file and say every fault of it"))
+    _init(command("init", init.run, "write a config file, commented, to begin with", needs="nothing"))
+    command("up", up.run, "run the service until it is told to stop", needs="config")
+    json_flag(command("check", check.run, "check a config file and say every fault of it", needs="config"))
     _status(command("status", status.run, "say whether the service is ready, and how much it holds"))
     _add(command("add", notes.add, "write one note"))
     _add_event(command("add-event", events.add_event, "keep what is worth it of a conversation's messages"))
@@ -88,12 +90,16 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
     json_flag(command("rebuild", index.rebuild, "write the search index anew from what Postgres holds"))
     _drift(command("drift", index.drift, "compare the search index with Postgres, and mend what differs"))
     _completion(
-        command(
-            "completion", completion.run, "print what makes a shell complete commands", works_on_config=False
-        )
+        command("completion", completion.run, "print what makes a shell complete commands", needs="nothing")
     )
     mcp = commands.group("mcp", "set up programs that speak MCP")
-    _mcp_install(mcp.add("install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp"))
+    _mcp_install(
+        mcp.add(
+            "install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp", needs="config"
+        )
+    )
+    key = commands.group("key", "make keys for programs that call the service")
+    _key_new(key.add("new", keys.new, "make a key, and the table of a config that lists it", needs="nothing"))
     for family in families:
         add_family(family, commands.group(family.name, family.about))
     return root
@@ -108,6 +114,28 @@ def _init(command: argparse.ArgumentParser) -> None:
 def _mcp_install(command: argparse.ArgumentParser) -> None:
     command.add_argument("--client", required=True, choices=mcp_clients.CLIENTS, help="which program")
     command.add_argument("--print", action="store_true", help="print the entry, and write nothing")
+
+
+def _key_new(command: argparse.ArgumentParser) -> None:
+    command.epilog = (
+        "The key is shown this once, or written to a file; the config has its hash, from which nobody can make it. "
+        f"What a flag names binds whoever has the key; without it that is free. {EXIT_CODES}"
+    )
+    command.add_argument("name", metavar="NAME", help="what the program is called, as its client id")
+    for name in ("tenant", "project", "agent"):
+        command.add_argument(f"--{name}", default="", metavar="ID", help=f"bind it to this {name}")
+    command.add_argument("--read-profile", default="", metavar="NAME", help="bind it to this read profile")
+    command.add_argument(
+        "--role", default="user", choices=get_args(RoleName), help="what it may do (default: user)"
+    )
+    command.add_argument("--user", default="", metavar="NAME", help="the user that it always speaks for")
+    command.add_argument(
+        "--acts-for-users", action="store_true", help="it may name the user of each call, in X-User-ID"
+    )
+    command.add_argument(
+        "--to", type=Path, metavar="FILE", help="write the key to this new file, for its owner alone to read"
+    )
+    json_flag(command)
 
 
 def _drift(command: argparse.ArgumentParser) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field
 from elf.config.names import Names
 from elf.config.table import Table
 from elf.config.values import Text
+from elf.core.api_key import hash_of
 
 AuthMode = Literal["off", "required"]
 RoleName = Literal["user", "indexer", "auditor", "admin"]
@@ -88,3 +89,18 @@ class Auth(Table):
     keys: list[ApiKey] = Field(default_factory=list)
     jwt: Jwt | None = None
     roles: dict[Literal["indexer", "auditor", "admin"], RoleHolders] = Field(default_factory=dict)
+
+    def bound_names(self, *, key: str | None, has_token: bool) -> frozenset[str]:
+        """Return the fields of requests that a key, or any token, fills in by this config: `tenant_id` and the like.
+
+        For who sends them, so that no default is sent in their place.
+        """
+        names: set[str] = set()
+        if key is not None:
+            digest = hash_of(key)
+            for listed in self.keys:
+                names |= listed.given.keys() & Names.model_fields.keys() if listed.hash == digest else set()
+        if has_token and self.jwt is not None:
+            bound = {"tenant_id": "always", "project_id": self.jwt.project, "agent_id": self.jwt.agent}
+            names |= {name for name, by in bound.items() if by}
+        return frozenset(names)

@@ -1,0 +1,326 @@
+"""Keys on the command line: made, named by a file or a variable, sent with every request, and never shown."""
+
+from __future__ import annotations
+
+import json
+import stat
+import tomllib
+from pathlib import Path
+
+import pytest
+from command_line import CommandLine, Outcome
+from fake_service import Answer, Asked, FakeService, error
+
+from elf.cli import main
+from elf.cli.credentials import KEY, KEY_FILE, TOKEN
+from elf.config import load
+from elf.config.auth import ApiKey
+from elf.core.api_key import WEAK_KEYS, hash_of
+
+BOT = "elf_the-key-of-a-bot"
+EMPTY = {"items": [], "next_cursor": None}
+DRIFT = {"missing_count": 0, "stale_count": 0, "orphaned_count": 0}
+PROOF = ("x-api-key", "authorization", "x-user-id")
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (KEY, KEY_FILE, TOKEN):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    file = tmp_path / "bot.key"
+    file.write_text(f"{BOT}\n")
+    file.chmod(0o600)
+    return file
+
+
+def with_tables(elf: CommandLine, *tables: str) -> None:
+    elf.config.write_text("\n".join([elf.config.read_text(), *tables]))
+
+
+def listed(key: str, mode: str = "required", **names: object) -> str:
+    lines = [f"{name} = {json.dumps(value)}" for name, value in names.items()]
+    return "\n".join(
+        [
+            "[security.auth]",
+            f'mode = "{mode}"',
+            "[[security.auth.keys]]",
+            'name = "bot"',
+            f'hash = "{hash_of(key)}"',
+            *lines,
+        ]
+    )
+
+
+def proofs(service: FakeService) -> list[dict[str, str]]:
+    return [{name: asked.headers[name] for name in PROOF if name in asked.headers} for asked in service.asked]
+
+
+# Sending
+
+
+def test_the_key_of_a_file_is_sent(elf: CommandLine, service: FakeService, key_file: Path) -> None:
+    service.respond = lambda _: Answer(body=EMPTY)
+    assert elf("list", "--key-file", str(key_file)).code == 0
+    assert proofs(service) == [{"x-api-key": BOT}]
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [
+        ("gc", {"ran": True, "counts": {}, "failed": {}}),
+        ("rebuild", {"error_count": 0}),
+        ("drift", DRIFT),
+        ("forget", {"notes": 0, "deleted": 0, "more": False}),
+    ],
+)
+def test_the_key_is_sent_to_the_admin_address_and_no_user_with_it(
+    elf: CommandLine, service: FakeService, key_file: Path, command: str, answer: object
+) -> None:
+    text = elf.config.read_text().replace(f"127.0.0.1:{service.port}", "127.0.0.1:1")
+    text = text.replace("127.0.0.1:8767", f"127.0.0.1:{service.port}")
+    elf.config.write_text(text.replace('\nuser = ""\n\n', '\nuser = "ana"\n\n', 1))
+    with_tables(elf, listed(BOT, role="admin"))
+    service.respond = lambda _: Answer(body=answer)
+    more = ("--project", "p", "--yes") if command == "forget" else ()
+    outcome = elf(command, "--key-file", str(key_file), *more)
+    assert outcome.code == 0, outcome.err
+    assert all(proof == {"x-api-key": BOT} for proof in proofs(service))
+    assert service.asked
+
+
+def test_variables_stand_in_for_the_flag(
+    elf: CommandLine, service: FakeService, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.respond = lambda _: Answer(body=EMPTY)
+    elf("list")
+    monkeypatch.setenv(TOKEN, "a-token")
+    monkeypatch.setenv(KEY, "elf_of_the_environment")
+    elf("list")
+    elf("list", "--key-file", str(key_file))
+    monkeypatch.delenv(TOKEN)
+    monkeypatch.setenv(KEY, "")
+    monkeypatch.setenv(KEY_FILE, str(key_file))
+    elf("list")
+    assert proofs(service) == [
+        {},
+        {"x-api-key": "elf_of_the_environment", "authorization": "Bearer a-token"},
+        {"x-api-key": BOT, "authorization": "Bearer a-token"},
+        {"x-api-key": BOT},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({KEY: "elf_a", KEY_FILE: "b.key"}, f"{KEY} and {KEY_FILE} are both set: unset one"),
+        ({KEY: "two words"}, f"{KEY} must be of one or more printable ASCII characters"),
+        ({TOKEN: "line\nbreak"}, f"{TOKEN} must be of one or more printable ASCII characters"),
+        ({KEY_FILE: "none.key"}, f"{KEY_FILE}: none.key cannot be read: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_sent_is_a_wrong_usage_and_not_shown(
+    elf: CommandLine,
+    service: FakeService,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    said: str,
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    outcome = elf("list")
+    assert (outcome.code, service.asked) == (2, [])
+    assert outcome.err.startswith(f"elf: {said}")
+    assert "two words" not in outcome.err
+
+
+@pytest.mark.parametrize("content", [None, "", "two words"])
+def test_a_file_without_a_key_is_named(elf: CommandLine, tmp_path: Path, content: str | None) -> None:
+    file = tmp_path / "odd.key"
+    if content is not None:
+        file.write_text(content)
+    outcome = elf("list", "--key-file", str(file))
+    assert outcome.code == 2
+    assert outcome.err.startswith(f"elf: --key-file: {file} ")
+
+
+def test_the_user_of_the_defaults_is_named_where_nobody_has_to_prove_it(
+    elf: CommandLine, service: FakeService, key_file: Path
+) -> None:
+    text = elf.config.read_text()
+    service.respond = lambda _: Answer(body=EMPTY)
+    for tables in ("", listed(BOT)):
+        elf.config.write_text(text.replace('\nuser = ""\n\n', '\nuser = "ana"\n\n', 1))
+        with_tables(elf, tables)
+        elf("list", "--key-file", str(key_file))
+    assert proofs(service) == [
+        {"x-api-key": BOT, "authorization": "Bearer ana"},
+        {"x-api-key": BOT, "x-user-id": "ana"},
+    ]
+
+
+def test_no_default_is_sent_for_what_a_listed_key_binds(
+    elf: CommandLine, service: FakeService, key_file: Path
+) -> None:
+    with_tables(elf, listed(BOT, tenant_id="acme", agent_id="bot", read_profile="private_only"))
+    service.respond = lambda _: Answer(body=EMPTY)
+    elf("list", "--key-file", str(key_file))
+    elf("list", "--key-file", str(key_file), "--tenant", "other")
+    elf("list")
+    bound, flagged, free = (asked.params for asked in service.asked)
+    assert bound == {"project_id": "default"}
+    assert flagged == {"project_id": "default", "tenant_id": "other"}
+    assert free.keys() == {"tenant_id", "project_id", "agent_id", "read_profile"}
+
+
+# Refusals
+
+
+def refuse(status: int, code: str, message: str) -> Answer:
+    return error(status, code, message=message)
+
+
+def test_a_stranger_is_told_what_to_set(elf: CommandLine, service: FakeService) -> None:
+    service.respond = lambda _: refuse(401, "UNAUTHORIZED", "say who you are")
+    outcome = elf("list")
+    assert outcome.code == 1
+    assert outcome.err == (
+        "elf: UNAUTHORIZED: say who you are; no key was sent: name a file with a key by --key-file or "
+        "ELF_API_KEY_FILE, or set ELF_API_KEY or ELF_TOKEN\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(401, "UNAUTHORIZED"), (403, "FORBIDDEN"), (403, "SCOPE_DENIED")]
+)
+def test_who_is_refused_is_told_by_which_key(
+    elf: CommandLine, service: FakeService, key_file: Path, status: int, code: str
+) -> None:
+    service.respond = lambda _: refuse(status, code, "no")
+    outcome = elf("list", "--key-file", str(key_file))
+    assert outcome.err == f"elf: {code}: no; sent: the key of --key-file {key_file}\n"
+    assert BOT not in outcome.err + outcome.out
+
+
+def test_an_import_ends_where_nobody_takes_its_key(
+    elf: CommandLine, service: FakeService, tmp_path: Path
+) -> None:
+    lines = tmp_path / "notes.jsonl"
+    lines.write_text("".join(f'{{"text": "Fact: {number}."}}\n' for number in range(40)))
+
+    def respond(asked: Asked) -> Answer:
+        return refuse(401, "UNAUTHORIZED", "say who you are")
+
+    service.respond = respond
+    outcome = elf("import", str(lines))
+    assert outcome.code == 1
+    assert "UNAUTHORIZED: say who you are; no key was sent" in outcome.err
+    assert len(service.asked) <= 4  # one a lane
+
+
+# Making
+
+
+def made(capsys: pytest.CaptureFixture[str], *arguments: str) -> Outcome:
+    code = main(["key", "new", *arguments])
+    return Outcome(code, *capsys.readouterr())
+
+
+def test_a_new_key_is_printed_with_the_table_that_takes_it(
+    elf: CommandLine, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path / "..")
+    flags = ("--tenant", 'a"cme', "--project", "p", "--agent", "a", "--read-profile", "all_scopes")
+    outcome = made(capsys, "support bot", *flags, "--role", "auditor", "--user", "ana", "--acts-for-users")
+    assert (outcome.code, outcome.err) == (0, "")
+    key, _, table = outcome.out.partition("\n")
+    assert key.startswith("elf_")
+    with_tables(elf, table)
+    assert load(elf.config).security.auth.keys == [
+        ApiKey(
+            name="support bot",
+            hash=hash_of(key),
+            tenant_id='a"cme',
+            project_id="p",
+            agent_id="a",
+            read_profile="all_scopes",
+            role="auditor",
+            user="ana",
+            acts_for_users=True,
+        )
+    ]
+
+
+def test_a_table_says_no_more_than_it_has_to(capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = made(capsys, "bot"), made(capsys, "bot")
+    assert first.out != second.out
+    key, _, table = first.out.partition("\n")
+    assert tomllib.loads(table) == {"security": {"auth": {"keys": [{"name": "bot", "hash": hash_of(key)}]}}}
+
+
+def test_a_key_goes_to_a_file_that_only_its_owner_reads(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "bot.key"
+    outcome = made(capsys, "bot", "--to", str(file), "--json")
+    key = file.read_text().strip()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert outcome.data == {"key_file": str(file), "table": {"name": "bot", "hash": hash_of(key)}}
+    assert key not in made(capsys, "bot", "--to", str(tmp_path / "other.key")).out
+    again = made(capsys, "bot", "--to", str(file))
+    assert (again.code, file.read_text().strip()) == (2, key)
+    assert "is there already and is left as it is" in again.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("",), "NAME must be a string that is not empty"),
+        (("bot", "--tenant", " "), "--tenant must be a name of at most 128 characters, or empty"),
+        (("bot", "--project", "项目"), "--project must hold neither CJK characters nor NUL"),
+        (
+            ("bot", "--to", "/no/such/folder/k"),
+            "/no/such/folder/k cannot be written: No such file or directory",
+        ),
+    ],
+)
+def test_what_no_table_takes_is_named_by_its_flag(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
+) -> None:
+    outcome = made(capsys, *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith(f"elf: {said}")
+
+
+# Checking
+
+
+def test_check_says_who_may_call(elf: CommandLine) -> None:
+    with_tables(elf, listed(BOT))
+    assert "security.auth.mode is required: who calls has a key of 1 listed" in elf("check").out
+
+
+@pytest.mark.parametrize("word", ["", "secret", "changeme"])
+def test_check_finds_keys_that_anybody_guesses(elf: CommandLine, word: str) -> None:
+    assert word in WEAK_KEYS
+    with_tables(elf, listed(word))
+    outcome = elf("check")
+    assert outcome.code == 2
+    assert "security.auth.keys[0].hash: is that of a key which anybody guesses" in outcome.err
+
+
+def test_check_warns_of_key_files(elf: CommandLine, key_file: Path) -> None:
+    text = elf.config.read_text()
+    assert text.count('key_file = ""') == 1
+    elf.config.write_text(text.replace('key_file = ""', 'key_file = "bot.key"'))
+    assert elf("check", "--json").data["warnings"] == []
+    key_file.chmod(0o644)
+    (warning,) = elf("check", "--json").data["warnings"]
+    assert warning["key"] == "mcp.context.key_file"
+    assert f"every user of this machine may read {key_file}" in warning["problem"]
+    assert f"warning: mcp.context.key_file: {warning['problem'].partition(': ')[2]}" in elf("check").out
+    key_file.unlink()
+    assert "cannot be read: No such file" in elf("check").out
