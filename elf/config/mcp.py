@@ -40,7 +40,3 @@ class Mcp(Table):
     """[mcp.*], optional."""
 
     context: McpContext = McpContext()
-
-    def anchored(self, folder: Path) -> Self:
-        """Return it with a relative key file taken as below `folder`."""
-        return self.model_copy(update={"context": self.context.anchored(folder)})

@@ -19,7 +19,7 @@ def config_of_all(folder: Path, **changes: str) -> Path:
     """Write a config into `folder` with the tables of all families; see write_config."""
     path = write_config(folder, **changes)
     text = path.read_text(encoding="utf-8")
-    tables = [proof.config.format(folder=folder) for proof in PROOFS if f"\n[{proof.name}]" not in text]
+    tables = [proof.config for proof in PROOFS if f"\n[{proof.name}]" not in text]
     path.write_text("\n".join([text, *tables]), encoding="utf-8")
     return path
 

@@ -203,8 +203,8 @@ def test_a_port_that_nobody_knows_is_named(install: Install) -> None:
 def test_where_keys_are_required_the_entry_needs_a_file_with_one_and_does_not_hold_it(
     install: Install, home: Path
 ) -> None:
-    required = f'\n[security.auth]\nmode = "required"\n[[security.auth.keys]]\nname = "desk"\nhash = "{hash_of("elf_a")}"\n'
-    text = EXAMPLE.read_text() + required
+    key = f'[[security.auth.keys]]\nname = "desk"\nhash = "{hash_of("elf_a")}"\n'
+    text = f'{EXAMPLE.read_text()}\n[security.auth]\nmode = "required"\n{key}'
     install.config.write_text(text)
     outcome = install("zed")
     assert (outcome.code, outcome.out) == (2, "")
