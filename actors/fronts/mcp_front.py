@@ -18,7 +18,8 @@ from actors.fronts.host_names import visitors_of
 from actors.fronts.http_front import HttpFront
 from elf.config import Config
 from elf.family import Family
-from elf.mcp.callers import Callers, Identify
+from elf.identity.identify import Identify
+from elf.mcp.callers import Callers
 from elf.mcp.gate import McpGate
 
 OpenSessions = Callable[[Config, httpx.AsyncClient, Sequence[Family]], AbstractAsyncContextManager[Any]]

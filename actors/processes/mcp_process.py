@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 
+from actors.assembly.identity import add_identity
 from actors.families import FAMILIES
 from actors.fronts.connections import Connections
 from actors.fronts.descriptors import connection_limit
@@ -21,8 +22,9 @@ from elf.config import Config, load
 from elf.config.places import Address, reachable_from_here
 from elf.core.errors import ConfigError, ConfigFault
 from elf.family import Family, families_on, refuse_doubles, tables_of
+from elf.identity.known_callers import KnownCallers
 from elf.mcp.api import client_of_address
-from elf.mcp.callers import Callers, anonymous
+from elf.mcp.callers import Callers
 from elf.mcp.sessions import serve_stdio
 
 
@@ -107,7 +109,7 @@ async def serve_http(
         config,
         sock,
         families=families,
-        identify=anonymous,
+        identify=add_identity(config.security.auth, supervisor),
         connect=lambda: client_of_address(api),
         connections=connections,
     )
@@ -125,6 +127,6 @@ def _run_stdio(config: Config, family: Family, api: Address, *, source: str) -> 
 
 
 async def _serve_stdio(config: Config, family: Family, api: Address, source: str) -> None:
-    by = await Callers(config, anonymous).of_config(source=source)
+    by = await Callers(config, KnownCallers(config.security.auth)).of_config(source=source)
     async with client_of_address(api) as http:
         await serve_stdio(config, http, family, by)

@@ -5,10 +5,9 @@ The API checks again whoever is known here, by the same headers.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import structlog
 from werkzeug.datastructures import Headers
@@ -17,18 +16,11 @@ from elf.api.caller import ANONYMOUS, Caller
 from elf.api.key_file import is_open_to_others, read_key_file
 from elf.config import Config
 from elf.core.errors import ConfigError, ConfigFault, ScopeDenied, Unauthorized
+from elf.identity.identify import Identify
 
 log = structlog.get_logger()
 
 IDENTITY_HEADERS: Final = ("Authorization", "X-API-Key", "X-User-ID", "X-Client-ID")
-
-Identify: TypeAlias = Callable[[Headers], Awaitable[Caller]]
-"""Says by the headers of a request who makes it. Raises Unauthorized, Unavailable when nobody can say it now."""
-
-
-async def anonymous(_: Headers) -> Caller:
-    """Know nobody."""
-    return ANONYMOUS
 
 
 @dataclass(frozen=True, slots=True)

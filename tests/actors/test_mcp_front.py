@@ -19,7 +19,7 @@ from actors.fronts.mcp_front import McpFront
 from elf.config import Config, load
 from elf.config.places import Address
 from elf.families.notes.manifest import NOTES
-from elf.mcp.callers import anonymous
+from elf.identity.identify import anonymous
 from tests.actors.outbox_kit import PATIENCE_S
 
 pytestmark = pytest.mark.anyio

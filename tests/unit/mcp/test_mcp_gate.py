@@ -13,7 +13,8 @@ from trio.testing import MockClock
 
 from elf.config import load
 from elf.config.access import Visitors
-from elf.mcp.callers import Callers, anonymous
+from elf.identity.identify import anonymous
+from elf.mcp.callers import Callers
 from elf.mcp.gate import BODY_TIMEOUT_S, MAX_BODY_BYTES, MAX_VALUES, McpGate
 
 pytestmark = pytest.mark.anyio
