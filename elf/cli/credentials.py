@@ -44,9 +44,9 @@ def identity_of(options: argparse.Namespace, config: Config, *, admin: bool = Fa
     auth, user = config.security.auth, config.defaults.user or None
     bound = auth.bound_names(key=key, has_token=token is not None)
     for_user = None
-    if auth.mode == "off" and token is None:
+    if token is None and auth.takes_names(has_key=key is not None):
         token = user
-    elif auth.mode == "required" and token is None and key is not None and not admin:
+    elif token is None and key is not None and not admin:
         for_user = user
     sources = [f"the key of {from_key}"] if key else []
     sources += [f"the token of {from_token}"] if from_token else []

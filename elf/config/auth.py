@@ -95,6 +95,13 @@ class Auth(Table):
     jwt: Jwt | None = None
     roles: dict[Literal["indexer", "auditor", "admin"], RoleHolders] = Field(default_factory=dict)
 
+    def takes_names(self, *, has_key: bool) -> bool:
+        """Tell whether a user's name is a token for the service, as in mode off.
+
+        Where no keys are listed, whoever has one calls a service that another config describes, and requires it.
+        """
+        return self.mode == "off" and not (has_key and not self.keys)
+
     def bound_names(self, *, key: str | None, has_token: bool) -> frozenset[str]:
         """Return the fields of requests that a key, or any token, fills in by this config: `tenant_id` and the like.
 

@@ -64,19 +64,19 @@ class Callers:
         try:
             caller = await self._identify(headers)
         except Unauthorized as error:
-            if self._auth.mode == "off" and not self._auth.keys:
-                caller = ANONYMOUS  # the config of another machine has the keys, and its service knows them
-            else:
+            if self._auth.mode == "required" or self._auth.keys:
                 raise _fault(source, error.message) from None
+            caller = ANONYMOUS  # another config lists the keys, and its service judges this one
         return Identified(caller, headers)
 
     def _own_headers(self, source: str) -> Headers:
         headers = Headers()
-        if self._context.key_file:
+        has_key = bool(self._context.key_file)
+        if has_key:
             headers["X-API-Key"] = self._key(source)
         elif self._auth.mode == "required":
             raise _fault(source, "is missing: by security.auth.mode nobody is served without a key")
-        if self._auth.mode == "off":
+        if self._auth.takes_names(has_key=has_key):
             self._name(headers)
         elif self._user:
             headers["X-User-ID"] = self._user

@@ -35,6 +35,7 @@ from elf.mcp.sessions import memory_server
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
 from tests.fronts.mcp_kit import MODES, config_with, failure, read
+from tests.keys_kit import with_keys
 from tests.system.service import write_config
 
 pytestmark = pytest.mark.anyio
@@ -239,8 +240,7 @@ def config_file(tmp_path: Path) -> Callable[[str], Path]:
 
     def written(name: str) -> Path:
         file = write_config(tmp_path, http_bind='"127.0.0.1:1"', key_file=f'"{name}"')
-        key = f'[[security.auth.keys]]\nname = "bot"\nhash = "{hash_of(KEY)}"\n'
-        file.write_text(f'{file.read_text()}\n[security.auth]\nmode = "required"\n{key}')
+        file.write_text(with_keys(file.read_text(), {"key": KEY}))
         return file
 
     return written

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import stat
 import tomllib
 from pathlib import Path
@@ -16,6 +15,7 @@ from elf.cli.credentials import KEY, KEY_FILE, TOKEN
 from elf.config import load
 from elf.config.auth import ApiKey
 from elf.core.api_key import WEAK_KEYS, hash_of
+from tests.keys_kit import with_keys
 
 BOT = "elf_the-key-of-a-bot"
 EMPTY = {"items": [], "next_cursor": None}
@@ -37,22 +37,8 @@ def key_file(tmp_path: Path) -> Path:
     return file
 
 
-def with_tables(elf: CommandLine, *tables: str) -> None:
-    elf.config.write_text("\n".join([elf.config.read_text(), *tables]))
-
-
-def listed(key: str, mode: str = "required", **names: object) -> str:
-    lines = [f"{name} = {json.dumps(value)}" for name, value in names.items()]
-    return "\n".join(
-        [
-            "[security.auth]",
-            f'mode = "{mode}"',
-            "[[security.auth.keys]]",
-            'name = "bot"',
-            f'hash = "{hash_of(key)}"',
-            *lines,
-        ]
-    )
+def list_key(elf: CommandLine, key: str = BOT, mode: str = "required", **names: object) -> None:
+    elf.config.write_text(with_keys(elf.config.read_text(), {"key": key, **names}, mode=mode))
 
 
 def proofs(service: FakeService) -> list[dict[str, str]]:
@@ -83,7 +69,7 @@ def test_the_key_is_sent_to_the_admin_address_and_no_user_with_it(
     text = elf.config.read_text().replace(f"127.0.0.1:{service.port}", "127.0.0.1:1")
     text = text.replace("127.0.0.1:8767", f"127.0.0.1:{service.port}")
     elf.config.write_text(text.replace('\nuser = ""\n\n', '\nuser = "ana"\n\n', 1))
-    with_tables(elf, listed(BOT, role="admin"))
+    list_key(elf, role="admin")
     service.respond = lambda _: Answer(body=answer)
     more = ("--project", "p", "--yes") if command == "forget" else ()
     outcome = elf(command, "--key-file", str(key_file), *more)
@@ -151,12 +137,17 @@ def test_the_user_of_the_defaults_is_named_where_nobody_has_to_prove_it(
     elf: CommandLine, service: FakeService, key_file: Path
 ) -> None:
     text = elf.config.read_text()
+    elf.config.write_text(text.replace('\nuser = ""\n\n', '\nuser = "ana"\n\n', 1))
     service.respond = lambda _: Answer(body=EMPTY)
-    for tables in ("", listed(BOT)):
-        elf.config.write_text(text.replace('\nuser = ""\n\n', '\nuser = "ana"\n\n', 1))
-        with_tables(elf, tables)
-        elf("list", "--key-file", str(key_file))
+    elf("list")
+    elf("list", "--key-file", str(key_file))
+    list_key(elf, mode="off")
+    elf("list", "--key-file", str(key_file))
+    list_key(elf)
+    elf("list", "--key-file", str(key_file))
     assert proofs(service) == [
+        {"authorization": "Bearer ana"},
+        {"x-api-key": BOT, "x-user-id": "ana"},  # no config of a service lists no keys and is sent one
         {"x-api-key": BOT, "authorization": "Bearer ana"},
         {"x-api-key": BOT, "x-user-id": "ana"},
     ]
@@ -165,7 +156,7 @@ def test_the_user_of_the_defaults_is_named_where_nobody_has_to_prove_it(
 def test_no_default_is_sent_for_what_a_listed_key_binds(
     elf: CommandLine, service: FakeService, key_file: Path
 ) -> None:
-    with_tables(elf, listed(BOT, tenant_id="acme", agent_id="bot", read_profile="private_only"))
+    list_key(elf, tenant_id="acme", agent_id="bot", read_profile="private_only")
     service.respond = lambda _: Answer(body=EMPTY)
     elf("list", "--key-file", str(key_file))
     elf("list", "--key-file", str(key_file), "--tenant", "other")
@@ -238,7 +229,7 @@ def test_a_new_key_is_printed_with_the_table_that_takes_it(
     assert (outcome.code, outcome.err) == (0, "")
     key, _, table = outcome.out.partition("\n")
     assert key.startswith("elf_")
-    with_tables(elf, table)
+    elf.config.write_text(f"{with_keys(elf.config.read_text(), mode='off')}\n{table}")
     assert load(elf.config).security.auth.keys == [
         ApiKey(
             name="support bot",
@@ -299,14 +290,14 @@ def test_what_no_table_takes_is_named_by_its_flag(
 
 
 def test_check_says_who_may_call(elf: CommandLine) -> None:
-    with_tables(elf, listed(BOT))
+    list_key(elf)
     assert "security.auth.mode is required: who calls has a key of 1 listed" in elf("check").out
 
 
 @pytest.mark.parametrize("word", ["", "secret", "changeme"])
 def test_check_finds_keys_that_anybody_guesses(elf: CommandLine, word: str) -> None:
     assert word in WEAK_KEYS
-    with_tables(elf, listed(word))
+    list_key(elf, word)
     outcome = elf("check")
     assert outcome.code == 2
     assert "security.auth.keys[0].hash: is that of a key which anybody guesses" in outcome.err

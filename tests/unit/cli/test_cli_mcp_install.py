@@ -12,7 +12,7 @@ from command_line import Outcome
 
 from elf.cli import jsonc, main, mcp_install
 from elf.cli.mcp_clients import CLIENTS
-from elf.core.api_key import hash_of
+from tests.keys_kit import with_keys
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
 LINUX = {
@@ -203,8 +203,7 @@ def test_a_port_that_nobody_knows_is_named(install: Install) -> None:
 def test_where_keys_are_required_the_entry_needs_a_file_with_one_and_does_not_hold_it(
     install: Install, home: Path
 ) -> None:
-    key = f'[[security.auth.keys]]\nname = "desk"\nhash = "{hash_of("elf_a")}"\n'
-    text = f'{EXAMPLE.read_text()}\n[security.auth]\nmode = "required"\n{key}'
+    text = with_keys(EXAMPLE.read_text(), {"key": "elf_a"})
     install.config.write_text(text)
     outcome = install("zed")
     assert (outcome.code, outcome.out) == (2, "")

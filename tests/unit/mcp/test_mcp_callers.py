@@ -162,7 +162,8 @@ def written(file: Path, key: str, mode: int = 0o600) -> Path:
 @pytest.mark.parametrize(
     ("auth", "sent"),
     [
-        ({}, {"X-API-Key": "elf_bot", "Authorization": "Bearer ana"}),
+        ({}, {"X-API-Key": "elf_bot", "X-User-ID": "ana"}),
+        ({"keys": KEYS}, {"X-API-Key": "elf_bot", "Authorization": "Bearer ana"}),
         ({"mode": "required", "keys": KEYS}, {"X-API-Key": "elf_bot", "X-User-ID": "ana"}),
     ],
 )
