@@ -113,7 +113,8 @@ async def ask_by_id(
     id = await whole_id(service, calls(options), given, kind=kind)
     reply = await service.ask(make(calls(options), id))
     if reply.exit_code is ExitCode.REJECTED and not (options.tenant or options.project or options.agent):
-        return await service.ask(make(Calls(), id))
+        alone = await service.ask(make(Calls(), id))
+        return alone if alone.exit_code is ExitCode.DONE else reply
     return reply
 
 

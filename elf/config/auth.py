@@ -112,7 +112,7 @@ class Auth(Table):
             digest = hash_of(key)
             for listed in self.keys:
                 names |= listed.given.keys() & Names.model_fields.keys() if listed.hash == digest else set()
-        if has_token and self.jwt is not None:
+        if has_token and self.jwt is not None and self.mode == "required":
             bound = {"tenant_id": "always", "project_id": self.jwt.project, "agent_id": self.jwt.agent}
             names |= {name for name, by in bound.items() if by}
         return frozenset(names)

@@ -65,7 +65,7 @@ class Callers:
             caller = await self._identify(headers)
         except Unauthorized as error:
             if self._auth.mode == "required" or self._auth.keys:
-                raise _fault(source, error.message) from None
+                raise _fault(source, f"is refused: {error.message}") from None
             caller = ANONYMOUS  # another config lists the keys, and its service judges this one
         return Identified(caller, headers)
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 import httpx
 import httpx2
@@ -267,8 +268,9 @@ async def test_mcp_is_closed_to_strangers(guarded: RunningService) -> None:
 
 def test_no_key_is_in_the_log(guarded: RunningService) -> None:
     secrets = (BOUND, AGENCY, OPERATOR, "elf_wrong", "no-token")
+    told = str(uuid4())
     for secret in secrets:
-        guarded.client.get("/v1/memory/notes", headers={"X-API-Key": secret, "X-Request-Id": "told"})
+        guarded.client.get("/v1/memory/notes", headers={"X-API-Key": secret, "X-Request-Id": told})
         guarded.client.get("/v1/memory/notes", headers={"Authorization": f"Bearer {secret}"})
-    assert "told" in guarded.log
+    assert told in guarded.log
     assert not any(secret in guarded.log for secret in secrets)
