@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from elf.client import AsyncClient, Client, InvalidRequest, NotFound, Unauthorized
+from elf.client import AsyncClient, Client, Forbidden, InvalidRequest, NotFound
 from tests.families.command_line import CommandLine
 from tests.families.toy_rows.client import ToyBox
 from tests.system.service import RunningService, wait_for
@@ -25,7 +25,7 @@ def test_a_family_is_called_in_every_form_it_has(client: Client) -> None:
     with pytest.raises(InvalidRequest) as caught:
         box.put_all(["x", ""])
     assert caught.value.fields == ("toys[1]",)
-    with pytest.raises(Unauthorized):
+    with pytest.raises(Forbidden):
         box.empty()
     found = wait_for(lambda: box.find(bear.words, limit=1).toys, "the toy has a vector")
     assert [toy.words for toy in found] in ([bear.words], [train.words])
@@ -54,5 +54,5 @@ def test_a_family_has_a_command_for_each_of_its_calls(elf: CommandLine) -> None:
     assert elf(ToyBox, "drop", boat["toy_id"]) == (0, "", "")
     gone = elf(ToyBox, "get", boat["toy_id"])
     assert gone == (1, "", f"elf: NOT_FOUND: there is no toy {boat['toy_id']} in this box\n")
-    assert elf(ToyBox, "empty").err.startswith("elf: UNAUTHORIZED: ")
+    assert elf(ToyBox, "empty").err.startswith("elf: FORBIDDEN: ")
     assert elf(ToyBox, "find", "a bear", "--limit", "0").code == 1
