@@ -6,7 +6,7 @@ import argparse
 import importlib.metadata
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from elf.cli import (
     changes,
@@ -35,7 +35,6 @@ from elf.cli.family import add_family
 from elf.cli.flags import context, json_flag, json_object, note_defaults, number, optional_context, scope
 from elf.client.families import FAMILY_CLIENTS
 from elf.client.family import FamilyClient
-from elf.config.auth import RoleName
 from elf.config.model import NOTE_TYPES
 
 BEGINNING = "or how it begins: 8 hex digits or more"
@@ -99,7 +98,9 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
         )
     )
     key = commands.group("key", "make keys for programs that call the service")
-    _key_new(key.add("new", keys.new, "make a key, and the table of a config that lists it", needs="nothing"))
+    keys.add_arguments(
+        key.add("new", keys.new, "make a key, and the table of a config that lists it", needs="nothing")
+    )
     for family in families:
         add_family(family, commands.group(family.name, family.about))
     return root
@@ -114,28 +115,6 @@ def _init(command: argparse.ArgumentParser) -> None:
 def _mcp_install(command: argparse.ArgumentParser) -> None:
     command.add_argument("--client", required=True, choices=mcp_clients.CLIENTS, help="which program")
     command.add_argument("--print", action="store_true", help="print the entry, and write nothing")
-
-
-def _key_new(command: argparse.ArgumentParser) -> None:
-    command.epilog = (
-        "The key is shown this once, or written to a file; the config has its hash, from which nobody can make it. "
-        f"What a flag names binds whoever has the key; without it that is free. {EXIT_CODES}"
-    )
-    command.add_argument("name", metavar="NAME", help="what the program is called, as its client id")
-    for name in ("tenant", "project", "agent"):
-        command.add_argument(f"--{name}", default="", metavar="ID", help=f"bind it to this {name}")
-    command.add_argument("--read-profile", default="", metavar="NAME", help="bind it to this read profile")
-    command.add_argument(
-        "--role", default="user", choices=get_args(RoleName), help="what it may do (default: user)"
-    )
-    command.add_argument("--user", default="", metavar="NAME", help="the user that it always speaks for")
-    command.add_argument(
-        "--acts-for-users", action="store_true", help="it may name the user of each call, in X-User-ID"
-    )
-    command.add_argument(
-        "--to", type=Path, metavar="FILE", help="write the key to this new file, for its owner alone to read"
-    )
-    json_flag(command)
 
 
 def _drift(command: argparse.ArgumentParser) -> None:

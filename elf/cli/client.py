@@ -75,7 +75,7 @@ class Service:
         if address.port == 0:
             raise UsageError(f"service.{key} has port 0, so nobody knows where the service listens")
         self.address = str(reachable_from_here(address))
-        self._identity = identity_of(options, config, admin=admin)
+        self._identity = identity_of(options, config)
         sent = self._identity.credentials
         self._client = AsyncClient(
             f"http://{self.address}",

@@ -34,19 +34,20 @@ class Identity:
         return f"sent: {' and '.join(self.sources)}" if self.sources else f"no key was sent: {HOW}"
 
 
-def identity_of(options: argparse.Namespace, config: Config, *, admin: bool = False) -> Identity:
+def identity_of(options: argparse.Namespace, config: Config) -> Identity:
     """Return who a command is by its flag, the environment and [defaults].
 
-    Raises UsageError for a key or a token that there is none, or two. An operator's calls are for no user.
+    Raises UsageError for a key or a token that there is none, or two.
     """
     key, from_key = _key(options)
     token, from_token = _variable(TOKEN)
-    auth, user = config.security.auth, config.defaults.user or None
+    auth = config.security.auth
+    user = config.defaults.user if config.defaults.user and auth.lets_name_user(key) else None
     bound = auth.bound_names(key=key, has_token=token is not None)
     for_user = None
     if token is None and auth.takes_names(has_key=key is not None):
         token = user
-    elif token is None and key is not None and not admin:
+    elif token is None and key is not None:
         for_user = user
     sources = [f"the key of {from_key}"] if key else []
     sources += [f"the token of {from_token}"] if from_token else []

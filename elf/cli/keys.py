@@ -6,16 +6,42 @@ import argparse
 import json
 import os
 from pathlib import Path
+from typing import get_args
 
 from pydantic import ValidationError
 
+from elf.cli.commands import EXIT_CODES
+from elf.cli.flags import json_flag
 from elf.cli.outcome import ExitCode, UsageError
 from elf.cli.text import print_json
-from elf.config.auth import ApiKey
+from elf.config.auth import ApiKey, RoleName
 from elf.config.faults import describe
 from elf.core.api_key import hash_of, new_key
 
 FLAGS = {"tenant_id": "tenant", "project_id": "project", "agent_id": "agent"}
+
+
+def add_arguments(command: argparse.ArgumentParser) -> None:
+    """Add what `elf key new` takes."""
+    command.epilog = (
+        "The key is shown this once, or written to a file; the config has its hash, from which nobody can make it. "
+        f"What a flag names binds whoever has the key; without it that is free. {EXIT_CODES}"
+    )
+    command.add_argument("name", metavar="NAME", help="what the program is called, as its client id")
+    for name in ("tenant", "project", "agent"):
+        command.add_argument(f"--{name}", default="", metavar="ID", help=f"bind it to this {name}")
+    command.add_argument("--read-profile", default="", metavar="NAME", help="bind it to this read profile")
+    command.add_argument(
+        "--role", default="user", choices=get_args(RoleName), help="what it may do (default: user)"
+    )
+    command.add_argument("--user", default="", metavar="NAME", help="the user that it always speaks for")
+    command.add_argument(
+        "--acts-for-users", action="store_true", help="it may name the user of each call, in X-User-ID"
+    )
+    command.add_argument(
+        "--to", type=Path, metavar="FILE", help="write the key to this new file, for its owner alone to read"
+    )
+    json_flag(command)
 
 
 def new(options: argparse.Namespace) -> int:

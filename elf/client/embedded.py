@@ -71,7 +71,13 @@ class Local:
     def _identity(self, config: Config) -> _Identity:
         given = self._credentials
         token = given.token
-        if token is None and config.security.auth.mode == "off":
+        auth = config.security.auth
+        if (
+            token is None
+            and given.for_user is None
+            and auth.mode == "off"
+            and auth.lets_name_user(given.api_key)
+        ):
             token = config.defaults.user or None  # which mode off takes for the user's name
         return {"api_key": given.api_key, "token": token, "for_user": given.for_user}
 

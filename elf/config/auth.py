@@ -102,17 +102,23 @@ class Auth(Table):
         """
         return self.mode == "off" and not (has_key and not self.keys)
 
+    def lets_name_user(self, key: str | None) -> bool:
+        """Tell whether who sends a key, or none, may have to say for which user; a key of another config may."""
+        listed = self._listed(key)
+        return listed is None or listed.acts_for_users
+
     def bound_names(self, *, key: str | None, has_token: bool) -> frozenset[str]:
         """Return the fields of requests that a key, or any token, fills in by this config: `tenant_id` and the like.
 
         For who sends them, so that no default is sent in their place.
         """
-        names: set[str] = set()
-        if key is not None:
-            digest = hash_of(key)
-            for listed in self.keys:
-                names |= listed.given.keys() & Names.model_fields.keys() if listed.hash == digest else set()
+        listed = self._listed(key)
+        names = set() if listed is None else listed.given.keys() & Names.model_fields.keys()
         if has_token and self.jwt is not None and self.mode == "required":
             bound = {"tenant_id": "always", "project_id": self.jwt.project, "agent_id": self.jwt.agent}
             names |= {name for name, by in bound.items() if by}
         return frozenset(names)
+
+    def _listed(self, key: str | None) -> ApiKey | None:
+        digest = None if key is None else hash_of(key)
+        return next((listed for listed in self.keys if listed.hash == digest), None)

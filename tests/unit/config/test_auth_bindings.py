@@ -15,7 +15,7 @@ KEYS = [
         "read_profile": "all_scopes",
         "user": "ana",
     },
-    {"name": "bot", "hash": hash_of("elf_b"), "agent_id": "{user}"},
+    {"name": "bot", "hash": hash_of("elf_b"), "agent_id": "{user}", "acts_for_users": True},
 ]
 JWT = {"issuer": "https://id.example", "project": "{user}"}
 
@@ -49,3 +49,10 @@ def test_a_name_is_a_token_only_where_nobody_proves_anything() -> None:
     assert Auth().takes_names(has_key=False)
     assert not Auth().takes_names(has_key=True)  # its service has another config, which lists the key
     assert not auth().takes_names(has_key=False)
+
+
+@pytest.mark.parametrize(
+    ("key", "may"), [(None, True), ("elf_a", False), ("elf_b", True), ("elf_of_another_config", True)]
+)
+def test_a_default_user_is_named_beside_a_key_that_may(key: str | None, may: bool) -> None:
+    assert auth().lets_name_user(key) is may
