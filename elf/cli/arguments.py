@@ -21,6 +21,7 @@ from elf.cli import (
     importing,
     index,
     init,
+    keys,
     mcp_clients,
     mcp_install,
     notes,
@@ -58,9 +59,9 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
     root.add_argument("-V", "--version", action=_Version, nargs=0, help="show the version and exit")
     commands = Commands(root)
     command = commands.add
-    _init(command("init", init.run, "write a config file, commented, to begin with", works_on_config=False))
-    command("up", up.run, "run the service until it is told to stop")
-    json_flag(command("check", check.run, "check a config file and say every fault of it"))
+    _init(command("init", init.run, "write a config file, commented, to begin with", needs="nothing"))
+    command("up", up.run, "run the service until it is told to stop", needs="config")
+    json_flag(command("check", check.run, "check a config file and say every fault of it", needs="config"))
     _status(command("status", status.run, "say whether the service is ready, and how much it holds"))
     _add(command("add", notes.add, "write one note"))
     _add_event(command("add-event", events.add_event, "keep what is worth it of a conversation's messages"))
@@ -88,12 +89,18 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
     json_flag(command("rebuild", index.rebuild, "write the search index anew from what Postgres holds"))
     _drift(command("drift", index.drift, "compare the search index with Postgres, and mend what differs"))
     _completion(
-        command(
-            "completion", completion.run, "print what makes a shell complete commands", works_on_config=False
-        )
+        command("completion", completion.run, "print what makes a shell complete commands", needs="nothing")
     )
     mcp = commands.group("mcp", "set up programs that speak MCP")
-    _mcp_install(mcp.add("install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp"))
+    _mcp_install(
+        mcp.add(
+            "install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp", needs="config"
+        )
+    )
+    key = commands.group("key", "make keys for programs that call the service")
+    keys.add_arguments(
+        key.add("new", keys.new, "make a key, and the table of a config that lists it", needs="nothing")
+    )
     for family in families:
         add_family(family, commands.group(family.name, family.about))
     return root

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -10,9 +11,11 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from elf.cli.credentials import Identity, identity_of
 from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
 from elf.client import NO_RETRIES, AsyncClient, Retries, ServiceError, Unavailable, UnexpectedAnswer
 from elf.client import Unreachable as NoAnswer
+from elf.client.answer import Answer
 from elf.client.call import Call, Stream, get, post, reader
 from elf.client.context import Given
 from elf.client.errors import ErrorBody
@@ -30,7 +33,8 @@ class Reply:
 
     status: int
     body: Any
-    told: ErrorBody | None = None
+    told: ErrorBody | None
+    identity: Identity
 
     @property
     def exit_code(self) -> ExitCode:
@@ -42,8 +46,10 @@ class Reply:
         """Say in one line what an error body says."""
         told = self.told or ErrorBody(str(self.status), "no message")
         text = f"{told.error_code}: {told.message}"
-        unnamed = [field for field in told.fields or () if field not in text]
-        return f"{text} ({', '.join(unnamed)})" if unnamed else text
+        if unnamed := [field for field in told.fields or () if field not in text]:
+            text = f"{text} ({', '.join(unnamed)})"
+        is_about_caller = self.status == 401 or (self.status == 403 and self.identity.sources)
+        return f"{text}; {self.identity.told}" if is_about_caller else text
 
     def check(self) -> Self:
         """Return the reply of a request that was served. Raises Unreachable on a 503, else Refused."""
@@ -59,16 +65,26 @@ class Reply:
 class Service:
     """A connection to the service that a config file describes, or to its admin address. An async context manager.
 
-    A command asks once: whoever sits at a terminal is told at once that nothing answers.
+    It is asked by whoever the options and the environment say. A command asks once: whoever sits at a terminal is told
+    at once that nothing answers.
     """
 
-    def __init__(self, config: Config, *, admin: bool = False) -> None:
+    def __init__(self, config: Config, options: argparse.Namespace, *, admin: bool = False) -> None:
         key = "admin_bind" if admin else "http_bind"
         address = config.service.admin_address if admin else config.service.http_address
         if address.port == 0:
             raise UsageError(f"service.{key} has port 0, so nobody knows where the service listens")
         self.address = str(reachable_from_here(address))
-        self._client = AsyncClient(f"http://{self.address}", timeout_s=ANSWER_TIMEOUT_S, retries=NO_RETRIES)
+        self._identity = identity_of(options, config)
+        sent = self._identity.credentials
+        self._client = AsyncClient(
+            f"http://{self.address}",
+            api_key=sent.api_key,
+            token=sent.token,
+            for_user=sent.for_user,
+            timeout_s=ANSWER_TIMEOUT_S,
+            retries=NO_RETRIES,
+        )
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()
@@ -88,7 +104,7 @@ class Service:
         """Carry out a call. Raises Unreachable when no answer comes, or one that is not ELF's."""
         with _no_answer_is_unreachable():
             answer = await self._client.ask(call, retries=retries)
-            return Reply(answer.status, answer.body, None if answer.is_good else answer.told(call))
+            return self._reply(call, answer, answer.body)
 
     async def ask_any(self, call: Call[Any]) -> Reply:
         """Carry out a call whose answer may have any shape, or no body; it has to be one that the call reads."""
@@ -97,7 +113,11 @@ class Service:
             if answer.is_good:
                 answer.read(call, answer.content)
             body = json.loads(answer.content) if answer.content else {}
-            return Reply(answer.status, body, None if answer.is_good else answer.told(call))
+            return self._reply(call, answer, body)
+
+    def _reply(self, call: Call[Any], answer: Answer, body: Any) -> Reply:
+        told = None if answer.is_good else answer.told(call)
+        return Reply(answer.status, body, told, self._identity)
 
     @asynccontextmanager
     async def follow(self, stream: Stream[T]) -> AsyncIterator[AsyncIterator[T]]:
@@ -108,7 +128,8 @@ class Service:
                     yield events
         except ServiceError as error:
             kind = Unreachable if isinstance(error, Unavailable) else Refused
-            raise kind(f"{error.error_code}: {error.message}") from error
+            told = ErrorBody(error.error_code, error.message)
+            raise kind(Reply(error.status, {}, told, self._identity).message()) from error
 
 
 @contextmanager

@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Self
+from typing import Final, Literal, Self
+
+from elf.cli.credentials import KEY, KEY_FILE
 
 EXIT_CODES: Final = (
     "Exit codes: 0 done, 1 the service rejected something, 2 wrong usage or config, "
     "3 the service cannot be reached or is not available, 130 stopped by Ctrl-C."
 )
 CONFIG_HELP: Final = "the config file (default: elf.toml in this folder, else the one of the installation)"
+KEY_HELP: Final = (
+    f"a file with the key that says who calls (default: that of {KEY_FILE}, else the key {KEY} itself)"
+)
 
 
 class Commands:
@@ -26,14 +31,19 @@ class Commands:
         run: Callable[[argparse.Namespace], int],
         does: str,
         *,
-        works_on_config: bool = True,
+        needs: Literal["service", "config", "nothing"] = "service",
     ) -> argparse.ArgumentParser:
-        """Add a command that runs a function of the parsed options, which returns the exit code."""
+        """Add a command that runs a function of the parsed options, which returns the exit code.
+
+        What needs the service has flags that say where it is and who calls, what needs a config only the former.
+        """
         added = self._parsers.add_parser(
             name, help=does, description=f"{does[0].upper()}{does[1:]}.", epilog=EXIT_CODES
         )
-        if works_on_config:
+        if needs != "nothing":
             added.add_argument("-c", "--config", type=Path, metavar="FILE", help=CONFIG_HELP)
+        if needs == "service":
+            added.add_argument("--key-file", type=Path, metavar="FILE", help=KEY_HELP)
         added.set_defaults(run=run)
         return added
 

@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the notes page by page, to a file or to standard output."""
     config = configured(options)
     with _opened(options.file) as file, progress("exporting", unit="notes") as show:
-        count = anyio.run(_export, Service(config), _lists(config, calls(options)), file, show)
+        count = anyio.run(_export, Service(config, options), _lists(config, calls(options)), file, show)
     print(f"elf: {count} notes exported; {NOT_CARRIED}", file=sys.stderr)
     return ExitCode.DONE
 

@@ -72,7 +72,7 @@ class Verb:
         config = configured(options)
 
         async def follow() -> None:
-            async with Service(config) as service:
+            async with Service(config, options) as service:
                 stream: Stream[Any] = self._asked(service, options)
                 raw = Stream(replace(stream.call, read=reader(dict[str, Any])))
                 async with service.follow(raw) as events:

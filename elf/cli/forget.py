@@ -28,10 +28,10 @@ def run(options: argparse.Namespace) -> int:
     whose = {"tenant_id": given.get("tenant_id"), "project_id": given.get("project_id")}
     if options.agent is not None:
         whose["agent_id"] = options.agent
-    notes = anyio.run(_count, Service(config, admin=True), whose)
+    notes = anyio.run(_count, Service(config, options, admin=True), whose)
     if notes and not options.yes:
         _ask(notes, whose)
-    deleted = anyio.run(_forget, Service(config, admin=True), whose, notes)
+    deleted = anyio.run(_forget, Service(config, options, admin=True), whose, notes)
     if options.json:
         print_json({"deleted": deleted})
     else:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _ask(notes: int, whose: dict[str, Any]) -> None:
-    names = ", ".join(f"{name.removesuffix('_id')} {plain(value)}" for name, value in whose.items())
+    names = ", ".join(f"{name.removesuffix('_id')} {plain(value)}" for name, value in whose.items() if value)
     print(
         f"elf: delete {notes} notes of {names}, private ones among them? [y/N] ",
         end="",

@@ -50,7 +50,7 @@ def _is_left(body: dict[str, Any]) -> bool:
 
 
 async def _rebuild(options: argparse.Namespace) -> Reply:
-    async with Service(load(options.config), admin=True) as service:
+    async with Service(load(options.config), options, admin=True) as service:
         with _progress("rebuilding the index", options) as show:
             return await _watched(service, show)
 
@@ -86,7 +86,7 @@ async def _follow(service: Service, show: Show) -> None:
 
 
 async def _drift(options: argparse.Namespace) -> Reply:
-    async with Service(load(options.config), admin=True) as service:
+    async with Service(load(options.config), options, admin=True) as service:
         with _progress("repairing the index" if options.repair else "comparing the index", options):
             if options.repair:
                 return await service.ask(admin_post("/v1/admin/index_repair"))

@@ -15,10 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from elf.api.key_file import read_key_file
 from elf.cli import jsonc
 from elf.cli.mcp_clients import CLIENTS, McpClient
 from elf.cli.outcome import ExitCode, UsageError
-from elf.config import load
+from elf.config import Config, load
 
 NAME: Final = "elf"
 PROGRAM: Final = "elf-mcp"
@@ -29,8 +30,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the entry into the file of the program, or print it with --print."""
     client = CLIENTS[options.client]
     config = options.config.absolute()
-    if load(config).service.http_address.port == 0:
-        raise UsageError("service.http_bind has port 0, so elf-mcp cannot know where the service listens")
+    _check_serves(load(config))
     entry = {**client.extra, "command": str(_program()), "args": ["-c", str(config), "--stdio"]}
     snippet = json.dumps({client.table: {NAME: entry}}, indent=2, ensure_ascii=False)
     if options.print:
@@ -45,6 +45,22 @@ def run(options: argparse.Namespace) -> int:
     print(f"{file}: {'elf is set' if changed else 'elf was set already'}")
     print(f"Now {client.restart}. The service must run: elf up -c {shlex.quote(str(config))}")
     return ExitCode.DONE
+
+
+def _check_serves(config: Config) -> None:
+    """Raise UsageError when elf-mcp could not ask the service by this config, which a desktop would tell nobody."""
+    if config.service.http_address.port == 0:
+        raise UsageError("service.http_bind has port 0, so elf-mcp cannot know where the service listens")
+    if config.security.auth.mode == "required" and not config.mcp.context.key_file:
+        raise UsageError(
+            "mcp.context.key_file is empty, and by security.auth.mode elf-mcp needs a key: "
+            "`elf key new NAME --to FILE` makes one, which belongs in no argument that others see"
+        )
+    if config.mcp.context.key_file:
+        try:
+            read_key_file(Path(config.mcp.context.key_file))
+        except ValueError as error:
+            raise UsageError(f"mcp.context.key_file: {error}") from error
 
 
 def _program() -> Path:

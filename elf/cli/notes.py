@@ -12,6 +12,7 @@ import anyio
 
 from elf.cli import filters
 from elf.cli.client import Reply, Service
+from elf.cli.credentials import identity_of
 from elf.cli.ids import Kind, whole_id
 from elf.cli.outcome import ExitCode, UsageError
 from elf.cli.terminal import terminal
@@ -48,7 +49,7 @@ def run_request(options: argparse.Namespace, request: Request, show: Show, *, ad
     config = configured(options)
 
     async def ask() -> Reply:
-        async with Service(config, admin=admin) as service:
+        async with Service(config, options, admin=admin) as service:
             return await request(service, config, options)
 
     try:
@@ -66,6 +67,7 @@ def configured(options: argparse.Namespace) -> Config:
     """Return the config, whose [defaults] stand in for flags from then on."""
     config = load(options.config)
     options.defaults = config.defaults
+    options.bound = identity_of(options, config).bound
     return config
 
 
@@ -75,16 +77,25 @@ def _rejected(body: Any) -> ExitCode:
     return ExitCode.REJECTED if rejected else ExitCode.DONE
 
 
-def context(options: argparse.Namespace) -> dict[str, str]:
-    """Return the context of a request: what the flags say, else what [defaults] does."""
+def context(options: argparse.Namespace) -> dict[str, str | None]:
+    """Return the context of a request: what the flags say, else what [defaults] does.
+
+    A name that the caller's key or token binds is None where no flag says it: the service fills it in.
+    """
     defaults: Defaults = options.defaults
     flags = {"tenant_id": options.tenant, "project_id": options.project, "agent_id": options.agent}
-    return defaults.ids() | {name: value for name, value in flags.items() if value is not None}
+    named = {name: None if name in options.bound else value for name, value in defaults.ids().items()}
+    return named | {name: value for name, value in flags.items() if value is not None}
+
+
+def _profile(options: argparse.Namespace, config: Config) -> str | None:
+    return None if "read_profile" in options.bound else config.default_profile
 
 
 def calls(options: argparse.Namespace) -> Calls:
     """Return what can be asked for within the context of the flags."""
-    return Calls(**context(options))
+    whose = context(options)
+    return Calls(whose["tenant_id"], whose["project_id"], whose["agent_id"])
 
 
 async def ask_by_id(
@@ -102,7 +113,8 @@ async def ask_by_id(
     id = await whole_id(service, calls(options), given, kind=kind)
     reply = await service.ask(make(calls(options), id))
     if reply.exit_code is ExitCode.REJECTED and not (options.tenant or options.project or options.agent):
-        return await service.ask(make(Calls(), id))
+        alone = await service.ask(make(Calls(), id))
+        return alone if alone.exit_code is ExitCode.DONE else reply
     return reply
 
 
@@ -121,7 +133,7 @@ async def _add(service: Service, config: Config, options: argparse.Namespace) ->
 
 
 async def _search(service: Service, config: Config, options: argparse.Namespace) -> Reply:
-    within = replace(calls(options), read_profile=options.profile or config.default_profile)
+    within = replace(calls(options), read_profile=options.profile or _profile(options, config))
     asked = within.search(
         options.query, top_k=options.top_k, min_relevance=options.min_relevance, **filters.given(options)
     )
@@ -134,7 +146,7 @@ async def _get(service: Service, config: Config, options: argparse.Namespace) ->
 
 async def _list(service: Service, config: Config, options: argparse.Namespace) -> Reply:
     # Without a read profile and a scope, the service lists all but the private notes.
-    within = replace(calls(options), read_profile=None if options.shared else config.default_profile)
+    within = replace(calls(options), read_profile=None if options.shared else _profile(options, config))
     notes = within.list_notes(
         scope=options.scope,
         type=options.type,

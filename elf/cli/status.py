@@ -26,13 +26,14 @@ Row = tuple[str, str]
 def run(options: argparse.Namespace) -> int:
     """Ask the service; the exit code is that of an unavailable service until every part is ready."""
     config = load(options.config)
-    reply = anyio.run(_ready, Service(config))
+    service = Service(config, options)
+    reply = anyio.run(_ready, service)
     if "parts" not in reply.body:
         raise Refused(reply.message())
     if options.json:
         print_json(reply.body)
     else:
-        rows = [*_headline(reply.body, config), *anyio.run(_figures, config)]
+        rows = [*_headline(reply.body, service.address), *anyio.run(_figures, config, options)]
         rows += [("config", str(options.config)), *_parts(reply.body, everyone=options.parts)]
         rows += [("warning", warning) for warning in reply.body.get("warnings", ())]
         _print(rows)
@@ -44,18 +45,17 @@ async def _ready(service: Service) -> Reply:
         return await service.ask(Calls().ready())
 
 
-async def _figures(config: Config) -> list[Row]:
+async def _figures(config: Config, options: argparse.Namespace) -> list[Row]:
     """Return what the admin address tells; it reaches no further than the service's machine, and may be elsewhere."""
     try:
-        async with Service(config, admin=True) as service:
+        async with Service(config, options, admin=True) as service:
             overview = replace(admin_get(OVERVIEW), timeout_s=PATIENCE_S)
             return _figure_rows((await service.ask(overview)).check().body)
     except (Unreachable, UsageError, Refused) as error:
         return [("figures", f"unknown: {error}")]
 
 
-def _headline(body: dict[str, Any], config: Config) -> list[Row]:
-    address = Service(config).address
+def _headline(body: dict[str, Any], address: str) -> list[Row]:
     process = f" (process {body['process']}, one of several)" if body.get("process") else ""
     return [("service", f"{'ready' if body['ready'] else 'not ready'} at {address}{process}")]
 

@@ -44,7 +44,7 @@ class Local:
         with ExitStack() as stack:
             url, config = self._start(stack)
             client = stack.enter_context(Client(url, **self._identity(config)))
-            client = client.within(**_context(config)).within(**self._context)
+            client = client.within(**self._defaults(config)).within(**self._context)
             self._stack = stack.pop_all()
         return client
 
@@ -59,7 +59,7 @@ class Local:
             stack.push_async_callback(_close_in_thread, services)
             url, config = await to_thread.run_sync(self._start, services)
             client = await stack.enter_async_context(AsyncClient(url, **self._identity(config)))
-            client = client.within(**_context(config)).within(**self._context)
+            client = client.within(**self._defaults(config)).within(**self._context)
             self._async_stack = stack.pop_all()
         return client
 
@@ -71,9 +71,22 @@ class Local:
     def _identity(self, config: Config) -> _Identity:
         given = self._credentials
         token = given.token
-        if token is None and config.security.auth.mode == "off":
+        auth = config.security.auth
+        if (
+            token is None
+            and given.for_user is None
+            and auth.mode == "off"
+            and auth.lets_name_user(given.api_key)
+        ):
             token = config.defaults.user or None  # which mode off takes for the user's name
         return {"api_key": given.api_key, "token": token, "for_user": given.for_user}
+
+    def _defaults(self, config: Config) -> dict[str, str]:
+        """Return what [defaults] gives, without what the key or the token fills in."""
+        given = self._credentials
+        bound = config.security.auth.bound_names(key=given.api_key, has_token=given.token is not None)
+        context = {"scope": config.default_scope, "read_profile": config.default_profile}
+        return {name: value for name, value in (config.defaults.ids() | context).items() if name not in bound}
 
     def _start(self, stack: ExitStack) -> tuple[str, Config]:
         """Start the service, leave its stopping to the stack, and return its URL and its config."""
@@ -122,10 +135,6 @@ def local(
         "read_profile": read_profile,
     }
     return Local(where, context, Credentials(api_key, token, for_user))
-
-
-def _context(config: Config) -> dict[str, str]:
-    return config.defaults.ids() | {"scope": config.default_scope, "read_profile": config.default_profile}
 
 
 def _config(where: Config | Path | str | None, stack: ExitStack) -> Config:

@@ -10,6 +10,7 @@ from pydantic import Field
 from elf.config.names import Names
 from elf.config.table import Table
 from elf.config.values import Text
+from elf.core.api_key import hash_of
 
 AuthMode = Literal["off", "required"]
 RoleName = Literal["user", "indexer", "auditor", "admin"]
@@ -93,3 +94,31 @@ class Auth(Table):
     keys: list[ApiKey] = Field(default_factory=list)
     jwt: Jwt | None = None
     roles: dict[Literal["indexer", "auditor", "admin"], RoleHolders] = Field(default_factory=dict)
+
+    def takes_names(self, *, has_key: bool) -> bool:
+        """Tell whether a user's name is a token for the service, as in mode off.
+
+        Where no keys are listed, whoever has one calls a service that another config describes, and requires it.
+        """
+        return self.mode == "off" and not (has_key and not self.keys)
+
+    def lets_name_user(self, key: str | None) -> bool:
+        """Tell whether who sends a key, or none, may have to say for which user; a key of another config may."""
+        listed = self._listed(key)
+        return listed is None or listed.acts_for_users
+
+    def bound_names(self, *, key: str | None, has_token: bool) -> frozenset[str]:
+        """Return the fields of requests that a key, or any token, fills in by this config: `tenant_id` and the like.
+
+        For who sends them, so that no default is sent in their place.
+        """
+        listed = self._listed(key)
+        names = set() if listed is None else listed.given.keys() & Names.model_fields.keys()
+        if has_token and self.jwt is not None and self.mode == "required":
+            bound = {"tenant_id": "always", "project_id": self.jwt.project, "agent_id": self.jwt.agent}
+            names |= {name for name, by in bound.items() if by}
+        return frozenset(names)
+
+    def _listed(self, key: str | None) -> ApiKey | None:
+        digest = None if key is None else hash_of(key)
+        return next((listed for listed in self.keys if listed.hash == digest), None)

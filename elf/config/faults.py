@@ -12,7 +12,6 @@ from typing import Any, Literal, Union, get_args, get_origin
 from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
-from elf.config.model import Config
 from elf.config.rules import Path
 from elf.config.table import PLACE_KEYS, SECRET_KEYS, Table
 from elf.core.errors import ConfigFault
@@ -21,7 +20,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LONGEST_SHOWN = 60
 
 
-def describe(detail: Mapping[str, Any], config: type[Config]) -> ConfigFault:
+def describe(detail: Mapping[str, Any], config: type[Table]) -> ConfigFault:
     """Turn one error detail of `ValidationError.errors()` into a fault that names no internal thing.
 
     `config` is the model that found it.
@@ -50,14 +49,14 @@ def dotted(path: Path) -> str:
     return text
 
 
-def _missing(path: Path, config: type[Config]) -> str:
+def _missing(path: Path, config: type[Table]) -> str:
     expected = _expected_at(path, config)
     if table := _table(expected):
         return f"this table is missing; its keys are {_keys(table)}"
     return f"is missing; it must be {_allowed(expected)}"
 
 
-def _unknown(path: Path, config: type[Config]) -> str:
+def _unknown(path: Path, config: type[Table]) -> str:
     parent = _table(_expected_at(path[:-1], config))
     known = parent.model_fields if parent else {}
     name = str(path[-1])
@@ -76,7 +75,7 @@ def _all_paths(table: type[Table], above: Path) -> Iterator[Path]:
             yield from _all_paths(inner, (*above, name))
 
 
-def _expected_at(path: Path, config: type[Config]) -> FieldInfo:
+def _expected_at(path: Path, config: type[Table]) -> FieldInfo:
     """Return what the models say about the value at a path, which may lead into lists and plain tables."""
     expected = FieldInfo.from_annotation(config)
     for part in path:

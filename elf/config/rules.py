@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from elf.config.packaged import DIMENSIONS, ENCODER_NAMES, EXTRACTOR_NAME
 from elf.config.places import LOCAL, is_loopback, parse_address
 from elf.config.processes import OPERATED, ROLES
+from elf.core.api_key import WEAK_KEYS, hash_of
 
 Path = tuple[str | int, ...]
 
@@ -186,6 +187,14 @@ def _not_both_zero(first: str, second: str) -> Rule:
     return rule
 
 
+def _keys_are_hard_to_guess(keys: Sequence[Any]) -> Iterator[Breach]:
+    weak = {hash_of(word) for word in WEAK_KEYS}
+    for position, key in enumerate(keys):
+        if isinstance(key, Mapping) and key.get("hash") in weak:
+            problem = "is that of a key which anybody guesses; make one with `elf key new`"
+            yield Breach(_path("security.auth.keys", position, "hash"), problem)
+
+
 def _there_are_processes(processes: Mapping[str, Any] | None) -> Iterator[Breach]:
     if processes is not None and not any(processes.get(role, 1) for role in ROLES):
         yield Breach(_path("processes"), f"must not have 0 for all of {', '.join(ROLES)}")
@@ -258,6 +267,7 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
         _not_both_zero("dense_weight", "bm25_weight"),
         ("search.fusion.dense_weight", "search.fusion.bm25_weight"),
     ),
+    (_keys_are_hard_to_guess, ("security.auth.keys",)),
     (_there_are_processes, ("processes",)),
     (
         _admin_ports_are_free,

@@ -13,6 +13,14 @@ PREFIX: Final = "elf_"
 BYTES: Final = 32
 HASH: Final = "sha256:"
 
+WEAK_KEYS: Final = (
+    "", "\n", "0", "1234", "12345", "123456", "1234567", "12345678", "123456789", "1234567890", "abc", "abc123",
+    "admin", "api-key", "api_key", "apikey", "change-me", "change_me", "changeit", "changeme", "default", "demo",
+    "dev", "elf", "elf_", "example", "foo", "key", "letmein", "local", "memory", "none", "null", "pass", "passw0rd",
+    "password", "postgres", "qwerty", "root", "secret", "test", "token", "user", "xxx", "your-api-key",
+)  # fmt: skip
+"""What people write where a key is to come, so that it is the first that a stranger tries."""
+
 _SENDABLE = re.compile(r"[!-~]+")
 
 

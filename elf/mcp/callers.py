@@ -46,7 +46,7 @@ class Callers:
     def __init__(self, config: Config, identify: Identify) -> None:
         self._auth = config.security.auth
         self._context = config.mcp.context
-        self._user = config.mcp.context.user or config.defaults.user
+        self._default_user = config.defaults.user
         self._identify = identify
 
     async def of_request(self, sent: Headers) -> Identified:
@@ -64,22 +64,22 @@ class Callers:
         try:
             caller = await self._identify(headers)
         except Unauthorized as error:
-            if self._auth.mode == "off" and not self._auth.keys:
-                caller = ANONYMOUS  # the config of another machine has the keys, and its service knows them
-            else:
-                raise _fault(source, error.message) from None
+            if self._auth.mode == "required" or self._auth.keys:
+                raise _fault(source, f"is refused: {error.message}") from None
+            caller = ANONYMOUS  # another config lists the keys, and its service judges this one
         return Identified(caller, headers)
 
     def _own_headers(self, source: str) -> Headers:
         headers = Headers()
-        if self._context.key_file:
+        has_key = bool(self._context.key_file)
+        if has_key:
             headers["X-API-Key"] = self._key(source)
         elif self._auth.mode == "required":
             raise _fault(source, "is missing: by security.auth.mode nobody is served without a key")
-        if self._auth.mode == "off":
+        if self._auth.takes_names(has_key=has_key):
             self._name(headers)
-        elif self._user:
-            headers["X-User-ID"] = self._user
+        elif user := self._user(headers):
+            headers["X-User-ID"] = user
         return headers
 
     def _key(self, source: str) -> str:
@@ -91,9 +91,15 @@ class Callers:
         except ValueError as error:
             raise _fault(source, str(error)) from error
 
+    def _user(self, headers: Headers) -> str:
+        """Return the user that the config names for whoever sends these headers, who may be one of its own."""
+        default = self._default_user if self._auth.lets_name_user(headers.get("X-API-Key")) else ""
+        return self._context.user or default
+
     def _name(self, headers: Headers) -> None:
-        if self._user and "Authorization" not in headers:
-            headers["Authorization"] = f"Bearer {self._user}"
+        user = self._user(headers)
+        if user and "Authorization" not in headers and "X-User-ID" not in headers:
+            headers["Authorization"] = f"Bearer {user}"
         if self._context.client and "X-API-Key" not in headers and "X-Client-ID" not in headers:
             headers["X-Client-ID"] = self._context.client
 

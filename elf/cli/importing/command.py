@@ -17,8 +17,8 @@ from elf.cli.importing.lanes import Batch, Lanes
 from elf.cli.importing.lines import Context, Line, Rejection, read_lines
 from elf.cli.importing.report import Report
 from elf.cli.importing.writer import BatchWriter
-from elf.cli.notes import configured, context
-from elf.cli.outcome import ExitCode, Unreachable, UsageError
+from elf.cli.notes import calls, configured
+from elf.cli.outcome import ExitCode, Refused, Unreachable, UsageError
 from elf.cli.progress import bar_column
 from elf.cli.terminal import error_terminal
 from elf.cli.text import plain, print_json
@@ -34,17 +34,18 @@ Advance = Callable[[int], None]
 def run(options: argparse.Namespace) -> int:
     """Import a file; the exit code says whether every line was stored."""
     config = configured(options)
-    where = Context(**context(options), scope=options.scope or config.default_scope)
+    within, scope = calls(options), options.scope or config.default_scope
+    where = Context(within.tenant_id, within.project_id, within.agent_id, scope)
     defaults = {"type": options.type, "importance": options.importance, "confidence": options.confidence}
-    failure: Unreachable | None = None
+    failure: Unreachable | Refused | None = None
     with ExitStack() as stack:
         source: BinaryIO = stack.enter_context(_opened(options.file))
         report = Report(stack.enter_context(_opened_for_errors(options)) if options.errors else None)
         advance = stack.enter_context(_progress(options.file, report))
-        importer = Importer(Service(config), report, patience_s=options.patience)
+        importer = Importer(Service(config, options), report, patience_s=options.patience)
         try:
             anyio.run(importer.run, read_lines(source, where, defaults), advance)
-        except Unreachable as error:
+        except (Unreachable, Refused) as error:
             failure = error
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"{report.summary()}; {AGAIN}") from None
@@ -88,7 +89,7 @@ def _progress(path: Path, report: Report) -> Iterator[Advance]:
         yield lambda size: progress.update(task, advance=size, lines=report.done)
 
 
-def _tell(report: Report, failure: Unreachable | None, *, as_json: bool) -> None:
+def _tell(report: Report, failure: Unreachable | Refused | None, *, as_json: bool) -> None:
     if as_json:
         print_json(report.as_json(finished=failure is None))
         return
@@ -106,7 +107,7 @@ class Importer:
         self._report = report
         self._retries = Retries(patience_s=max(patience_s, 0.0))
         self._writer = BatchWriter(service, report, retries=self._retries)
-        self._failure: Unreachable | None = None
+        self._failure: Unreachable | Refused | None = None
 
     async def run(self, lines: Iterator[tuple[int, Line | Rejection | None]], advance: Advance) -> None:
         """Write all lines. Raises Unreachable when the service stays away for longer than the patience.
@@ -171,7 +172,7 @@ class Importer:
                 async for batch in receiver:
                     await self._writer.write(batch)
                     advance(sum(line.size for line in batch.lines))
-            except Unreachable as error:
+            except (Unreachable, Refused) as error:
                 # Kept aside instead of raised, so that it leaves the task group as itself and not as a group.
                 self._failure = self._failure or error
                 everything.cancel()

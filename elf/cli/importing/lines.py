@@ -14,9 +14,9 @@ MAX_LINE_BYTES = 1024 * 1024  # what the service takes in one request
 class Context(NamedTuple):
     """Where notes are written; the notes of one request share it."""
 
-    tenant_id: str
-    project_id: str
-    agent_id: str
+    tenant_id: str | None
+    project_id: str | None
+    agent_id: str | None
     scope: str
 
 

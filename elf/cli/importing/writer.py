@@ -9,7 +9,7 @@ from elf.cli.client import Reply, Service
 from elf.cli.importing.lanes import Batch
 from elf.cli.importing.lines import Line, Rejection
 from elf.cli.importing.report import Report
-from elf.cli.outcome import ExitCode, Unreachable
+from elf.cli.outcome import ExitCode, Refused, Unreachable
 from elf.client import Retries
 from elf.client.calls import Calls
 
@@ -26,7 +26,10 @@ class BatchWriter:
         self._retries = retries
 
     async def write(self, batch: Batch) -> None:
-        """Write a batch whole. Raises Unreachable when the service stays away for longer than the patience."""
+        """Write a batch whole. Raises Unreachable when the service stays away for longer than the patience.
+
+        Raises Refused when it does not take whoever writes.
+        """
         remaining = [batch]
         while remaining:
             part = remaining.pop(0)
@@ -45,6 +48,8 @@ class BatchWriter:
         reply = await self._service.ask(call, retries=self._retries)
         if reply.exit_code == ExitCode.UNAVAILABLE:
             raise Unreachable(reply.message())
+        if reply.status == 401:  # and so would be every other
+            raise Refused(reply.message())
         return reply
 
     def _count(self, batch: Batch, reply: Reply) -> None:

@@ -21,6 +21,7 @@ class Asked:
     path: str
     params: Mapping[str, str]
     body: Any
+    headers: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ def running_service() -> Iterator[FakeService]:
 
         def _answer(self, body: Any) -> None:
             url = urlsplit(self.path)
-            answer = service.answer(Asked(self.command, url.path, dict(parse_qsl(url.query)), body))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            answer = service.answer(Asked(self.command, url.path, dict(parse_qsl(url.query)), body, headers))
             content = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
             self.send_response(answer.status)
             for name, value in answer.headers.items():

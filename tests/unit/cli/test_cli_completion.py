@@ -17,7 +17,7 @@ def test_a_script_names_the_commands_and_is_understood(
 ) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    assert all(name in script for name in ("add-event", "forget", "--top-k"))
+    assert all(name in script for name in ("add-event", "forget", "--top-k", "--key-file"))
     if shutil.which(shell):
         file = tmp_path / "completion"
         file.write_text(script)

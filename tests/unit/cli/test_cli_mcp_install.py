@@ -12,6 +12,7 @@ from command_line import Outcome
 
 from elf.cli import jsonc, main, mcp_install
 from elf.cli.mcp_clients import CLIENTS
+from tests.keys_kit import with_keys
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
 LINUX = {
@@ -197,3 +198,22 @@ def test_a_port_that_nobody_knows_is_named(install: Install) -> None:
     outcome = install("zed")
     assert (outcome.code, outcome.out) == (2, "")
     assert "service.http_bind has port 0" in outcome.err
+
+
+def test_where_keys_are_required_the_entry_needs_a_file_with_one_and_does_not_hold_it(
+    install: Install, home: Path
+) -> None:
+    text = with_keys(EXAMPLE.read_text(), {"key": "elf_a"})
+    install.config.write_text(text)
+    outcome = install("zed")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "mcp.context.key_file is empty" in outcome.err
+    assert "elf key new" in outcome.err
+
+    install.config.write_text(text.replace('key_file = ""', 'key_file = "desk.key"'))
+    assert f"mcp.context.key_file: {install.config.parent / 'desk.key'} cannot be read" in install("zed").err
+    (install.config.parent / "desk.key").write_text("elf_a\n")
+    assert install("zed").code == 0
+    entry = json.loads((home / LINUX["zed"][0]).read_text())["context_servers"]["elf"]
+    assert entry["args"] == install.entry["args"]
+    assert "elf_a" not in json.dumps(entry)

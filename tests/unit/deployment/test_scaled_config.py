@@ -25,7 +25,7 @@ def keys(table: Mapping[str, Any], path: str = "") -> Iterator[str]:
 
 def test_elf_check_finds_it_fine(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "-c", str(SCALED)]) == 0
-    assert capsys.readouterr().out == f"{SCALED}: fine\n"
+    assert capsys.readouterr().out.startswith(f"{SCALED}: fine\n")
 
 
 def test_it_names_servers_for_everything() -> None:

@@ -15,6 +15,7 @@ from werkzeug.datastructures import Headers
 from elf.api.caller import ANONYMOUS, Caller
 from elf.config import Config, load
 from elf.config.access import Visitors
+from elf.core.api_key import hash_of
 from elf.core.errors import ConfigError, Unauthorized, Unavailable
 from elf.mcp.callers import IDENTIFIED, Callers, Identified
 from elf.mcp.gate import McpGate
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
 BOT = Caller(client="bot", bound={"tenant_id": "acme"})
-KEYS = [{"name": "bot", "hash": "sha256:" + "0" * 64}]
+KEYS = [{"name": "bot", "hash": hash_of("elf_bot")}]
 
 
 @pytest.fixture
@@ -148,6 +149,22 @@ async def test_with_keys_required_nobody_is_named_by_the_config() -> None:
     assert list(who.headers) == []
 
 
+@pytest.mark.parametrize(
+    ("acts", "sent", "added"),
+    [
+        (False, {}, {}),
+        (True, {}, {"Authorization": "Bearer ana"}),
+        (True, {"x_user_id": "bea"}, {"X-User-ID": "bea"}),
+    ],
+)
+async def test_a_default_user_takes_the_place_of_none_that_a_key_has(
+    acts: bool, sent: Mapping[str, str], added: Mapping[str, str]
+) -> None:
+    config = config_with(auth={"keys": [{**KEYS[0], "acts_for_users": acts}]}, user="ana")
+    _, (who,) = await ask(Callers(config, by_name), x_api_key="elf_bot", **sent)
+    assert dict(who.headers) == {"X-API-Key": "elf_bot", **added}
+
+
 @pytest.fixture
 def key_file(tmp_path: Path) -> Path:
     return written(tmp_path / "bot.key", "elf_bot\n")
@@ -162,7 +179,8 @@ def written(file: Path, key: str, mode: int = 0o600) -> Path:
 @pytest.mark.parametrize(
     ("auth", "sent"),
     [
-        ({}, {"X-API-Key": "elf_bot", "Authorization": "Bearer ana"}),
+        ({}, {"X-API-Key": "elf_bot", "X-User-ID": "ana"}),
+        ({"keys": KEYS}, {"X-API-Key": "elf_bot", "Authorization": "Bearer ana"}),
         ({"mode": "required", "keys": KEYS}, {"X-API-Key": "elf_bot", "X-User-ID": "ana"}),
     ],
 )
