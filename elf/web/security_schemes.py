@@ -43,7 +43,7 @@ def asked_who(operation: Operation) -> Operation:
 def with_schemes(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a document that says how callers prove who they are: with either scheme or both, probes aside."""
     info = {**document["info"], "description": f"{document['info']['description']}\n\n{ABOUT_CALLERS}"}
-    either = [{name: []} for name in SCHEMES]
+    either: list[dict[str, list[str]]] = [{name: []} for name in SCHEMES]
     probes = {
         path: {"get": {**document["paths"][path]["get"], "security": []}} for path in ("/health", "/ready")
     }
