@@ -73,7 +73,7 @@ def request_for(
 
     A body that is a list is the one list among them.
     """
-    in_path = {part for _, part, _, _ in string.Formatter().parse(way.path) if part}
+    in_path = _in_path(way)
     rest = {key: value for key, value in arguments.items() if key not in in_path}
     named = {part: quote(str(arguments.get(part, "unknown")), safe="") for part in in_path}
     url = base + way.path.format(**named)
@@ -81,6 +81,10 @@ def request_for(
         return http.build_request(way.method, url, params=rest, headers=dict(headers))
     body = next((one for one in rest.values() if isinstance(one, list)), []) if way.takes_list else rest
     return http.build_request(way.method, url, json=body, headers=dict(headers))
+
+
+def _in_path(way: Way) -> set[str]:
+    return {part for _, part, _, _ in string.Formatter().parse(way.path) if part}
 
 
 class HttpFront:
@@ -102,6 +106,10 @@ class HttpFront:
     def only_reads(self, name: str) -> bool:
         """Whether it is said to change nothing."""
         return self._operations[name].method == "GET"
+
+    def in_path(self, name: str) -> frozenset[str]:
+        """The fields that a path has, so that they cannot be left out."""
+        return frozenset(_in_path(self._operations[name]))
 
     def fills(self, name: str) -> Mapping[str, str]:
         """What the front itself puts where a caller leaves a field out."""
@@ -145,6 +153,9 @@ class McpFront:
 
     def only_reads(self, name: str) -> bool:
         return bool(self._tools[name]["annotations"]["readOnlyHint"])
+
+    def in_path(self, name: str) -> frozenset[str]:
+        return frozenset()
 
     def fills(self, name: str) -> Mapping[str, str]:
         properties = self._tools[name]["inputSchema"]["properties"]

@@ -142,7 +142,11 @@ class _Trial:
         """The status that answers every request of a caller, if one does: 403 where it has not the role."""
         if self.identities is None or caller.identity is None or caller.always == 401:
             return caller.always
-        return caller.always if self.role in ROLES[caller.identity.role] | {""} else 403
+        if self.role not in ROLES[caller.identity.role] | {""}:
+            return 403
+        # What is left out of a path is another name there.
+        left_out = {name for name, value in caller.changes.items() if value is None}
+        return None if left_out & self.front.in_path(self.name) else caller.always
 
     @property
     def role(self) -> str:
