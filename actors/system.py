@@ -6,12 +6,14 @@ import gc
 import socket
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import cached_property, partial
 
 import anyio
 import httpx
 from quart import Quart
 
+from actors.assembly.identity import add_identity
 from actors.assembly.work import Work, add_work
 from actors.families import FAMILIES
 from actors.fronts.connections import Connections
@@ -31,6 +33,9 @@ from elf.config.places import Address, reachable_from_here
 from elf.config.processes import EVERY_ROLE, Role
 from elf.family import Family, families_on, refuse_doubles
 from elf.ground import Models, Roles
+from elf.identity.identify import Identify
+from elf.identity.roles import ADMIN as ADMIN_ROLE
+from elf.identity.roles import AUDITOR
 from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import open_embedder, open_providers
@@ -183,6 +188,7 @@ class _Builder:
                 self._config,
                 self._sockets.mcp,
                 families=self._families,
+                identify=self._identify,
                 connect=self._way_to(api),
                 connections=self._connections(McpFront.name),
             )
@@ -220,17 +226,29 @@ class _Builder:
         if self._sockets.admin is not None:
             admin = self._add_front(
                 "admin_front",
-                [
-                    COLLECT_GARBAGE,
-                    *(one for family in self._families for one in family.admin_operations),
-                    *INDEX_OPERATIONS,
-                ],
+                self._guarded(
+                    [
+                        COLLECT_GARBAGE,
+                        *(one for family in self._families for one in family.admin_operations),
+                        *INDEX_OPERATIONS,
+                    ]
+                ),
                 work.handlers,
                 self._sockets.admin,
                 about=ADMIN,
             )
             self._metrics.add_page(admin)
         return api
+
+    def _guarded(self, operations: Sequence[Operation]) -> Sequence[Operation]:
+        """Return what operators do, for those who have the role once it must be proved who calls."""
+        if self._config.security.auth.mode == "off":
+            return operations
+        return [replace(one, role=AUDITOR if one.method == "GET" else ADMIN_ROLE) for one in operations]
+
+    @cached_property
+    def _identify(self) -> Identify:
+        return add_identity(self._config.security.auth, self.supervisor)
 
     @cached_property
     def _admission(self) -> Admission | None:
@@ -255,9 +273,10 @@ class _Builder:
             operations,
             handlers,
             readiness=self._readiness,
-            about=about,
+            about=replace(about, asks_who=self._config.security.auth.mode != "off"),
             visitors=visitors,
             admission=admission,
+            identify=self._identify,
         )
         self._metrics.count_requests(app, front=name)
         if admission is not None:

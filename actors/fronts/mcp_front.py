@@ -18,6 +18,8 @@ from actors.fronts.host_names import visitors_of
 from actors.fronts.http_front import HttpFront
 from elf.config import Config
 from elf.family import Family
+from elf.identity.identify import Identify
+from elf.mcp.callers import Callers
 from elf.mcp.gate import McpGate
 
 OpenSessions = Callable[[Config, httpx.AsyncClient, Sequence[Family]], AbstractAsyncContextManager[Any]]
@@ -26,7 +28,8 @@ OpenSessions = Callable[[Config, httpx.AsyncClient, Sequence[Family]], AbstractA
 class McpFront:
     """Serves MCP until cancelled, then lets the calls in flight end as HttpFront does.
 
-    It offers the tools of each family at a path. `connect` makes the client through which tool calls reach the API. The
+    It offers the tools of each family at a path. `identify` says by the headers of a request who makes it, `connect`
+    makes the client through which tool calls reach the API. The
     MCP SDK takes a second of computing to load and is loaded when somebody first asks for MCP: a service that nobody
     speaks MCP to neither starts later for it nor keeps it in memory.
     """
@@ -39,18 +42,20 @@ class McpFront:
         sock: socket.socket,
         *,
         families: Sequence[Family],
+        identify: Identify,
         connect: Callable[[], httpx.AsyncClient],
         connections: Connections,
     ) -> None:
         self._config = config
         self._socket = sock
         self._families = [family for family in families if family.tools]
+        self._callers = Callers(config, identify)
         self._connect = connect
         self._connections = connections
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         visitors = visitors_of(self.name, self._config.service, self._socket)
-        gate = McpGate(visitors, [family.mcp_path for family in self._families])
+        gate = McpGate(visitors, self._callers, [family.mcp_path for family in self._families])
         served = anyio.Event()
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_sessions, gate, served)

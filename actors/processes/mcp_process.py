@@ -10,6 +10,7 @@ from pathlib import Path
 
 import anyio
 
+from actors.assembly.identity import add_identity
 from actors.families import FAMILIES
 from actors.fronts.connections import Connections
 from actors.fronts.descriptors import connection_limit
@@ -21,7 +22,9 @@ from elf.config import Config, load
 from elf.config.places import Address, reachable_from_here
 from elf.core.errors import ConfigError, ConfigFault
 from elf.family import Family, families_on, refuse_doubles, tables_of
+from elf.identity.known_callers import KnownCallers
 from elf.mcp.api import client_of_address
+from elf.mcp.callers import Callers
 from elf.mcp.sessions import serve_stdio
 
 
@@ -61,7 +64,7 @@ def _run(path: Path, families: Sequence[Family], family: str | None) -> int:
     api = _api_address(config, source=str(path))
     start_log(config.service, source=str(path))
     if chosen is not None:
-        return _run_stdio(config, chosen, api)
+        return _run_stdio(config, chosen, api, source=str(path))
     return run_process(partial(_bind_and_serve, config, families, api))
 
 
@@ -103,7 +106,12 @@ async def serve_http(
     supervisor = new_supervisor()
     connections = Connections(McpFront.name, connection_limit(config.service.limits, fronts=1, pooled=0))
     front = McpFront(
-        config, sock, families=families, connect=lambda: client_of_address(api), connections=connections
+        config,
+        sock,
+        families=families,
+        identify=add_identity(config.security.auth, supervisor),
+        connect=lambda: client_of_address(api),
+        connections=connections,
     )
     supervisor.add(front, stop_timeout_s=6.0)
     async with anyio.create_task_group() as group:
@@ -111,13 +119,14 @@ async def serve_http(
         ready()
 
 
-def _run_stdio(config: Config, family: Family, api: Address) -> int:
+def _run_stdio(config: Config, family: Family, api: Address, *, source: str) -> int:
     # Reading standard input cannot be interrupted, and there is nothing to wind up: an interrupt just ends the process.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    anyio.run(_serve_stdio, config, family, api)
+    anyio.run(_serve_stdio, config, family, api, source)
     return 0
 
 
-async def _serve_stdio(config: Config, family: Family, api: Address) -> None:
+async def _serve_stdio(config: Config, family: Family, api: Address, source: str) -> None:
+    by = await Callers(config, KnownCallers(config.security.auth)).of_config(source=source)
     async with client_of_address(api) as http:
-        await serve_stdio(config, http, family)
+        await serve_stdio(config, http, family, by)

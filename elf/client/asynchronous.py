@@ -16,6 +16,7 @@ from elf.client.call import Call, Listing, Stream
 from elf.client.calls import Calls
 from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, Place
 from elf.client.context import project_of
+from elf.client.credentials import Credentials, Token
 from elf.client.event_stream import EventReader
 from elf.client.inputs import DEFAULT_SCOPE
 from elf.client.results import Page
@@ -79,10 +80,12 @@ class AsyncClient(Connection[httpx.AsyncBaseTransport]):
     """A client of an ELF service; tasks may share it. An async context manager that closes its connections.
 
     The context, `tenant_id` to `read_profile`, goes with every call that takes one; `user` is another name for the
-    project. Notes are written to `scope` when a call does not say. `timeout_s` is the longest wait for an answer,
+    project. Notes are written to `scope` when a call does not say. `api_key` and `token` prove who calls, and go with
+    every request, to this service alone; `for_user` is the user whom a key acts for that may. `token` may be a function
+    that gives one, called before each request. `timeout_s` is the longest wait for an answer,
     `retries` says how long a call is tried, `headers` go with every request. `transport` replaces the network.
     Every method raises ServiceError or UnexpectedAnswer: see elf.client.errors. Raises ValueError when `base_url` is no
-    http(s) URL.
+    http(s) URL, and for a key, token or user that no header can carry.
     """
 
     SHOWN: ClassVar[Mapping[str, str]] = {
@@ -101,6 +104,9 @@ class AsyncClient(Connection[httpx.AsyncBaseTransport]):
         agent_id: str | None = None,
         scope: str = DEFAULT_SCOPE,
         read_profile: str | None = None,
+        api_key: str | None = None,
+        token: Token = None,
+        for_user: str | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         retries: Retries = DEFAULT_RETRIES,
         headers: Mapping[str, str] | None = None,
@@ -109,7 +115,9 @@ class AsyncClient(Connection[httpx.AsyncBaseTransport]):
         place = Place.of(base_url)
         transport = transport or httpx.AsyncHTTPTransport(verify=place.is_encrypted, trust_env=False)
         calls = Calls(tenant_id, project_of(user, project_id), agent_id, read_profile, scope)
-        super().__init__(transport, place, headers, calls, timeout_s, retries)
+        super().__init__(
+            transport, place, headers, Credentials(api_key, token, for_user), calls, timeout_s, retries
+        )
 
     async def __aenter__(self) -> Self:
         return self
@@ -168,7 +176,8 @@ class AsyncClient(Connection[httpx.AsyncBaseTransport]):
         course = self._course(call, retries, anyio.current_time)
         while True:
             try:
-                request = self._request(call, course.request_id)
+                identity = await self._credentials.headers_soon()
+                request = self._request(call, course.request_id, identity)
                 response = await self._transport.handle_async_request(request)
                 if not (keep_open and response.is_success):
                     try:

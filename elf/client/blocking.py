@@ -16,6 +16,7 @@ from elf.client.call import Call, Listing, Stream
 from elf.client.calls import Calls
 from elf.client.connection import DEFAULT_TIMEOUT_S, Connection, Place
 from elf.client.context import project_of
+from elf.client.credentials import Credentials, Token
 from elf.client.event_stream import EventReader
 from elf.client.inputs import DEFAULT_SCOPE
 from elf.client.results import Page
@@ -49,10 +50,12 @@ class Client(Connection[httpx.BaseTransport]):
     """A client of an ELF service; threads may share it. A context manager that closes its connections.
 
     The context, `tenant_id` to `read_profile`, goes with every call that takes one; `user` is another name for the
-    project. Notes are written to `scope` when a call does not say. `timeout_s` is the longest wait for an answer,
+    project. Notes are written to `scope` when a call does not say. `api_key` and `token` prove who calls, and go with
+    every request, to this service alone; `for_user` is the user whom a key acts for that may. `token` may be a function
+    that gives one, called before each request. `timeout_s` is the longest wait for an answer,
     `retries` says how long a call is tried, `headers` go with every request. `transport` replaces the network.
     Every method raises ServiceError or UnexpectedAnswer: see elf.client.errors. Raises ValueError when `base_url` is no
-    http(s) URL.
+    http(s) URL, and for a key, token or user that no header can carry.
     """
 
     SHOWN: ClassVar[Mapping[str, str]] = {
@@ -71,6 +74,9 @@ class Client(Connection[httpx.BaseTransport]):
         agent_id: str | None = None,
         scope: str = DEFAULT_SCOPE,
         read_profile: str | None = None,
+        api_key: str | None = None,
+        token: Token = None,
+        for_user: str | None = None,
         timeout_s: float = DEFAULT_TIMEOUT_S,
         retries: Retries = DEFAULT_RETRIES,
         headers: Mapping[str, str] | None = None,
@@ -80,7 +86,9 @@ class Client(Connection[httpx.BaseTransport]):
         # No proxy setting of the environment counts. Loading certificates takes a while, and plain HTTP needs none.
         transport = transport or httpx.HTTPTransport(verify=place.is_encrypted, trust_env=False)
         calls = Calls(tenant_id, project_of(user, project_id), agent_id, read_profile, scope)
-        super().__init__(transport, place, headers, calls, timeout_s, retries)
+        super().__init__(
+            transport, place, headers, Credentials(api_key, token, for_user), calls, timeout_s, retries
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -135,7 +143,8 @@ class Client(Connection[httpx.BaseTransport]):
         course = self._course(call, retries, time.monotonic)
         while True:
             try:
-                response = self._transport.handle_request(self._request(call, course.request_id))
+                request = self._request(call, course.request_id, self._credentials.headers())
+                response = self._transport.handle_request(request)
                 if not (keep_open and response.is_success):
                     try:
                         response.read()

@@ -14,6 +14,7 @@ import httpx
 from elf.client.call import Call
 from elf.client.calls import Calls
 from elf.client.context import project_of
+from elf.client.credentials import Credentials
 from elf.client.method import method
 from elf.client.retries import Course, Retries
 from elf.core.errors import InvalidRequest
@@ -78,6 +79,7 @@ class Connection(Generic[Transport]):
         transport: Transport,
         place: Place,
         headers: Mapping[str, str] | None,
+        credentials: Credentials,
         calls: Calls,
         timeout_s: float,
         retries: Retries,
@@ -87,6 +89,9 @@ class Connection(Generic[Transport]):
         self._headers = httpx.Headers({"Accept": "application/json", "User-Agent": USER_AGENT})
         for given in (place.headers, headers):
             self._headers.update(given)
+        if credentials.token is not None and "Authorization" in place.headers:
+            raise ValueError("token: base_url holds a name and a password, and one header cannot carry both")
+        self._credentials = credentials
         self._timeout_s = checked_timeout(timeout_s)
         self._retries = retries
         self.calls = calls
@@ -101,8 +106,12 @@ class Connection(Generic[Transport]):
         agent_id: str | None = None,
         scope: str | None = None,
         read_profile: str | None = None,
+        for_user: str | None = None,
     ) -> Self:
-        """Return a client of another context over the same connections; what is not given stays as it is."""
+        """Return a client of another context over the same connections; what is not given stays as it is.
+
+        Its key acts for the user `for_user`. Raises ValueError without a key.
+        """
         changes = {
             "tenant_id": tenant_id,
             "project_id": project_of(user, project_id),
@@ -114,6 +123,8 @@ class Connection(Generic[Transport]):
         other.calls = replace(
             self.calls, **{name: value for name, value in changes.items() if value is not None}
         )
+        if for_user is not None:
+            other._credentials = replace(self._credentials, for_user=for_user)
         return other
 
     @property
@@ -143,11 +154,12 @@ class Connection(Generic[Transport]):
     def _course(self, call: Call[Any], retries: Retries | None, now: Callable[[], float]) -> Course:
         return Course(call, self._retries if retries is None else retries, self.base_url, now)
 
-    def _request(self, call: Call[Any], request_id: str) -> httpx.Request:
+    def _request(self, call: Call[Any], request_id: str, identity: Mapping[str, str]) -> httpx.Request:
         if self._use.is_over:
             raise RuntimeError("the client has been closed")
         timeout_s = self._timeout_s if call.timeout_s is None else checked_timeout(call.timeout_s)
         headers = self._headers.copy()
+        headers.update(identity)
         headers["X-Request-Id"] = request_id
         if call.content is not None:
             headers["Content-Type"] = "application/json"

@@ -6,7 +6,7 @@ import tempfile
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import anyio
 from anyio import to_thread
@@ -14,6 +14,7 @@ from anyio import to_thread
 from elf.client.asynchronous import AsyncClient
 from elf.client.blocking import Client
 from elf.client.context import project_of
+from elf.client.credentials import Credentials, Token
 from elf.core.errors import StartupError
 from elf.core.service_extra import needing_service
 
@@ -21,19 +22,29 @@ if TYPE_CHECKING:  # what needs the service's code is imported when a service is
     from elf.config.model import Config
 
 
+class _Identity(TypedDict):
+    api_key: str | None
+    token: Token
+    for_user: str | None
+
+
 class Local:
     """What `local` returns: a context manager and an async one. May be entered again after it was left."""
 
-    def __init__(self, where: Config | Path | str | None, context: dict[str, str | None]) -> None:
+    def __init__(
+        self, where: Config | Path | str | None, context: dict[str, str | None], credentials: Credentials
+    ) -> None:
         self._where = where
         self._context = context
+        self._credentials = credentials
         self._stack = ExitStack()
         self._async_stack = AsyncExitStack()
 
     def __enter__(self) -> Client:
         with ExitStack() as stack:
-            url, defaults = self._start(stack)
-            client = stack.enter_context(Client(url)).within(**defaults).within(**self._context)
+            url, config = self._start(stack)
+            client = stack.enter_context(Client(url, **self._identity(config)))
+            client = client.within(**_context(config)).within(**self._context)
             self._stack = stack.pop_all()
         return client
 
@@ -46,9 +57,9 @@ class Local:
         async with AsyncExitStack() as stack:
             services = ExitStack()
             stack.push_async_callback(_close_in_thread, services)
-            url, defaults = await to_thread.run_sync(self._start, services)
-            client = await stack.enter_async_context(AsyncClient(url))
-            client = client.within(**defaults).within(**self._context)
+            url, config = await to_thread.run_sync(self._start, services)
+            client = await stack.enter_async_context(AsyncClient(url, **self._identity(config)))
+            client = client.within(**_context(config)).within(**self._context)
             self._async_stack = stack.pop_all()
         return client
 
@@ -57,15 +68,22 @@ class Local:
     ) -> None:
         await self._async_stack.__aexit__(kind, error, trace)
 
-    def _start(self, stack: ExitStack) -> tuple[str, dict[str, str]]:
-        """Start the service, leave its stopping to the stack, and return its URL and the context of its config."""
+    def _identity(self, config: Config) -> _Identity:
+        given = self._credentials
+        token = given.token
+        if token is None and config.security.auth.mode == "off":
+            token = config.defaults.user or None  # which mode off takes for the user's name
+        return {"api_key": given.api_key, "token": token, "for_user": given.for_user}
+
+    def _start(self, stack: ExitStack) -> tuple[str, Config]:
+        """Start the service, leave its stopping to the stack, and return its URL and its config."""
         with needing_service("elf.client.local"):
             from actors.processes.background import BackgroundSystem
 
         config = _config(self._where, stack)
         service = BackgroundSystem(config)
         stack.callback(service.stop)
-        return f"http://{service.start()}", _context(config)
+        return f"http://{service.start()}", config
 
 
 async def _close_in_thread(services: ExitStack) -> None:
@@ -82,6 +100,9 @@ def local(
     agent_id: str | None = None,
     scope: str | None = None,
     read_profile: str | None = None,
+    api_key: str | None = None,
+    token: Token = None,
+    for_user: str | None = None,
 ) -> Local:
     """Run a whole service while a block runs: `with local() as client` or `async with local() as client`.
 
@@ -89,8 +110,9 @@ def local(
     without it, a folder that is deleted afterwards. Its fronts take free ports of this machine, whatever the config
     says. The service has a thread and an event loop of its own, prints nothing, and logs to the logger `elf` of the
     standard library. The context is that of a client; what is not given is as [defaults] of the config says, and so the
-    same as on the command line and over MCP. Entering raises StartupError when it cannot start, ConfigError when the
-    config is faulty.
+    same as on the command line and over MCP. Who calls is proved by the key or the token, as with a client: a config
+    that requires one does so here, too. Entering raises StartupError when it cannot start, ConfigError when the config
+    is faulty.
     """
     context = {
         "tenant_id": tenant_id,
@@ -99,7 +121,7 @@ def local(
         "scope": scope,
         "read_profile": read_profile,
     }
-    return Local(where, context)
+    return Local(where, context, Credentials(api_key, token, for_user))
 
 
 def _context(config: Config) -> dict[str, str]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from pathlib import Path
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import Field
 
@@ -70,6 +71,10 @@ class Jwt(Table):
     agent: str = ""
     roles_claims: list[Text] = Field(default_factory=lambda: ["realm_access.roles", "roles"])
     users_share_projects: bool = False
+
+    def anchored(self, folder: Path) -> Self:
+        """Return the table with a relative `jwks_file` taken as below `folder`."""
+        return self.model_copy(update={"jwks_file": str(folder / self.jwks_file)}) if self.jwks_file else self
 
 
 class RoleHolders(Table):

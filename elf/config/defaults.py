@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from elf.config.names import Names
+from elf.config.names import Names, SentName
 
 UNNAMED: Final = "default"
 """The tenant, the project and the agent of the command line and of `elf.client.local` where nothing names them."""
@@ -17,6 +18,12 @@ class Defaults(Names):
     """
 
     scope: str = ""
+    user: SentName = ""
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The fields of requests that are set, by their names; `user` says who calls."""
+        return {name: value for name, value in self.given.items() if name != "user"}
 
     def ids(self) -> dict[str, str]:
         """The tenant, project and agent, UNNAMED where none is named."""

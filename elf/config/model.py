@@ -413,16 +413,6 @@ class Config(Table):
             )
         return self
 
-    def anchored(self, folder: Path) -> Self:
-        """Return the config with every relative folder in it taken as below `folder`."""
-        storage = self.storage.model_copy(
-            update={
-                "postgres": self.storage.postgres.anchored(folder),
-                "qdrant": self.storage.qdrant.anchored(folder),
-            }
-        )
-        return self.model_copy(update={"storage": storage, "local_model": self.local_model.anchored(folder)})
-
     def of(self, table: type[T]) -> T:
         """Return the table of a family that is on. Raises LookupError when the file has none."""
         for name in type(self).model_fields:

@@ -13,6 +13,14 @@ from elf.core.secrets import find_credential
 ContextName = Annotated[
     str, Field(max_length=128, pattern=r"^\z|\S", description="a name of at most 128 characters, or empty")
 ]
+SentName = Annotated[
+    str,
+    Field(
+        pattern=r"^[!-~]{0,128}\z",
+        description="a name of at most 128 printable ASCII characters without spaces, or empty",
+    ),
+]
+"""A name that goes in a header."""
 
 
 class Names(Table):
@@ -23,7 +31,7 @@ class Names(Table):
     agent_id: ContextName = ""
     read_profile: str = ""
 
-    @field_validator("tenant_id", "project_id", "agent_id")
+    @field_validator("tenant_id", "project_id", "agent_id", "butler", "orchestrator_id", check_fields=False)
     @classmethod
     def _is_taken_by_the_api(cls, value: str) -> str:
         if contains_cjk(value) or contains_nul(value):

@@ -134,16 +134,17 @@ def _profile_is_known(key: str) -> Rule:
     return rule
 
 
-def _default_scope_is_written(
-    allowed: Sequence[Any], write_allowed: Mapping[str, Any], scope: str
-) -> Iterator[Breach]:
-    if not scope or FAULTY in allowed:
-        return
-    path = _path("defaults.scope")
-    if scope not in allowed:
-        yield Breach(path, f"must be empty or one of scopes.allowed ({', '.join(allowed)}), not {scope}")
-    elif write_allowed.get(scope) is False:
-        yield Breach(path, f"must be a scope that may be written; scopes.write_allowed.{scope} is false")
+def _scope_is_written(key: str) -> Rule:
+    def rule(allowed: Sequence[Any], write_allowed: Mapping[str, Any], scope: str) -> Iterator[Breach]:
+        if not scope or FAULTY in allowed:
+            return
+        path = _path(key)
+        if scope not in allowed:
+            yield Breach(path, f"must be empty or one of scopes.allowed ({', '.join(allowed)}), not {scope}")
+        elif write_allowed.get(scope) is False:
+            yield Breach(path, f"must be a scope that may be written; scopes.write_allowed.{scope} is false")
+
+    return rule
 
 
 def _table_covers_scopes(key: str) -> Rule:
@@ -238,7 +239,10 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
         (_profile_is_known(key), ("scopes.read_profiles", key))
         for key in ("mcp.context.read_profile", "defaults.read_profile")
     ),
-    (_default_scope_is_written, ("scopes.allowed", "scopes.write_allowed", "defaults.scope")),
+    *(
+        (_scope_is_written(key), ("scopes.allowed", "scopes.write_allowed", key))
+        for key in ("defaults.scope", "mcp.context.scope")
+    ),
     (_table_covers_scopes("scopes.precedence"), ("scopes.allowed", "scopes.precedence")),
     (_table_covers_scopes("scopes.write_allowed"), ("scopes.allowed", "scopes.write_allowed")),
     *(

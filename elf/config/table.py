@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -19,6 +20,14 @@ class Table(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, hide_input_in_errors=True
     )
+
+    def anchored(self, folder: Path) -> Self:
+        """Return the table with every relative folder and file in it, and in the tables in it, taken as below `folder`.
+
+        A table that names one itself overrides this.
+        """
+        inner = {name: value.anchored(folder) for name, value in self if isinstance(value, Table)}
+        return self.model_copy(update=inner)
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
         for key, value in super().__repr_args__():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 from uuid import UUID
@@ -70,10 +70,18 @@ class Api:
     def __init__(self, http: httpx.AsyncClient) -> None:
         self._http = http
 
-    async def ask(self, operation: Operation, arguments: Mapping[str, Any]) -> Answer:
-        """Carry out an operation. What keeps it from being asked or answered is an answer, too."""
+    async def ask(
+        self, operation: Operation, arguments: Mapping[str, Any], identity: Iterable[tuple[str, str]] = ()
+    ) -> Answer:
+        """Carry out an operation for whoever the headers in `identity` prove.
+
+        What keeps it from being asked or answered is an answer, too.
+        """
         try:
-            return await self._answer(_request(self._http, operation, arguments))
+            request = _request(self._http, operation, arguments)
+            proof = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in identity]
+            request.headers = httpx.Headers([*request.headers.raw, *proof])
+            return await self._answer(request)
         except ServiceError as failure:
             return Answer.of_failure(failure)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from elf.api.caller import ANONYMOUS, Caller
 from elf.api.tool import Tool
 from elf.config import Config
 from elf.core.errors import ScopeDenied
@@ -14,13 +15,15 @@ IDS: Final = ("tenant_id", "project_id", "agent_id")
 
 
 class CallContext:
-    """Fills in who speaks, and what is read or written, by [mcp.context] and [defaults].
+    """Fills in who speaks, and what is read or written, by what binds the caller, [mcp.context] and [defaults].
 
     `fixed` are the fields that an agent cannot choose, `defaults` the values of what it may leave out.
     """
 
-    def __init__(self, config: Config) -> None:
-        self.fixed = config.mcp.context.given
+    def __init__(self, config: Config, caller: Caller = ANONYMOUS) -> None:
+        self._configured = config.mcp.context.fields
+        self.fixed = {**caller.bound, **self._configured}
+        self.needed = caller.needed
         self.defaults = _defaults(config) | self.fixed
 
     def defaults_of(self, tool: Tool) -> dict[str, str]:
@@ -45,9 +48,10 @@ class CallContext:
         denied = [name for name, value in self.fixed.items() if given.get(name, value) != value]
         if denied:
             paths = [f"$.{name}" for name in denied]
-            raise ScopeDenied(f"{', '.join(paths)}: set by this server's config, leave it out", fields=paths)
+            by = "this server's config" if self._configured.keys() >= set(denied) else "who calls"
+            raise ScopeDenied(f"{', '.join(paths)}: set by {by}, leave it out", fields=paths)
 
 
 def _defaults(config: Config) -> dict[str, str]:
     private = {"scope": AGENT_PRIVATE} if config.scopes.write_allowed.get(AGENT_PRIVATE) else {}
-    return private | config.defaults.given
+    return {**private, **config.defaults.fields}

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import anyio
+from werkzeug.datastructures import Headers
 
 from elf.config.access import Visitors
+from elf.core.errors import ServiceError, Unauthorized, Unavailable
 from elf.core.json_size import MAX_LONG_DIGITS, holding_more_digits, holding_more_values
 from elf.core.slices import in_slices
+from elf.mcp.callers import IDENTIFIED, Callers
 
 BODY_TIMEOUT_S = 15.0
 # The SDK reads and writes a message in single calls, node by node, which hold up everything else.
 MAX_BODY_BYTES = 2 * 1024 * 1024
 MAX_VALUES = 30_000
 INVALID_REQUEST = -32600  # of JSON-RPC
+NO_MORE: Final[Mapping[str, str]] = MappingProxyType({})
 _REFUSED = {"host": 421, "origin": 403}
 
 Scope = dict[str, Any]
@@ -30,15 +35,16 @@ class McpGate:
 
     The first request for a handler sets `wanted` and waits until `open` or `give_up` is called.
 
-    Nobody logs in here, so any page open in the user's browser could call tools. What a browser sends names the site
-    it is from, and `visitors` says who is served.
+    Where nobody has to say who calls, any page open in the user's browser could call tools. What a browser sends names
+    the site it is from, and `visitors` says who is served. `callers` says who makes a request, for its handler to know.
     """
 
-    def __init__(self, visitors: Visitors, paths: Sequence[str]) -> None:
+    def __init__(self, visitors: Visitors, callers: Callers, paths: Sequence[str]) -> None:
         self.wanted = anyio.Event()
         self._settled = anyio.Event()
         self._handlers: Mapping[str, Handler] = {}
         self._visitors = visitors
+        self._callers = callers
         self._paths = tuple(paths)
 
     def open(self, handlers: Mapping[str, Handler]) -> None:
@@ -65,7 +71,12 @@ class McpGate:
         elif scope["path"] == "/health":
             await _answer(send, 200, {"status": "ok"})
         else:
-            await self._pass(scope, receive, send)
+            try:
+                by = await self._callers.of_request(_headers(scope))
+            except ServiceError as failure:
+                await _refuse(send, failure, closes=_has_unread_body(scope))
+            else:
+                await self._pass({**scope, IDENTIFIED: by}, receive, send)
 
     def _refusal(self, scope: Scope) -> tuple[int, Any] | None:
         if refusal := self._visitors.refusal(scope):
@@ -139,15 +150,31 @@ def _has_unread_body(scope: Scope) -> bool:
     return has_body and scope.get("http_version") != "2"
 
 
-async def _answer(send: Send, status: int, body: Any, *, closes: bool = False) -> None:
-    """Send an answer; `closes` tells the client that the connection ends, or it loses its next call."""
+async def _refuse(send: Send, failure: ServiceError, *, closes: bool) -> None:
+    more = {}
+    if isinstance(failure, Unavailable):
+        more["retry-after"] = str(failure.retry_after_s)
+    if isinstance(failure, Unauthorized):
+        more["www-authenticate"] = "Bearer"
+    await _answer(send, failure.status, _fault(failure.message), closes=closes, more=more)
+
+
+def _headers(scope: Scope) -> Headers:
+    return Headers([(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]])
+
+
+async def _answer(
+    send: Send, status: int, body: Any, *, closes: bool = False, more: Mapping[str, str] = NO_MORE
+) -> None:
+    """Send an answer, with more headers; `closes` tells that the connection ends, or the client loses its next call."""
     content = json.dumps(body).encode("ascii")
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode("ascii"))]
+    headers += [(name.encode("ascii"), value.encode("ascii")) for name, value in more.items()]
     if status == 405:
         headers.append((b"allow", b"POST"))
     if closes:
         headers.append((b"connection", b"close"))
-    if status == 503:
+    if status == 503 and not more:
         headers.append((b"retry-after", b"1"))
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": content})

@@ -7,6 +7,7 @@ leave lengths, patterns and other bounds to the API, which names the argument at
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 from elf.api.tool import Schema
@@ -21,11 +22,13 @@ def input_schema(
     *,
     choices: Mapping[str, Sequence[str]],
     defaults: Mapping[str, Any],
+    needed: AbstractSet[str] = frozenset(),
 ) -> Schema:
     """Return the schema of a request, which is `whole`, as far as it is shown.
 
-    `arguments` are the fields to show and what is said of each; `choices` the values of every field of that name, and
-    `defaults` those that are taken for fields that are left out.
+    `arguments` are the fields to show and what is said of each; `choices` the values of every field of that name,
+    `defaults` those that are taken for fields that are left out, and `needed` the fields that may not be, in whatever
+    request they are.
     """
     short = _Shortened(whole.get("$defs", {}), choices)
     properties = {}
@@ -33,7 +36,8 @@ def input_schema(
         properties[name] = short.field(name, whole["properties"][name])
         properties[name] |= {"default": defaults[name]} if name in defaults else {}
         properties[name] |= {"description": meaning} if meaning else {}
-    required = [name for name in whole.get("required", ()) if name in properties and name not in defaults]
+    asked = [*whole.get("required", ()), *sorted(needed - set(whole.get("required", ())))]
+    required = [name for name in asked if name in properties and name not in defaults]
     return {"type": "object", "properties": properties, "required": required}
 
 

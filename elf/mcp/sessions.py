@@ -8,38 +8,66 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import httpx
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult
 
+from elf.api.caller import Caller
 from elf.config import Config
 from elf.family import Family
 from elf.mcp.api import Api
+from elf.mcp.callers import IDENTIFIED, NOBODY, Identified
 from elf.mcp.toolbox import Toolbox
 
 AsgiHandler = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def memory_server(config: Config, http: httpx.AsyncClient, family: Family) -> Server[Any]:
-    """Return a server of the family's tools, which forward to the API behind `http`."""
+def memory_server(
+    config: Config, http: httpx.AsyncClient, family: Family, *, by: Identified = NOBODY
+) -> Server[Any]:
+    """Return a server of the family's tools, which forward to the API behind `http`.
+
+    A request is made by whoever the gate let in with it, without a gate by `by`.
+    """
     toolbox = Toolbox(config, Api(http), family.tools)
 
-    async def list_tools(_context: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=toolbox.tools)
+    def about(caller: Caller) -> str:
+        context = toolbox.context(caller)
+        return family.about(fixed=context.fixed, defaults=context.defaults)
 
-    async def call_tool(_context: Any, params: CallToolRequestParams) -> CallToolResult:
-        return await toolbox.call(params.name, params.arguments or {})
+    async def list_tools(context: Any, _params: Any) -> ListToolsResult:
+        return ListToolsResult(tools=toolbox.tools(_who(context, by).caller))
 
-    return Server(
+    async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
+        return await toolbox.call(params.name, params.arguments or {}, _who(context, by))
+
+    async def instruct(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Tell each caller what it may leave out."""
+        result = await call_next(ctx)
+        if isinstance(result, dict) and "instructions" in result:
+            result["instructions"] = about(_who(ctx, by).caller)
+        return result
+
+    server: Server[Any] = Server(
         "elf",
         version=_version(),
         title="ELF memory",
-        instructions=family.about(fixed=toolbox.context.fixed, defaults=toolbox.context.defaults),
+        instructions=about(by.caller),
         get_tool_input_schema=toolbox.input_schema,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+    server.middleware.append(instruct)
+    return server
+
+
+def _who(context: Any, otherwise: Identified) -> Identified:
+    if context.request is None:
+        return otherwise
+    identified: Identified = context.request.scope[IDENTIFIED]
+    return identified
 
 
 @asynccontextmanager
@@ -61,9 +89,9 @@ async def open_sessions(
         yield handlers
 
 
-async def serve_stdio(config: Config, http: httpx.AsyncClient, family: Family) -> None:
-    """Serve the one client at standard input and output until it closes the input."""
-    server = memory_server(config, http, family)
+async def serve_stdio(config: Config, http: httpx.AsyncClient, family: Family, by: Identified) -> None:
+    """Serve the one client at standard input and output, who is `by`, until it closes the input."""
+    server = memory_server(config, http, family, by=by)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 

@@ -9,11 +9,13 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, ToolAnnotations
 from mcp_types import Tool as ShownTool
 
+from elf.api.caller import ANONYMOUS, Caller
 from elf.api.tool import Schema, Tool
 from elf.config import Config
 from elf.config.model import NOTE_TYPES
 from elf.core.errors import ServiceError
 from elf.mcp.api import Answer, Api
+from elf.mcp.callers import Identified
 from elf.mcp.context import IDS, CallContext
 from elf.mcp.schemas import input_schema
 
@@ -24,35 +26,41 @@ class Toolbox:
     """Tools over one API."""
 
     def __init__(self, config: Config, api: Api, tools: Sequence[Tool]) -> None:
+        self._config = config
         self._api = api
-        self.context = CallContext(config)
         self._tools = {tool.name: tool for tool in tools}
-        self._shown = {tool.name: _shown(tool, self.context, config) for tool in tools}
+        self._shown: dict[tuple[frozenset[str], frozenset[str]], list[ShownTool]] = {}
 
-    @property
-    def tools(self) -> list[ShownTool]:
-        return list(self._shown.values())
+    def context(self, caller: Caller) -> CallContext:
+        """Return the context in which a caller's calls are made."""
+        return CallContext(self._config, caller)
+
+    def tools(self, caller: Caller) -> list[ShownTool]:
+        """Return the tools as a caller sees them: without what it cannot choose."""
+        seen = frozenset(caller.bound), caller.needed  # there are few, and whoever has the same sees the same
+        if seen not in self._shown:
+            context = self.context(caller)
+            self._shown[seen] = [_shown(tool, context, self._config) for tool in self._tools.values()]
+        return self._shown[seen]
 
     def input_schema(self, name: str) -> Schema | None:
-        """Return the input schema of a tool; None when there is none of that name."""
-        shown = self._shown.get(name)
-        return None if shown is None else shown.input_schema
+        """Return the input schema of a tool, for whom nothing binds; None when there is none of that name."""
+        return next((tool.input_schema for tool in self.tools(ANONYMOUS) if tool.name == name), None)
 
-    async def call(self, name: str, arguments: Mapping[str, Any]) -> CallToolResult:
+    async def call(self, name: str, arguments: Mapping[str, Any], by: Identified) -> CallToolResult:
         """Forward a call. Raises MCPError when there is no such tool; every other failure is a result."""
         if (tool := self._tools.get(name)) is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {name}")
         try:
-            return _result(await self._ask(tool, self.context.filled(tool, arguments)))
+            return _result(await self._ask(tool, self.context(by.caller).filled(tool, arguments), by))
         except ServiceError as failure:
             return _result(Answer.of_failure(failure))
 
-    async def _ask(self, tool: Tool, arguments: Mapping[str, Any]) -> Answer:
+    async def _ask(self, tool: Tool, arguments: Mapping[str, Any], by: Identified) -> Answer:
         brief = BRIEF if tool.operation.brief is not None else {}
-        if tool.reshaping is None:
-            return await self._api.ask(tool.operation, {**brief, **arguments})
-        answer = await self._api.ask(tool.operation, {**brief, **tool.reshaping.as_request(arguments)})
-        if answer.ok:
+        fields = arguments if tool.reshaping is None else tool.reshaping.as_request(arguments)
+        answer = await self._api.ask(tool.operation, {**brief, **fields}, by.headers)
+        if answer.ok or tool.reshaping is None:
             return answer
         body = tool.reshaping.as_failure(answer.body, arguments)
         return answer if body == answer.body else Answer.of_error(body)
@@ -85,6 +93,7 @@ def _input_schema(tool: Tool, context: CallContext, config: Config) -> Schema:
             "read_profile": list(config.scopes.read_profiles),
         },
         defaults={**context.defaults_of(tool), **(tool.reshaping.defaults if tool.reshaping else {})},
+        needed=context.needed,
     )
 
 

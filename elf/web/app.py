@@ -16,6 +16,7 @@ from elf.api.error_style import ErrorStyle
 from elf.api.operation import Handler, Operation
 from elf.config.access import EVERYBODY, Visitors
 from elf.core.errors import InvalidRequest, NotFound, NotOffered, Unavailable
+from elf.identity.identify import Identify, anonymous
 from elf.web.access_log import log_request, route
 from elf.web.admission import Admission
 from elf.web.connection import GroupedConnection
@@ -29,7 +30,7 @@ from elf.web.failures import (
 from elf.web.openapi import PUBLIC, About, openapi_document
 from elf.web.readiness import Health, Readiness
 from elf.web.rendering import JSON, json_response
-from elf.web.views import Identify, anonymous, largest_body, view
+from elf.web.views import largest_body, view
 
 log = structlog.get_logger()
 

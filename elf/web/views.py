@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from typing import TypeAlias
 
 import anyio
 import structlog
 from pydantic import BaseModel
 from quart import Response, request
-from werkzeug.datastructures import Headers
 from werkzeug.exceptions import RequestEntityTooLarge, RequestTimeout
 
-from elf.api.caller import ANONYMOUS, Caller
+from elf.api.caller import Caller
 from elf.api.operation import Handler, Operation, Outcome
 from elf.core.errors import PayloadTooLarge
 from elf.core.slices import in_slices
+from elf.identity.identify import Identify
 from elf.web.admission import Admission, tenant_of
 from elf.web.event_stream import event_response
 from elf.web.failures import BODY_TIMEOUT_S, MAX_BODY_BYTES
 from elf.web.parsing import parse_values, reading_body
 from elf.web.query_strings import check_path, query_values
 from elf.web.rendering import json_response
-
-Identify: TypeAlias = Callable[[Headers], Awaitable[Caller]]
-"""Says by the headers of a request who makes it. Raises Unauthorized, Unavailable when nobody can say it now."""
-
-
-async def anonymous(_: Headers) -> Caller:
-    """Know nobody."""
-    return ANONYMOUS
 
 
 def largest_body(operations: Sequence[Operation]) -> int:

@@ -19,6 +19,7 @@ from actors.fronts.mcp_front import McpFront
 from elf.config import Config, load
 from elf.config.places import Address
 from elf.families.notes.manifest import NOTES
+from elf.identity.identify import anonymous
 from tests.actors.outbox_kit import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -65,7 +66,12 @@ class SlowApi:
 
 def front_of(config: Config, sock: socket.socket, api: SlowApi) -> McpFront:
     return McpFront(
-        config, sock, families=[NOTES], connect=api.connect, connections=Connections("mcp_front", 100)
+        config,
+        sock,
+        families=[NOTES],
+        identify=anonymous,
+        connect=api.connect,
+        connections=Connections("mcp_front", 100),
     )
 
 
@@ -146,6 +152,7 @@ async def test_sessions_that_cannot_be_loaded_crash_it_and_leave_no_request_wait
                 config,
                 sock,
                 families=[NOTES],
+                identify=anonymous,
                 connect=SlowApi().connect,
                 connections=Connections("mcp_front", 100),
             ).run(task_status=task_status)

@@ -18,10 +18,10 @@ SHARED_ONLY: Final = "shared_only"
 NOBODY: Final = Caller("nobody", FOREIGN, {}, identity=Identity("none"), always=401)
 OWNER: Final = Caller("the owner", COLLEAGUE, {}, identity=Identity("token", user=OWNER_PROJECT))
 
-_TENANT_KEY: Final = Identity("key", {"tenant_id": ELSEWHERE})
-_PROJECT_KEY: Final = Identity("key", {"project_id": ELSEWHERE})
-_AGENT_KEY: Final = Identity("key", {"agent_id": "a2"})
-_PROFILE_KEY: Final = Identity("key", {"read_profile": SHARED_ONLY})
+_TENANT_KEY: Final = Identity("key", ("tenant_id", ELSEWHERE))
+_PROJECT_KEY: Final = Identity("key", ("project_id", ELSEWHERE))
+_AGENT_KEY: Final = Identity("key", ("agent_id", "a2"))
+_PROFILE_KEY: Final = Identity("key", ("read_profile", SHARED_ONLY))
 
 
 def _of_role(role: str) -> Caller:
@@ -92,3 +92,5 @@ GUARDED: Final = (
     ),
     *map(_of_role, ROLES),
 )
+
+IDENTITIES: Final = [one.identity for one in (OWNER, *GUARDED) if one.identity is not None]

@@ -1,16 +1,19 @@
-"""A service with every family, and its fronts."""
+"""A service with every family, its fronts, and who calls it by client and by command line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from elf.client import Client
+from tests.families.command_line import CommandLine
 from tests.families.fronts import Fronts
 from tests.families.served import config_of_all, fronts_of, service_of_all
 from tests.folders import fresh_folder
-from tests.system.service import RunningService
+from tests.system.service import RunningService, write_config
 
 
 @pytest.fixture(scope="session")
@@ -26,3 +29,23 @@ def service(model_folder: Path) -> Iterator[RunningService]:
 def fronts(service: RunningService) -> Iterator[Fronts]:
     with fronts_of(service.url, service.admin_url, service.mcp_url) as fronts:
         yield fronts
+
+
+@pytest.fixture
+def context(tenant: str) -> dict[str, str]:
+    """A context of the test's own; what stands in paths holds no slash."""
+    return {"tenant_id": tenant.replace("/", "."), "project_id": "p", "agent_id": "a"}
+
+
+@pytest.fixture
+def client(service: RunningService, context: dict[str, str]) -> Iterator[Client]:
+    with Client(service.url, **context) as client:
+        yield client
+
+
+@pytest.fixture
+def elf(
+    service: RunningService, context: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> CommandLine:
+    config = write_config(tmp_path, http_bind=f'"{urlsplit(service.url).netloc}"')
+    return CommandLine(config, context["tenant_id"], capsys)

@@ -6,13 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from elf.client.family import FamilyClient
 from elf.families.notes import manifest
 from elf.family import Family
 from tests.families import notes_leaks, notes_rows, notes_work, notes_world
 from tests.families.leaks import Leaks
 from tests.families.rows import Row, World
+from tests.families.toy_corpus import client as toy_corpus_client
 from tests.families.toy_corpus import manifest as toy_corpus_manifest
 from tests.families.toy_corpus import proof as toy_corpus_proof
+from tests.families.toy_rows import client as toy_rows_client
 from tests.families.toy_rows import manifest as toy_rows_manifest
 from tests.families.toy_rows import proof as toy_rows_proof
 from tests.families.work import FamilyWork
@@ -23,8 +26,8 @@ class Proof:
     """What a family brings to be proven.
 
     Its rows of the isolation table, an owner to try them on, and leaks that they have to find; and its random work,
-    with the proof that it is there. `config` is its table of the config file, where it has one; {folder} stands for a
-    folder of the service's own.
+    with the proof that it is there. `client` is that of its calls, notes have none beside `Client` itself; `config` is
+    its table of the config file, where it has one.
     """
 
     family: Family
@@ -32,6 +35,7 @@ class Proof:
     settle: Callable[..., World]
     leaks: Leaks
     work: FamilyWork[Any]
+    client: type[FamilyClient[Any]] | None = None
     config: str = ""
 
     @property
@@ -52,7 +56,8 @@ TOY_ROWS: Final = Proof(
     settle=toy_rows_proof.settle,
     leaks=toy_rows_proof.LEAKS,
     work=toy_rows_proof.ToyWork(),
-    config='[toy_rows]\ndiary = "{folder}/toys.txt"\n',
+    client=toy_rows_client.ToyBox,
+    config='[toy_rows]\ndiary = "toys.txt"\n',
 )
 TOY_CORPUS: Final = Proof(
     family=toy_corpus_manifest.TOY_CORPUS,
@@ -60,6 +65,7 @@ TOY_CORPUS: Final = Proof(
     settle=toy_corpus_proof.settle,
     leaks=toy_corpus_proof.LEAKS,
     work=toy_corpus_proof.StoryWork(),
+    client=toy_corpus_client.StoryClient,
     config="[toy_corpus]\nkeep_days = 30\n",
 )
 PROOFS: Final = (NOTES, TOY_ROWS, TOY_CORPUS)

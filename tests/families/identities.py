@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Literal
 
-from werkzeug.datastructures import Headers
-
-from elf.api.caller import Caller
-from elf.core.errors import Unauthorized
+from elf.core.api_key import hash_of, new_key
+from tests.unit.identity.issuer import Issuer, SigningKey
 
 ROLES: Final[Mapping[str, frozenset[str]]] = {
     "user": frozenset(),
@@ -18,50 +16,73 @@ ROLES: Final[Mapping[str, frozenset[str]]] = {
     "auditor": frozenset({"auditor"}),
     "admin": frozenset({"indexer", "auditor", "admin"}),
 }
-_HEADER: Final = "X-API-Key"
+"""The roles that one has by another."""
+
+AUTH: Final = """
+[security.auth]
+mode = "required"
+
+[security.auth.jwt]
+issuer = "{issuer}"
+jwks_file = "jwks.json"
+algorithms = ["ES256"]
+user_claims = ["sub"]
+tenant_claim = "tenant"
+project = "{{user}}"
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """A key that is bound to some fields, or the token of a user: it is bound to a tenant, and to a project of its own.
+    """A key that may be bound to one field, or the token of a user: to its tenant, and to the user's own project.
 
     One that is `wrong` proves nothing.
     """
 
     proof: Literal["none", "key", "token"]
-    bound: Mapping[str, str] = field(default_factory=dict)
+    bound: tuple[str, str] | None = None
     user: str = ""
     role: str = "admin"
     wrong: bool = False
 
 
+FREE: Final = Identity("key")
+"""An operator, whom nothing binds."""
+
+
 class Identities:
-    """The identities that a service knows."""
+    """The identities that a service knows: the keys of its config, and the tokens of an issuer."""
+
+    def __init__(self, identities: Iterable[Identity]) -> None:
+        self._keys = {one: new_key() for one in {*identities, FREE} if one.proof == "key"}
+        self._issuer = Issuer(SigningKey("known", "ES256"))
+        self._stranger = SigningKey("known", "ES256")
 
     def headers(self, identity: Identity, context: Mapping[str, str]) -> Mapping[str, str]:
         """What a request proves it with. A token is of the tenant of this context."""
         if identity.proof == "none":
             return {}
-        bound = dict(identity.bound)
-        if identity.proof == "token":
-            bound |= {"tenant_id": context.get("tenant_id", "default"), "project_id": identity.user}
-        known = {"user": identity.user, "bound": bound, "role": identity.role, "wrong": identity.wrong}
-        return {_HEADER: json.dumps(known)}
+        if identity.proof == "key":
+            return {"X-API-Key": self._keys[identity]}
+        claims = {"tenant": context["tenant_id"], "roles": [identity.role]}
+        key = self._stranger if identity.wrong else None
+        return {"Authorization": f"Bearer {self._issuer.token(identity.user, key=key, **claims)}"}
+
+    def config(self, folder: Path) -> str:
+        """Return [security.auth]; what is in a file of its own is written into this folder."""
+        (folder / "jwks.json").write_bytes(self._issuer.jwks())
+        keys = [_table(one, key) for one, key in self._keys.items() if not one.wrong]
+        holders = [f'[security.auth.roles.{role}]\nclaims = ["{role}"]\n' for role in ROLES if role != "user"]
+        return "\n".join([AUTH.format(issuer=self._issuer.url), *holders, *keys])
 
 
-async def identify(headers: Headers) -> Caller:
-    """Who is told by these headers."""
-    known = json.loads(headers.get(_HEADER, "null"))
-    if known is None or known["wrong"]:
-        raise Unauthorized("say who you are")
-    return Caller(
-        user=known["user"] or None,
-        client="bot",
-        roles=ROLES[known["role"]],
-        bound=known["bound"],
-        needed=frozenset({"tenant_id"}),
-    )
-
-
-FREE: Final = Identity("key")
-"""An operator, whom nothing binds."""
+def _table(identity: Identity, key: str) -> str:
+    lines = [
+        "[[security.auth.keys]]",
+        'name = "bot"',
+        f'hash = "{hash_of(key)}"',
+        f'role = "{identity.role}"',
+    ]
+    if identity.bound is not None:
+        lines.append('{} = "{}"'.format(*identity.bound))
+    return "\n".join([*lines, ""])

@@ -67,7 +67,7 @@ class Caller:
         if None not in self.changes.values() or None in given.values():
             return self
         is_elsewhere = any(given.get(key, place[key]) != place[key] for key in ("tenant_id", "project_id"))
-        return replace(self, kind=FOREIGN if is_elsewhere else COLLEAGUE)
+        return replace(self, kind=FOREIGN if is_elsewhere else COLLEAGUE, always=None)
 
 
 def _changed(value: str | None, owners: str) -> str | None:

@@ -12,6 +12,7 @@ from elf.family import Family, tables_of
 from tests.families.callers import SHARED_ONLY
 from tests.families.every import PROOFS
 from tests.families.fronts import Fronts
+from tests.families.identities import Identities
 from tests.system.service import RunningService, write_config
 
 FAMILIES: Final[tuple[Family, ...]] = tuple(proof.family for proof in PROOFS)
@@ -24,8 +25,16 @@ def config_of_all(folder: Path, **changes: str) -> Path:
     text = text.replace(
         "[scopes.read_profiles]\n", f'[scopes.read_profiles]\n{SHARED_ONLY} = ["project_shared"]\n'
     )
-    tables = [proof.config.format(folder=folder) for proof in PROOFS if f"\n[{proof.name}]" not in text]
+    tables = [proof.config for proof in PROOFS if f"\n[{proof.name}]" not in text]
     path.write_text("\n".join([text, *tables]), encoding="utf-8")
+    return path
+
+
+def guarded_config_of_all(folder: Path, identities: Identities, **changes: str) -> Path:
+    """Write a config as `config_of_all` does, of a service that asks who calls and knows these identities."""
+    path = config_of_all(folder, **changes)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(identities.config(folder))
     return path
 
 

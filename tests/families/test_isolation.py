@@ -11,13 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.families.callers import GUARDED
+from tests.families.callers import GUARDED, IDENTITIES
 from tests.families.every import EVERY_ROW, PROOFS, SERVICE_ROWS, Proof
 from tests.families.fronts import Fronts
-from tests.families.here import guarded_here
-from tests.families.identities import Identities
+from tests.families.identities import FREE, Identities
 from tests.families.isolation import examine, without_row
-from tests.families.served import config_of_all, loaded
+from tests.families.served import fronts_of, guarded_config_of_all, service_of_all
 from tests.folders import fresh_folder
 
 
@@ -34,10 +33,15 @@ def test_nobody_is_served_or_told_what_is_anothers(fronts: Fronts, family: Proof
 
 @pytest.fixture(scope="module")
 def guarded(model_folder: Path) -> Iterator[tuple[Fronts, Identities]]:
+    """The fronts of a service that asks who calls, and whom it knows."""
     with fresh_folder() as folder:
-        config = loaded(config_of_all(folder, cache_dir=f'"{model_folder}"'))
-        with guarded_here(config) as fronts:
-            yield fronts
+        known = Identities(IDENTITIES)
+        config = guarded_config_of_all(folder, known, cache_dir=f'"{model_folder}"')
+        with (
+            service_of_all(config) as service,
+            fronts_of(service.url, service.admin_url, service.mcp_url, known.headers(FREE, {})) as fronts,
+        ):
+            yield fronts, known
 
 
 @pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)

@@ -12,6 +12,7 @@ import pytest
 from actors.families import FAMILIES as OF_THE_PRODUCT
 from elf.cli.arguments import parser
 from elf.client.families import FAMILY_CLIENTS
+from elf.client.family import methods_of
 from elf.config.example import example_file
 from elf.config.load import load
 from elf.config.model import Config
@@ -104,16 +105,22 @@ def test_what_it_offers_stands_in_the_isolation_table(family: Family) -> None:
     assert offered - rows == set()
 
 
+@EVERY
+def test_it_has_a_client_of_its_name_and_notes_are_called_by_those_of_the_service(family: Family) -> None:
+    (proof,) = (proof for proof in PROOFS if proof.family is family)
+    assert (proof.client is None) == (family is NOTES)
+    assert proof.client is None or (proof.client.name, bool(methods_of(proof.client))) == (family.name, True)
+
+
 def test_every_family_of_the_product_is_proven_and_has_its_table_in_the_config() -> None:
     assert set(map(id, OF_THE_PRODUCT)) <= set(map(id, FAMILIES))
     assert tables_of(OF_THE_PRODUCT) == TABLES
     assert families_on(OF_THE_PRODUCT, load(example_file())) == OF_THE_PRODUCT
 
 
-def test_a_family_is_called_by_a_client_and_by_commands_of_its_name() -> None:
-    assert {client.name for client in FAMILY_CLIENTS} == {family.name for family in OF_THE_PRODUCT} - {
-        NOTES.name
-    }
+def test_every_family_of_the_product_but_notes_is_called_by_its_client_and_its_commands() -> None:
+    of_the_product = [proof.client for proof in PROOFS if proof.family in OF_THE_PRODUCT]
+    assert [*FAMILY_CLIENTS] == [client for client in of_the_product if client is not None]
 
 
 def test_reading_the_manifests_loads_no_store_and_no_numbers() -> None:

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from tests.families.callers import GUARDED, OWNER
+from tests.families.callers import GUARDED, IDENTITIES, OWNER
 from tests.families.every import EVERY_ROW, PROOFS, Proof
 from tests.families.fronts import Fronts
-from tests.families.here import guarded_here, running_here
-from tests.families.identities import Identities
+from tests.families.here import running_here
+from tests.families.identities import FREE, Identities
 from tests.families.isolation import examine
 from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
 from tests.families.rows import CALLERS, Caller, Row, World
-from tests.families.served import FAMILIES, config_of_all, loaded
+from tests.families.served import FAMILIES, config_of_all, guarded_config_of_all, loaded
 from tests.folders import fresh_folder
 
 
@@ -49,13 +49,15 @@ class Place:
 @pytest.fixture(scope="module", params=["asks nobody", "asks who calls"])
 def place(model_folder: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
     with fresh_folder() as folder:
-        config = loaded(config_of_all(folder, cache_dir=f'"{model_folder}"'))
+        cache_dir = f'"{model_folder}"'
         if request.param == "asks nobody":
-            with running_here(config) as fronts:
+            with running_here(loaded(config_of_all(folder, cache_dir=cache_dir))) as fronts:
                 yield Place(fronts)
         else:
-            with guarded_here(config) as (fronts, identities):
-                yield Place(fronts, GUARDED, identities)
+            known = Identities(IDENTITIES)
+            config = loaded(guarded_config_of_all(folder, known, cache_dir=cache_dir))
+            with running_here(config, known.headers(FREE, {})) as fronts:
+                yield Place(fronts, GUARDED, known)
 
 
 @pytest.fixture(scope="module")

@@ -79,5 +79,5 @@ class ToyBox(FamilyClient[C_co]):
 
     @method
     def empty(self) -> Call[None]:
-        """Throw all toys away. Raises Unauthorized."""
+        """Throw all toys away. Raises Forbidden."""
         return post(f"{ROOT}/empty", self.owner, nothing)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Self
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -27,6 +27,9 @@ class ToyRowsTable(Table):
     """[toy_rows]: the file that says which toys came."""
 
     diary: str
+
+    def anchored(self, folder: Path) -> Self:
+        return self.model_copy(update={"diary": str(folder / self.diary)})
 
 
 class Place(BaseModel):

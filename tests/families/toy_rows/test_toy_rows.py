@@ -60,7 +60,7 @@ def test_each_form_of_operation_answers_as_it_says(service: RunningService) -> N
     missing = client.get(one, params=here)
     assert (missing.status_code, list(missing.json())) == (404, ["problem"])
     assert client.delete(one, params=here).json()["error_code"] == "NOT_FOUND"
-    assert client.post("/v1/toy_rows/empty", json=here).json()["error_code"] == "UNAUTHORIZED"
+    assert client.post("/v1/toy_rows/empty", json=here).json()["error_code"] == "FORBIDDEN"
     wrong = client.post(f"/v1/toy_rows/{tenant}/p/a/toys", json=["a ball", ""])
     assert (wrong.status_code, wrong.json()["fields"]) == (400, ["$[1]"])
 

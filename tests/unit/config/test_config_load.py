@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 from pathlib import Path
+from typing import Self
 
 import pytest
 from hypothesis import given
@@ -141,6 +142,34 @@ def test_the_folder_of_a_table_left_out_is_below_the_folder_of_the_file_too(tmp_
     file = tmp_path / "elf.toml"
     file.write_text(SPEC_TEMPLATE)
     assert load(file).local_model.cache_dir == str(tmp_path / ".elf/model")
+
+
+class Shelf(Table):
+    """A family's table that names a file."""
+
+    file: str
+
+    def anchored(self, folder: Path) -> Self:
+        return self.model_copy(update={"file": str(folder / self.file)})
+
+
+class Library(Table):
+    """One that has such a table in it."""
+
+    shelf: Shelf
+
+
+@pytest.mark.parametrize(
+    ("named", "taken"), [("books.txt", "{folder}/books.txt"), ("/var/books", "/var/books")]
+)
+def test_the_file_that_a_family_names_is_below_the_folder_of_the_config(
+    tmp_path: Path, named: str, taken: str
+) -> None:
+    text = f'{SPEC_TEMPLATE}\n[shelf]\nfile = "{named}"\n[library.shelf]\nfile = "{named}"\n'
+    tables = {"shelf": Shelf, "library": Library}
+    config = loads(text, source="elf.toml", folder=tmp_path, tables=tables)
+    assert config.of(Shelf).file == config.of(Library).shelf.file == taken.format(folder=tmp_path)
+    assert loads(text, source="elf.toml", tables=tables).of(Shelf).file == named
 
 
 def test_absolute_folders_and_servers_stay_as_they_are(tmp_path: Path) -> None:

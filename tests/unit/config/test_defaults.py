@@ -30,7 +30,11 @@ def test_each_key_may_be_given_alone_and_empty_is_not_given() -> None:
         ('scope = "everywhere"', "scope", "must be empty or one of scopes.allowed ("),
         ('tenant_id = " "', "tenant_id", "must be a name of at most 128 characters, or empty"),
         ('project_id = "项目"', "project_id", "must hold neither CJK characters nor NUL"),
-        ('user = "ana"', "user", ""),
+        (
+            'user = "ana lee"',
+            "user",
+            "must be a name of at most 128 printable ASCII characters without spaces",
+        ),
     ],
 )
 def test_what_the_api_would_refuse_is_a_fault(faults_of: FaultsOf, line: str, key: str, problem: str) -> None:

@@ -3,55 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
+from exchange import Exchange
 from trio.testing import MockClock
 
+from elf.config import load
 from elf.config.access import Visitors
+from elf.identity.identify import anonymous
+from elf.mcp.callers import Callers
 from elf.mcp.gate import BODY_TIMEOUT_S, MAX_BODY_BYTES, MAX_VALUES, McpGate
 
 pytestmark = pytest.mark.anyio
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
+CALLERS = Callers(load(EXAMPLE), anonymous)
 
 
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, Any]]:
     return ("trio", {"clock": MockClock(autojump_threshold=0)})
-
-
-class Exchange:
-    """One request to the gate: the pieces of its body arrive after their delays, in seconds."""
-
-    def __init__(
-        self, *, headers: dict[str, str] | None = None, pieces: Sequence[float] = (0,), body: bytes = b"x"
-    ) -> None:
-        given = {"host": "localhost:8766"} | (headers or {})
-        self.scope = {
-            "type": "http",
-            "method": "POST",
-            "path": "/mcp",
-            "headers": [(name.encode(), value.encode()) for name, value in given.items()],
-        }
-        self._pieces = list(pieces)
-        self._body = body
-        self.sent: list[Any] = []
-
-    async def receive(self) -> Any:
-        if not self._pieces:
-            return {"type": "http.disconnect"}
-        await anyio.sleep(self._pieces.pop(0))
-        return {"type": "http.request", "body": self._body, "more_body": bool(self._pieces)}
-
-    async def send(self, message: Any) -> None:
-        self.sent.append(message)
-
-    async def go(self, gate: McpGate) -> int:
-        """Send it and return the status of the answer."""
-        await gate(self.scope, self.receive, self.send)
-        status: int = self.sent[0]["status"]
-        return status
 
 
 async def echo(_scope: Any, receive: Any, send: Any) -> None:
@@ -62,7 +36,7 @@ async def echo(_scope: Any, receive: Any, send: Any) -> None:
 
 
 def open_gate(handler: Any = echo, *, local_only: bool = True) -> McpGate:
-    gate = McpGate(Visitors(local_only=local_only), ["/mcp"])
+    gate = McpGate(Visitors(local_only=local_only), CALLERS, ["/mcp"])
     gate.open({"/mcp": handler})
     return gate
 
@@ -147,7 +121,7 @@ async def test_who_may_come_in(local_only: bool, host: str, origin: str | None, 
 
 
 async def test_the_first_request_waits_for_the_handler_it_has_made_wanted() -> None:
-    gate = McpGate(Visitors(local_only=True), ["/mcp"])
+    gate = McpGate(Visitors(local_only=True), CALLERS, ["/mcp"])
     statuses: list[int] = []
 
     async def ask() -> None:

@@ -1,0 +1,31 @@
+"""Who has which role."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Final
+
+from elf.config.auth import RoleHolders
+
+ADMIN: Final = "admin"
+AUDITOR: Final = "auditor"
+INDEXER: Final = "indexer"
+USER: Final = "user"
+
+
+def roles_of(
+    holders: Mapping[str, RoleHolders],
+    *,
+    user: str | None,
+    client: str | None,
+    claimed: Collection[str] = (),
+    given: str = USER,
+) -> frozenset[str]:
+    """Return the roles of a caller by the config: `claimed` are those of its token, `given` that of its key."""
+    roles = {USER, given}
+    for role, who in holders.items():
+        if user in who.users or client in who.clients or not set(who.claims).isdisjoint(claimed):
+            roles.add(role)
+    if ADMIN in roles:
+        roles |= {AUDITOR, INDEXER}
+    return frozenset(roles)
