@@ -15,7 +15,7 @@ from elf.core.slices import Slices, in_slices
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.api.brief import BriefTraceResponse, brief_trace
-from elf.families.notes.api.cursor import decode_cursor, encode_place
+from elf.families.notes.api.cursor import decode_cursor, encode_cursor
 from elf.families.notes.api.trace_requests import (
     ExplainRequest,
     StageTime,
@@ -106,10 +106,12 @@ class SearchExplainer:
 
     async def page(self, request: TracesRequest, readable: Readable = None) -> TracesResponse:
         """Read a page of an agent's searches, newest first. Raises InvalidRequest for a cursor that is none."""
-        after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor)
+        agent = (request.tenant_id, request.project_id, request.agent_id)
+        listing = ("searches", *agent)
+        after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *listing)
         rows = await self._traces.page(
             FAMILY,
-            agent=(request.tenant_id, request.project_id, request.agent_id),
+            agent=agent,
             after=(after.updated_at, after.note_id),
             now=self._clock.now(),
             limit=request.limit + 1,
@@ -119,7 +121,9 @@ class SearchExplainer:
         more = len(rows) > request.limit
         return TracesResponse(
             items=[TraceSummary(**{**row, "stages": _stages(row)}) for row in page],
-            next_cursor=encode_place(page[-1]["created_at"], page[-1]["trace_id"]) if more else None,
+            next_cursor=(
+                encode_cursor(page[-1]["created_at"], page[-1]["trace_id"], *listing) if more else None
+            ),
         )
 
 

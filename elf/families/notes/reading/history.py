@@ -25,7 +25,7 @@ from elf.families.notes.api.audit_requests import (
     RestoreRequest,
     RestoreResponse,
 )
-from elf.families.notes.api.cursor import decode_cursor, encode_place
+from elf.families.notes.api.cursor import decode_cursor, encode_cursor
 from elf.families.notes.keeping.lifecycle import EXPIRED
 from elf.families.notes.keeping.store import (
     BEFORE_THE_NEWEST,
@@ -73,7 +73,8 @@ class NoteHistory:
 
         The history of a purged note can be read by whoever could read the note.
         """
-        after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor)
+        listing = ("versions", str(request.note_id))
+        after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *listing)
         async with self._database.connection() as connection:
             note = await self._store.get(connection, request.note_id)
             if note is not None:
@@ -87,7 +88,7 @@ class NoteHistory:
         return ShownVersions(
             items=[ShownVersion.of(row) for row in rows],
             repetitions=repetitions or msgspec.UNSET,
-            next_cursor=encode_place(rows[-1]["ts"], rows[-1]["version_id"]) if more else None,
+            next_cursor=encode_cursor(rows[-1]["ts"], rows[-1]["version_id"], *listing) if more else None,
             dropped_before=None if oldest is None or oldest["is_first"] else oldest["ts"],
         )
 

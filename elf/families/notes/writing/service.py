@@ -153,7 +153,8 @@ class NoteService:
     async def page(self, request: ListRequest) -> ShownNotes | BriefListResponse:
         """Read a page of notes, newest first. Raises InvalidRequest, or ScopeDenied for a scope that is not read."""
         filter = self._list_filter(request)
-        after = None if request.cursor is None else decode_cursor(request.cursor)
+        listing = ("notes", request.tenant_id, request.project_id, request.agent_id)
+        after = None if request.cursor is None else decode_cursor(request.cursor, *listing)
         async with self._database.connection() as connection:
             notes, more = await self._store.page(
                 connection,
@@ -164,7 +165,8 @@ class NoteService:
                 now=self._clock.now(),
                 limit=request.limit,
             )
-        page = ShownNotes(items=notes, next_cursor=encode_cursor(notes[-1]) if more else None)
+        cursor = encode_cursor(notes[-1].updated_at, notes[-1].note_id, *listing) if more else None
+        page = ShownNotes(items=notes, next_cursor=cursor)
         return page if request.detail == "full" else await in_slices(brief_page(page))
 
     async def update(self, request: UpdateRequest, readable: Readable = None) -> UpdateResponse:
