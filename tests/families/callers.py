@@ -28,7 +28,7 @@ def _of_role(role: str) -> Caller:
     """A user of the owner's tenant, who has a project too."""
     identity = Identity("token", user=f"user-{role}", role=role)
     own = {"project_id": identity.user}
-    return Caller(f"role {role}", FOREIGN, own, identity=identity, leaves_out=frozenset(own))
+    return Caller(f"role {role}", FOREIGN, own, identity=identity, leaves_out=frozenset(own), role_alone=True)
 
 
 GUARDED: Final = (

@@ -32,7 +32,7 @@ class Caller:
 
     Some have things of their own (`is_owner`), which they may send instead. Where callers are asked who they are,
     `identity` is what it proves; `leaves_out` are the fields of its context, and others, that it never sends, because
-    they bind it. Whatever it asks for with the field `naming`, or at all without one, is answered with the status
+    they bind it. With a `role_alone` it differs from others on the front of operators only. Whatever it asks for with the field `naming`, or at all without one, is answered with the status
     `always`.
     """
 
@@ -43,6 +43,7 @@ class Caller:
     identity: Identity | None = None
     leaves_out: frozenset[str] = frozenset()
     naming: str = ""
+    role_alone: bool = False
     always: int | None = None
 
     def context(self, place: Mapping[str, str]) -> dict[str, str]:
