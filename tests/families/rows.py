@@ -32,8 +32,8 @@ class Caller:
 
     Some have things of their own (`is_owner`), which they may send instead. Where callers are asked who they are,
     `identity` is what it proves; `leaves_out` are the fields of its context, and others, that it never sends, because
-    they bind it. With a `role_alone` it differs from others on the front of operators only. Whatever it asks for with the field `naming`, or at all without one, is answered with the status
-    `always`.
+    they bind it. With a `role_alone` it differs from others on the front of operators only. Whatever it asks for with
+    the field `naming`, or at all without one, is answered with the status `always`.
     """
 
     name: str

@@ -81,7 +81,7 @@ def test_every_path_parameter_is_a_field_of_the_request(family: Family) -> None:
 
 @EVERY
 def test_what_is_of_somebody_can_be_bound_to_its_caller(family: Family) -> None:
-    """Binding fills fields by their names, so whatever reads or changes somebody's memory has them under these names."""
+    """Binding fills fields by their names, so whatever reads or changes somebody's memory has these."""
     (proof,) = (proof for proof in PROOFS if proof.family is family)
     of_nobody = {name for row in proof.rows if row.whole_service for name in row.names}
     for operation in (*family.operations, *family.admin_operations):

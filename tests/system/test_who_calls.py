@@ -307,3 +307,13 @@ def _without(reply: Reply, fields: Mapping[str, Any]) -> str:
     for value in fields.values():
         text = text.replace(str(value), "...")
     return text
+
+
+def test_the_document_and_the_page_are_open_and_say_how_to_prove_who_calls(
+    house: tuple[RunningService, Mapping[str, Mapping[str, str]]],
+) -> None:
+    service, _ = house
+    for http in (service.client, service.admin):
+        document = http.get("/openapi.json").raise_for_status().json()
+        assert {*document["components"]["securitySchemes"]} == {"bearer", "key"}
+        assert "X-API-Key" in http.get("/docs").raise_for_status().text
