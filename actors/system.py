@@ -288,7 +288,7 @@ class _Builder:
             operations,
             handlers,
             readiness=self._readiness,
-            about=about,
+            about=replace(about, asks_who=self._config.security.auth.mode != "off"),
             visitors=visitors,
             admission=admission,
             identify=self._identify,

@@ -135,6 +135,14 @@ def _profile_is_known(key: str) -> Rule:
     return rule
 
 
+def _keys_read_known_profiles(profiles: Mapping[str, Any], keys: Sequence[Any]) -> Iterator[Breach]:
+    for position, key in enumerate(keys):
+        profile = key.get("read_profile", "") if isinstance(key, Mapping) else FAULTY
+        if profile is not FAULTY and profile and profile not in profiles:
+            problem = f"must be empty or one of scopes.read_profiles ({', '.join(profiles)}), not {profile}"
+            yield Breach(_path("security.auth.keys", position, "read_profile"), problem)
+
+
 def _scope_is_written(key: str) -> Rule:
     def rule(allowed: Sequence[Any], write_allowed: Mapping[str, Any], scope: str) -> Iterator[Breach]:
         if not scope or FAULTY in allowed:
@@ -248,6 +256,7 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
         (_profile_is_known(key), ("scopes.read_profiles", key))
         for key in ("mcp.context.read_profile", "defaults.read_profile")
     ),
+    (_keys_read_known_profiles, ("scopes.read_profiles", "security.auth.keys")),
     *(
         (_scope_is_written(key), ("scopes.allowed", "scopes.write_allowed", key))
         for key in ("defaults.scope", "mcp.context.scope")

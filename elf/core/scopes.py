@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
 
 from elf.core.errors import InvalidRequest
 
 AGENT_PRIVATE: Final = "agent_private"
 """The scope whose notes only their own agent sees."""
+
+Readable: TypeAlias = Sequence[str] | None
+"""The scopes that somebody may read at all, None for every one."""
+
+
+def is_readable(scope: str, readable: Readable) -> bool:
+    """Tell whether what is in a scope may be read by somebody who may read these."""
+    return readable is None or scope in readable
 
 
 class ScopeRules:

@@ -94,10 +94,16 @@ class TraceStore:
         after: tuple[datetime, UUID],
         now: datetime,
         limit: int,
+        scopes: Sequence[str] | None = None,
     ) -> list[Row]:
-        """Return up to `limit` traces of an agent (tenant, project, agent) in a family behind a place."""
+        """Return up to `limit` traces of an agent (tenant, project, agent) in a family behind a place.
+
+        With `scopes`, only those of searches that read no other.
+        """
         async with self._database.connection() as connection:
-            return await connection.fetch(self._sql["list_traces"], *agent, *after, now, limit, family)
+            return await connection.fetch(
+                self._sql["list_traces"], *agent, *after, now, limit, family, scopes
+            )
 
     async def _read(self, query: str, id: UUID, now: datetime, family: str) -> tuple[Row, list[Row]] | None:
         async with self._database.connection() as connection:

@@ -33,6 +33,7 @@ from elf.web.parsing import MAX_VALUES
 from elf.web.readiness import Health, Readiness
 from elf.web.rendering import JSON
 from elf.web.schemas import ModelSchemas, Schema, resolved, without_null
+from elf.web.security_schemes import REFUSALS, asked_who, with_schemes
 
 Document: TypeAlias = dict[str, Any]
 BODY_TIMEOUT: Final = "BodyTimeout"
@@ -41,10 +42,14 @@ SERVICE: Final = "service"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What a front is, in words; paragraphs of `description` are separated by empty lines."""
+    """What a front is, in words; paragraphs of `description` are separated by empty lines.
+
+    `asks_who` when its callers have to prove who they are.
+    """
 
     title: str
     description: str
+    asks_who: bool = False
 
 
 RULES = f"""\
@@ -104,12 +109,21 @@ HEADERS: Final[Document] = {
 
 def openapi_document(operations: Sequence[Operation], about: About) -> Document:
     """Return the document as JSON-compatible data."""
+    if not about.asks_who:
+        return _document(operations, about, OCCASIONAL)
+    asking = [asked_who(operation) for operation in operations]
+    return with_schemes(_document(asking, about, {**OCCASIONAL, **REFUSALS}))
+
+
+def _document(
+    operations: Sequence[Operation], about: About, occasional: Mapping[type[ServiceError], str]
+) -> Document:
     schemas = ModelSchemas(
         requests=[operation.request for operation in operations if operation.text == "english"],
         any_text=[operation.request for operation in operations if operation.text == "any"],
         responses=[*_answers(operations), *_styles(operations), Health, Readiness],
     )
-    failures = _failure_responses(schemas, operations)
+    failures = _failure_responses(schemas, operations, occasional)
     paths: dict[str, Any] = {}
     for operation in operations:
         entry = _entry(operation, schemas, failures)
@@ -265,10 +279,12 @@ def _answer(description: str, schema: Schema) -> Document:
     return _empty(description) | {"content": {JSON: {"schema": schema}}}
 
 
-def _failure_responses(schemas: ModelSchemas, operations: Sequence[Operation]) -> Document:
+def _failure_responses(
+    schemas: ModelSchemas, operations: Sequence[Operation], occasional: Mapping[type[ServiceError], str]
+) -> Document:
     """Return the answers that are errors: those of the front's own style, then those of operations with another."""
     met = {failure for operation in operations for failure in _failures(operation)}
-    meanings = {**MEANINGS, **{failure: text for failure, text in OCCASIONAL.items() if failure in met}}
+    meanings = {**MEANINGS, **{failure: text for failure, text in occasional.items() if failure in met}}
     responses = _in_style(schemas, ELF_STYLE, "", meanings)
     for operation in operations:
         if operation.error_style is not None:

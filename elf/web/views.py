@@ -52,10 +52,8 @@ def view(
             body, values = b"", query_values(request.query_string) | path_values
         if admission is None:
             return await _response(operation, await carried_out(body, values, caller))
-        tenant = caller.bound.get("tenant_id") or (
-            tenant_of(body) if operation.has_body else values.get("tenant_id", "")
-        )
-        async with admission.turn(operation, tenant):
+        tenant = caller.bound.get("tenant_id") or values.get("tenant_id")
+        async with admission.turn(operation, tenant_of(body) if tenant is None else tenant):
             return await _response(operation, await carried_out(body, values, caller))
 
     return answered

@@ -56,7 +56,8 @@ ORDER BY d.decision_id DESC
 LIMIT $2;
 
 -- name: list_decisions
--- A page of a tenant's decisions, newest first, before the id $6; what is null among $2 to $5 does not filter.
+-- A page of a tenant's decisions, newest first, before the id $6; what is null among $2 to $5 does not filter, nor
+-- do the scopes $8 when they are null.
 SELECT d.*
 FROM memory_ingest_decisions AS d
 WHERE d.tenant_id = $1
@@ -65,5 +66,6 @@ WHERE d.tenant_id = $1
   AND ($4::uuid IS NULL OR d.note_id = $4)
   AND ($5::text IS NULL OR d.op = $5)
   AND d.decision_id < $6
+  AND ($8::text[] IS NULL OR d.scope = ANY ($8))
 ORDER BY d.decision_id DESC
 LIMIT $7;

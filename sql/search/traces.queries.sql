@@ -80,11 +80,13 @@ SELECT i.* FROM search_trace_items AS i WHERE i.trace_id = $1 ORDER BY i.rank;
 
 -- name: list_traces
 -- A page of an agent's traces in the family $8 that are kept at $6, newest first, behind the cursor ($4, $5), which is never null.
+-- Unless $9 is null, only those of searches that read no other scopes.
 SELECT
   t.trace_id, t.query, t.read_profile, t.filters, t.expansion_mode, t.candidate_count, t.top_k, t.degraded, t.stages, t.created_at,
   (SELECT count(*) FROM search_trace_items AS i WHERE i.trace_id = t.trace_id) AS result_count
 FROM search_traces AS t
 WHERE t.tenant_id = $1 AND t.project_id = $2 AND t.agent_id = $3
   AND (t.created_at, t.trace_id) < ($4::timestamptz, $5::uuid) AND t.expires_at > $6 AND t.family = $8
+  AND ($9::text[] IS NULL OR t.allowed_scopes <@ to_jsonb($9))
 ORDER BY t.created_at DESC, t.trace_id DESC
 LIMIT $7;

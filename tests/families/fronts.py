@@ -15,17 +15,23 @@ from urllib.parse import quote
 
 import httpx
 
+from elf.core.errors import Forbidden, InvalidRequest, NotFound, ScopeDenied, Unauthorized
+
 TIMEOUT_S: Final = 60.0
 # A front closes what is idle for some seconds; a request must not meet that.
 LIMITS: Final = httpx.Limits(keepalive_expiry=1.0)
+STATUS_OF: Final = {
+    kind.error_code: kind.status for kind in (InvalidRequest, Unauthorized, ScopeDenied, Forbidden, NotFound)
+}
 MCP_HEADERS: Final = {"accept": "application/json, text/event-stream"}
 
 
 class Reply(NamedTuple):
-    """An answer: whether the caller was served, and its body as text."""
+    """An answer: whether the caller was served, its body as text, and the status that it has over HTTP."""
 
     ok: bool
     text: str
+    status: int = 200
 
     @property
     def body(self) -> Any:
@@ -67,7 +73,7 @@ def request_for(
 
     A body that is a list is the one list among them.
     """
-    in_path = {part for _, part, _, _ in string.Formatter().parse(way.path) if part}
+    in_path = _in_path(way)
     rest = {key: value for key, value in arguments.items() if key not in in_path}
     named = {part: quote(str(arguments.get(part, "unknown")), safe="") for part in in_path}
     url = base + way.path.format(**named)
@@ -77,14 +83,19 @@ def request_for(
     return http.build_request(way.method, url, json=body, headers=dict(headers))
 
 
+def _in_path(way: Way) -> set[str]:
+    return {part for _, part, _, _ in string.Formatter().parse(way.path) if part}
+
+
 class HttpFront:
     """A front that has an OpenAPI document: its operations by their ids.
 
-    `offers` says of each name what it is, in words.
+    `offers` says of each name what it is, in words, and `headers` who asks when nothing else is said.
     """
 
-    def __init__(self, name: str, url: str) -> None:
+    def __init__(self, name: str, url: str, headers: Mapping[str, str] = {}) -> None:
         self.name = name
+        self.headers = headers
         self._http = httpx.Client(base_url=url, timeout=TIMEOUT_S, limits=LIMITS)
         self._operations = operations_of(self._http.get("/openapi.json").raise_for_status().json())
         self.offers = {
@@ -96,24 +107,32 @@ class HttpFront:
         """Whether it is said to change nothing."""
         return self._operations[name].method == "GET"
 
+    def in_path(self, name: str) -> frozenset[str]:
+        """The fields that a path has, so that they cannot be left out."""
+        return frozenset(_in_path(self._operations[name]))
+
     def fills(self, name: str) -> Mapping[str, str]:
         """What the front itself puts where a caller leaves a field out."""
         return {}
 
-    def ask(self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}) -> Reply:
-        """Call what is offered by this name with the given fields."""
+    def ask(
+        self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """Call what is offered by this name with the given fields, as who is told by these headers."""
         return self.ask_at(self._operations[name], arguments, headers=headers)
 
     def where(self, name: str) -> Way:
         """The way to an operation."""
         return self._operations[name]
 
-    def ask_at(self, way: Way, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}) -> Reply:
+    def ask_at(
+        self, way: Way, arguments: Mapping[str, Any], *, headers: Mapping[str, str] | None = None
+    ) -> Reply:
         """Send a request to a path, whether or not the front offers it."""
-        request = request_for(self._http, way, arguments, headers)
+        request = request_for(self._http, way, arguments, self.headers if headers is None else headers)
         response = self._http.send(request, follow_redirects=False)
         assert response.status_code < 500, f"{way.method} {way.path}: {response.text}"
-        return Reply(response.is_success, response.text)
+        return Reply(response.is_success, response.text, response.status_code)
 
     def close(self) -> None:
         self._http.close()
@@ -122,11 +141,12 @@ class HttpFront:
 class McpFront:
     """The tools, called one message a request, as agents do; the methods are those of an HttpFront."""
 
-    def __init__(self, name: str, url: str) -> None:
+    def __init__(self, name: str, url: str, headers: Mapping[str, str] = {}) -> None:
         self.name = name
+        self.headers = headers
         self._url = url
         self._http = httpx.Client(timeout=TIMEOUT_S, limits=LIMITS, headers=MCP_HEADERS)
-        listed = self._send("tools/list", {}).json()["result"]
+        listed = self._send("tools/list", {}, headers).json()["result"]
         assert "nextCursor" not in listed, "there are more tools than one page"
         self.offers = {tool["name"]: f"the tool {tool['name']} of {name}" for tool in listed["tools"]}
         self._tools = {tool["name"]: tool for tool in listed["tools"]}
@@ -134,21 +154,29 @@ class McpFront:
     def only_reads(self, name: str) -> bool:
         return bool(self._tools[name]["annotations"]["readOnlyHint"])
 
+    def in_path(self, name: str) -> frozenset[str]:
+        return frozenset()
+
     def fills(self, name: str) -> Mapping[str, str]:
         properties = self._tools[name]["inputSchema"]["properties"]
         return {key: schema["default"] for key, schema in properties.items() if "default" in schema}
 
-    def ask(self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] = {}) -> Reply:
-        response = self._send("tools/call", {"name": name, "arguments": dict(arguments)}, headers=headers)
+    def ask(
+        self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        asked = {"name": name, "arguments": dict(arguments)}
+        response = self._send("tools/call", asked, self.headers if headers is None else headers)
         if not response.is_success:
-            return Reply(False, response.text)
+            return Reply(False, response.text, response.status_code)
         result = response.json()["result"]
         (content,) = result["content"]
-        return Reply(not result.get("isError", False), content["text"])
+        if not result.get("isError", False):
+            return Reply(True, content["text"])
+        return Reply(
+            False, content["text"], STATUS_OF.get(json.loads(content["text"]).get("error_code"), 500)
+        )
 
-    def _send(
-        self, method: str, params: Mapping[str, Any], *, headers: Mapping[str, str] = {}
-    ) -> httpx.Response:
+    def _send(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> httpx.Response:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         return self._http.post(self._url, json=message, headers=dict(headers))
 
@@ -160,12 +188,24 @@ Front: TypeAlias = HttpFront | McpFront
 
 
 class Fronts:
-    """All fronts of a running service, the one of tools once for each of `mcp_paths`; a context manager."""
+    """All fronts of a running service, the one of tools once for each of `mcp_paths`; a context manager.
 
-    def __init__(self, url: str, admin_url: str, mcp_url: str, mcp_paths: Sequence[str]) -> None:
-        self.public = HttpFront("public", url)
-        self.admin = HttpFront("admin", admin_url)
-        self._tools = [McpFront(path.strip("/"), mcp_url.removesuffix("/mcp") + path) for path in mcp_paths]
+    `headers` say who asks when nothing else is said.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        admin_url: str,
+        mcp_url: str,
+        mcp_paths: Sequence[str],
+        headers: Mapping[str, str] = {},
+    ) -> None:
+        self.public = HttpFront("public", url, headers)
+        self.admin = HttpFront("admin", admin_url, headers)
+        self._tools = [
+            McpFront(path.strip("/"), mcp_url.removesuffix("/mcp") + path, headers) for path in mcp_paths
+        ]
 
     @property
     def all(self) -> Sequence[Front]:

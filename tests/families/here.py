@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
@@ -17,13 +17,13 @@ from tests.families.served import FAMILIES, fronts_of
 
 
 @contextmanager
-def running_here(config: Config) -> Iterator[Fronts]:
-    """Run the service on a loop in a thread of its own, and give its fronts."""
+def running_here(config: Config, headers: Mapping[str, str] = {}) -> Iterator[Fronts]:
+    """Run the service on a loop in a thread of its own, and give its fronts; `headers` are as for `fronts_of`."""
     with (
         start_blocking_portal("asyncio", {"use_uvloop": True}) as portal,
         portal.wrap_async_context_manager(_running(config)) as addresses,
         fronts_of(
-            f"http://{addresses.http}", f"http://{addresses.admin}", f"http://{addresses.mcp}/mcp"
+            f"http://{addresses.http}", f"http://{addresses.admin}", f"http://{addresses.mcp}/mcp", headers
         ) as fronts,
     ):
         yield fronts

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Final
 
+from tests.families.callers import OWNER
 from tests.families.fronts import Front, Fronts, Reply
+from tests.families.identities import ROLES, Identities
 from tests.families.rows import CALLERS, FOREIGN, Arguments, Attempt, Caller, Row, World
 
 # Callers beside those of the rows: for everything that is offered a page of another site, and for what operators do the
-# public front. And the owner, who has to be served.
+# public front.
 PAGE: Final = "foreign page"
 OUTSIDE: Final = "public front"
-OWNER: Final = "the owner"
 # Both are refused before their body is read, upon which a front closes the connection: nobody else may use it.
 ALONE: Final = {"Connection": "close"}
 PAGE_HEADERS: Final = {"Origin": "https://elsewhere.example", **ALONE}
@@ -45,6 +46,7 @@ class Finding:
 class Table:
     """What was tried, by front, name and caller, and what was found."""
 
+    callers: Sequence[Caller]
     tried: dict[tuple[str, str], dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
     findings: list[Finding] = field(default_factory=list)
 
@@ -61,7 +63,7 @@ class Table:
         return sum(count for cells in self.tried.values() for count in cells.values())
 
     def __str__(self) -> str:
-        columns = [*(caller.name for caller in CALLERS), PAGE, OUTSIDE, OWNER]
+        columns = [*(caller.name for caller in self.callers), PAGE, OUTSIDE, OWNER.name]
         bad = {(one.name, one.caller) for one in self.findings}
         lines = [_line("", "", words) for words in _stacked(columns)]
         for (front, name), cells in self.tried.items():
@@ -99,13 +101,20 @@ def without_row(fronts: Fronts, rows: Iterable[Row]) -> list[str]:
     return [*missing, *gone, *twice]
 
 
-def examine(fronts: Fronts, world: World, rows: Iterable[Row]) -> Table:
-    """Try every cell of these rows."""
-    table = Table()
+def examine(
+    fronts: Fronts,
+    world: World,
+    rows: Iterable[Row],
+    *,
+    callers: Sequence[Caller] = CALLERS,
+    identities: Identities | None = None,
+) -> Table:
+    """Try every cell of these rows. Where callers are asked who they are, `identities` prove it."""
+    table = Table(callers)
     for row in rows:
         for name in row.names:
             for front in fronts.offering(name):
-                _examine(_Trial(fronts, front, name, world, row, table))
+                _examine(_Trial(fronts, front, name, world, row, table, identities))
     return table
 
 
@@ -119,13 +128,32 @@ class _Trial:
     world: World
     row: Row
     table: Table
+    identities: Identities | None
 
-    def ask(self, caller: str, arguments: Arguments, *, headers: Mapping[str, str] = {}) -> Reply:
-        self.table.count(self.front.name, self.name, caller)
-        return self.front.ask(self.name, arguments, headers=headers)
+    def ask(self, caller: Caller, arguments: Arguments) -> Reply:
+        self.table.count(self.front.name, self.name, caller.name)
+        headers = caller.headers(self.identities, self.world.place)
+        return self.front.ask(self.name, caller.sent(arguments), headers=headers)
 
     def find(self, caller: str, attempt: str, fault: str) -> None:
         self.table.findings.append(Finding(self.name, caller, attempt, fault))
+
+    def status_for(self, caller: Caller) -> int | None:
+        """The status that answers every request of a caller, if one does: 403 where it has not the role."""
+        if self.identities is None or caller.identity is None or caller.always == 401:
+            return caller.always
+        if self.role not in ROLES[caller.identity.role] | {""}:
+            return 403
+        # What is left out of a path is another name there.
+        left_out = {name for name, value in caller.changes.items() if value is None}
+        return None if left_out & self.front.in_path(self.name) else caller.always
+
+    @property
+    def role(self) -> str:
+        """The role that is needed where callers are asked who they are."""
+        if self.front is not self.fronts.admin or self.row.open_to_nobody:
+            return self.row.role
+        return "auditor" if self.front.only_reads(self.name) else "admin"
 
 
 def _examine(trial: _Trial) -> None:
@@ -134,14 +162,16 @@ def _examine(trial: _Trial) -> None:
         _try_anybody(trial)
         return
     before = None if trial.front.only_reads(trial.name) else trial.world.state()
-    for one in CALLERS:
+    for one in trial.table.callers:
         caller = one.seen_at(trial.front, trial.name, trial.world.place)
-        if caller.kind not in trial.row.open_to:
+        if (status := trial.status_for(caller)) is not None:
+            _try_refused(trial, caller, status)
+        elif caller.kind not in trial.row.open_to:
             _try_caller(trial, caller)
     if before is not None and trial.world.state() != before:
         trial.find("somebody", "all attempts", "what the owner has is changed")
     for attempt in trial.row.attempts:
-        if trial.row.role:
+        if trial.row.role and trial.identities is None:
             _try_without_role(trial, attempt)
         else:
             _try_owner(trial, attempt)
@@ -150,12 +180,14 @@ def _examine(trial: _Trial) -> None:
 def _try_strangers(trial: _Trial) -> None:
     """A page of another site is not served, and the public front does not do what operators do."""
     request = _owners(trial, trial.row.attempts[0]) if trial.row.attempts else {}
-    if trial.ask(PAGE, request, headers=PAGE_HEADERS).ok:
+    trial.table.count(trial.front.name, trial.name, PAGE)
+    if trial.front.ask(trial.name, request, headers={**trial.front.headers, **PAGE_HEADERS}).ok:
         trial.find(PAGE, "any request", "is served")
     if trial.front is trial.fronts.admin and trial.name not in trial.fronts.public.offers:
         trial.table.count(trial.front.name, trial.name, OUTSIDE)
         way = trial.fronts.admin.where(trial.name)
-        if trial.fronts.public.ask_at(way, request, headers=ALONE).ok:
+        headers = {**trial.front.headers, **ALONE}
+        if trial.fronts.public.ask_at(way, request, headers=headers).ok:
             trial.find(OUTSIDE, "any request", "is served")
 
 
@@ -164,11 +196,28 @@ def _owners(trial: _Trial, attempt: Attempt) -> Arguments:
 
 
 def _try_anybody(trial: _Trial) -> None:
-    reply = trial.ask("no context", trial.row.asked)
-    if not reply.ok:
-        trial.find("no context", "any request", f"is refused: {reply.text}")
-    if told := _told(reply, trial.world.hidden_from(FOREIGN), {}):
-        trial.find("no context", "any request", f"is told {told}")
+    for caller in (OWNER, *trial.table.callers) if trial.identities else (OWNER,):
+        has_role = caller.identity is None or trial.role in ROLES[caller.identity.role] | {""}
+        is_served = trial.row.open_to_nobody or (has_role and caller.always != 401)
+        reply = trial.ask(caller, trial.row.asked)
+        if reply.ok != (is_served or trial.identities is None):
+            trial.find(caller.name, "any request", f"is {'served' if reply.ok else 'refused'}: {reply.text}")
+        if told := _told(reply, trial.world.hidden_from(FOREIGN), {}):
+            trial.find(caller.name, "any request", f"is told {told}")
+
+
+def _try_refused(trial: _Trial, caller: Caller, status: int) -> None:
+    """Whatever a caller asks that gets no further than to the door; one request of a kind is enough."""
+    context = caller.context(trial.world.place)
+    arguments = [
+        {**context, **one.arguments(trial.world, None)} for one in trial.row.attempts if not one.by_owners
+    ]
+    for one in [one for one in arguments if not caller.naming or caller.naming in one][:1]:
+        reply = trial.ask(caller, one)
+        if reply.ok or reply.status != status:
+            trial.find(caller.name, "any request", f"gets {reply.status}, not {status}: {reply.text[:200]}")
+        if told := _told(reply, trial.world.hidden_from(FOREIGN), one):
+            trial.find(caller.name, "any request", f"is told {told}")
 
 
 def _try_caller(trial: _Trial, caller: Caller) -> None:
@@ -176,7 +225,9 @@ def _try_caller(trial: _Trial, caller: Caller) -> None:
     assert attempts, (
         f"the row of {trial.name} says nothing of {caller.name}: add an Attempt, or say why in open_to"
     )
-    for attempt in attempts:
+    # Elsewhere than with operators a role changes nothing, and one attempt shows it.
+    is_like_others = caller.role_alone and trial.front is not trial.fronts.admin
+    for attempt in attempts[:1] if is_like_others else attempts:
         _try(trial, caller, attempt)
 
 
@@ -184,7 +235,7 @@ def _try(trial: _Trial, caller: Caller, attempt: Attempt) -> None:
     world, context = trial.world, caller.context(trial.world.place)
     own = world.of(caller) if caller.is_owner else None
     arguments = {**context, **attempt.arguments(world, own)}
-    reply = trial.ask(caller.name, arguments)
+    reply = trial.ask(caller, arguments)
     if told := _told(reply, world.hidden_from(caller.kind), arguments):
         trial.find(caller.name, attempt.label, f"is told {told}")
     if attempt.check is not None and reply.ok and (fault := attempt.check(reply, own)):
@@ -195,7 +246,7 @@ def _try(trial: _Trial, caller: Caller, attempt: Attempt) -> None:
         trial.find(caller.name, attempt.label, f"is served: {reply.text[:200]}")
         return
     other = {**context, **attempt.arguments(world.unknown(), own)}
-    twin = trial.ask(caller.name, other)
+    twin = trial.ask(caller, other)
     if _plain(reply, arguments) != _plain(twin, other):
         trial.find(caller.name, attempt.label, f"can tell it from nothing: {reply.text} is not {twin.text}")
 
@@ -204,15 +255,15 @@ def _try_owner(trial: _Trial, attempt: Attempt) -> None:
     arguments = _owners(trial, attempt)
     reply = trial.ask(OWNER, arguments)
     if not reply.ok:
-        trial.find(OWNER, attempt.label, f"is refused: {reply.text}")
+        trial.find(OWNER.name, attempt.label, f"is refused: {reply.text}")
     elif attempt.owner_sees and not _told(reply, trial.world.hidden_from(FOREIGN), arguments):
-        trial.find(OWNER, attempt.label, f"sees nothing: {reply.text}")
+        trial.find(OWNER.name, attempt.label, f"sees nothing: {reply.text}")
 
 
 def _try_without_role(trial: _Trial, attempt: Attempt) -> None:
     reply = trial.ask(OWNER, _owners(trial, attempt))
     if reply.ok or trial.row.role not in reply.text:
-        trial.find(OWNER, attempt.label, f"is not asked for the role {trial.row.role}: {reply.text}")
+        trial.find(OWNER.name, attempt.label, f"is not asked for the role {trial.row.role}: {reply.text}")
 
 
 def _told(reply: Reply, hidden: Iterable[str], arguments: Arguments) -> list[str]:

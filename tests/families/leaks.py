@@ -34,6 +34,7 @@ class Condition(NamedTuple):
 BY_TENANT: Final = Condition("tenants", re.compile(r"\w+\.tenant_id = (\$\d+)"))
 BY_PROJECT: Final = Condition("projects", re.compile(r"\w+\.project_id = (\$\d+)"))
 BY_AGENT: Final = Condition("agents", re.compile(r"\w+\.agent_id = (\$\d+)"))
+BY_PROFILE: Final = Condition("profiles", re.compile(r"(\$\d+)::text\[\] IS NULL"), "text[]")
 BY_RULE: Final = Condition(
     "private notes", re.compile(r"\w+\.scope <> 'agent_private' OR \w+\.agent_id = (\$\d+)")
 )
@@ -43,7 +44,8 @@ BY_RULE: Final = Condition(
 class Leak:
     """A slip, and the operations that let something out by it.
 
-    It is that `query` has lost `conditions`, or what `plant` does, or both.
+    It is that `query` has lost `conditions`, or what `plant` does, or both. One `of_bound` callers is none where nobody
+    is asked who calls.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Leak:
     query: str = ""
     conditions: tuple[Condition, ...] = ()
     plant: Plant | None = None
+    of_bound: bool = False
 
     def planted(self, patch: pytest.MonkeyPatch, world: Any) -> None:
         """Plant it in this process; `world` is the owner that the table tries it on."""

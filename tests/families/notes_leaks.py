@@ -9,12 +9,14 @@ from uuid import UUID
 import pytest
 
 from elf.core.errors import ScopeDenied
+from elf.core.scopes import Readable
 from elf.db.ids import random_ids
 from elf.families.notes.api.requests import GetNoteRequest
 from elf.families.notes.reading import search
 from elf.families.notes.reading.visibility import check_readable
 from tests.families.leaks import (
     BY_AGENT,
+    BY_PROFILE,
     BY_PROJECT,
     BY_RULE,
     BY_TENANT,
@@ -44,11 +46,11 @@ def _hand_out_anothers_id(patch: pytest.MonkeyPatch, world: Any) -> None:
     patch.setattr(search, "random_ids", copied)
 
 
-def _forbid_rather_than_deny(note: Any, request: GetNoteRequest) -> Any:
+def _forbid_rather_than_deny(note: Any, request: GetNoteRequest, readable: Readable) -> Any:
     """Refuses a note that is there otherwise than one that is not."""
     if note is not None and request.tenant_id not in (None, note.tenant_id):
         _forbid()
-    return check_readable(note, request)
+    return check_readable(note, request, readable)
 
 
 def _forbid() -> NoReturn:
@@ -72,7 +74,46 @@ READING: Final = {
     "texts_of_notes": ("search_explain", (BY_RULE,)),
 }
 
+BOUND: Final = (
+    *(
+        Leak(
+            name=f"{query} does not heed the profile that binds",
+            query=query,
+            conditions=(BY_PROFILE,),
+            operations=(operation,),
+            of_bound=True,
+        )
+        for query, operation in {
+            "notes_by_id_range": "find_ids",
+            "versions_by_id_range": "find_ids",
+            "traces_by_id_range": "find_ids",
+            "results_by_id_range": "find_ids",
+            "list_traces": "search_traces",
+            "list_decisions": "ingest_decisions",
+        }.items()
+    ),
+    Leak(
+        name="reading by id whatever profile binds",
+        plant=patched("elf.families.notes.reading.visibility.is_readable", _always),
+        operations=("get_note", "note_history", "memory_get"),
+        of_bound=True,
+    ),
+    Leak(
+        name="explanations whatever profile binds",
+        plant=patched("elf.families.notes.reading.explain.is_readable", _always),
+        operations=("search_explain", "search_trace", "memory_search_explain"),
+        of_bound=True,
+    ),
+    Leak(
+        name="nothing that binds is held",
+        plant=patched("elf.web.parsing.bound_values", lambda model, values, caller: dict(values)),
+        operations=("get_note", "note_history", "list_notes", "find_ids", "search_explain", "search_traces"),
+        of_bound=True,
+    ),
+)
+
 READING_LEAKS: Final = (
+    *BOUND,
     *(
         Leak(
             name=f"{query} does not tell {condition.what} apart",
@@ -143,6 +184,12 @@ CHANGING_LEAKS: Final = (
         name="changes by id without a rule",
         plant=patched("elf.families.notes.reading.visibility.is_within", _always),
         operations=("update_note", "delete_note", "restore_note"),
+    ),
+    Leak(
+        name="changes by id whatever profile binds",
+        plant=patched("elf.families.notes.reading.visibility.is_readable", _always),
+        operations=("update_note", "delete_note", "restore_note"),
+        of_bound=True,
     ),
     Leak(
         name="versions of every note",

@@ -8,13 +8,28 @@ from uuid import uuid4
 
 from tests.families.fronts import Reply
 from tests.families.notes_world import PRIVATE, SHARED, Kept, NotesWorld
-from tests.families.rows import COLLEAGUE, EVERYBODY, FOREIGN, INCOMPLETE, Arguments, Attempt, Kind, Row
+from tests.families.rows import (
+    COLLEAGUE,
+    EVERYBODY,
+    FOREIGN,
+    INCOMPLETE,
+    NARROW,
+    Arguments,
+    Attempt,
+    Kind,
+    Row,
+)
 from tests.system.service import note
 
 NOT_SHARED: Final = frozenset({FOREIGN, COLLEAGUE})
 OUTSIDERS: Final = frozenset({FOREIGN})
+NOT_ADDRESSED: Final = EVERYBODY - {INCOMPLETE}
+NOT_SPEAKING: Final = EVERYBODY - {NARROW}
 SHARED_ELSEWHERE: Final = frozenset({FOREIGN, INCOMPLETE})
 ADDRESSED: Final = {INCOMPLETE: "operators see and forget all of a project unless they name an agent"}
+WHOLE: Final = {**ADDRESSED, NARROW: "a read profile says what is read, not what is counted or forgotten"}
+# So nothing that is private is written again by one that reads less than its agent.
+OWN_WRITER: Final = "whoever writes for an agent is told which of its notes say the same"
 EVERYTHING: Final = "it is about the service, not about anybody's notes"
 
 
@@ -52,16 +67,22 @@ def _count_is_own(reply: Reply, own: NotesWorld | None) -> str | None:
 ADDING: Final = Row(
     names=("add_note", "memory_add_note"),
     attempts=(
-        Attempt(label="the private text again", arguments=lambda w, own: _written(w.private.text, PRIVATE)),
+        Attempt(
+            label="the private text again",
+            arguments=lambda w, own: _written(w.private.text, PRIVATE),
+            tried_by=NOT_SPEAKING,
+        ),
         Attempt(label="the shared text again", arguments=lambda w, own: _written(w.shared.text, SHARED)),
         Attempt(
             label="much like the private text",
             arguments=lambda w, own: _written(_much_like(w.private.text), PRIVATE),
+            tried_by=NOT_SPEAKING,
             owner_sees=False,
         ),
         Attempt(
             label="under the private key",
             arguments=lambda w, own: _written(w.private.text, PRIVATE, key=w.private.key),
+            tried_by=NOT_SPEAKING,
         ),
     ),
 )
@@ -75,6 +96,7 @@ EVENTS: Final = Row(
             arguments=lambda w, own: {"messages": w.messages, "dry_run": True},
         ),
     ),
+    open_to={NARROW: OWN_WRITER},
 )
 
 SEARCHING: Final = Row(
@@ -247,17 +269,17 @@ COUNTING: Final = (
     Row(
         names=("ingest_decisions",),
         attempts=(
-            Attempt(label="all", tried_by=NOT_SHARED),
+            Attempt(label="all", tried_by=NOT_ADDRESSED),
             Attempt(
                 label="of a private note",
                 arguments=lambda w, own: {"note_id": w.private.note_id},
-                tried_by=NOT_SHARED,
+                tried_by=NOT_ADDRESSED,
                 owner_sees=False,
             ),
             Attempt(
                 label="behind another's cursor",
                 arguments=lambda w, own: {"cursor": w.decision_cursor},
-                tried_by=NOT_SHARED,
+                tried_by=NOT_ADDRESSED,
             ),
         ),
         open_to=ADDRESSED,
@@ -265,7 +287,7 @@ COUNTING: Final = (
     Row(
         names=("count_forgettable",),
         attempts=(Attempt(label="how many", tried_by=NOT_SHARED, owner_sees=False, check=_count_is_own),),
-        open_to=ADDRESSED,
+        open_to=WHOLE,
     ),
 )
 
@@ -277,7 +299,7 @@ INDEX: Final = Row(
 FORGETTING: Final = Row(
     names=("forget_notes",),
     attempts=(Attempt(label="all", tried_by=NOT_SHARED, owner_sees=False),),
-    open_to=ADDRESSED,
+    open_to=WHOLE,
 )
 
 # First what tells of searches, then searches, then writes: each leaves the owner's words with whoever tried it. After

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
+from tests.families.callers import OWNER_PROJECT
 from tests.families.fronts import Fronts, Reply
-from tests.families.rows import CALLERS, FOREIGN, INCOMPLETE, Caller, Kind
+from tests.families.rows import CALLERS, FOREIGN, INCOMPLETE, NARROW, Caller, Kind
 from tests.system.service import note, wait_for
 
 PRIVATE: Final = "agent_private"
@@ -83,6 +84,8 @@ class NotesWorld:
         private += [self.event, self.event_word]
         if kind is INCOMPLETE:
             return private
+        if kind is NARROW:
+            return [*private, *self.common_search.tokens]
         own = [*private, *self.common_search.tokens]
         return [*own, *self.shared.tokens] if kind is FOREIGN else own
 
@@ -133,11 +136,11 @@ def served(name: str, reply: Reply) -> Any:
     return reply.body
 
 
-def settle(fronts: Fronts) -> NotesWorld:
+def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> NotesWorld:
     """Make an owner in a new tenant, and all callers that have something of their own."""
-    place = {"tenant_id": f"owner {uuid4()}", "project_id": "p", "agent_id": "a"}
+    place = {"tenant_id": f"owner {uuid4()}", "project_id": OWNER_PROJECT, "agent_id": "a"}
     owner = _settled(fronts, place)
-    others = {one.name: _settled(fronts, one.context(place)) for one in CALLERS if one.is_owner}
+    others = {one.name: _settled(fronts, one.context(place)) for one in callers if one.is_owner}
     return replace(owner, others=others)
 
 

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Any, Final, Protocol
 
 from tests.families.fronts import Front, Reply
+from tests.families.identities import Identities, Identity
 
 Arguments = Mapping[str, Any]
 
@@ -18,9 +19,10 @@ class Kind(Enum):
     FOREIGN = "of another tenant or project: nothing there is known to it"
     COLLEAGUE = "another agent of the same project: it sees what they share"
     INCOMPLETE = "one that leaves out a part of the context: what is private is not known to it"
+    NARROW = "one that speaks for the owner's agent by a read profile without what is private"
 
 
-FOREIGN, COLLEAGUE, INCOMPLETE = Kind
+FOREIGN, COLLEAGUE, INCOMPLETE, NARROW = Kind
 EVERYBODY: Final = frozenset(Kind)
 
 
@@ -28,18 +30,36 @@ EVERYBODY: Final = frozenset(Kind)
 class Caller:
     """Somebody else than the owner: how its context differs from the owner's, where None leaves a field out.
 
-    Some have things of their own (`is_owner`), which they may send instead.
+    Some have things of their own (`is_owner`), which they may send instead. Where callers are asked who they are,
+    `identity` is what it proves; `leaves_out` are the fields of its context, and others, that it never sends, because
+    they bind it. With a `role_alone` it differs from others on the front of operators only. Whatever it asks for with
+    the field `naming`, or at all without one, is answered with the status `always`.
     """
 
     name: str
     kind: Kind
     changes: Mapping[str, str | None]
     is_owner: bool = False
+    identity: Identity | None = None
+    leaves_out: frozenset[str] = frozenset()
+    naming: str = ""
+    role_alone: bool = False
+    always: int | None = None
 
     def context(self, place: Mapping[str, str]) -> dict[str, str]:
-        """The context that it gives, the owner's being `place`."""
+        """The context that it has, the owner's being `place`."""
         changed = {**place, **{key: _changed(value, place[key]) for key, value in self.changes.items()}}
         return {key: value for key, value in changed.items() if value is not None}
+
+    def sent(self, arguments: Arguments) -> dict[str, Any]:
+        """The fields of a request that it sends."""
+        return {key: value for key, value in arguments.items() if key not in self.leaves_out}
+
+    def headers(self, identities: Identities | None, place: Mapping[str, str]) -> Mapping[str, str] | None:
+        """What proves who it is; None where nobody is asked."""
+        if identities is None or self.identity is None:
+            return None
+        return identities.headers(self.identity, self.context(place))
 
     def seen_at(self, front: Front, name: str, place: Mapping[str, str]) -> Caller:
         """The caller as a front makes it that fills in what is left out: who it is then."""
@@ -48,7 +68,7 @@ class Caller:
         if None not in self.changes.values() or None in given.values():
             return self
         is_elsewhere = any(given.get(key, place[key]) != place[key] for key in ("tenant_id", "project_id"))
-        return replace(self, kind=FOREIGN if is_elsewhere else COLLEAGUE)
+        return replace(self, kind=FOREIGN if is_elsewhere else COLLEAGUE, always=None)
 
 
 def _changed(value: str | None, owners: str) -> str | None:
@@ -123,7 +143,8 @@ class Row:
 
     `open_to` says of the kinds of callers for which nothing is tried why they may. `whole_service` says why the
     operation is about nobody's memory; then it takes no context but what is `asked`, and its answer must not tell
-    anything hidden. `role` names the role that it needs, which nobody here has: then the owner is refused as well.
+    anything hidden; it is `open_to_nobody` when even nobody may ask. `role` names the role that it needs beyond what
+    its front does: where nobody has it, the owner is refused as well.
     """
 
     names: Sequence[str]
@@ -132,3 +153,4 @@ class Row:
     whole_service: str = ""
     asked: Arguments = field(default_factory=dict)
     role: str = ""
+    open_to_nobody: bool = False

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from elf.config import Config, load
 from elf.family import Family, tables_of
+from tests.families.callers import SHARED_ONLY
 from tests.families.every import PROOFS
 from tests.families.fronts import Fronts
+from tests.families.identities import Identities
 from tests.system.service import RunningService, write_config
 
 FAMILIES: Final[tuple[Family, ...]] = tuple(proof.family for proof in PROOFS)
@@ -19,8 +22,19 @@ def config_of_all(folder: Path, **changes: str) -> Path:
     """Write a config into `folder` with the tables of all families; see write_config."""
     path = write_config(folder, **changes)
     text = path.read_text(encoding="utf-8")
+    text = text.replace(
+        "[scopes.read_profiles]\n", f'[scopes.read_profiles]\n{SHARED_ONLY} = ["project_shared"]\n'
+    )
     tables = [proof.config for proof in PROOFS if f"\n[{proof.name}]" not in text]
     path.write_text("\n".join([text, *tables]), encoding="utf-8")
+    return path
+
+
+def guarded_config_of_all(folder: Path, identities: Identities, **changes: str) -> Path:
+    """Write a config as `config_of_all` does, of a service that asks who calls and knows these identities."""
+    path = config_of_all(folder, **changes)
+    with path.open("a", encoding="utf-8") as file:
+        file.write(identities.config(folder))
     return path
 
 
@@ -33,9 +47,10 @@ def service_of_all(config: Path, *, name: str = "service") -> RunningService:
     return RunningService(config, name=name, command=[sys.executable, "-m", __name__, str(config)])
 
 
-def fronts_of(url: str, admin_url: str, mcp_url: str) -> Fronts:
-    """Return the fronts of a running service with all families."""
-    return Fronts(url, admin_url, mcp_url, [family.mcp_path for family in FAMILIES if family.tools])
+def fronts_of(url: str, admin_url: str, mcp_url: str, headers: Mapping[str, str] = {}) -> Fronts:
+    """Return the fronts of a running service with all families; `headers` say who asks when nothing else is said."""
+    paths = [family.mcp_path for family in FAMILIES if family.tools]
+    return Fronts(url, admin_url, mcp_url, paths, headers)
 
 
 def main(path: Path) -> int:

@@ -6,11 +6,18 @@ where there is nothing to try, which the row says.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from tests.families.callers import GUARDED, IDENTITIES
 from tests.families.every import EVERY_ROW, PROOFS, SERVICE_ROWS, Proof
 from tests.families.fronts import Fronts
+from tests.families.identities import FREE, Identities
 from tests.families.isolation import examine, without_row
+from tests.families.served import fronts_of, guarded_config_of_all, service_of_all
+from tests.folders import fresh_folder
 
 
 def test_everything_that_is_offered_stands_in_the_table(fronts: Fronts) -> None:
@@ -20,6 +27,31 @@ def test_everything_that_is_offered_stands_in_the_table(fronts: Fronts) -> None:
 @pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)
 def test_nobody_is_served_or_told_what_is_anothers(fronts: Fronts, family: Proof) -> None:
     table = examine(fronts, family.settle(fronts), [*SERVICE_ROWS, *family.rows])
+    print(f"\n{table}")  # noqa: T201 - the table is to be read
+    assert [str(finding) for finding in table.findings] == []
+
+
+@pytest.fixture(scope="module")
+def guarded(model_folder: Path) -> Iterator[tuple[Fronts, Identities]]:
+    """The fronts of a service that asks who calls, and whom it knows."""
+    with fresh_folder() as folder:
+        known = Identities(IDENTITIES)
+        config = guarded_config_of_all(folder, known, cache_dir=f'"{model_folder}"')
+        with (
+            service_of_all(config) as service,
+            fronts_of(service.url, service.admin_url, service.mcp_url, known.headers(FREE, {})) as fronts,
+        ):
+            yield fronts, known
+
+
+@pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)
+def test_nobody_is_told_anothers_whatever_it_proves_itself_to_be(
+    guarded: tuple[Fronts, Identities], family: Proof
+) -> None:
+    fronts, identities = guarded
+    world = family.settle(fronts, GUARDED)
+    rows = [*SERVICE_ROWS, *family.rows]
+    table = examine(fronts, world, rows, callers=GUARDED, identities=identities)
     print(f"\n{table}")  # noqa: T201 - the table is to be read
     assert [str(finding) for finding in table.findings] == []
 

@@ -28,6 +28,7 @@ from tests.families.served import FAMILIES
 
 EVERY = pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])
 NOTES = FAMILIES[0]
+BINDING = {"tenant_id", "project_id", "agent_id", "read_profile"}
 HOUSE = replace(
     NOTES, name="house", operations=(), admin_operations=[COLLECT_GARBAGE, *INDEX_OPERATIONS], tools=()
 )
@@ -76,6 +77,18 @@ def test_its_name_is_free_in_the_config_and_on_the_command_line(family: Family) 
 def test_every_path_parameter_is_a_field_of_the_request(family: Family) -> None:
     for operation in (*family.operations, *family.admin_operations):
         assert set(operation.path_parameters) <= operation.request.model_fields.keys(), operation.name
+
+
+@EVERY
+def test_what_is_of_somebody_can_be_bound_to_its_caller(family: Family) -> None:
+    """Binding fills fields by their names, so whatever reads or changes somebody's memory has these."""
+    (proof,) = (proof for proof in PROOFS if proof.family is family)
+    of_nobody = {name for row in proof.rows if row.whole_service for name in row.names}
+    for operation in (*family.operations, *family.admin_operations):
+        fields = operation.request.model_fields
+        assert operation.name in of_nobody or "tenant_id" in fields, operation.name
+        aliases = {name: fields[name].validation_alias for name in BINDING & fields.keys()}
+        assert not any(aliases.values()), operation.name
 
 
 @EVERY

@@ -2,37 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.families.callers import GUARDED, IDENTITIES, OWNER
 from tests.families.every import EVERY_ROW, PROOFS, Proof
 from tests.families.fronts import Fronts
 from tests.families.here import running_here
-from tests.families.isolation import OWNER, examine
+from tests.families.identities import FREE, Identities
+from tests.families.isolation import examine
 from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
-from tests.families.rows import Row, World
-from tests.families.served import FAMILIES, config_of_all, loaded
+from tests.families.rows import CALLERS, Caller, Row, World
+from tests.families.served import FAMILIES, config_of_all, guarded_config_of_all, loaded
 from tests.folders import fresh_folder
 
 
-@pytest.fixture(scope="module")
-def fronts(model_folder: Path) -> Iterator[Fronts]:
-    """A service in this process, into whose code leaks can be planted."""
+@dataclass(frozen=True)
+class Place:
+    """A service in this process, into whose code leaks can be planted, and who calls it."""
+
+    fronts: Fronts
+    callers: Sequence[Caller] = CALLERS
+    identities: Identities | None = None
+
+    def settle(self, family: Proof) -> World:
+        return family.settle(self.fronts, self.callers)
+
+    def let_out_by(self, leak: Leak) -> set[str]:
+        """The operations offered here that a leak lets something out by."""
+        if leak.of_bound and self.identities is None:
+            return set()
+        return {name for name in leak.operations if self.fronts.offering(name)}
+
+    def found(self, world: World, operations: Iterable[str]) -> set[str]:
+        """The operations that let something out, as callers met it who should get nothing."""
+        rows = rows_of(operations)
+        table = examine(self.fronts, world, rows, callers=self.callers, identities=self.identities)
+        return {finding.name for finding in table.findings if finding.caller != OWNER.name}
+
+
+@pytest.fixture(scope="module", params=["asks nobody", "asks who calls"])
+def place(model_folder: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
     with fresh_folder() as folder:
-        config = loaded(config_of_all(folder, cache_dir=f'"{model_folder}"'))
-        with running_here(config) as fronts:
-            yield fronts
+        cache_dir = f'"{model_folder}"'
+        if request.param == "asks nobody":
+            with running_here(loaded(config_of_all(folder, cache_dir=cache_dir))) as fronts:
+                yield Place(fronts)
+        else:
+            known = Identities(IDENTITIES)
+            config = loaded(guarded_config_of_all(folder, known, cache_dir=cache_dir))
+            with running_here(config, known.headers(FREE, {})) as fronts:
+                yield Place(fronts, GUARDED, known)
 
 
 @pytest.fixture(scope="module")
-def lasting(fronts: Fronts) -> Mapping[str, World]:
+def lasting(place: Place) -> Mapping[str, World]:
     """An owner in each family, for all leaks that leave nothing behind."""
-    return {family.name: family.settle(fronts) for family in PROOFS}
+    return {family.name: place.settle(family) for family in PROOFS}
 
 
 def rows_of(operations: Iterable[str]) -> list[Row]:
@@ -40,12 +71,6 @@ def rows_of(operations: Iterable[str]) -> list[Row]:
     wanted = {*operations}
     narrowed = [replace(row, names=[name for name in row.names if name in wanted]) for row in EVERY_ROW]
     return [row for row in narrowed if row.names]
-
-
-def found(fronts: Fronts, world: World, operations: Iterable[str]) -> set[str]:
-    """The operations that let something out, as callers met it who should get nothing."""
-    findings = examine(fronts, world, rows_of(operations)).findings
-    return {finding.name for finding in findings if finding.caller != OWNER}
 
 
 def all_of(kind: str) -> list[Any]:
@@ -59,7 +84,7 @@ def all_of(kind: str) -> list[Any]:
 
 @pytest.mark.parametrize(("family", "leak"), all_of("reading"))
 def test_what_can_be_read_too_much_is_found(
-    fronts: Fronts,
+    place: Place,
     lasting: Mapping[str, World],
     family: Proof,
     leak: Leak,
@@ -67,24 +92,24 @@ def test_what_can_be_read_too_much_is_found(
 ) -> None:
     world = lasting[family.name]
     leak.planted(monkeypatch, world)
-    assert found(fronts, world, leak.operations) == {*leak.operations}
+    assert place.found(world, leak.operations) == place.let_out_by(leak)
 
 
 @pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)
 def test_without_a_leak_nothing_is_found_in_the_same_place(
-    fronts: Fronts, lasting: Mapping[str, World], family: Proof
+    place: Place, lasting: Mapping[str, World], family: Proof
 ) -> None:
     operations = chain.from_iterable(leak.operations for leak in family.leaks.reading)
-    assert found(fronts, lasting[family.name], operations) == set()
+    assert place.found(lasting[family.name], operations) == set()
 
 
 @pytest.mark.parametrize(("family", "leak"), all_of("changing"))
 def test_what_can_be_changed_too_much_is_found(
-    fronts: Fronts, family: Proof, leak: Leak, monkeypatch: pytest.MonkeyPatch
+    place: Place, family: Proof, leak: Leak, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world = family.settle(fronts)
+    world = place.settle(family)
     leak.planted(monkeypatch, world)
-    assert found(fronts, world, leak.operations) == {*leak.operations}
+    assert place.found(world, leak.operations) == place.let_out_by(leak)
 
 
 def test_every_query_of_a_tenant_is_let_out_once_or_said_to_be_behind_others() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from elf.core.errors import InvalidRequest
-from elf.core.scopes import AGENT_PRIVATE, ScopeRules
+from elf.core.scopes import AGENT_PRIVATE, ScopeRules, is_readable
 
 ALLOWED = ["agent_private", "project_shared", "org_shared"]
 RULES = ScopeRules(
@@ -50,3 +50,10 @@ def test_later_changes_of_the_data_do_not_reach_the_rules() -> None:
     rules = ScopeRules(allowed=["agent_private"], read_profiles=profiles, precedence={}, write_allowed={})
     profiles["mine"].append("org_shared")
     assert rules.readable("mine") == ("agent_private",)
+
+
+def test_no_scopes_are_nothing_to_read_and_none_is_everything() -> None:
+    assert is_readable("agent_private", None)
+    assert is_readable("agent_private", ("agent_private",))
+    assert not is_readable("agent_private", ("org_shared",))
+    assert not is_readable("agent_private", ())

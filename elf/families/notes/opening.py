@@ -123,6 +123,7 @@ class _Opening:
             ids=IdLookup(database=self.ground.database, queries=self.queries, clock=self.ground.clock),
             history=self.history(policy),
             explainer=self.explainer(),
+            scopes=self.scopes,
         )
 
     def policy(self) -> NotePolicy:
@@ -203,6 +204,7 @@ class _Opening:
                 ring=ground.ring(INDEXING),
             ),
             self.overview(),
+            self.scopes,
         )
 
     def overview(self) -> NoteOverview:

@@ -211,10 +211,10 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     ),
     "release_abandoned": ((10_000,), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
     "unchanged_notes": ((SOME_NOTES, [NOW] * 32, NOW), {"memory_notes_pkey"}),
-    "notes_by_id_range": ((*ID_RANGE, *GROUP[:3], 20), {"memory_notes_pkey"}),
-    "versions_by_id_range": ((*ID_RANGE, *GROUP[:3], 20), {"memory_note_versions_pkey"}),
-    "traces_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, NOW), set()),
-    "results_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, NOW), {"search_trace_items_pkey"}),
+    "notes_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, None), {"memory_notes_pkey"}),
+    "versions_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, None), {"memory_note_versions_pkey"}),
+    "traces_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, None, NOW), set()),
+    "results_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, None, NOW), {"search_trace_items_pkey"}),
     "texts_of_notes": ((SOME_NOTES, *GROUP[:3], NOW), {"memory_notes_pkey"}),
     "versions_of_open_jobs": ((), {"idx_outbox_version_due"}),
     "count_waiting_jobs": ((VERSION, timedelta(seconds=10), 100), {"idx_outbox_version_due"}),
@@ -253,7 +253,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "last_active_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
     "get_version": ((SOME_NOTES[0], SOME_NOTES[0]), {"memory_note_versions_pkey"}),
     "list_repetitions": ((SOME_NOTES[0], 50), {"idx_decisions_dropped"}),
-    "list_decisions": (("tenant 1", None, None, None, None, 2**62, 51), {"idx_decisions_newest"}),
+    "list_decisions": (("tenant 1", None, None, None, None, 2**62, 51, None), {"idx_decisions_newest"}),
 }  # fmt: skip
 
 

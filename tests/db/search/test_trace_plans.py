@@ -58,7 +58,7 @@ PLANS: dict[str, tuple[Sequence[Any], set[str]]] = {
     "read_trace_of_item": ((SOME[0], NOW, "notes"), {"search_trace_items_pkey", "search_traces_pkey"}),
     "read_trace_items": ((SOME[0],), {"idx_search_trace_items_trace"}),
     "list_traces": (
-        ("acme", "alpha", "agent 1", NOW - timedelta(hours=1), SOME[0], NOW, 51, "notes"),
+        ("acme", "alpha", "agent 1", NOW - timedelta(hours=1), SOME[0], NOW, 51, "notes", None),
         {"idx_search_traces_newest", "idx_search_trace_items_trace"},
     ),
     "write_traces": ((SOME,), {"search_trace_outbox_pkey"}),

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
+from tests.families.callers import OWNER_PROJECT
 from tests.families.fronts import Fronts
 from tests.families.leaks import BY_PROJECT, BY_TENANT, Leak, Leaks, index_without
-from tests.families.rows import CALLERS, COLLEAGUE, FOREIGN, INCOMPLETE, Attempt, Caller, Kind, Row
+from tests.families.rows import CALLERS, COLLEAGUE, FOREIGN, INCOMPLETE, NARROW, Attempt, Caller, Kind, Row
 from tests.families.work import WorkClient
 from tests.system.service import wait_for
 
@@ -29,7 +30,7 @@ class Stories:
     others: Mapping[str, Stories] = field(default_factory=dict)
 
     def hidden_from(self, kind: Kind) -> Iterable[str]:
-        return () if kind is COLLEAGUE else (self.story, self.doomed, self.search, self.word)
+        return () if kind in SHARED else (self.story, self.doomed, self.search, self.word)
 
     def unknown(self) -> Stories:
         return replace(self, story=str(uuid4()), doomed=str(uuid4()), search=str(uuid4()))
@@ -42,9 +43,9 @@ class Stories:
         return sorted((one["story_id"], one["text"]) for one in found if self.word in one["text"])
 
 
-def settle(fronts: Fronts) -> Stories:
-    place = {"tenant_id": f"owner {uuid4()}", "project_id": "p", "agent_id": "a"}
-    others = {one.name: _settled(fronts, one.context(place)) for one in CALLERS if one.is_owner}
+def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> Stories:
+    place = {"tenant_id": f"owner {uuid4()}", "project_id": OWNER_PROJECT, "agent_id": "a"}
+    others = {one.name: _settled(fronts, one.context(place)) for one in callers if one.is_owner}
     return replace(_settled(fronts, place), others=others)
 
 
@@ -74,7 +75,7 @@ def _retell(label: str, arguments: Any) -> Attempt:
     )
 
 
-SHARED: Final = {COLLEAGUE: "whoever shares the project tells and hears"}
+SHARED: Final = dict.fromkeys([COLLEAGUE, NARROW], "whoever shares the project tells and hears")
 ROWS: Final = (
     Row(
         names=("tell_story",),

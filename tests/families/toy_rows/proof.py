@@ -7,14 +7,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID, uuid4
 
+from tests.families.callers import OWNER_PROJECT
 from tests.families.fronts import Fronts
 from tests.families.leaks import BY_PROJECT, BY_TENANT, Leak, Leaks
-from tests.families.rows import CALLERS, COLLEAGUE, FOREIGN, INCOMPLETE, Attempt, Caller, Kind, Row
+from tests.families.rows import CALLERS, COLLEAGUE, FOREIGN, INCOMPLETE, NARROW, Attempt, Caller, Kind, Row
 from tests.families.work import WorkClient
 from tests.system.service import wait_for
 
 NOT_THEIRS: Final = frozenset({FOREIGN, INCOMPLETE})
-SHARED: Final = {COLLEAGUE: "whoever shares the project shares the box"}
+SHARED: Final = dict.fromkeys([COLLEAGUE, NARROW], "whoever shares the project shares the box")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Box:
     others: Mapping[str, Box] = field(default_factory=dict)
 
     def hidden_from(self, kind: Kind) -> Iterable[str]:
-        return () if kind is COLLEAGUE else (self.toy, self.doomed, self.word)
+        return () if kind in SHARED else (self.toy, self.doomed, self.word)
 
     def unknown(self) -> Box:
         return replace(self, toy=str(uuid4()), doomed=str(uuid4()))
@@ -44,9 +45,9 @@ class Box:
         ]
 
 
-def settle(fronts: Fronts) -> Box:
-    place = {"tenant_id": f"owner {uuid4()}", "project_id": "p", "agent_id": "a"}
-    others = {one.name: _settled(fronts, one.context(place)) for one in CALLERS if one.is_owner}
+def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> Box:
+    place = {"tenant_id": f"owner {uuid4()}", "project_id": OWNER_PROJECT, "agent_id": "a"}
+    others = {one.name: _settled(fronts, one.context(place)) for one in callers if one.is_owner}
     return replace(_settled(fronts, place), others=others)
 
 
@@ -89,7 +90,12 @@ ROWS: Final = (
     Row(names=("all_toys",), attempts=[_attempt("all of them")]),
     Row(names=("get_toy",), attempts=[_attempt("by id", NOT_THEIRS, toy_id=_toy)]),
     Row(names=("drop_toy",), attempts=[DROPPING], open_to=SHARED),
-    Row(names=("empty_box",), attempts=[replace(_attempt("all of it"), owner_sees=False)], role="admin"),
+    Row(
+        names=("empty_box",),
+        attempts=[replace(_attempt("all of it"), owner_sees=False, tried_by=NOT_THEIRS)],
+        role="admin",
+        open_to=SHARED,
+    ),
 )
 
 LEAKS: Final = Leaks(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -16,7 +18,7 @@ from elf.api.operation import Operation
 from elf.core.blank_text import NOT_BLANK
 from elf.core.cjk import contains_cjk
 from elf.core.errors import InvalidRequest, NonEnglishInput
-from elf.web.openapi import response_at
+from elf.web.openapi import PUBLIC, openapi_document, response_at
 from elf.web.parsing import parse_body, parse_values
 from tests.fronts_kit import FRONTS
 
@@ -232,3 +234,30 @@ def test_the_pattern_of_english_text_is_read_alike_by_other_engines() -> None:
 @pytest.mark.parametrize("white", [chr(point) for point in range(0x110000) if chr(point).isspace()])
 def test_white_space_is_blank_but_for_the_separators_of_ascii(white: str) -> None:
     assert (re.search(NOT_BLANK, white) is not None) == (white in "\x1c\x1d\x1e\x1f")
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_front_that_asks_who_calls_says_how_to_prove_it(front: str) -> None:
+    operations, plain = FRONTS[front]
+    document = openapi_document(operations, replace(PUBLIC, asks_who=True))
+    validate(document)
+    assert document["security"] == [{"bearer": []}, {"key": []}, {"bearer": [], "key": []}]
+    assert {**document["components"]["securitySchemes"]} == {"bearer": ANY, "key": ANY}
+    assert "X-API-Key" in document["info"]["description"]
+    for operation in operations:
+        entry = document["paths"][operation.path][operation.method.lower()]
+        before = plain["paths"][operation.path][operation.method.lower()]
+        assert {*entry["responses"]} == {*before["responses"], "401", "403"}
+        assert "security" not in entry
+        assert "wrong" in response_at(entry["responses"]["401"], document)["description"]
+        assert "bound" in response_at(entry["responses"]["403"], document)["description"]
+    for path in ("/health", "/ready"):
+        assert document["paths"][path]["get"]["security"] == []
+        assert "401" not in document["paths"][path]["get"]["responses"]
+
+
+@pytest.mark.parametrize("front", FRONTS)
+def test_a_front_that_asks_nobody_says_nothing_of_it(front: str) -> None:
+    text = json.dumps(FRONTS[front][1])
+    for word in ("security", "bearer", "X-API-Key", "Unauthorized"):
+        assert word not in text

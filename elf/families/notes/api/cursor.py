@@ -1,35 +1,47 @@
-"""The opaque cursor of a listing: where a page ended, readable by this service only."""
+"""The opaque cursor of a listing: where a page ended, readable by this service only, and good for that listing only."""
 
 from __future__ import annotations
 
 import base64
 from datetime import UTC, datetime
+from typing import Final
 from uuid import UUID
+
+import blake3
+import msgspec
 
 from elf.core.errors import InvalidRequest
 from elf.families.notes.keeping.store import Cursor
-from elf.families.notes.reading.shown import ShownNote
+
+MARK_BYTES: Final = 8
 
 
-def encode_cursor(note: ShownNote) -> str:
-    """Return the cursor behind a note."""
-    return encode_place(note.updated_at, note.note_id)
+def encode_cursor(moment: datetime, id: UUID, *of: str | None) -> str:
+    """Return the cursor behind what has this moment and id, in a listing in the order of both.
 
-
-def encode_place(moment: datetime, id: UUID) -> str:
-    """Return the cursor behind what has this moment and id, in a listing in the order of both."""
-    text = f"{moment.isoformat()}|{id}"
+    `of` says which listing it is, such as its name and whose it is; it cannot be read from the cursor.
+    """
+    text = f"{moment.isoformat()}|{id}|{_mark(of)}"
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def decode_cursor(text: str) -> Cursor:
-    """Read a cursor. Raises InvalidRequest naming the field when it is not one of ours."""
+def decode_cursor(text: str, *of: str | None) -> Cursor:
+    """Read a cursor of a listing. Raises InvalidRequest naming the field when it is not one of ours, or of another."""
     try:
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
-        moment, _, note_id = base64.b64decode(padded, altchars=b"-_", validate=True).decode().partition("|")
+        parts = base64.b64decode(padded, altchars=b"-_", validate=True).decode().split("|")
+        moment, note_id, mark = parts
         updated_at = datetime.fromisoformat(moment)
         if updated_at.tzinfo is None:
             raise ValueError("the moment has no time zone")
+        if mark != _mark(of):
+            raise ValueError("it is of another listing")
         return Cursor(updated_at.astimezone(UTC), UUID(note_id))
     except (ValueError, OverflowError) as error:  # OverflowError: outside of the years 1 to 9999 in UTC
-        raise InvalidRequest("the cursor is not one that a listing returned", fields=["$.cursor"]) from error
+        raise InvalidRequest(
+            "the cursor is not one that this listing returned in this context", fields=["$.cursor"]
+        ) from error
+
+
+def _mark(of: tuple[str | None, ...]) -> str:
+    return blake3.blake3(msgspec.json.encode(of)).hexdigest(MARK_BYTES)

@@ -10,11 +10,12 @@ import msgspec
 
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, NotFound
+from elf.core.scopes import Readable, is_readable
 from elf.core.slices import Slices, in_slices
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.api.brief import BriefTraceResponse, brief_trace
-from elf.families.notes.api.cursor import decode_cursor, encode_place
+from elf.families.notes.api.cursor import decode_cursor, encode_cursor
 from elf.families.notes.api.trace_requests import (
     ExplainRequest,
     StageTime,
@@ -48,13 +49,14 @@ class SearchExplainer:
         self._sql = queries
         self._clock = clock
 
-    async def explain(self, request: ExplainRequest) -> Explained:
+    async def explain(self, request: ExplainRequest, readable: Readable = None) -> Explained:
         """Explain one result. Raises InvalidRequest for a handle that is unknown, or not of the context given.
 
-        Unless the whole context is given, no private note is named, and the handle of one is unknown.
+        Unless the whole context is given, no private note is named, and the handle of one is unknown. So is that of a
+        search that read more than what is readable.
         """
         found = await self._traces.trace_of_item(FAMILY, request.result_handle, now=self._clock.now())
-        if found is None or not _is_of(found[0], request):
+        if found is None or not _is_of(found[0], request, readable):
             raise _unknown(request.result_handle)
         whole = None not in _owner(request)
         items, dropped = await self._told(*found, but_private=not whole)
@@ -88,10 +90,12 @@ class SearchExplainer:
             dropped = [one for one in dropped if one.note_id in texts]
         return items, dropped
 
-    async def trace(self, request: TraceRequest) -> ShownTrace | BriefTraceResponse:
+    async def trace(
+        self, request: TraceRequest, readable: Readable = None
+    ) -> ShownTrace | BriefTraceResponse:
         """Read a whole trace. Raises NotFound when there is none of this id in the context given."""
         found = await self._traces.trace(FAMILY, request.trace_id, now=self._clock.now())
-        if found is None or not _is_of(found[0], request):
+        if found is None or not _is_of(found[0], request, readable):
             raise NotFound(
                 f"there is no trace {request.trace_id} in this context; a trace is stored a moment after its search",
                 fields=["$.trace_id"],
@@ -100,21 +104,26 @@ class SearchExplainer:
         shown = ShownTrace(trace=_trace(found[0]), items=items, dropped=dropped)
         return shown if request.detail == "full" else brief_trace(shown)
 
-    async def page(self, request: TracesRequest) -> TracesResponse:
+    async def page(self, request: TracesRequest, readable: Readable = None) -> TracesResponse:
         """Read a page of an agent's searches, newest first. Raises InvalidRequest for a cursor that is none."""
-        after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor)
+        agent = (request.tenant_id, request.project_id, request.agent_id)
+        listing = ("searches", *agent)
+        after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *listing)
         rows = await self._traces.page(
             FAMILY,
-            agent=(request.tenant_id, request.project_id, request.agent_id),
+            agent=agent,
             after=(after.updated_at, after.note_id),
             now=self._clock.now(),
             limit=request.limit + 1,
+            scopes=readable,
         )
         page = rows[: request.limit]
         more = len(rows) > request.limit
         return TracesResponse(
             items=[TraceSummary(**{**row, "stages": _stages(row)}) for row in page],
-            next_cursor=encode_place(page[-1]["created_at"], page[-1]["trace_id"]) if more else None,
+            next_cursor=(
+                encode_cursor(page[-1]["created_at"], page[-1]["trace_id"], *listing) if more else None
+            ),
         )
 
 
@@ -130,8 +139,10 @@ def _owner(request: ExplainRequest | TraceRequest) -> list[str | None]:
     return [getattr(request, name) for name in _OWNER]
 
 
-def _is_of(trace: Row, request: ExplainRequest | TraceRequest) -> bool:
-    """Tell whether nothing that the request says of the searcher is wrong."""
+def _is_of(trace: Row, request: ExplainRequest | TraceRequest, readable: Readable) -> bool:
+    """Tell whether nothing that the request says of the searcher is wrong, and all that was searched is readable."""
+    if not all(is_readable(scope, readable) for scope in trace["allowed_scopes"]):
+        return False
     return all(given in (None, trace[name]) for name, given in zip(_OWNER, _owner(request), strict=True))
 
 

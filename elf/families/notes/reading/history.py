@@ -13,6 +13,7 @@ import msgspec
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest
 from elf.core.same_json import comparing_json
+from elf.core.scopes import Readable
 from elf.core.secrets import redacting_json
 from elf.core.slices import Slices, in_slices
 from elf.core.ttl import expiry, is_expired
@@ -24,7 +25,7 @@ from elf.families.notes.api.audit_requests import (
     RestoreRequest,
     RestoreResponse,
 )
-from elf.families.notes.api.cursor import decode_cursor, encode_place
+from elf.families.notes.api.cursor import decode_cursor, encode_cursor
 from elf.families.notes.keeping.lifecycle import EXPIRED
 from elf.families.notes.keeping.store import (
     BEFORE_THE_NEWEST,
@@ -67,18 +68,19 @@ class NoteHistory:
         self._clock = clock
         self._ring = ring
 
-    async def page(self, request: HistoryRequest) -> ShownVersions:
+    async def page(self, request: HistoryRequest, readable: Readable = None) -> ShownVersions:
         """Read a page of versions, newest first. Raises NotFound as reading the note does.
 
         The history of a purged note can be read by whoever could read the note.
         """
-        after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor)
+        listing = ("versions", str(request.note_id))
+        after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *listing)
         async with self._database.connection() as connection:
             note = await self._store.get(connection, request.note_id)
             if note is not None:
-                check_readable(note, request)
+                check_readable(note, request, readable)
             else:
-                check_readable(await self._purged(connection, request.note_id), request)
+                check_readable(await self._purged(connection, request.note_id), request, readable)
             rows = await self._versions(connection, request.note_id, after, request.limit)
             oldest = await connection.fetchrow(self._sql["oldest_version"], request.note_id)
             repetitions = [] if request.cursor else await self._repetitions(connection, request)
@@ -86,7 +88,7 @@ class NoteHistory:
         return ShownVersions(
             items=[ShownVersion.of(row) for row in rows],
             repetitions=repetitions or msgspec.UNSET,
-            next_cursor=encode_place(rows[-1]["ts"], rows[-1]["version_id"]) if more else None,
+            next_cursor=encode_cursor(rows[-1]["ts"], rows[-1]["version_id"], *listing) if more else None,
             dropped_before=None if oldest is None or oldest["is_first"] else oldest["ts"],
         )
 
@@ -94,19 +96,19 @@ class NoteHistory:
         rows = await connection.fetch(self._sql["list_repetitions"], request.note_id, request.limit)
         return [ShownRepetition.of(row) for row in rows]
 
-    async def restore(self, request: RestoreRequest) -> RestoreResponse:
+    async def restore(self, request: RestoreRequest, readable: Readable = None) -> RestoreResponse:
         """Make the text and the rest of a version the active note again; that is a version itself.
 
         Raises NotFound and ScopeDenied as a change of the note does, InvalidRequest for a version that this note does
         not have or whose words were purged, and when another note holds the key by now.
         """
-        return await retrying(lambda: self._restore(request))
+        return await retrying(lambda: self._restore(request, readable))
 
-    async def _restore(self, request: RestoreRequest) -> RestoreResponse:
+    async def _restore(self, request: RestoreRequest, readable: Readable) -> RestoreResponse:
         now = self._clock.now()
         with meeting_writers():
             async with self._database.transaction(competing_for=place_of(request.note_id)) as connection:
-                stored = await self._locked(connection, request)
+                stored = await self._locked(connection, request, readable)
                 version = await self._version(connection, request)
                 past = Note.from_snapshot(version["new_snapshot"])
                 rejection = self._policy.gate.check(
@@ -133,16 +135,16 @@ class NoteHistory:
         self._ring()
         return _answer("UPDATE", version)
 
-    async def _locked(self, connection: Connection, request: RestoreRequest) -> Note:
+    async def _locked(self, connection: Connection, request: RestoreRequest, readable: Readable) -> Note:
         context = context_of(request)
         stored = await self._store.lock(connection, request.note_id)
         if stored is None:
             purged = await self._purged(connection, request.note_id)
-            if purged is not None and is_within(purged, context):
+            if purged is not None and is_within(purged, context, readable):
                 raise InvalidRequest(
                     f"the note {request.note_id} was purged: nothing is left to restore", fields=["$.note_id"]
                 )
-        return check_writable(stored, request.note_id, context, self._policy.scopes)
+        return check_writable(stored, request.note_id, context, self._policy.scopes, readable)
 
     async def _version(self, connection: Connection, request: RestoreRequest) -> Version:
         if request.version_id is None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from elf.core.clock import Clock
+from elf.core.scopes import Readable
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.api.id_requests import MAX_IDS, FindIdsRequest, FindIdsResponse, FoundId, Kind
@@ -28,11 +29,11 @@ class IdLookup:
         self._sql = queries
         self._clock = clock
 
-    async def find(self, request: FindIdsRequest) -> FindIdsResponse:
-        """Return the ids that begin so and that the context may read."""
+    async def find(self, request: FindIdsRequest, readable: Readable = None) -> FindIdsResponse:
+        """Return the ids that begin so, of what the context may read and what is of readable scopes alone."""
         digits = request.prefix.replace("-", "")
         values: list[Any] = [UUID(digits.ljust(32, "0")), UUID(digits.ljust(32, "f"))]
-        values += [request.tenant_id, request.project_id, request.agent_id, MAX_IDS]
+        values += [request.tenant_id, request.project_id, request.agent_id, MAX_IDS, readable]
         if request.kind in _EXPIRING:
             values.append(self._clock.now())
         async with self._database.connection() as connection:

@@ -6,32 +6,36 @@ from typing import TypeVar
 from uuid import UUID
 
 from elf.core.errors import NotFound, ScopeDenied
-from elf.core.scopes import AGENT_PRIVATE, ScopeRules
+from elf.core.scopes import AGENT_PRIVATE, Readable, ScopeRules, is_readable
 from elf.families.notes.api.requests import GetNoteRequest
 from elf.families.notes.model import Context, Note
 from elf.families.notes.reading.shown import ShownNote
 
-Readable = TypeVar("Readable", Note, ShownNote)
+Shown = TypeVar("Shown", Note, ShownNote)
 
 
-def check_readable(note: Readable | None, request: GetNoteRequest) -> Readable:
-    """Return the note. Raises NotFound when there is none, or it is not within the context of the request."""
-    if note is None or not _may_read(note, request):
+def check_readable(note: Shown | None, request: GetNoteRequest, readable: Readable) -> Shown:
+    """Return the note. Raises NotFound when there is none, or it is not within the context or the readable scopes."""
+    if note is None or not _may_read(note, request, readable):
         raise not_found(request.note_id)
     return note
 
 
-def check_writable(note: Note | None, note_id: UUID, context: Context, scopes: ScopeRules) -> Note:
+def check_writable(
+    note: Note | None, note_id: UUID, context: Context, scopes: ScopeRules, readable: Readable
+) -> Note:
     """Return the note. Raises NotFound as `check_readable` does, ScopeDenied when its scope may not be written."""
-    if note is None or not is_within(note, context):
+    if note is None or not is_within(note, context, readable):
         raise not_found(note_id)
     if not scopes.is_writable(note.scope):
         raise ScopeDenied(f"the scope {note.scope} may not be written")
     return note
 
 
-def is_within(note: Note, context: Context) -> bool:
-    """Tell whether the speaker of a context sees the note at all."""
+def is_within(note: Note, context: Context, readable: Readable) -> bool:
+    """Tell whether the speaker of a context, who may read these scopes, sees the note at all."""
+    if not is_readable(note.scope, readable):
+        return False
     same_project = (note.tenant_id, note.project_id) == (context.tenant_id, context.project_id)
     return same_project and (note.scope != AGENT_PRIVATE or note.agent_id == context.agent_id)
 
@@ -40,7 +44,9 @@ def not_found(note_id: UUID) -> NotFound:
     return NotFound(f"there is no note {note_id} in this context", fields=["$.note_id"])
 
 
-def _may_read(note: Note | ShownNote, request: GetNoteRequest) -> bool:
+def _may_read(note: Note | ShownNote, request: GetNoteRequest, readable: Readable) -> bool:
+    if not is_readable(note.scope, readable):
+        return False
     asked = (request.tenant_id, request.project_id, request.agent_id)
     if note.scope == AGENT_PRIVATE:
         return asked == (note.tenant_id, note.project_id, note.agent_id)

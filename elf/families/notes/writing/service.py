@@ -12,7 +12,7 @@ import structlog
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, ProviderUnavailable, ScopeDenied
 from elf.core.ids import NoteId
-from elf.core.scopes import AGENT_PRIVATE, ScopeRules
+from elf.core.scopes import AGENT_PRIVATE, Readable, ScopeRules
 from elf.core.secrets import redacting_json
 from elf.core.slices import Slices, in_slices
 from elf.core.ttl import expiry
@@ -144,16 +144,17 @@ class NoteService:
             self._ring()
         return outcomes
 
-    async def get(self, request: GetNoteRequest) -> ShownNote:
-        """Read one note. Raises NotFound when it is not within the context given."""
+    async def get(self, request: GetNoteRequest, readable: Readable = None) -> ShownNote:
+        """Read one note. Raises NotFound when it is not within the context given or the readable scopes."""
         async with self._database.connection() as connection:
             note = await self._store.get(connection, request.note_id)
-        return check_readable(note, request)
+        return check_readable(note, request, readable)
 
     async def page(self, request: ListRequest) -> ShownNotes | BriefListResponse:
         """Read a page of notes, newest first. Raises InvalidRequest, or ScopeDenied for a scope that is not read."""
         filter = self._list_filter(request)
-        after = None if request.cursor is None else decode_cursor(request.cursor)
+        listing = ("notes", request.tenant_id, request.project_id, request.agent_id)
+        after = None if request.cursor is None else decode_cursor(request.cursor, *listing)
         async with self._database.connection() as connection:
             notes, more = await self._store.page(
                 connection,
@@ -164,16 +165,17 @@ class NoteService:
                 now=self._clock.now(),
                 limit=request.limit,
             )
-        page = ShownNotes(items=notes, next_cursor=encode_cursor(notes[-1]) if more else None)
+        cursor = encode_cursor(notes[-1].updated_at, notes[-1].note_id, *listing) if more else None
+        page = ShownNotes(items=notes, next_cursor=cursor)
         return page if request.detail == "full" else await in_slices(brief_page(page))
 
-    async def update(self, request: UpdateRequest) -> UpdateResponse:
+    async def update(self, request: UpdateRequest, readable: Readable = None) -> UpdateResponse:
         """Change a note in place. Raises NotFound, or ScopeDenied when its scope may not be written."""
-        return await retrying(lambda: self._update(request))
+        return await retrying(lambda: self._update(request, readable))
 
-    async def delete(self, request: DeleteRequest) -> DeleteResponse:
+    async def delete(self, request: DeleteRequest, readable: Readable = None) -> DeleteResponse:
         """Mark a note deleted; it is never found again. Raises NotFound or ScopeDenied."""
-        return await retrying(lambda: self._delete(request))
+        return await retrying(lambda: self._delete(request, readable))
 
     # Adding
 
@@ -334,10 +336,10 @@ class NoteService:
 
     # Changing
 
-    async def _update(self, request: UpdateRequest) -> UpdateResponse:
+    async def _update(self, request: UpdateRequest, readable: Readable) -> UpdateResponse:
         now = self._clock.now()
         async with self._database.transaction(competing_for=place_of(request.note_id)) as connection:
-            stored = await self._locked(connection, request)
+            stored = await self._locked(connection, request, readable)
             if not stored.is_live(now):
                 raise not_found(request.note_id)
             rejection = self._reject_update(request, stored)
@@ -377,10 +379,10 @@ class NoteService:
         expires_at = expiry(now=now, ttl_days=request.ttl_days, default_days=default_days)
         return replace(note, requested_ttl_days=request.ttl_days, expires_at=expires_at)
 
-    async def _delete(self, request: DeleteRequest) -> DeleteResponse:
+    async def _delete(self, request: DeleteRequest, readable: Readable) -> DeleteResponse:
         now = self._clock.now()
         async with self._database.transaction(competing_for=place_of(request.note_id)) as connection:
-            stored = await self._locked(connection, request)
+            stored = await self._locked(connection, request, readable)
             if stored.status == "deleted":
                 return DeleteResponse(note_id=stored.note_id, op="NONE")
             change = deletion(stored, now=now, reason="delete request")
@@ -388,9 +390,11 @@ class NoteService:
         self._ring()
         return DeleteResponse(note_id=stored.note_id, op="DELETE")
 
-    async def _locked(self, connection: Connection, request: UpdateRequest | DeleteRequest) -> Note:
+    async def _locked(
+        self, connection: Connection, request: UpdateRequest | DeleteRequest, readable: Readable
+    ) -> Note:
         note = await self._store.lock(connection, request.note_id)
-        return check_writable(note, request.note_id, context_of(request), self._policy.scopes)
+        return check_writable(note, request.note_id, context_of(request), self._policy.scopes, readable)
 
     # Reading
 

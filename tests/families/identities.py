@@ -1,0 +1,88 @@
+"""What callers prove of themselves, where they are asked who they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from elf.core.api_key import hash_of, new_key
+from tests.unit.identity.issuer import Issuer, SigningKey
+
+ROLES: Final[Mapping[str, frozenset[str]]] = {
+    "user": frozenset(),
+    "indexer": frozenset({"indexer"}),
+    "auditor": frozenset({"auditor"}),
+    "admin": frozenset({"indexer", "auditor", "admin"}),
+}
+"""The roles that one has by another."""
+
+AUTH: Final = """
+[security.auth]
+mode = "required"
+
+[security.auth.jwt]
+issuer = "{issuer}"
+jwks_file = "jwks.json"
+algorithms = ["ES256"]
+user_claims = ["sub"]
+tenant_claim = "tenant"
+project = "{{user}}"
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A key that may be bound to one field, or the token of a user: to its tenant, and to the user's own project.
+
+    One that is `wrong` proves nothing.
+    """
+
+    proof: Literal["none", "key", "token"]
+    bound: tuple[str, str] | None = None
+    user: str = ""
+    role: str = "admin"
+    wrong: bool = False
+
+
+FREE: Final = Identity("key")
+"""An operator, whom nothing binds."""
+
+
+class Identities:
+    """The identities that a service knows: the keys of its config, and the tokens of an issuer."""
+
+    def __init__(self, identities: Iterable[Identity]) -> None:
+        self._keys = {one: new_key() for one in {*identities, FREE} if one.proof == "key"}
+        self._issuer = Issuer(SigningKey("known", "ES256"))
+        self._stranger = SigningKey("known", "ES256")
+
+    def headers(self, identity: Identity, context: Mapping[str, str]) -> Mapping[str, str]:
+        """What a request proves it with. A token is of the tenant of this context."""
+        if identity.proof == "none":
+            return {}
+        if identity.proof == "key":
+            return {"X-API-Key": self._keys[identity]}
+        claims = {"tenant": context["tenant_id"], "roles": [identity.role]}
+        key = self._stranger if identity.wrong else None
+        return {"Authorization": f"Bearer {self._issuer.token(identity.user, key=key, **claims)}"}
+
+    def config(self, folder: Path) -> str:
+        """Return [security.auth]; what is in a file of its own is written into this folder."""
+        (folder / "jwks.json").write_bytes(self._issuer.jwks())
+        keys = [_table(one, key) for one, key in self._keys.items() if not one.wrong]
+        holders = [f'[security.auth.roles.{role}]\nclaims = ["{role}"]\n' for role in ROLES if role != "user"]
+        return "\n".join([AUTH.format(issuer=self._issuer.url), *holders, *keys])
+
+
+def _table(identity: Identity, key: str) -> str:
+    lines = [
+        "[[security.auth.keys]]",
+        'name = "bot"',
+        f'hash = "{hash_of(key)}"',
+        f'role = "{identity.role}"',
+    ]
+    if identity.bound is not None:
+        lines.append('{} = "{}"'.format(*identity.bound))
+    return "\n".join([*lines, ""])
