@@ -35,11 +35,11 @@ class ChangedAuth:
         self._take = take
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        hangup = HANGUP
-        if hangup is None:
+        if HANGUP is None:
             task_status.started()
             await anyio.sleep_forever()
-        with anyio.open_signal_receiver(hangup) as signals:
+            return
+        with anyio.open_signal_receiver(HANGUP) as signals:
             task_status.started()
             async for _ in signals:
                 await self._reload()

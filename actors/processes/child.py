@@ -12,6 +12,7 @@ import os
 import socket
 import sys
 from functools import partial
+from pathlib import Path
 
 import anyio
 import structlog
@@ -22,10 +23,11 @@ from actors.fronts.sockets import Sockets
 from actors.processes.child_process import READY_LINE, Assignment
 from actors.processes.entry import run_entry
 from actors.processes.process import Say, exit_in_any_case, run_process
+from elf.config import Config, load
 from elf.config.places import reachable_from_here
 from elf.core.errors import StartupError
 from elf.core.logs import configure_logging
-from elf.family import families_on
+from elf.family import families_on, tables_of
 
 log = structlog.get_logger()
 
@@ -62,7 +64,12 @@ async def _serve_mcp(assignment: Assignment, descriptor: int) -> None:
     api = reachable_from_here(assignment.config.service.http_address)
     with socket.socket(fileno=descriptor) as sock:
         await serve_http(
-            assignment.config, families_on(FAMILIES, assignment.config), sock, api=api, ready=_say_ready
+            assignment.config,
+            families_on(FAMILIES, assignment.config),
+            sock,
+            api=api,
+            ready=_say_ready,
+            reload=_reload,
         )
 
 
@@ -75,7 +82,12 @@ async def _serve_system(assignment: Assignment) -> None:
         sockets=Sockets.inherited(http=assignment.http, admin=assignment.admin),
         process=assignment.name,
         ready=lambda _: _say_ready(),
+        reload=_reload,
     )
+
+
+def _reload() -> Config:
+    return load(Path(sys.argv[2]), tables_of(FAMILIES))
 
 
 async def _end_with_parent(scope: anyio.CancelScope) -> None:

@@ -15,6 +15,8 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from pydantic import BaseModel, ConfigDict, SerializeAsAny, field_validator
 
 import elf
+from actors.processes.changed_auth import HANGUP
+from elf.config.auth import Auth
 from elf.config.load import config_model
 from elf.config.model import Config
 from elf.config.processes import Role
@@ -103,6 +105,17 @@ class ChildProcess:
         if process is not None and process.returncode is None and not self._told_to_stop:
             self._told_to_stop = True
             process.terminate()
+
+    def take(self, auth: Auth) -> None:
+        """Have the process, and every later one, go by a changed [security.auth], which it reads in the file itself."""
+        config = self._assignment.config
+        security = config.security.model_copy(update={"auth": auth})
+        self._assignment = self._assignment.model_copy(
+            update={"config": config.model_copy(update={"security": security})}
+        )
+        process = self._process
+        if HANGUP is not None and process is not None and process.returncode is None and self.ready.is_set():
+            process.send_signal(HANGUP)
 
     async def _start(self) -> Process:
         # -P: the folder this was started in is not a place to import from. The rest of the line is for people who look

@@ -65,7 +65,8 @@ def _run(path: Path, families: Sequence[Family], family: str | None) -> int:
     start_log(config.service, source=str(path))
     if chosen is not None:
         return _run_stdio(config, chosen, api, source=str(path))
-    return run_process(partial(_bind_and_serve, config, families, api))
+    reload = partial(load, path, tables_of(families))
+    return run_process(partial(_bind_and_serve, config, families, api, reload))
 
 
 def _chosen(name: str, families: Sequence[Family], *, source: str) -> Family:
@@ -83,7 +84,9 @@ def _api_address(config: Config, *, source: str) -> Address:
     return address
 
 
-async def _bind_and_serve(config: Config, families: Sequence[Family], api: Address, say: Say) -> None:
+async def _bind_and_serve(
+    config: Config, families: Sequence[Family], api: Address, reload: Callable[[], Config], say: Say
+) -> None:
     with bind(config.service.mcp_address, key="service.mcp_bind") as sock:
         await serve_http(
             config,
@@ -91,6 +94,7 @@ async def _bind_and_serve(config: Config, families: Sequence[Family], api: Addre
             sock,
             api=api,
             ready=lambda: say(f"elf-mcp: ready at http://{bound_address(sock)}/mcp"),
+            reload=reload,
         )
 
 
@@ -101,15 +105,19 @@ async def serve_http(
     *,
     api: Address,
     ready: Callable[[], object],
+    reload: Callable[[], Config],
 ) -> None:
-    """Serve MCP on a bound socket until cancelled, asking the API at `api`; calls `ready` once it is."""
+    """Serve MCP on a bound socket until cancelled, asking the API at `api`; calls `ready` once it is.
+
+    `reload` reads the config file again at SIGHUP, for who calls.
+    """
     supervisor = new_supervisor()
     connections = Connections(McpFront.name, connection_limit(config.service.limits, fronts=1, pooled=0))
     front = McpFront(
         config,
         sock,
         families=families,
-        identify=add_identity(config.security.auth, supervisor),
+        identify=add_identity(config.security.auth, supervisor, reload=reload),
         connect=lambda: client_of_address(api),
         connections=connections,
     )

@@ -10,19 +10,25 @@ import socket
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import anyio
 import structlog
 
+from actors.families import FAMILIES
 from actors.fronts.http_front import bind, bound_address
 from actors.fronts.sockets import Sockets, bound
 from actors.processes.addresses import Fronts
+from actors.processes.changed_auth import ChangedAuth
 from actors.processes.child_process import KILL_AFTER_S, REAP_S, Assignment, ChildProcess
 from actors.processes.process import Say, new_supervisor, run_process, start_log
+from elf.config.auth import Auth
+from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address
 from elf.config.processes import OPERATED, Processes
+from elf.family import tables_of
 
 STOP_TIMEOUT_S = KILL_AFTER_S + REAP_S
 
@@ -45,9 +51,15 @@ async def _serve(config: Config, processes: Processes, source: str, say: Say) ->
             ChildProcess(assignment, source=source, leads=place == 0)
             for place, assignment in enumerate(ports.assignments)
         ]
+
+        def told(auth: Auth) -> None:
+            for child in children:
+                child.take(auth)
+
         supervisor = new_supervisor()
         for child in children:
             supervisor.add(child, stop_timeout_s=STOP_TIMEOUT_S)
+        supervisor.add(ChangedAuth(partial(load, Path(source), tables_of(FAMILIES)), told))
         async with anyio.create_task_group() as group:
             try:
                 await group.start(supervisor.run)

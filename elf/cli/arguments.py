@@ -110,6 +110,11 @@ def _init(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file", type=Path, nargs="?", default=Path(NAME), metavar="FILE", help=f"(default: {NAME})"
     )
+    command.add_argument(
+        "--public",
+        action="store_true",
+        help="have the service listen at every address of this machine and ask who calls; prints a first key",
+    )
 
 
 def _mcp_install(command: argparse.ArgumentParser) -> None:

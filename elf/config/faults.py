@@ -12,7 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from annotated_types import Ge, Gt, Le
 from pydantic.fields import FieldInfo
 
-from elf.config.rules import Path
+from elf.config.breach import KeyPath
 from elf.config.table import PLACE_KEYS, SECRET_KEYS, Table
 from elf.core.errors import ConfigFault
 
@@ -25,7 +25,7 @@ def describe(detail: Mapping[str, Any], config: type[Table]) -> ConfigFault:
 
     `config` is the model that found it.
     """
-    path: Path = tuple(detail["loc"])
+    path: KeyPath = tuple(detail["loc"])
     match detail["type"]:
         case "missing":
             problem = _missing(path, config)
@@ -38,7 +38,7 @@ def describe(detail: Mapping[str, Any], config: type[Table]) -> ConfigFault:
     return ConfigFault(dotted(path), problem)
 
 
-def dotted(path: Path) -> str:
+def dotted(path: KeyPath) -> str:
     """Write a path as TOML writes it, with list positions in brackets counted from 0."""
     text = ""
     for part in path:
@@ -49,14 +49,14 @@ def dotted(path: Path) -> str:
     return text
 
 
-def _missing(path: Path, config: type[Table]) -> str:
+def _missing(path: KeyPath, config: type[Table]) -> str:
     expected = _expected_at(path, config)
     if table := _table(expected):
         return f"this table is missing; its keys are {_keys(table)}"
     return f"is missing; it must be {_allowed(expected)}"
 
 
-def _unknown(path: Path, config: type[Table]) -> str:
+def _unknown(path: KeyPath, config: type[Table]) -> str:
     parent = _table(_expected_at(path[:-1], config))
     known = parent.model_fields if parent else {}
     name = str(path[-1])
@@ -68,14 +68,14 @@ def _unknown(path: Path, config: type[Table]) -> str:
     return f"is not a known key; known here are {', '.join(known)}"
 
 
-def _all_paths(table: type[Table], above: Path) -> Iterator[Path]:
+def _all_paths(table: type[Table], above: KeyPath) -> Iterator[KeyPath]:
     for name, field in table.model_fields.items():
         yield (*above, name)
         if inner := _table(field):
             yield from _all_paths(inner, (*above, name))
 
 
-def _expected_at(path: Path, config: type[Table]) -> FieldInfo:
+def _expected_at(path: KeyPath, config: type[Table]) -> FieldInfo:
     """Return what the models say about the value at a path, which may lead into lists and plain tables."""
     expected = FieldInfo.from_annotation(config)
     for part in path:
@@ -137,7 +137,7 @@ def _bounds(expected: FieldInfo) -> str:
     return f"{low}{high}"
 
 
-def _not_this(path: Path, value: object) -> str:
+def _not_this(path: KeyPath, value: object) -> str:
     """Show the value at fault when it is short and cannot hold a secret."""
     if any(part in SECRET_KEYS or part in PLACE_KEYS for part in path):
         return ""

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from pydantic import ValidationError, create_model
 
 from elf.config import rules
+from elf.config.breach import FAULTY, KeyPath
 from elf.config.faults import describe, dotted
 from elf.config.model import Config
 from elf.config.table import Table
@@ -110,7 +111,7 @@ def _faults(values: dict[str, Any], error: ValidationError, model: type[Config])
     return [describe(detail, model) for detail in details] + broken
 
 
-def _without(paths: Iterable[rules.Path], tables: dict[str, Any]) -> dict[str, Any]:
+def _without(paths: Iterable[KeyPath], tables: dict[str, Any]) -> dict[str, Any]:
     """Copy the tables with the values at these paths, where there are any, replaced by FAULTY."""
     copy: dict[str, Any] = _copied(tables)
     for path in paths:
@@ -118,7 +119,7 @@ def _without(paths: Iterable[rules.Path], tables: dict[str, Any]) -> dict[str, A
         for part in path[:-1]:
             holder = holder[part] if _has(holder, part) else None
         if _has(holder, path[-1]):
-            holder[path[-1]] = rules.FAULTY
+            holder[path[-1]] = FAULTY
     return copy
 
 

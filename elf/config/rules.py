@@ -7,32 +7,14 @@ values is missing or FAULTY.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any, Final
 
+from elf.config.auth_rules import AUTH_RULES
+from elf.config.breach import FAULTY, Breach, Rule, key_path
 from elf.config.packaged import DIMENSIONS, ENCODER_NAMES, EXTRACTOR_NAME
 from elf.config.places import LOCAL, is_loopback, parse_address
 from elf.config.processes import OPERATED, ROLES
-from elf.core.api_key import WEAK_KEYS, hash_of
-
-Path = tuple[str | int, ...]
-
-
-class Breach(NamedTuple):
-    """A broken rule: the path of the value to change, and what is wrong with it and allowed."""
-
-    path: Path
-    problem: str
-
-
-class _Faulty:
-    """The type of FAULTY."""
-
-
-FAULTY: Final = _Faulty()
-"""Stands for a value that is known to be wrong already."""
-
-Rule = Callable[..., Iterator[Breach]]
 
 
 def breaches(tables: Mapping[str, Any]) -> list[Breach]:
@@ -54,21 +36,17 @@ def _value_at(tables: Mapping[str, Any], key: str) -> Any:
     return value
 
 
-def _path(key: str, *rest: str | int) -> Path:
-    return (*key.split("."), *rest)
-
-
 def _dimensions_match(dimensions: int | str, vector_dim: int) -> Iterator[Breach]:
     if int(dimensions) != vector_dim:
         problem = f"must be equal to storage.qdrant.vector_dim ({vector_dim}), not {dimensions}"
-        yield Breach(_path("providers.embedding.dimensions"), problem)
+        yield Breach(key_path("providers.embedding.dimensions"), problem)
 
 
 def _packaged_has(key: str, names: Collection[str]) -> Rule:
     def rule(api_base: str, model: str) -> Iterator[Breach]:
         if api_base == LOCAL and model not in names:
             problem = f"must be {' or '.join(names)}, which is what {LOCAL} has, not {model}"
-            yield Breach(_path(key), problem)
+            yield Breach(key_path(key), problem)
 
     return rule
 
@@ -77,13 +55,13 @@ def _packaged_has_dimensions(api_base: str, dimensions: int | str, vector_dim: i
     # Where the two differ, that is said of the same key.
     if api_base == LOCAL and int(dimensions) == vector_dim != DIMENSIONS:
         problem = f"must be {DIMENSIONS}, the length of the vectors of {LOCAL}, not {dimensions}"
-        yield Breach(_path("providers.embedding.dimensions"), problem)
+        yield Breach(key_path("providers.embedding.dimensions"), problem)
 
 
 def _admin_is_loopback(admin_bind: str) -> Iterator[Breach]:
     if not is_loopback(parse_address(admin_bind)):
         yield Breach(
-            _path("service.admin_bind"), "must be a loopback address always, such as 127.0.0.1 or [::1]"
+            key_path("service.admin_bind"), "must be a loopback address always, such as 127.0.0.1 or [::1]"
         )
 
 
@@ -93,7 +71,7 @@ def _front_is_loopback(name: str) -> Rule:
             problem = (
                 "must be a loopback address, such as 127.0.0.1, while security.bind_localhost_only is true"
             )
-            yield Breach(_path(f"service.{name}"), problem)
+            yield Breach(key_path(f"service.{name}"), problem)
 
     return rule
 
@@ -101,7 +79,7 @@ def _front_is_loopback(name: str) -> Rule:
 def _binds_differ(first: str, second: str) -> Rule:
     def rule(first_bind: str, second_bind: str) -> Iterator[Breach]:
         if parse_address(first_bind) == parse_address(second_bind) and parse_address(first_bind).port != 0:
-            yield Breach(_path(f"service.{second}"), f"must differ from service.{first}")
+            yield Breach(key_path(f"service.{second}"), f"must differ from service.{first}")
 
     return rule
 
@@ -109,7 +87,7 @@ def _binds_differ(first: str, second: str) -> Rule:
 def _scopes_are_named_once(allowed: Sequence[Any]) -> Iterator[Breach]:
     for position, scope in enumerate(allowed):
         if scope is not FAULTY and scope in allowed[:position]:
-            yield Breach(_path("scopes.allowed", position), f"names {scope} a second time")
+            yield Breach(key_path("scopes.allowed", position), f"names {scope} a second time")
 
 
 def _profiles_name_scopes(allowed: Sequence[Any], profiles: Mapping[str, Any]) -> Iterator[Breach]:
@@ -119,7 +97,7 @@ def _profiles_name_scopes(allowed: Sequence[Any], profiles: Mapping[str, Any]) -
         for position, scope in enumerate(scopes if scopes is not FAULTY else ()):
             if scope is FAULTY:
                 continue
-            path = _path("scopes.read_profiles", profile, position)
+            path = key_path("scopes.read_profiles", profile, position)
             if scope not in allowed:
                 yield Breach(path, f"must be one of scopes.allowed ({', '.join(allowed)}), not {scope}")
             elif scope in scopes[:position]:
@@ -130,24 +108,16 @@ def _profile_is_known(key: str) -> Rule:
     def rule(profiles: Mapping[str, Any], profile: str) -> Iterator[Breach]:
         if profile and profile not in profiles:
             problem = f"must be empty or one of scopes.read_profiles ({', '.join(profiles)}), not {profile}"
-            yield Breach(_path(key), problem)
+            yield Breach(key_path(key), problem)
 
     return rule
-
-
-def _keys_read_known_profiles(profiles: Mapping[str, Any], keys: Sequence[Any]) -> Iterator[Breach]:
-    for position, key in enumerate(keys):
-        profile = key.get("read_profile", "") if isinstance(key, Mapping) else FAULTY
-        if profile is not FAULTY and profile and profile not in profiles:
-            problem = f"must be empty or one of scopes.read_profiles ({', '.join(profiles)}), not {profile}"
-            yield Breach(_path("security.auth.keys", position, "read_profile"), problem)
 
 
 def _scope_is_written(key: str) -> Rule:
     def rule(allowed: Sequence[Any], write_allowed: Mapping[str, Any], scope: str) -> Iterator[Breach]:
         if not scope or FAULTY in allowed:
             return
-        path = _path(key)
+        path = key_path(key)
         if scope not in allowed:
             yield Breach(path, f"must be empty or one of scopes.allowed ({', '.join(allowed)}), not {scope}")
         elif write_allowed.get(scope) is False:
@@ -162,11 +132,13 @@ def _table_covers_scopes(key: str) -> Rule:
             return
         for scope in dict.fromkeys(allowed):
             if scope not in table:
-                yield Breach(_path(key, scope), f"is missing; {key} must have every scope of scopes.allowed")
+                yield Breach(
+                    key_path(key, scope), f"is missing; {key} must have every scope of scopes.allowed"
+                )
         for scope in table:
             if scope not in allowed:
                 problem = f"is not one of scopes.allowed ({', '.join(allowed)})"
-                yield Breach(_path(key, scope), problem)
+                yield Breach(key_path(key, scope), problem)
 
     return rule
 
@@ -175,7 +147,7 @@ def _at_most(key: str, limit_key: str) -> Rule:
     def rule(value: float, limit: float) -> Iterator[Breach]:
         if value > limit:
             name = limit_key.rpartition(".")[2]
-            yield Breach(_path(key), f"must not be greater than {name} ({limit}), not {value}")
+            yield Breach(key_path(key), f"must not be greater than {name} ({limit}), not {value}")
 
     return rule
 
@@ -183,29 +155,21 @@ def _at_most(key: str, limit_key: str) -> Rule:
 def _overlap_is_smaller(overlap: int, maximum: int) -> Iterator[Breach]:
     if overlap >= maximum:
         yield Breach(
-            _path("chunking.overlap_tokens"), f"must be less than max_tokens ({maximum}), not {overlap}"
+            key_path("chunking.overlap_tokens"), f"must be less than max_tokens ({maximum}), not {overlap}"
         )
 
 
 def _not_both_zero(first: str, second: str) -> Rule:
     def rule(first_weight: float, second_weight: float) -> Iterator[Breach]:
         if first_weight == 0 and second_weight == 0:
-            yield Breach(_path(f"search.fusion.{first}"), f"must not be 0 while {second} is 0")
+            yield Breach(key_path(f"search.fusion.{first}"), f"must not be 0 while {second} is 0")
 
     return rule
 
 
-def _keys_are_hard_to_guess(keys: Sequence[Any]) -> Iterator[Breach]:
-    weak = {hash_of(word) for word in WEAK_KEYS}
-    for position, key in enumerate(keys):
-        if isinstance(key, Mapping) and key.get("hash") in weak:
-            problem = "is that of a key which anybody guesses; make one with `elf key new`"
-            yield Breach(_path("security.auth.keys", position, "hash"), problem)
-
-
 def _there_are_processes(processes: Mapping[str, Any] | None) -> Iterator[Breach]:
     if processes is not None and not any(processes.get(role, 1) for role in ROLES):
-        yield Breach(_path("processes"), f"must not have 0 for all of {', '.join(ROLES)}")
+        yield Breach(key_path("processes"), f"must not have 0 for all of {', '.join(ROLES)}")
 
 
 def _admin_ports_are_free(
@@ -218,11 +182,11 @@ def _admin_ports_are_free(
     last = first.port + wanted - 1
     if last > 65_535:
         problem = f"must leave {wanted} ports up to 65535, one for each api and worker of [processes]"
-        yield Breach(_path("service.admin_bind"), problem)
+        yield Breach(key_path("service.admin_bind"), problem)
     for name, bind in (("http_bind", http_bind), ("mcp_bind", mcp_bind)):
         if first.port < parse_address(bind).port <= last:
             problem = f"must not be a port from {first.port} to {last}: operators reach the [processes] there"
-            yield Breach(_path(f"service.{name}"), problem)
+            yield Breach(key_path(f"service.{name}"), problem)
 
 
 def _admin_fronts(processes: Mapping[str, Any] | None) -> int:
@@ -256,7 +220,7 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
         (_profile_is_known(key), ("scopes.read_profiles", key))
         for key in ("mcp.context.read_profile", "defaults.read_profile")
     ),
-    (_keys_read_known_profiles, ("scopes.read_profiles", "security.auth.keys")),
+    *AUTH_RULES,
     *(
         (_scope_is_written(key), ("scopes.allowed", "scopes.write_allowed", key))
         for key in ("defaults.scope", "mcp.context.scope")
@@ -276,7 +240,6 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
         _not_both_zero("dense_weight", "bm25_weight"),
         ("search.fusion.dense_weight", "search.fusion.bm25_weight"),
     ),
-    (_keys_are_hard_to_guess, ("security.auth.keys",)),
     (_there_are_processes, ("processes",)),
     (
         _admin_ports_are_free,

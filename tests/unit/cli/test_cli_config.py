@@ -14,7 +14,9 @@ from fake_service import FakeService
 from elf.cli import main
 from elf.config import Config, load
 from elf.config.processes import Processes
+from elf.core.api_key import hash_of, new_key
 from elf.core.errors import StartupError
+from tests.keys_kit import with_keys
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
 COMMANDS = [
@@ -128,7 +130,8 @@ def test_a_service_that_listens_everywhere_is_found_on_this_machine(
     elf: CommandLine, service: FakeService
 ) -> None:
     text = elf.config.read_text().replace("bind_localhost_only = true", "bind_localhost_only = false")
-    elf.config.write_text(text.replace(f"127.0.0.1:{service.port}", f"0.0.0.0:{service.port}"))
+    text = text.replace(f"127.0.0.1:{service.port}", f"0.0.0.0:{service.port}")
+    elf.config.write_text(with_keys(text, {"key": new_key()}))
     assert elf("search", "x", "--json").code == 0
     assert len(service.asked) == 1
 
@@ -196,6 +199,21 @@ def test_init_writes_the_whole_example_with_which_everything_works(
     assert [command[0] for command in commands] == ["up", "check"]
     assert main(commands[1]) == 0
     assert capsys.readouterr().out.startswith(f"{name}: fine\n")
+
+
+def test_init_for_others_listens_everywhere_and_asks_for_the_key_that_it_prints(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "elf.toml"
+    assert main(["init", "--public", str(file)]) == 0
+    key = capsys.readouterr().out.splitlines()[0]
+    config = load(file)
+    assert {config.service.http_address.host, config.service.mcp_address.host} == {"0.0.0.0"}
+    (first,) = config.security.auth.keys
+    assert (config.security.auth.mode, first.hash, first.role) == ("required", hash_of(key), "admin")
+    assert key not in file.read_text()
+    assert main(["init", "--public", str(file)]) == 2
+    assert "elf_" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "link to nowhere"])

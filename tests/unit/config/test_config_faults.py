@@ -222,12 +222,6 @@ def test_a_faulty_table_of_merging_says_what_is_allowed(
     assert problem in faults[key]
 
 
-def test_public_binds_are_allowed_when_the_config_says_so() -> None:
-    text = SPEC_TEMPLATE.replace("bind_localhost_only = true", "bind_localhost_only = false")
-    config = loads(text.replace("127.0.0.1:8080", "0.0.0.0:8080"), source="elf.toml")
-    assert config.service.http_address.host == "0.0.0.0"
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [

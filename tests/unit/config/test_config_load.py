@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from spec_template import SPEC_TEMPLATE
 
 from elf.config import load, loads
+from elf.config.auth import ApiKey, Jwt, RoleHolders
 from elf.config.model import Config
 from elf.config.optional import SPEC_FUSION, SPEC_MERGING, Gc, Indexing, LocalModel
 from elf.config.processes import Processes
@@ -45,8 +46,10 @@ def test_a_filled_in_template_of_the_spec_loads_and_behaves_as_the_spec_says() -
 
 def test_the_example_loads_and_has_every_key_there_is() -> None:
     config = load(EXAMPLE)
-    # These stand there as comments: the one needs packages that are not always there, the other is for large machines.
-    assert _keys_left_out(config) == ["tracing", "processes"]
+    # These stand there as comments: they need what is not always there, or are for large machines.
+    assert _keys_left_out(config) == [
+        "tracing", "processes", "security.auth.keys", "security.auth.jwt", "security.auth.roles",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,21 @@ def test_the_processes_that_the_example_shows_in_comments_load() -> None:
     assert list(config.processes.named()) == [
         ("api-1", "api"), ("api-2", "api"), ("worker-1", "worker"), ("worker-2", "worker"), ("mcp", "mcp"),
     ]  # fmt: skip
+
+
+def test_the_keys_tokens_and_roles_that_the_example_shows_in_comments_load() -> None:
+    before, heading, shown = EXAMPLE.read_text().partition("# [[security.auth.keys]]\n")
+    shown, rest, after = shown.partition("# Optional table: how stored notes")
+    text = re.sub(r"(?m)^# ?", "", heading + "\n".join(_without_prose(shown)))
+    auth = loads(before + text + "\n" + rest + after, source="elf.toml").security.auth
+    assert auth.jwt is not None
+    assert auth.jwt.model_fields_set == set(Jwt.model_fields)
+    assert [key.model_fields_set for key in auth.keys] == [set(ApiKey.model_fields)]
+    assert auth.roles["admin"].model_fields_set == set(RoleHolders.model_fields)
+
+
+def _without_prose(shown: str) -> list[str]:
+    return [line for line in shown.splitlines() if not line.startswith("# Optional: ")]
 
 
 def _keys_left_out(table: Table, above: str = "") -> list[str]:

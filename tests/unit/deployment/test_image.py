@@ -11,7 +11,8 @@ import pytest
 from deployed import OPS, PROJECT, REPO, Instruction, assert_runs_elf, read_dockerfile
 
 KNOWN = {
-    "CMD", "COPY", "ENV", "EXPOSE", "FROM", "HEALTHCHECK", "RUN", "STOPSIGNAL", "USER", "VOLUME", "WORKDIR",
+    "CMD", "COPY", "ENTRYPOINT", "ENV", "EXPOSE", "FROM", "HEALTHCHECK", "RUN", "STOPSIGNAL", "USER", "VOLUME",
+    "WORKDIR",
 }  # fmt: skip
 
 
@@ -52,7 +53,11 @@ def test_what_is_copied_is_there_and_is_let_through_by_the_ignore_file(
     lines = (OPS / "Dockerfile.dockerignore").read_text(encoding="utf-8").splitlines()
     allowed = {line.removeprefix("!") for line in lines if line.startswith("!")}
     assert "*" in lines
-    copied = [each.words[:-1] for each in instructions if each.name == "COPY" and each.stage == 1]
+    copied = [
+        each.words[:-1]
+        for each in instructions
+        if each.name == "COPY" and not each.value.startswith("--from=")
+    ]
     sources = {source for words in copied for source in words}
     assert sources == allowed
     assert [source for source in sources if not (REPO / source).exists()] == []
@@ -87,6 +92,13 @@ def test_it_runs_as_a_user_without_rights(final: list[Instruction]) -> None:
 def test_its_commands_are_the_project_s(final: list[Instruction]) -> None:
     (command,) = values(final, "CMD")
     assert_runs_elf(json.loads(command))
+
+
+def test_it_starts_by_the_script_that_comes_with_it(final: list[Instruction]) -> None:
+    (entry,) = values(final, "ENTRYPOINT")
+    shell, script = json.loads(entry)
+    assert shell == "sh"
+    assert f"ops/container.sh {script}" in values(final, "COPY")
 
 
 def test_it_shows_the_ports_of_the_example_and_asks_one_of_them_for_its_health(
