@@ -16,7 +16,6 @@ from typing import NamedTuple
 import anyio
 import structlog
 
-from actors.families import FAMILIES
 from actors.fronts.http_front import bind, bound_address
 from actors.fronts.sockets import Sockets, bound
 from actors.processes.addresses import Fronts
@@ -28,7 +27,6 @@ from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address
 from elf.config.processes import OPERATED, Processes
-from elf.family import tables_of
 
 STOP_TIMEOUT_S = KILL_AFTER_S + REAP_S
 
@@ -59,7 +57,7 @@ async def _serve(config: Config, processes: Processes, source: str, say: Say) ->
         supervisor = new_supervisor()
         for child in children:
             supervisor.add(child, stop_timeout_s=STOP_TIMEOUT_S)
-        supervisor.add(ChangedAuth(partial(load, Path(source), tables_of(FAMILIES)), told))
+        supervisor.add(ChangedAuth(partial(load, Path(source)), told))
         async with anyio.create_task_group() as group:
             try:
                 await group.start(supervisor.run)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from elf.core.api_key import hash_of, new_key
-from tests.unit.identity.issuer import Issuer, SigningKey
+from tests.issuer import Issuer, SigningKey
 
 ROLES: Final[Mapping[str, frozenset[str]]] = {
     "user": frozenset(),

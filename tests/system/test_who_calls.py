@@ -14,8 +14,8 @@ import pytest
 from elf.core.api_key import hash_of, new_key
 from tests.families.fronts import Fronts, Reply
 from tests.folders import fresh_folder
+from tests.issuer import Issuer, SigningKey
 from tests.system.service import RunningService, note, wait_for, write_config
-from tests.unit.identity.issuer import Issuer, SigningKey
 
 AUTH = """
 [security.auth]

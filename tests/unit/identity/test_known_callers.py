@@ -21,8 +21,7 @@ from elf.core.errors import ScopeDenied, StartupError, Unavailable
 from elf.identity.issuer_keys import FETCH_EVERY_S, RETRY_S
 from elf.identity.known_callers import KnownCallers
 from elf.identity.refusal import Refused
-
-from .issuer import ISSUER, Issuer, SigningKey
+from tests.issuer import ISSUER, Issuer, SigningKey
 
 pytestmark = pytest.mark.anyio
 
