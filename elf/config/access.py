@@ -49,7 +49,7 @@ _FOREIGN: Final = Refusal("origin", "requests from the pages of other web sites 
 
 
 class Visitors:
-    """Whom a front serves; nobody logs in, so any page open in the browser of somebody near it could write.
+    """Whom a front serves, whoever calls: any page open in the browser of somebody near it could write, too.
 
     Browsers say which site a page is from, and those of other sites are refused. A page whose name was made to lead
     here says that it is from here, and asks for a foreign name, never for an address: so an address may be asked for
