@@ -38,8 +38,12 @@ Admits: TypeAlias = Callable[[Headers], Awaitable[None]]
 """Raises what refuses whoever sends these headers."""
 
 
+async def admit_everybody(_: Headers) -> None:
+    """Refuse nobody."""
+
+
 def add_metrics_page(
-    app: Quart, collect: Callable[[], Awaitable[Iterable[Metric]]], *, admits: Admits
+    app: Quart, collect: Callable[[], Awaitable[Iterable[Metric]]], *, admits: Admits = admit_everybody
 ) -> None:
     """Serve /metrics in Prometheus's text format; `collect` is asked for the metrics at each request."""
 

@@ -13,6 +13,7 @@ from tests.families.callers import SHARED_ONLY
 from tests.families.every import PROOFS
 from tests.families.fronts import Fronts
 from tests.families.identities import Identities
+from tests.keys_kit import without_auth
 from tests.system.service import RunningService, write_config
 
 FAMILIES: Final[tuple[Family, ...]] = tuple(proof.family for proof in PROOFS)
@@ -33,8 +34,7 @@ def config_of_all(folder: Path, **changes: str) -> Path:
 def guarded_config_of_all(folder: Path, identities: Identities, **changes: str) -> Path:
     """Write a config as `config_of_all` does, of a service that asks who calls and knows these identities."""
     path = config_of_all(folder, **changes)
-    with path.open("a", encoding="utf-8") as file:
-        file.write(identities.config(folder))
+    path.write_text(without_auth(path.read_text()) + identities.config(folder), encoding="utf-8")
     return path
 
 

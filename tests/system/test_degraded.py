@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -197,7 +198,12 @@ def suspended(process: psutil.Process) -> Iterator[None]:
 def house(model_folder: Path) -> Iterator[House]:
     with ExitStack() as stack:
         folder = stack.enter_context(fresh_folder())
-        config = write_config(folder, cache_dir=f'"{model_folder}"', mode='"always"', total_ms=str(BUDGET_MS))
+        config = write_config(folder, cache_dir=f'"{model_folder}"', total_ms=str(BUDGET_MS))
+        text, count = re.subn(
+            r'(?m)(^\[search\.expansion\]\n(?:#.*\n)*mode = )"off"', r'\1"always"', config.read_text()
+        )
+        assert count == 1
+        config.write_text(text)
         providers = {part: stack.enter_context(running_provider(PROVIDERS[part])) for part in PROVIDERS}
         for part, provider in providers.items():
             point_provider(config, TABLES[part], provider)

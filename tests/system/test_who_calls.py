@@ -15,6 +15,7 @@ from elf.core.api_key import hash_of, new_key
 from tests.families.fronts import Fronts, Reply
 from tests.folders import fresh_folder
 from tests.issuer import Issuer, SigningKey
+from tests.keys_kit import without_auth
 from tests.system.service import RunningService, note, wait_for, write_config
 
 AUTH = """
@@ -155,8 +156,9 @@ def house(model_folder: Path) -> Iterator[tuple[RunningService, Mapping[str, Map
         config = write_config(folder, cache_dir=f'"{model_folder}"')
         (folder / "jwks.json").write_bytes(issuer.jwks())
         tables = [KEY.format(agent=agent, hash=hash_of(key)) for agent, key in keys.items()]
-        with config.open("a", encoding="utf-8") as file:
-            file.write("".join([AUTH.format(issuer=issuer.url), *tables]))
+        config.write_text(
+            "".join([without_auth(config.read_text()), AUTH.format(issuer=issuer.url), *tables])
+        )
         headers: dict[str, Mapping[str, str]] = {agent: {"X-API-Key": key} for agent, key in keys.items()}
         headers |= {user: {"Authorization": f"Bearer {issuer.token(user)}"} for user in ("ana", "bob")}
         with RunningService(config) as service:

@@ -9,9 +9,12 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+import structlog
 from pydantic import BaseModel
 from structlog.testing import capture_logs
+from werkzeug.datastructures import Headers
 
+from elf.api.caller import ANONYMOUS, Caller
 from elf.api.operation import Operation, for_anyone
 from elf.core.errors import NotFound, ServiceError, Unavailable
 from elf.web import access_log
@@ -55,9 +58,14 @@ def desk() -> Desk:
 
 @pytest.fixture
 async def client(desk: Desk) -> AsyncIterator[httpx.AsyncClient]:
-    look = Operation("look", "POST", "/v1/notes/{note_id}", "Look", Look, Answer)
+    look = Operation("look", "POST", "/v1/notes/{note_id}", "Look", Look, Answer, reads=True)
+    change = Operation("change", "PATCH", "/v1/notes/{note_id}", "Change", Look, Answer)
+    handlers = {name: for_anyone(desk.look) for name in ("look", "change")}
     app = create_app(
-        [look], {"look": for_anyone(desk.look)}, readiness=lambda: Readiness(ready=False, parts=[])
+        [look, change],
+        handlers,
+        readiness=lambda: Readiness(ready=False, parts=[]),
+        identify=identify,
     )
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://elf") as client:
         yield client
@@ -68,6 +76,18 @@ async def logged(client: httpx.AsyncClient, method: str, path: str, **options: A
         await client.request(method, path, **options)
     (line,) = [dict(line) for line in lines if line["event"] == "request"]
     return line
+
+
+async def identify(headers: Headers) -> Caller:
+    user = headers.get("X-User")
+    return Caller(user=user, client="desk") if user else ANONYMOUS
+
+
+async def test_a_request_that_changes_something_says_who_made_it(client: httpx.AsyncClient) -> None:
+    with capture_logs(processors=[structlog.contextvars.merge_contextvars]) as lines:
+        await client.patch(f"/v1/notes/{uuid4()}", json={}, headers={"X-User": "anna"})
+    (line,) = [line for line in lines if line["event"] == "request"]
+    assert (line["log_level"], line["user"], line["client"]) == ("info", "anna", "desk")
 
 
 async def test_an_ordinary_request_is_for_debugging(client: httpx.AsyncClient) -> None:
