@@ -9,3 +9,4 @@
 \ir notes/001-tables.sql
 \ir notes/002-leases.sql
 \ir notes/003-corpus.sql
+\ir knowledge/001-tables.sql

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from pydantic import Field
 
+from elf.api.bodies import Request, Response
 from elf.families.notes.api import fields as f
-from elf.families.notes.api.requests import Request, Response
 from elf.indexing.admin_operations import RebuildState
 
 FORGET_BATCH: Final = 200

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from pydantic import Field
 
+from elf.api.bodies import Request, Response
 from elf.families.notes.api import fields as f
-from elf.families.notes.api.requests import GetNoteRequest, InContext, Request, Response
+from elf.families.notes.api.requests import GetNoteRequest, InContext
 
 
 class HistoryRequest(GetNoteRequest):

@@ -15,9 +15,9 @@ from uuid import UUID
 import msgspec
 from pydantic import Field
 
+from elf.api.bodies import Response
 from elf.core.slices import Slices
 from elf.families.notes.api import fields as f
-from elf.families.notes.api.requests import Response
 from elf.families.notes.api.trace_requests import TracedItem
 from elf.families.notes.reading.shown import ShownNotes
 from elf.families.notes.reading.shown_traces import ShownDrop, ShownTrace

@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from elf.core.blank_text import NOT_BLANK
-from elf.core.secrets import find_credential
+from elf.api.bodies import GivenIdentifier, Identifier
 
 MAX_PAGE = 200
 MAX_CURSOR_CHARS = 512
@@ -31,7 +30,6 @@ VERSION_EXAMPLE = "3f6c1c52-2a07-4c6f-8f0e-6f9f4f0d2b10"
 TRACE_EXAMPLE = "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20"
 HANDLE_EXAMPLE = "9a1d6f0b-64c2-4c5e-b1c8-0d2f7e8a9b30"
 
-Identifier = Annotated[str, Field(min_length=1, max_length=128, pattern=NOT_BLANK)]
 # The last annotation of a whole number in a body, so that its schema keeps the bounds.
 WHOLE = BeforeValidator(_whole)
 UnitInterval = Annotated[float, Field(ge=0.0, le=1.0)]
@@ -50,21 +48,12 @@ _GIVEN = (
 )
 
 
-def _no_credential(identifier: str) -> str:
-    kind = find_credential(identifier)
-    if kind is not None:
-        raise ValueError(f"must not hold a credential, and this holds one of kind {kind}")
-    return identifier
-
-
-_Given = Annotated[Identifier, AfterValidator(_no_credential)]
-
 TenantId = Annotated[Identifier, Field(description=_TENANT, examples=["acme"])]
-TenantIdGiven = Annotated[_Given, Field(description=_TENANT + _GIVEN, examples=["acme"])]
+TenantIdGiven = Annotated[GivenIdentifier, Field(description=_TENANT + _GIVEN, examples=["acme"])]
 ProjectId = Annotated[Identifier, Field(description=_PROJECT, examples=["website"])]
-ProjectIdGiven = Annotated[_Given, Field(description=_PROJECT + _GIVEN, examples=["website"])]
+ProjectIdGiven = Annotated[GivenIdentifier, Field(description=_PROJECT + _GIVEN, examples=["website"])]
 AgentId = Annotated[Identifier, Field(description=_AGENT, examples=["helper"])]
-AgentIdGiven = Annotated[_Given, Field(description=_AGENT + _GIVEN, examples=["helper"])]
+AgentIdGiven = Annotated[GivenIdentifier, Field(description=_AGENT + _GIVEN, examples=["helper"])]
 ScopeName = Annotated[
     str,
     Field(

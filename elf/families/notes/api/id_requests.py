@@ -7,7 +7,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from elf.families.notes.api.requests import InContext, Response
+from elf.api.bodies import Response
+from elf.families.notes.api.requests import InContext
 
 MAX_IDS = 20
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
+from pydantic import Field, JsonValue, WithJsonSchema, model_validator
 
+from elf.api.bodies import Identifier, Request, Response
 from elf.config.model import NoteType
 from elf.core.blank_text import NOT_BLANK
 from elf.core.json_strings import MAX_STRING_CHARS
@@ -18,18 +19,6 @@ MAX_MESSAGES = 256
 MAX_MESSAGE_CHARS = 16_384
 MAX_QUERY_CHARS = 2048
 CHANGES = ("text", "importance", "confidence", "ttl_days")
-
-
-class Request(BaseModel):
-    """A request: types are strict, unknown fields are refused, and so are NaN and infinity."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class Response(BaseModel):
-    """A response body."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class InContext(Request):
@@ -188,7 +177,7 @@ class ListRequest(Request):
     project_id: f.ProjectIdGiven
     agent_id: f.AgentIdGiven | None = None
     read_profile: f.ReadProfile | None = None
-    scope: Annotated[f.Identifier, Field(description="Only notes of this scope.")] | None = None
+    scope: Annotated[Identifier, Field(description="Only notes of this scope.")] | None = None
     status: f.NoteStatus = Field(default="active", description="Only notes of this status.")
     type: Annotated[NoteType, Field(description="Only notes of this type.")] | None = None
     key_prefix: f.KeyPrefix | None = None
@@ -255,7 +244,7 @@ class SearchFilters(Request):
     key_prefix: f.KeyPrefix | None = None
     scope: (
         Annotated[
-            list[f.Identifier],
+            list[Identifier],
             Field(
                 min_length=1,
                 max_length=100,

@@ -8,8 +8,9 @@ from uuid import UUID
 
 from pydantic import Field
 
+from elf.api.bodies import Request, Response
 from elf.families.notes.api import fields as f
-from elf.families.notes.api.requests import Explanation, InContext, Request, Response
+from elf.families.notes.api.requests import Explanation, InContext
 
 NoteTextNow = Annotated[
     str | None, Field(description="The note's text as it is now; null when there is no such note any more.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -15,6 +15,7 @@ import blake3
 import msgspec
 from pgvector import Vector  # asyncpg would take a numpy array within an array for one more dimension
 
+from elf.api.cursor import BEFORE_THE_NEWEST, Cursor
 from elf.core.ids import NoteId
 from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection
@@ -54,17 +55,6 @@ class ListFilter:
     type: str | None
     key_prefix: str | None
     updated: Period
-
-
-@dataclass(frozen=True, slots=True)
-class Cursor:
-    """Where a page ended."""
-
-    updated_at: datetime
-    note_id: UUID
-
-
-BEFORE_THE_NEWEST = Cursor(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 
 @contextmanager
@@ -177,7 +167,7 @@ class NoteStore:
         rows = await connection.fetch(
             self._sql["list_notes"],
             tenant_id, project_id, list(filter.scopes), filter.reader_agent_id, filter.status, filter.type,
-            start.updated_at, start.note_id, now, limit, MAX_PAGE_BYTES, filter.key_prefix, filter.updated.since,
+            start.moment, start.id, now, limit, MAX_PAGE_BYTES, filter.key_prefix, filter.updated.since,
             filter.updated.before,
         )  # fmt: skip
         return [ShownNote.of(row) for row in rows], bool(rows) and rows[-1]["has_next"]

@@ -8,6 +8,7 @@ from uuid import UUID
 
 import msgspec
 
+from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, NotFound
 from elf.core.scopes import Readable, is_readable
@@ -15,7 +16,6 @@ from elf.core.slices import Slices, in_slices
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.api.brief import BriefTraceResponse, brief_trace
-from elf.families.notes.api.cursor import decode_cursor, encode_cursor
 from elf.families.notes.api.trace_requests import (
     ExplainRequest,
     StageTime,
@@ -26,7 +26,6 @@ from elf.families.notes.api.trace_requests import (
     TracesResponse,
     TraceSummary,
 )
-from elf.families.notes.keeping.store import BEFORE_THE_NEWEST
 from elf.families.notes.model import FAMILY
 from elf.families.notes.reading.shown_traces import Explained, ShownDrop, ShownTrace
 from elf.search.trace import DroppedCandidate, reason_in_words
@@ -112,7 +111,7 @@ class SearchExplainer:
         rows = await self._traces.page(
             FAMILY,
             agent=agent,
-            after=(after.updated_at, after.note_id),
+            after=(after.moment, after.id),
             now=self._clock.now(),
             limit=request.limit + 1,
             scopes=readable,

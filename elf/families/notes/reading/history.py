@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from elf.api.cursor import BEFORE_THE_NEWEST, Cursor, decode_cursor, encode_cursor
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest
 from elf.core.same_json import comparing_json
@@ -25,12 +26,9 @@ from elf.families.notes.api.audit_requests import (
     RestoreRequest,
     RestoreResponse,
 )
-from elf.families.notes.api.cursor import decode_cursor, encode_cursor
 from elf.families.notes.keeping.lifecycle import EXPIRED
 from elf.families.notes.keeping.store import (
-    BEFORE_THE_NEWEST,
     MAX_PAGE_BYTES,
-    Cursor,
     NoteStore,
     meeting_writers,
 )
@@ -198,7 +196,7 @@ class NoteHistory:
         self, connection: Connection, note_id: UUID, after: Cursor, limit: int
     ) -> list[Version]:
         return await connection.fetch(
-            self._sql["list_versions"], note_id, after.updated_at, after.note_id, limit, MAX_PAGE_BYTES
+            self._sql["list_versions"], note_id, after.moment, after.id, limit, MAX_PAGE_BYTES
         )
 
 

@@ -13,9 +13,10 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from elf.api.bodies import Identifier
 from elf.config.model import NOTE_TYPES
 from elf.core.cjk import contains_nul
-from elf.families.notes.api.fields import Identifier, TtlDays, UnitInterval
+from elf.families.notes.api.fields import TtlDays, UnitInterval
 from elf.families.notes.writing.write_rules import Rejection
 from elf.providers.port import Chat, JsonAnswer, Prompt
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import structlog
 
+from elf.api.cursor import decode_cursor, encode_cursor
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, ProviderUnavailable, ScopeDenied
 from elf.core.ids import NoteId
@@ -19,7 +20,6 @@ from elf.core.ttl import expiry
 from elf.db.database import Connection, Database
 from elf.db.errors import retrying
 from elf.families.notes.api.brief import BriefListResponse, brief_page
-from elf.families.notes.api.cursor import decode_cursor, encode_cursor
 from elf.families.notes.api.requests import (
     AddNoteRequest,
     AddNoteResponse,

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elf.api.cursor import Cursor, decode_cursor, encode_cursor
 from elf.core.errors import InvalidRequest
 from elf.core.ids import NoteId
-from elf.families.notes.api.cursor import decode_cursor, encode_cursor
-from elf.families.notes.keeping.store import Cursor
 
 NOWHERE = datetime(2026, 1, 1, tzinfo=UTC), UUID(int=0)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
@@ -11,9 +12,19 @@ import blake3
 import msgspec
 
 from elf.core.errors import InvalidRequest
-from elf.families.notes.keeping.store import Cursor
 
 MARK_BYTES: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """Where a page ended: the moment that its last item is listed by, and its id."""
+
+    moment: datetime
+    id: UUID
+
+
+BEFORE_THE_NEWEST: Final = Cursor(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 
 def encode_cursor(moment: datetime, id: UUID, *of: str | None) -> str:
@@ -30,13 +41,13 @@ def decode_cursor(text: str, *of: str | None) -> Cursor:
     try:
         padded = text.encode("ascii") + b"=" * (-len(text) % 4)
         parts = base64.b64decode(padded, altchars=b"-_", validate=True).decode().split("|")
-        moment, note_id, mark = parts
-        updated_at = datetime.fromisoformat(moment)
-        if updated_at.tzinfo is None:
+        text_of_moment, id, mark = parts
+        moment = datetime.fromisoformat(text_of_moment)
+        if moment.tzinfo is None:
             raise ValueError("the moment has no time zone")
         if mark != _mark(of):
             raise ValueError("it is of another listing")
-        return Cursor(updated_at.astimezone(UTC), UUID(note_id))
+        return Cursor(moment.astimezone(UTC), UUID(id))
     except (ValueError, OverflowError) as error:  # OverflowError: outside of the years 1 to 9999 in UTC
         raise InvalidRequest(
             "the cursor is not one that this listing returned in this context", fields=["$.cursor"]
