@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field, JsonValue, WithJsonSchema, model_validator
+from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
 from elf.api.bodies import Identifier, Request, Response
 from elf.config.model import NoteType
