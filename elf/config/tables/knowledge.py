@@ -1,7 +1,8 @@
-"""[knowledge.*]: episodes, facts and rules. The family is on where the config file has the table; each key is optional."""
+"""[knowledge.*]: episodes, facts and rules. The family is on where the file has the table; each key is optional."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
@@ -13,8 +14,6 @@ from elf.config.table import Table
 
 def _cron(line: str) -> str:
     if line:
-        from datetime import UTC, datetime
-
         try:
             CronSim(line, datetime.now(UTC))
         except CronSimError as error:
