@@ -233,18 +233,27 @@ class RerankProvider(Provider):
     """[providers.rerank]"""
 
 
-class ExtractorProvider(Provider):
-    """[providers.llm_extractor]: `local:` is the rule-based extractor, which is no language model."""
+class ChatProvider(Provider):
+    """What the tables of chat services hold."""
 
     temperature: Annotated[float, Field(ge=0.0, le=2.0)]
 
 
+class ExtractorProvider(ChatProvider):
+    """[providers.llm_extractor]: `local:` is the rule-based extractor, which is no language model."""
+
+
+class ConsolidatorProvider(ChatProvider):
+    """[providers.llm_consolidator]: `local:` is the rule-based consolidator, which is no language model."""
+
+
 class Providers(Table):
-    """[providers.*]"""
+    """[providers.*]; without the table of a consolidator no episode becomes facts and rules."""
 
     embedding: EmbeddingProvider
     rerank: RerankProvider
     llm_extractor: ExtractorProvider
+    llm_consolidator: ConsolidatorProvider | None = None
 
 
 class Scopes(Table):

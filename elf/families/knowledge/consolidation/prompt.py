@@ -65,7 +65,8 @@ Answer with one JSON object in this form, and nothing after it:
 }
 ```
 permanence says how fast a fact is in doubt when nobody confirms it: permanent (a birthday), stable (a home), \
-standard, volatile (a current task), ephemeral (today's mood). importance is a number from 1 to 10. At most 200 items a list.
+standard, volatile (a current task), ephemeral (today's mood). importance is a number from 1 to 10. \
+At most 200 items a list.
 """
 
 _FACTS: Final = "\nKnown facts, one JSON object a line:\n"
