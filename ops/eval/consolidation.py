@@ -1,8 +1,10 @@
 """How right the rule-based consolidator is: precision and recall on the episodes of the tests, and a sample on chats.
 
-    python -m ops.eval.consolidation                     both halves of the set, and what is wrong in the first
-    python -m ops.eval.consolidation --held-out          what is wrong in the other half, too: then it is used up
-    python -m ops.eval.consolidation FILE [FILE...]      LoCoMo or BEAM: counts, and facts to look through
+    python -m ops.eval.consolidation                 the half that the rules are made after, and what is wrong in it
+    python -m ops.eval.consolidation --held-out      the other half; whoever looks at what is wrong there uses it up
+    python -m ops.eval.consolidation FILE [FILE...]  LoCoMo or BEAM: counts, and facts to look through
+
+A chat is judged by who reads the sample.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from uuid import UUID
 from elf.families.knowledge.consolidation.answer import read_answer
 from elf.families.knowledge.consolidation.prompt import ShownEpisode, consolidation_prompt
 from elf.families.knowledge.consolidation.rules import RULE_BASED_CONSOLIDATION
-from ops.eval.consolidation_set import KINDS, MOMENT, Expected, Judgement, Score, episodes, judged
+from ops.eval.consolidation_set import KINDS, MOMENT, Score, episodes, judged
 
 SEED = 7
 
@@ -29,34 +31,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="chats, as LoCoMo or BEAM has them")
+    parser.add_argument(
+        "files", nargs="*", type=Path, metavar="FILE", help="chats, as LoCoMo or BEAM has them"
+    )
     parser.add_argument("--sample", type=int, default=60, help="how many facts of the chats to print")
-    parser.add_argument("--held-out", action="store_true", help="print what is wrong in the held-out half")
+    parser.add_argument("--held-out", action="store_true", help="the held-out half instead")
     options = parser.parse_args(argv)
     if options.files:
         _show_chats(options.files, options.sample)
     else:
-        _show_set(faults_of_held_out=options.held_out)
+        _show_set(held_out=options.held_out)
     return 0
 
 
-def _show_set(*, faults_of_held_out: bool) -> None:
-    chosen = list(episodes())
-    for name, half in (
-        ("developed on", [one for one in chosen if not one.is_held_out]),
-        ("held out", [one for one in chosen if one.is_held_out]),
-    ):
-        _show_half(name, half, show_faults=name == "developed on" or faults_of_held_out)
-
-
-def _show_half(name: str, half: Sequence[Expected], *, show_faults: bool) -> None:
-    judgement: Judgement = judged(half, RULE_BASED_CONSOLIDATION.answer)
-    print(f"{name}: {len(half)} episodes")
+def _show_set(*, held_out: bool) -> None:
+    chosen = [one for one in episodes() if one.is_held_out == held_out]
+    judgement = judged(chosen, RULE_BASED_CONSOLIDATION.answer)
+    print(f"{'held out' if held_out else 'developed on'}: {len(chosen)} episodes")
     _show("facts, new and updated", judgement.told)
     for kind in KINDS:
         _show(kind, judgement.scores[kind])
-    if show_faults:
-        print("\n".join(judgement.faults))
+    print("\n".join(judgement.faults))
 
 
 def _show(name: str, score: Score) -> None:

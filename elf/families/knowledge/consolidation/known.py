@@ -15,7 +15,18 @@ from elf.families.knowledge.consolidation.statements import Statement
 _NAMES: Final = {
     name: names[0]
     for names in (
-        ("home", "lives in", "lives", "live in", "residence", "city", "home city", "home location", "location", "based in"),
+        (
+            "home",
+            "lives in",
+            "lives",
+            "live in",
+            "residence",
+            "city",
+            "home city",
+            "home location",
+            "location",
+            "based in",
+        ),
         ("employer", "works at", "works for", "company", "workplace"),
         ("job", "occupation", "profession", "works as", "job title"),
         ("origin", "comes from", "is from", "from", "grew up in", "birthplace"),
@@ -64,7 +75,6 @@ def bears_out(statement: Statement, known: ShownFact) -> bool:
 def is_of_one_kind(statement: Statement, known: ShownFact) -> bool:
     """Tell whether two values may replace each other: what a thing "is" may be a price and a colour at once."""
     return statement.predicate != "is" or _is_number(statement.content) == _is_number(known.content)
-
 
 
 def key_of(statement: Statement) -> tuple[str, str]:

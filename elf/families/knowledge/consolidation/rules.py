@@ -2,8 +2,8 @@
 
 It is no language model: it knows a few dozen forms of English sentences, such as "I live in Lisbon" or "The staging
 server listens on port 8443", and is silent on all others. What it gives stands in an episode word for word, and the
-same prompt always gives the same answer. It stands behind `local:` and answers the prompt of consolidation as a language
-model would.
+same prompt always gives the same answer. It stands behind `local:` and answers the prompt of consolidation as a
+language model would.
 """
 
 from __future__ import annotations

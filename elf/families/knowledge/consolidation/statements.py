@@ -14,6 +14,7 @@ from typing import Final
 
 from elf.families.knowledge.consolidation.guards import (
     CLAUSES,
+    DANGLING,
     FRONTED,
     LEAD_IN,
     NEGATED,
@@ -28,16 +29,82 @@ from elf.families.knowledge.model import Permanence
 
 TEAM: Final = "team"
 
-_SELF: Final = re.compile(r"I(?='m | am |'ve | )(?:'(?=m|ve))? ?")
-_WE: Final = re.compile(r"(?:we|the team)(?:'(?=re|ve))? ?", re.IGNORECASE)
+_SELF: Final = re.compile(r"I(?='m |'ve | )")
+_WE: Final = re.compile(r"(?:we(?='re |'ve | )|the team(?= ))", re.IGNORECASE)
 _THE_USER: Final = re.compile(r"the user(?='s | )", re.IGNORECASE)
-_RELATIVE: Final = re.compile(rf"(?:(?P<own>my)|(?P<owner>(?:the user|[A-Z][\w-]+(?: [A-Z][\w-]+)?)'s)) (?P<kin>{RELATIVES}) ", re.I)
-_NAME: Final = re.compile(r"(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\. |Professor )?[A-Z][\w-]*(?: [A-Z][\w-]*){0,2}) ")
-_NO_NAMES: Final = frozenset(
-    "a all an any as both each every everybody everyone few half her his i it its many more most much my neither nobody none "
-    "one our she some somebody someone that the their there these they this those we what you your"
-    " session always never only please".split()
+_RELATIVE: Final = re.compile(
+    rf"(?:(?P<own>my)|(?P<owner>(?:the user|[A-Z][\w-]+(?: [A-Z][\w-]+)?)'s)) (?P<kin>{RELATIVES}) ",
+    re.IGNORECASE,
 )
+_NAME: Final = re.compile(
+    r"(?P<name>(?:(?:Dr|Mr|Mrs|Ms|Prof)\. |Professor )?[A-Z][\w-]*(?: [A-Z][\w-]*){0,2}) "
+)
+_NO_NAMES: Final = frozenset(
+    [
+        "a",
+        "all",
+        "an",
+        "any",
+        "as",
+        "both",
+        "each",
+        "every",
+        "everybody",
+        "everyone",
+        "few",
+        "half",
+        "her",
+        "his",
+        "i",
+        "it",
+        "its",
+        "many",
+        "more",
+        "most",
+        "much",
+        "my",
+        "neither",
+        "nobody",
+        "none",
+        "i",
+        "one",
+        "our",
+        "she",
+        "some",
+        "somebody",
+        "someone",
+        "that",
+        "the",
+        "their",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "we",
+        "what",
+        "you",
+        "your",
+        "always",
+        "drawing",
+        "last",
+        "looks",
+        "never",
+        "next",
+        "only",
+        "please",
+        "session",
+        "sounds",
+        "today",
+        "tomorrow",
+        "tonight",
+        "yesterday",
+    ]
+)
+_OF_OTHERS: Final = re.compile(
+    r"(?:adore|am|are|detest|dislike|do|don't|enjoy|go|hate|have|hold|intend|like|live|love|major|plan|prefer"
+    r"|speak|study|use|work)\b"
+)  # not what one person does
 _ARTICLE: Final = re.compile(r"(?:the|an?) ", re.IGNORECASE)
 
 
@@ -59,9 +126,11 @@ def statements_of(sentence: Sentence) -> Iterator[Statement]:
         return
     subject = ""
     for clause in clauses(text):
-        found = clause if not SAME_SUBJECT.match(clause) else f"{subject} {clause}"
+        found = f"{subject} {clause}" if subject and SAME_SUBJECT.match(clause) else clause
         subject, statement = _stated(found, sentence.speaker)
-        if statement is not None:
+        if statement is None or DANGLING.search(f"{statement.subject} {statement.content}"):
+            subject = ""
+        else:
             yield statement
 
 
@@ -84,7 +153,7 @@ def clauses(text: str) -> Iterator[str]:
 def _stated(clause: str, speaker: str) -> tuple[str, Statement | None]:
     """Return the words for the subject of a clause, and what it states, if anything."""
     fronted = FRONTED.match(clause)
-    clause = plain(clause if fronted is None else clause[fronted.end() :])
+    clause = TRAILING.sub("", plain(clause if fronted is None else clause[fronted.end() :]))
     if any(guard.search(clause) for guard in UNSAID):
         return "", None
     attribute = _attribute(clause, speaker)
@@ -110,9 +179,14 @@ def _person(clause: str, speaker: str) -> tuple[str, str] | None:
         owner = speaker if relative["own"] else _owner(relative["owner"])
         return f"{owner}'s {relative['kin'].lower()}", clause[relative.end() :]
     name = _NAME.match(clause)
-    if name is None or name["name"].split()[0].lower() in _NO_NAMES:
+    if (
+        name is None
+        or _NO_NAMES & set(name["name"].lower().split())
+        or name["name"].split()[0].endswith("ing")
+    ):
         return None
-    return name["name"], clause[name.end() :]
+    said = clause[name.end() :]
+    return None if _OF_OTHERS.match(said) else (name["name"], said)
 
 
 def _owner(words: str) -> str:
@@ -170,7 +244,7 @@ def _of_thing(clause: str) -> tuple[str, Statement | None]:
         return "", None
     for rule in OF_THINGS:
         match = rule.pattern.match(clause)
-        if match is None or match["subject"].split()[0].lower() in _NO_NAMES - {"the", "our", "my", "a", "an"}:
+        if match is None or not _may_be_thing(match["subject"]):
             continue
         subject, content = _without_article(match["subject"]), trimmed(match["content"])
         if content and subject:
@@ -182,6 +256,11 @@ def _of_thing(clause: str) -> tuple[str, Statement | None]:
                 importance=5.0,
             )
     return "", None
+
+
+def _may_be_thing(subject: str) -> bool:
+    first = subject.split()[0].lower()
+    return first in ("the", "our", "a", "an") or (first not in _NO_NAMES and not first.endswith("ing"))
 
 
 def trimmed(content: str) -> str:

@@ -7,7 +7,7 @@ that speaks to a model about its instructions or its memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,12 +19,55 @@ LONGEST_SENTENCE: Final = 500  # characters; what is longer is no plain statemen
 _SPEAKER: Final = re.compile(r"\s*(?:[-*\u2022] )?(?P<name>[A-Z][\w'.-]*(?: [A-Z][\w'.-]*){0,2}): +(?=\S)")
 _THE_USER: Final = frozenset({"user", "human", "the user", "me"})
 _PROGRAMS: Final = frozenset(
-    "ai agent api assistant bot butler chatbot console cron error function info log logs model output result stderr "
-    "stdout system tool trace warning".split()
+    [
+        "ai",
+        "agent",
+        "api",
+        "assistant",
+        "bot",
+        "butler",
+        "chatbot",
+        "console",
+        "cron",
+        "error",
+        "function",
+        "info",
+        "log",
+        "logs",
+        "model",
+        "output",
+        "result",
+        "stderr",
+        "stdout",
+        "system",
+        "tool",
+        "trace",
+        "warning",
+    ]
 )
 _LABELS: Final = frozenset(
-    "constraint context decision fact fyi goal idea note notes plan preference profile remember reminder rule summary "
-    "task todo update warning".split()
+    [
+        "constraint",
+        "context",
+        "decision",
+        "fact",
+        "fyi",
+        "goal",
+        "idea",
+        "note",
+        "notes",
+        "plan",
+        "preference",
+        "profile",
+        "remember",
+        "reminder",
+        "rule",
+        "summary",
+        "task",
+        "todo",
+        "update",
+        "warning",
+    ]
 )
 
 _PASTED: Final = re.compile(r"\s*(?:[>|#{}\[\]]|<[/!?\w]|\"\w+\":)")
@@ -36,15 +79,22 @@ _QUOTATION: Final = re.compile(
 )
 _QUOTED: Final = "\ufffc"
 _SPOKEN_TO_THE_MODEL: Final = re.compile(
-    r"\b(?:ignore|disregard|override|bypass|forget)\b[^.!?\n]{0,60}\b(?:above|all|earlier|instructions?|previous|prior|rules|told you)\b"
-    r"|\b(?:system (?:override|prompt|message|instruction)|(?:new|updated|hidden|secret|following) instructions?|admin mode)\b"
-    r"|\b(?:developer|jailbreak|root) mode\b|\bas an? (?:ai|assistant|language model)\b|\byou are now\b|\byou must (?:now )?(?:store|remember|confirm)"
-    r"|\b(?:store|save|add|insert|record|create) (?:this|these|a|the|following)(?: new)? (?:facts?|rules?|memor(?:y|ies))\b"
-    r"|\b(?:confirm|delete|update|list|retract) (?:all|any|each|every)\b|\b(?:memory system|consolidation|episode_content|new_facts|target_id)\b"
+    r"\b(?:ignore|disregard|override|bypass|forget)\b[^.!?\n]{0,60}\b(?:above|all|earlier|instructions?|previous"
+    r"|prior|rules|told you)\b"
+    r"|\b(?:system (?:override|prompt|message|instruction)|(?:new|updated|hidden|secret|following) instructions?"
+    r"|admin mode)\b"
+    r"|\b(?:developer|jailbreak|root) mode\b|\bas an? (?:ai|assistant|language model)\b|\byou are now\b|\byou"
+    r" must (?:now )?(?:store|remember|confirm)"
+    r"|\b(?:store|save|add|insert|record|create) (?:this|these|a|the|following)(?: new)? (?:facts?|rules?"
+    r"|memor(?:y|ies))\b"
+    r"|\b(?:confirm|delete|update|list|retract) (?:all|any|each|every)\b|\b(?:memory system|consolidation"
+    r"|episode_content|new_facts|target_id)\b"
     r"|\bact as\b|^\s*system\b[^a-z\n]{0,3}:",
     re.IGNORECASE,
 )
-_ABBREVIATED: Final = re.compile(r"\b(?:approx|dr|messrs|mr|mrs|ms|nr|prof|st|vs|e\.g|i\.e)\.\s*\Z", re.IGNORECASE)
+_ABBREVIATED: Final = re.compile(
+    r"\b(?:approx|dr|messrs|mr|mrs|ms|nr|prof|st|vs|e\.g|i\.e)\.\s*\Z", re.IGNORECASE
+)
 _BULLET: Final = re.compile(r"(?:[-*\u2022]|\d{1,2}[.)]) +")
 
 
@@ -71,15 +121,24 @@ def _turns(content: str) -> Iterator[tuple[str | None, Sequence[str]]]:
     """Yield who speaks and the lines of prose; None speaks for programs."""
     speaker: str | None = USER
     lines: list[str] = []
+    people: set[str] = set()
     for line in _prose(content):
         match = _SPEAKER.match(line)
-        named = None if match is None else match["name"].lower()
-        if match is None or named is None or named in _LABELS:
+        if match is None or not _takes_over(match["name"], speaker, people):
             lines.append(line)
             continue
         yield speaker, lines
         speaker, lines = _who(match["name"]), [line[match.end() :]]
+        people.add(match["name"])
     yield speaker, lines
+
+
+def _takes_over(name: str, speaker: str | None, people: Collection[str]) -> bool:
+    """Tell whether a name with a colon begins a turn. Programs print much that looks like it."""
+    lowered = name.lower()
+    if speaker is None:
+        return lowered in _THE_USER or name in people
+    return lowered not in _LABELS
 
 
 def _who(name: str) -> str | None:
@@ -95,9 +154,7 @@ def _prose(content: str) -> Iterator[str]:
     for line in content.split("\n"):
         if "```" in line:
             in_code ^= line.count("```") % 2 == 1
-        elif in_tag:
-            in_tag = _CLOSING_TAG.search(line) is None
-        elif _OPENING_TAG.match(line):
+        elif in_tag or _OPENING_TAG.match(line):
             in_tag = _CLOSING_TAG.search(line) is None
         elif not in_code and not _PASTED.match(line):
             yield line
