@@ -27,13 +27,17 @@ UNSAID: Final = (
         r"\b(?:not sure|who knows|i guess|i think|i bet|i believe|in my opinion|let's say|what if|as if|for"
         r" example|e\.g)\b",
         r"\b(?:if|unless|whether|until|unlike|almost|nearly|used to|no longer|any ?more|except for|according to)\b",
+        r"\bthey say\b|\bminutes? ago\b|\b(?:hero|heroine|villain|protagonist|main character) of\b",
+        r"^(?:once upon|in (?:the|an?|my|this|that|his|her|their|our)"
+        r" (?:book|dream|example|film|game|joke|movie"
+        r"|novel|photo|picture|play|poem|scene|series|show|song|story|video)s?\b)",
         r"\bdo(?:n't| not) (?:know|think|believe|remember|care)\b|\bkind of\b|\bsort of\b|\bcan't wait\b",
     ),
     re.compile(r"\bmay\b|\b(?:I'd|they'd|he'd|she'd|we'd|you'd)\b"),
     _any(
         r"\b(?:said|says|saying|wrote|writes|told|tells|asked|asks|heard|hears|claims?|claimed|thinks|thought"
         r"|believes?"
-        r"|believed|jokes?|joked|joking|lied|reads|quoted?|mentioned|suggests?|suggested|dreamt|dreamed|pretended)\b"
+        r"|believed|jokes?|joked|joking|lied|reads|quoted?|mentioned|suggests|suggested|dreamt|dreamed|pretended)\b"
     ),
     _any(
         r"\b(?:passwords?|passcodes?|passphrases?|pin|api[ -]?keys?|secrets?|tokens?|iban|cvv|ssn|seed phrase"
@@ -84,7 +88,7 @@ _VERBS = (
     r"|speak|speaks"
     r"|opens?|closes?|starts?|ends?|costs?|needs?|takes?|runs?|weighs?|uses?|requires?|supports?|expires?|carries"
     r"|plays?"
-    r"|always|usually|often|only|never|asked|booked|ordered|went|was|were|carry)"
+    r"|call me|always|usually|often|only|never|asked|booked|ordered|went|was|were|carry)"
 )
 CLAUSES: Final = re.compile(
     rf"(?:,? (?:and|but|so)|[;,]| [-\u2013\u2014]) (?={_ONE} )|,? (?:and|but|so) (?={_VERBS}\b)|[;:] |(?:,| -|"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from elf.families.knowledge.model import Permanence
-from elf.providers.local.vocabulary import HOW, MONTH, RELATIVE, TRADE
+from elf.providers.local.vocabulary import DAY, HOW, MONTH, RELATIVE, TRADE
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,12 @@ RELATIVES: Final = (
 
 _BE = rf"(?:'m|am|'re|are|is){HOW}"
 _HAVE = rf"(?:'ve|'ve got|have|have got|has|has got){HOW}"
-_PLACE = r"(?-i:[A-Z])[\w'.-]*(?:,? (?:de |da |la |of |am |upon )?(?-i:[A-Z])[\w'-]*){0,3}"
-_NAME = r"(?-i:[A-Z])[\w&.'-]*(?: (?:of |& |and )?(?-i:[A-Z0-9])[\w&.'-]*){0,3}"
+_NO_PLACE = (
+    rf"(?!(?:{DAY}|{MONTH}|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec|accounting|christmas|easter|engineering|finance"
+    r"|free|hr|legal|logistics|marketing|night|operations|product|sales|support)s?\b)"
+)
+_PLACE = _NO_PLACE + r"(?-i:[A-Z])[\w'.-]*(?:,? (?:de |da |la |of |am |upon )?(?-i:[A-Z])[\w'-]*){0,3}"
+_NAME = _NO_PLACE + r"(?-i:[A-Z])[\w&.-]*(?!'s)(?: (?:of |& |and )?(?-i:[A-Z0-9])[\w&.-]*(?!'s)){0,3}"
 _REST = r"(?:[ ,].*)?"
 _ADVERB = (
     r"(?:(?:absolutely|also|always|both|currently|finally|generally|just|mostly|now|really|recently|still"
@@ -65,7 +69,7 @@ _LANGUAGES = (
 )
 _LANGUAGE = rf"(?:(?:a (?:little|bit of)|some|fluent|basic) )?{_LANGUAGES}"
 _THING = (
-    r"(?!(?:it|that|this|these|those|them|you|your|how|what|when|where|who|him|her|us|me|to|also|too|everywhere"
+    r"(?!(?:it|that|this|these|those|them|you|your|how|what|when|where|who|him|her|us|me|to|also|too|everywhere|admit|ask|bother|brag|complain|disagree|disappoint|interrupt|nag"
     r"|here|there|be|hear|know|say|see|think|being"
     r"|hearing|seeing|knowing|thinking|the (?:way|idea|fact|sound|look|thought)|every|everything|all|my|our|some"
     r"|something|"
@@ -83,9 +87,7 @@ _ROLE = (
 PERSONAL: Final = (
     Said(
         "home",
-        _said(
-            rf"(?:{_BE} )?{_ADVERB}(?:live|lives|living|based|located) (?:in|near) (?P<content>{_PLACE}){_REST}"
-        ),
+        _said(rf"(?:{_BE} )?{_ADVERB}(?:live|lives|living|based|located) in (?P<content>{_PLACE}){_REST}"),
         "stable",
         7,
     ),
@@ -121,7 +123,8 @@ PERSONAL: Final = (
         "job",
         _said(
             rf"(?:(?:{_BE}|became) (?:an?|the|our) |(?:{_ADVERB}works? as|got promoted to|was promoted to)"
-            rf" (?:(?:an?|the|our) )?)(?P<content>(?:[\w-]+ ){{0,3}}?{TRADE}){_REST}"
+            rf" (?:(?:an?|the|our) )?)(?P<content>(?:[\w-]+ ){{0,3}}?{TRADE})"
+            rf"(?! of (?:life|mine|yours|his|hers|the)\b){_REST}"
         ),
         "stable",
         7,
@@ -145,7 +148,13 @@ PERSONAL: Final = (
     ),
     Said(
         "employer",
-        _said(rf"(?:{_ADVERB}works? (?:at|for)|(?:just |recently )?joined) (?P<content>{_NAME}){_REST}"),
+        _said(rf"{_ADVERB}works? (?:at|for) (?P<content>{_NAME}){_REST}"),
+        "stable",
+        7,
+    ),
+    Said(
+        "employer",
+        _said(rf"(?:just |recently )?joined (?P<content>{_NAME})(?: (?:last|in|as) .*)?"),
         "stable",
         7,
     ),
@@ -176,11 +185,14 @@ PERSONAL: Final = (
     ),
     Said(
         "marital status",
-        _said(rf"{_BE} (?:happily )?(?P<content>divorced|engaged|married|single|widowed){_REST}"),
+        _said(
+            rf"{_BE} (?:happily )?(?P<content>divorced|engaged|married|single|widowed)"
+            r"(?:(?: (?:to|since|for|with) (?!my\b|the\b|an?\b|work\b).*)|,.*)?"
+        ),
         "stable",
         6,
     ),
-    Said("age", _said(rf"{_BE} (?P<content>\d{{1,3}}(?: years old)?){_REST}"), "stable", 5),
+    Said("age", _said(rf"{_BE} (?P<content>\d{{1,3}}(?: years old)?)(?:,.*)?"), "stable", 5),
     Said("preferred name", _said(r"(?:goes|go) by (?P<content>(?-i:[A-Z])[\w'-]+)"), "stable", 8),
     Said(
         "languages",

@@ -9,6 +9,7 @@ language model would.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
 
@@ -58,10 +59,16 @@ class _Findings:
             if fact is not None and bears_out(statement, fact):
                 self._confirmed[fact.id] = None
             elif fact is None:
-                new.append(_fact(statement) | {"importance": statement.importance, "tags": []})
+                new.append({**asdict(statement), "tags": []})
             elif is_of_one_kind(statement, fact):
-                named = {"target_id": str(fact.id), "subject": fact.subject, "predicate": fact.predicate}
-                updated.append(_fact(statement) | named)
+                updated.append(
+                    {
+                        "target_id": str(fact.id),
+                        "subject": fact.subject,
+                        "predicate": fact.predicate,
+                        "content": statement.content,
+                    }
+                )
         replaced = {update["target_id"] for update in updated}
         return {
             "new_facts": new[:MOST_ITEMS],
@@ -82,15 +89,6 @@ def consolidated(told: Shown) -> dict[str, Any]:
 def _sentences(told: Shown) -> Iterable[Sentence]:
     for episode in told.episodes:
         yield from sentences_of(episode.content)
-
-
-def _fact(statement: Statement) -> dict[str, Any]:
-    return {
-        "subject": statement.subject,
-        "predicate": statement.predicate,
-        "content": statement.content,
-        "permanence": statement.permanence,
-    }
 
 
 def _answer(prompt: Prompt) -> str:

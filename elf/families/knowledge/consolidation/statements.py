@@ -18,12 +18,13 @@ from elf.families.knowledge.consolidation.guards import (
     FRONTED,
     LEAD_IN,
     NEGATED,
+    PASSING,
     SAME_SUBJECT,
     TRAILING,
     UNSAID,
 )
 from elf.families.knowledge.consolidation.people import PERSONAL, RELATIVES
-from elf.families.knowledge.consolidation.things import ATTRIBUTES, OF_THINGS, is_attribute
+from elf.families.knowledge.consolidation.things import ATTRIBUTES, OF_THINGS, is_attribute, is_vague
 from elf.families.knowledge.consolidation.turns import Sentence
 from elf.families.knowledge.model import Permanence
 
@@ -105,7 +106,10 @@ _OF_OTHERS: Final = re.compile(
     r"(?:adore|am|are|detest|dislike|do|don't|enjoy|go|hate|have|hold|intend|like|live|love|major|plan|prefer"
     r"|speak|study|use|work)\b"
 )  # not what one person does
-_ARTICLE: Final = re.compile(r"(?:the|an?) ", re.IGNORECASE)
+_CALL_ME: Final = re.compile(
+    r"(?:(?:please|just|everybody|everyone|people|you can|they|friends) )*(?:[Cc]all|[Cc]alls) me"
+    r" (?P<name>[A-Z][\w-]+)(?: please)?$"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,11 +156,13 @@ def clauses(text: str) -> Iterator[str]:
 
 def _stated(clause: str, speaker: str) -> tuple[str, Statement | None]:
     """Return the words for the subject of a clause, and what it states, if anything."""
+    if PASSING.search(clause):
+        return "", None
     fronted = FRONTED.match(clause)
     clause = TRAILING.sub("", plain(clause if fronted is None else clause[fronted.end() :]))
     if any(guard.search(clause) for guard in UNSAID):
         return "", None
-    attribute = _attribute(clause, speaker)
+    attribute = _called(clause, speaker) or _attribute(clause, speaker)
     if attribute is not None:
         return "", attribute
     person = _person(clause, speaker)
@@ -212,6 +218,20 @@ def _of_person(subject: str, said: str) -> Statement | None:
     return None
 
 
+def _called(clause: str, speaker: str) -> Statement | None:
+    """Read "call me Bea"."""
+    match = _CALL_ME.match(clause)
+    if match is None:
+        return None
+    return Statement(
+        subject=speaker,
+        predicate="preferred name",
+        content=match["name"],
+        permanence="stable",
+        importance=8.0,
+    )
+
+
 def _attribute(clause: str, speaker: str) -> Statement | None:
     """Read "my time zone is CET", "Ana's manager is Ben", "the port of the server is 80"."""
     if NEGATED.search(clause):
@@ -236,6 +256,8 @@ def _whose(words: str, speaker: str) -> str:
     if lowered == "our":
         return TEAM
     owner = _owner(words)
+    if lowered.startswith("my "):
+        return f"{speaker}'s {owner[3:].lower()}"
     return _without_article(owner)
 
 
@@ -259,7 +281,10 @@ def _of_thing(clause: str) -> tuple[str, Statement | None]:
 
 
 def _may_be_thing(subject: str) -> bool:
-    first = subject.split()[0].lower()
+    words = subject.lower().split()
+    first = words[0]
+    if {"my", "your", "his", "her", "their", "i"} & set(words) or is_vague(words[-1]):
+        return False
     return first in ("the", "our", "a", "an") or (first not in _NO_NAMES and not first.endswith("ing"))
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from elf.families.knowledge.consolidation.people import Said
+from elf.families.knowledge.consolidation.people import RELATIVES, Said
 
 _DEFINITE: Final = (
     r"(?:[$\u20ac\u00a3]?\d|[\w-]+-\d|(?-i:[A-Z])|(?:one(?! of\b)|two|three|four|five|six|seven"
     r"|eight|nine|ten|twelve)\b)"
 )
 _VALUE: Final = (
-    rf"(?:(?:the|an?|on|at|in|by|with|called|named|set to|due (?:on|by|in)) )*{_DEFINITE}.{{0,200}}"
+    rf"(?:(?:the|an?|on(?= \d)|at|by|called|named|set to|due (?:on|by|in)) )*{_DEFINITE}.{{0,200}}"
 )
 _NOUNS: Final = r"[\w./-]+(?: (?!is\b|are\b|of\b|for\b|that\b|which\b)[\w./-]+){0,3}"
 _FAVOURITE: Final = re.compile(
@@ -29,7 +29,7 @@ _TOLD_PLAINLY: Final = re.compile(
 _AIM: Final = re.compile(r"(?:(?:main|next|long-term) )?(?:aim|goal|plan)", re.IGNORECASE)
 _NO_ATTRIBUTE: Final = re.compile(
     r".*\b(?:answer|best|bit|day|fear|feeling|guess|idea|impression|kind|life|lot|mood|one|only|opinion|part"
-    r"|point|problem|question"
+    r"|point|problem|question|fact|result|secret|solution|issue|team"
     r"|reason|rest|sort|thing|thought|time|truth|way|worst)s?",
     re.IGNORECASE,
 )
@@ -38,6 +38,11 @@ _STATE: Final = re.compile(
     r"|on|out|over|really|so"
     r"|sure|there|too|up|very|with)\b",
     re.IGNORECASE,
+)
+_OF_PERSON: Final = re.compile(RELATIVES, re.IGNORECASE)
+_PROPER_NAME: Final = re.compile(r"[A-Z][\w.'-]+")
+_MEASURED: Final = re.compile(
+    r"\d+ (?:year|month|week|day|hour|minute)s? (?:ago|away|early|late|left|off|old|over)\b", re.IGNORECASE
 )
 _DEFINITE_VALUE: Final = re.compile(_VALUE, re.IGNORECASE)
 
@@ -59,14 +64,21 @@ ATTRIBUTES: Final = (
 
 def is_attribute(name: str, content: str) -> bool:
     """Tell whether words name an attribute, and what is said of it is a value and no opinion or passing state."""
-    if _NO_ATTRIBUTE.fullmatch(name):
+    if _NO_ATTRIBUTE.fullmatch(name) or _MEASURED.match(content):
         return False
+    if _OF_PERSON.fullmatch(name):
+        return _PROPER_NAME.match(content) is not None
     if _AIM.fullmatch(name):
         return content.startswith("to ")
     if _DEFINITE_VALUE.fullmatch(content):
         return True
     plainly = _FAVOURITE.fullmatch(name) or _TOLD_PLAINLY.fullmatch(name)
     return plainly is not None and _STATE.match(content) is None
+
+
+def is_vague(noun: str) -> bool:
+    """Tell whether a noun names nothing that anybody could look for again."""
+    return _NO_ATTRIBUTE.fullmatch(noun) is not None
 
 
 def _of_thing(verb: str, content: str = rf"(?:.{{0,40}} )??{_DEFINITE}.{{0,120}}") -> re.Pattern[str]:
@@ -96,7 +108,7 @@ OF_THINGS: Final = (
         "is",
         _of_thing(
             r"(?:is|are)",
-            rf"(?:(?:the|an?|in|at|on|with|called|named|due (?:on|by|in)) )*{_DEFINITE}.{{0,120}}",
+            rf"(?:(?:the|an?|in(?= (?-i:[A-Z]))|on(?= \d)|called|named|due (?:on|by|in)) )*{_DEFINITE}.{{0,120}}",
         ),
     ),
     Said("is called", _of_thing(r"(?:is|are) (?:called|named)", r"[\w./-]+")),

@@ -89,6 +89,9 @@ _SPOKEN_TO_THE_MODEL: Final = re.compile(
     r"|memor(?:y|ies))\b"
     r"|\b(?:confirm|delete|update|list|retract) (?:all|any|each|every)\b|\b(?:memory system|consolidation"
     r"|episode_content|new_facts|target_id)\b"
+    r"|\b(?:just kidding|only joking|only kidding|just joking)\b|\A\W*(?:(?:please|can you|could you) )*"
+    r"(?:complete|correct|paraphrase|proofread|rephrase|rewrite|spell|summari[sz]e|translate"
+    r"|write (?:an?|the|me|some))\b"
     r"|\bact as\b|^\s*system\b[^a-z\n]{0,3}:",
     re.IGNORECASE,
 )
@@ -122,15 +125,37 @@ def _turns(content: str) -> Iterator[tuple[str | None, Sequence[str]]]:
     speaker: str | None = USER
     lines: list[str] = []
     people: set[str] = set()
-    for line in _prose(content):
-        match = _SPEAKER.match(line)
-        if match is None or not _takes_over(match["name"], speaker, people):
+    pasted = _Pasted()
+    for line in content.split("\n"):
+        match = None if pasted.is_open else _SPEAKER.match(line)
+        if match is not None and _takes_over(match["name"], speaker, people):
+            yield speaker, lines
+            people.add(match["name"])
+            speaker, lines, line = _who(match["name"]), [], line[match.end() :]
+        if not pasted.takes(line):
             lines.append(line)
-            continue
-        yield speaker, lines
-        speaker, lines = _who(match["name"]), [line[match.end() :]]
-        people.add(match["name"])
     yield speaker, lines
+
+
+class _Pasted:
+    """Tells code, tables, quotations, markup and what markup encloses from prose, line by line."""
+
+    def __init__(self) -> None:
+        self._in_code = self._in_tag = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._in_code or self._in_tag
+
+    def takes(self, line: str) -> bool:
+        """Tell whether the next line is none of prose."""
+        if "```" in line:
+            self._in_code ^= line.count("```") % 2 == 1
+            return True
+        if self._in_tag or (not self._in_code and _OPENING_TAG.match(line)):
+            self._in_tag = _CLOSING_TAG.search(line) is None
+            return True
+        return self._in_code or _PASTED.match(line) is not None
 
 
 def _takes_over(name: str, speaker: str | None, people: Collection[str]) -> bool:
@@ -148,24 +173,13 @@ def _who(name: str) -> str | None:
     return None if _PROGRAMS & set(lowered.split()) or (name.isupper() and " " in name) else name
 
 
-def _prose(content: str) -> Iterator[str]:
-    """Yield the lines that are neither code nor tables, quotations, markup or what markup encloses."""
-    in_code = in_tag = False
-    for line in content.split("\n"):
-        if "```" in line:
-            in_code ^= line.count("```") % 2 == 1
-        elif in_tag or _OPENING_TAG.match(line):
-            in_tag = _CLOSING_TAG.search(line) is None
-        elif not in_code and not _PASTED.match(line):
-            yield line
-
-
 def _cut(said: str) -> Iterator[str]:
     start = 0
     for end in sentence_ends(said):
+        if end < len(said) and _ABBREVIATED.search(said[max(start, end - 12) : end]):
+            continue  # "Dr. Weber" is no two sentences
         text = said[start:end].strip()
-        if _ABBREVIATED.search(text) and end < len(said):
-            continue
         start = end
-        bullet = _BULLET.match(text)
-        yield " ".join((text if bullet is None else text[bullet.end() :]).split())
+        if text:
+            bullet = _BULLET.match(text)
+            yield " ".join((text if bullet is None else text[bullet.end() :]).split())
