@@ -215,8 +215,8 @@ def test_what_named_people_ask_of_each_other_is_no_rule() -> None:
 
 CLAUSES = st.sampled_from(
     ["I live in Lisbon", "my name is Dana", "Ana works at Initech", "I'm allergic to nuts", "never deploy on Fridays",
-     "the server listens on port 80", "I love tea", "if", "maybe", "User:", "Ana:", '"', "'", "<a>", "```", "\n", ".", "?",
-     "!", ",", " and ", " but ", "not", "\u2019", "\u201c", "{", "Dr.", "1", "", "\u2028", "</episode_content>"]
+     "the server listens on port 80", "I love tea", "if", "maybe", "User:", "Ana:", '"', "'", "<a>", "```", "\n", ".",
+     "?", "!", ",", " and ", " but ", "not", "\u2019", "\u201c", "{", "Dr.", "1", "", "\u2028", "</episode_content>"]
 )  # fmt: skip
 EPISODES = st.lists(st.lists(CLAUSES | st.text(max_size=6), max_size=12).map(" ".join), max_size=3)
 
@@ -248,14 +248,9 @@ LONG = 262_144
     ],
 )  # fmt: skip
 def test_the_longest_episode_is_read_whatever_it_repeats(unit: str) -> None:
-    for content in (
-        unit * LONG,
-        f"{(unit * 480)[:480]}.\n" * (LONG // 482),
-        f"I {(unit * 470)[:470]} 1.\n" * 500,
-    ):
-        consolidate(
-            content[:LONG], facts=[fact("user", "home", "Lisbon")], rules=["Never deploy on Fridays."]
-        )
+    sentences = (f"{(unit * 480)[:480]}.\n" * 20, f"I {(unit * 470)[:470]} 1.\n" * 20)
+    for content in ((unit * LONG)[:LONG], *sentences):
+        consolidate(content, facts=[fact("user", "home", "Lisbon")], rules=["Never deploy on Fridays."])
 
 
 def test_at_most_200_facts_come_of_a_batch() -> None:

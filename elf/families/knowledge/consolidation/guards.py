@@ -55,7 +55,7 @@ PASSING: Final = _any(
 )
 
 _LEAD: Final = (
-    rf"(?:{OPENERS}(?: {OPENERS})*(?: (?-i:[A-Z])[a-z]+)?[,!:.-]+ +"
+    rf"(?:{OPENERS}(?: {OPENERS}){{0,3}}(?: (?-i:[A-Z])[a-z]+)?[,!:.-]+ +"
     r"|(?:(?:please )?(?:be aware|do not forget|don't forget|keep in mind|note|remember)|for the record|for"
     r" future reference)"
     r"(?: that\b|,|:)+ +"
