@@ -248,9 +248,12 @@ async def test_repeats_within_a_batch(knowledge: KnowledgeHouse) -> None:
 
 
 async def test_many_writers_of_one_key_make_one_chain(knowledge: KnowledgeHouse) -> None:
+    async def store(number: int) -> None:
+        await knowledge.fact(content=f"seat {number}")
+
     async with anyio.create_task_group() as writers:
         for number in range(32):
-            writers.start_soon(lambda n=number: knowledge.fact(content=f"seat {n}"))
+            writers.start_soon(store, number)
     (active,) = await knowledge.rows("SELECT id FROM knowledge_facts WHERE validity = 'active'")
     assert len((await knowledge.history("fact", active["id"])).supersession) == 32
     assert len(await knowledge.rows("SELECT FROM knowledge_links WHERE relation = 'supersedes'")) == 31
