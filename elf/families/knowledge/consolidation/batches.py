@@ -19,7 +19,10 @@ from elf.families.knowledge.writing.events import WORKER, Event, EventType, reco
 
 Category: TypeAlias = Literal["no_json", "refused_by_model", "unusable_answer", "all_actions_failed"]
 
-_OUTCOMES: Final[Mapping[str, EventType]] = {"pending": "episode_failed", "dead_letter": "episode_dead_letter"}
+_OUTCOMES: Final[Mapping[str, EventType]] = {
+    "pending": "episode_failed",
+    "dead_letter": "episode_dead_letter",
+}
 
 
 class Shard(NamedTuple):
@@ -83,15 +86,17 @@ class EpisodeBatches:
         now = self._kit.now()
         async with self._kit.database.transaction() as connection:
             await connection.execute(self._sql["lock_shard"], _lock_number(shard))
-            rows = await connection.fetch(
-                self._sql["next_batch"], *shard, now, self._rules.batch_episodes
-            )
+            rows = await connection.fetch(self._sql["next_batch"], *shard, now, self._rules.batch_episodes)
             due = list(takewhile(lambda row: row["available_at"] is None or row["available_at"] <= now, rows))
             if not due:
                 return None
-            batch = LeasedBatch(shard, uuid4(), due[: max(1, self._rules.batch_episodes >> due[0]["retry_count"])])
+            batch = LeasedBatch(
+                shard, uuid4(), due[: max(1, self._rules.batch_episodes >> due[0]["retry_count"])]
+            )
             until = now + timedelta(seconds=self._rules.lease_seconds)
-            await connection.execute(self._sql["lease_episodes"], shard.tenant_id, batch.lease, until, batch.ids)
+            await connection.execute(
+                self._sql["lease_episodes"], shard.tenant_id, batch.lease, until, batch.ids
+            )
         return batch
 
     async def hold(self, connection: Connection, batch: LeasedBatch) -> None:
@@ -100,11 +105,15 @@ class EpisodeBatches:
         if len(rows) < len(batch.episodes):
             raise LeaseLost("the lease of a batch of episodes was lost before it was consolidated")
 
-    async def end(self, connection: Connection, batch: LeasedBatch, summary: Mapping[str, int], now: datetime) -> None:
+    async def end(
+        self, connection: Connection, batch: LeasedBatch, summary: Mapping[str, int], now: datetime
+    ) -> None:
         """End the episodes of a batch, with the transaction of what came of them."""
         await connection.execute(self._sql["end_consolidated"], batch.shard.tenant_id, batch.ids)
         events = [Event("episode_consolidated", "episode", id) for id in batch.ids]
-        run = Event("consolidation_run", payload={"butler": batch.shard.butler, "episodes": len(batch.ids), **summary})
+        run = Event(
+            "consolidation_run", payload={"butler": batch.shard.butler, "episodes": len(batch.ids), **summary}
+        )
         await self._record(connection, batch.shard.tenant_id, [*events, run], now)
 
     async def fail(self, batch: LeasedBatch, category: Category) -> None:
@@ -129,7 +138,9 @@ class EpisodeBatches:
         async with self._kit.database.connection() as connection:
             await connection.execute(self._sql["release_leased"], batch.shard.tenant_id, batch.lease)
 
-    async def _record(self, connection: Connection, tenant_id: str, events: Sequence[Event], now: datetime) -> None:
+    async def _record(
+        self, connection: Connection, tenant_id: str, events: Sequence[Event], now: datetime
+    ) -> None:
         await record(connection, self._sql, events, tenant_id=tenant_id, actor=WORKER, now=now)
 
 

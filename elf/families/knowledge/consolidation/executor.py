@@ -111,8 +111,9 @@ class ConsolidationExecutor:
         butler = batch.shard.butler
         facts = [
             FactToStore(
-                subject=one.subject, predicate=one.predicate, content=self._kept(one.content), importance=one.importance,
-                permanence=one.permanence, tags=one.tags, scope=butler, source_butler=butler, path=f"new_facts[{place}]",
+                subject=one.subject, predicate=one.predicate, content=self._kept(one.content),
+                importance=one.importance, permanence=one.permanence, tags=one.tags, scope=butler, source_butler=butler,
+                path=f"new_facts[{place}]",
             )
             for place, one in enumerate(result.new_facts)
         ]  # fmt: skip
@@ -139,7 +140,11 @@ class ConsolidationExecutor:
         confirmed = dict.fromkeys(result.confirmations)
         unknown = [id for id in confirmed if id not in shown.facts and id not in shown.rules]
         errors += [f"confirmations: {UNKNOWN_ID}"] * len(unknown)
-        texts = [*(fact.text for fact in facts), *(fact.text for _, fact in updates), *(rule.text for rule in rules)]
+        texts = [
+            *(fact.text for fact in facts),
+            *(fact.text for _, fact in updates),
+            *(rule.text for rule in rules),
+        ]
         embedded = await self._kit.embedder.embed_if_there(texts)
         vectors = iter(embedded.vectors)
         return _Actions(
@@ -201,7 +206,7 @@ class _Work:
         outcome.confirmations_made = await self._each(self._actions.confirmations, self._confirm)
 
     async def _each(self, items: Sequence[T], do: Callable[[Sequence[T]], Awaitable[None]]) -> int:
-        """Do something with all items at once, and with each by itself when that fails; returns with how many it went."""
+        """Do something with all items at once, or with each by itself when that fails; returns how many it went well with."""
         if not items:
             return 0
         try:

@@ -15,9 +15,20 @@ from elf.core.errors import ProviderBroken, ProviderRefused, Unavailable
 from elf.families.knowledge.access import reach_of
 from elf.families.knowledge.api import working as k
 from elf.families.knowledge.consolidation.answer import read_answer
-from elf.families.knowledge.consolidation.batches import Category, EpisodeBatches, LeasedBatch, LeaseLost, Shard
+from elf.families.knowledge.consolidation.batches import (
+    Category,
+    EpisodeBatches,
+    LeasedBatch,
+    LeaseLost,
+    Shard,
+)
 from elf.families.knowledge.consolidation.executor import AllFailed, ConsolidationExecutor, Outcome, Shown
-from elf.families.knowledge.consolidation.prompt import ShownEpisode, ShownFact, ShownRule, consolidation_prompt
+from elf.families.knowledge.consolidation.prompt import (
+    ShownEpisode,
+    ShownFact,
+    ShownRule,
+    consolidation_prompt,
+)
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.writing.events import Event, record
 from elf.outbox.chores import Due
@@ -129,18 +140,22 @@ class Consolidation:
             try:
                 await self._consolidate(batch, self._chat)
             except BatchFailed as failed:
-                raise Unavailable(f"a batch of episodes could not be consolidated: {failed.category}") from failed
+                raise Unavailable(
+                    f"a batch of episodes could not be consolidated: {failed.category}"
+                ) from failed
 
     async def subjects(self) -> list[str]:
         """Return the names of the shards that have something to consolidate."""
         return [shard.name for shard in await self._batches.shards(None, own_scope=None)]
 
     async def _consolidate(self, batch: LeasedBatch, chat: Chat) -> Outcome:
-        """Turn a batch into facts and rules. Raises BatchFailed, and Unavailable when it was not the fault of the batch."""
+        """Turn a batch into facts and rules. Raises BatchFailed, and Unavailable when the batch is not at fault."""
         try:
             return await self._attempt(batch, chat)
         except BatchFailed as failed:
-            log.warning("knowledge.consolidation_failed", category=failed.category, episodes=len(batch.episodes))
+            log.warning(
+                "knowledge.consolidation_failed", category=failed.category, episodes=len(batch.episodes)
+            )
             await self._batches.fail(batch, failed.category)
             raise
         except Unavailable:
@@ -183,15 +198,17 @@ class Consolidation:
         """Have episodes that were given up tried again."""
         reach = reach_of("", caller)
         async with self._kit.database.transaction() as connection:
-            rows = await connection.fetch(self._sql["requeue_episodes"], request.tenant_id, request.episode_id)
+            rows = await connection.fetch(
+                self._sql["requeue_episodes"], request.tenant_id, request.episode_id
+            )
             now = self._kit.now()
             for tenant_id in dict.fromkeys(row["tenant_id"] for row in rows):
                 events = [
-                    Event("episode_requeued", "episode", row["id"]) for row in rows if row["tenant_id"] == tenant_id
+                    Event("episode_requeued", "episode", row["id"])
+                    for row in rows
+                    if row["tenant_id"] == tenant_id
                 ]
-                await record(
-                    connection, self._sql, events, tenant_id=tenant_id, actor=reach.actor, now=now
-                )
+                await record(connection, self._sql, events, tenant_id=tenant_id, actor=reach.actor, now=now)
         return k.Requeued(requeued=len(rows))
 
     async def dead_letters(self, request: k.ListDeadLetters, caller: Caller) -> k.DeadLetters:
