@@ -6,7 +6,8 @@ from typing import Final
 
 from elf.api.operation import Operation
 from elf.families.knowledge.api.listing import LISTING
+from elf.families.knowledge.api.searching import FINDING
 from elf.families.knowledge.api.writing import WRITING
 
-OPERATIONS: Final[tuple[Operation, ...]] = (*WRITING, *LISTING)
+OPERATIONS: Final[tuple[Operation, ...]] = (*WRITING, *LISTING, *FINDING)
 ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = ()
