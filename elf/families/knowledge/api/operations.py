@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from elf.api.operation import Operation
+from elf.families.knowledge.api.entities import ENTITIES
 from elf.families.knowledge.api.listing import LISTING
 from elf.families.knowledge.api.searching import FINDING
 from elf.families.knowledge.api.writing import WRITING
 
-OPERATIONS: Final[tuple[Operation, ...]] = (*WRITING, *LISTING, *FINDING)
+OPERATIONS: Final[tuple[Operation, ...]] = (*WRITING, *LISTING, *FINDING, *ENTITIES)
 ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = ()
