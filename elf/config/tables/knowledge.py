@@ -15,6 +15,8 @@ def _cron(line: str) -> str:
     if line:
         from datetime import UTC, datetime
 
+        if len(line.split()) != 5:
+            raise ValueError("is no cron line: it must have five fields")
         try:
             CronSim(line, datetime.now(UTC))
         except CronSimError as error:
