@@ -1,4 +1,4 @@
-"""[knowledge.*]: episodes, facts and rules. The family is on where the config file has the table; each key is optional."""
+"""[knowledge.*]: episodes, facts and rules. The family is on where the file has the table; each key is optional."""
 
 from __future__ import annotations
 
