@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from elf.db.schema import Step, schema_steps
+from elf.families.knowledge.manifest import KNOWLEDGE
 from elf.families.notes.manifest import NOTES
 from elf.family import Family
 
-FAMILIES: Final[tuple[Family, ...]] = (NOTES,)
+FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE)
 
 
 def steps_on(families: Sequence[Family] = FAMILIES) -> tuple[Step, ...]:

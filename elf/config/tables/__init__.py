@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final
 
 from elf.config.table import Table
+from elf.config.tables.knowledge import KnowledgeTable
 
-TABLES: Final[Mapping[str, type[Table]]] = MappingProxyType({})
+TABLES: Final[Mapping[str, type[Table]]] = MappingProxyType({"knowledge": KnowledgeTable})
 """By the name of the family."""

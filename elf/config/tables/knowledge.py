@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo
 
@@ -13,8 +14,6 @@ from elf.config.table import Table
 
 def _cron(line: str) -> str:
     if line:
-        from datetime import UTC, datetime
-
         if len(line.split()) != 5:
             raise ValueError("is no cron line: it must have five fields")
         try:

@@ -1,61 +1,88 @@
-"""What the parts of the knowledge family share in a process."""
+"""What the rooms of the knowledge family share in a process."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
 from typing import Final
 
 from elf.config.tables.knowledge import KnowledgeTable
-from elf.db.database import Connection
+from elf.core.clock import Clock
+from elf.db.database import Connection, Database
 from elf.db.queries import Queries, sql_folder
 from elf.families.knowledge.access import Reach
 from elf.families.knowledge.model import FAMILY
 from elf.families.knowledge.writing.events import Event, record
 from elf.families.knowledge.writing.vectors import MemoryEmbedder
 from elf.ground import Ground
+from elf.indexing.embedding import TextEmbedder
 from elf.outbox.leased import LeasedOutbox, outbox_queries
+from elf.search.breaker import CircuitBreaker
+from elf.search.guards import GuardedEmbedder
 
 OUTBOX: Final = "knowledge_outbox"
 QUEUE: Final = "knowledge"
 LEASE_S: Final = 60.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Kit:
-    """Each part is made once, and where it is asked for."""
+    """`reads` may be a replica. `texts` is what embeds here, if anything does. `redact` tells whether credentials are
+    blanked in what is stored. `ring` wakes whoever makes vectors and inversions: after a commit that left some to make.
+    """
 
-    ground: Ground
-
-    @cached_property
-    def config(self) -> KnowledgeTable:
-        return self.ground.config.of(KnowledgeTable)
-
-    @cached_property
-    def queries(self) -> Queries:
-        return outbox_queries(OUTBOX, subject="memory_id", own=Queries.load(sql_folder() / FAMILY))
-
-    @cached_property
-    def outbox(self) -> LeasedOutbox:
-        """The vectors and inversions that are still to be made."""
-        return LeasedOutbox(self.ground.database, self.queries, table=OUTBOX, lease_seconds=LEASE_S)
-
-    @cached_property
-    def embedder(self) -> MemoryEmbedder:
-        """What makes the vectors of memories, in a process that serves or works."""
-        assert self.ground.texts is not None, "who serves or works has a model"
-        return MemoryEmbedder(self.ground.texts)
+    config: KnowledgeTable
+    database: Database
+    reads: Database
+    clock: Clock
+    queries: Queries
+    outbox: LeasedOutbox
+    texts: TextEmbedder | None
+    redact: bool
+    ring: Callable[[], None]
 
     def now(self) -> datetime:
-        return self.ground.clock.now()
+        return self.clock.now()
 
-    def ring(self) -> None:
-        """Wake whoever makes vectors and inversions; to be called after the commit of what left some to make."""
-        self.ground.ring(QUEUE)()
+    @property
+    def embedder(self) -> MemoryEmbedder:
+        """What makes the vectors of memories, in a process that serves or works."""
+        assert self.texts is not None, "who serves or works has a model"
+        return MemoryEmbedder(self.texts)
 
     async def record(
-        self, connection: Connection, reach: Reach, events: list[Event], *, now: datetime
+        self, connection: Connection, reach: Reach, events: Sequence[Event], *, now: datetime
     ) -> None:
         """Write events of a caller with the transaction of what they tell."""
         await record(connection, self.queries, events, tenant_id=reach.tenant_id, actor=reach.actor, now=now)
+
+
+def knowledge_queries() -> Queries:
+    """Read the statements of the family. Raises StartupError when a file cannot be read."""
+    return outbox_queries(OUTBOX, subject="memory_id", own=Queries.load(sql_folder() / FAMILY))
+
+
+def kit_of(ground: Ground) -> Kit:
+    """Return the kit of a process. Raises StartupError when the statements cannot be read."""
+    queries = knowledge_queries()
+    return Kit(
+        config=ground.config.of(KnowledgeTable),
+        database=ground.database,
+        reads=ground.reads,
+        clock=ground.clock,
+        queries=queries,
+        outbox=LeasedOutbox(ground.database, queries, table=OUTBOX, lease_seconds=LEASE_S),
+        texts=_guarded(ground.texts),
+        redact=ground.config.security.redact_secrets_on_write,
+        ring=ground.ring(QUEUE),
+    )
+
+
+def _guarded(texts: TextEmbedder | None) -> TextEmbedder | None:
+    """Put a breaker around the model: what is stored without a vector gets one later, so no writer waits in vain."""
+    if texts is None:
+        return None
+    return replace(
+        texts, embedder=GuardedEmbedder(texts.embedder, CircuitBreaker("embedding of knowledge")), late=None
+    )

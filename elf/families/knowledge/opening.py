@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
-from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.kit import kit_of
 from elf.families.knowledge.writing.opening import open_writing
 from elf.family import Opened
 from elf.ground import Ground
@@ -13,8 +13,8 @@ from elf.ground import Ground
 
 def open_knowledge(ground: Ground) -> Opened:
     """Return the knowledge family at work. Raises StartupError when its statements cannot be read."""
-    kit = Kit(ground)
-    return _together([open_writing(kit)])
+    kit = kit_of(ground)
+    return _together([open_writing(ground, kit)])
 
 
 def _together(rooms: Sequence[Opened]) -> Opened:

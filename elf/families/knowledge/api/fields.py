@@ -66,7 +66,7 @@ TenantIdGiven = Annotated[GivenIdentifier, Field(description=_TENANT, examples=[
 _BUTLER = "The agent whose session it was."
 Butler = Annotated[str, Field(description=_BUTLER, examples=["travel"])]
 ButlerGiven = Annotated[GivenIdentifier, Field(description=_BUTLER, examples=["travel"])]
-_SCOPE = 'Who it is for: "global", or the name of an agent. What is in user:<id> is seen and written by that user alone.'
+_SCOPE = 'Who it is for: "global", or the name of an agent. What is in user:<id> is for that user alone.'
 Scope = Annotated[str, Field(description=_SCOPE, examples=["global"])]
 ScopeGiven = Annotated[GivenIdentifier, Field(description=_SCOPE, examples=["global"])]
 IdempotencyKey = Annotated[

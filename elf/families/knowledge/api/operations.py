@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from elf.families.knowledge.api.entities import ENTITIES
-from elf.families.knowledge.api.lifecycle import LIFECYCLE
-from elf.families.knowledge.api.listing import LISTING
-from elf.families.knowledge.api.searching import FINDING
-from elf.families.knowledge.api.working import ADMIN_WORKING, WORKING
+from elf.api.operation import Operation
 from elf.families.knowledge.api.writing import WRITING
 
-OPERATIONS: Final = (*WRITING, *LIFECYCLE, *LISTING, *FINDING, *ENTITIES, *WORKING)
-ADMIN_OPERATIONS: Final = ADMIN_WORKING
+OPERATIONS: Final[tuple[Operation, ...]] = (*WRITING,)
+ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = ()

@@ -1,0 +1,243 @@
+"""Storing episodes, facts and rules on request: one or many, all or none, and a repeat once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Final, Generic, TypeVar
+
+import blake3
+import msgspec
+
+from elf.api.caller import Caller
+from elf.core.errors import InvalidRequest
+from elf.core.secrets import redacting, redacting_json
+from elf.core.slices import Slices, in_slices
+from elf.db.database import Connection
+from elf.db.errors import Retryable, UniqueViolation, retrying
+from elf.families.knowledge.access import Reach, reach_of
+from elf.families.knowledge.api import writing as w
+from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.writing.episodes import EpisodeToStore, EpisodeWriter
+from elf.families.knowledge.writing.facts import FactToStore, FactWriter
+from elf.families.knowledge.writing.rules import RuleToStore, RuleWriter
+from elf.families.knowledge.writing.to_store import MemoryToStore, MemoryWriter, Stored, ToStore, Writing
+from elf.families.knowledge.writing.vectors import Embedded
+
+Item = TypeVar("Item")
+
+# Who loses a race for one of these runs again, and then finds what the winner stored.
+RACED: Final = frozenset(
+    {
+        "idx_knowledge_episodes_idempotency", "idx_knowledge_facts_idempotency", "idx_knowledge_rules_idempotency",
+        "idx_knowledge_facts_entity_key", "idx_knowledge_facts_subject_key",
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Written(Generic[Stored]):
+    """What was stored, in the order in which it was given, and what was away."""
+
+    items: Sequence[Stored]
+    degraded: list[str]
+
+
+class MemoryWriting:
+    """Carries out the operations that store memories."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._episodes = EpisodeWriter(kit.queries, ttl_days=kit.config.default_ttl_days)
+        self._facts = FactWriter(kit.queries)
+        self._rules = RuleWriter(kit.queries)
+
+    async def store_episode(self, request: w.StoreEpisode, caller: Caller) -> w.OneStoredEpisode:
+        stored = await self._store_episodes(request.tenant_id, caller, {"$": request})
+        (one,) = stored.items
+        return w.OneStoredEpisode(id=one.id, expires_at=one.expires_at, degraded=stored.degraded)
+
+    async def store_episodes(self, request: w.StoreEpisodes, caller: Caller) -> w.StoredEpisodes:
+        stored = await self._store_episodes(request.tenant_id, caller, _by_path(request.items))
+        items = [w.StoredEpisode(id=one.id, expires_at=one.expires_at) for one in stored.items]
+        return w.StoredEpisodes(items=items, degraded=stored.degraded)
+
+    async def store_fact(self, request: w.StoreFact, caller: Caller) -> w.OneStoredFact:
+        stored = await self._store_facts(request.tenant_id, caller, {"$": request})
+        (one,) = stored.items
+        return w.OneStoredFact(id=one.id, superseded_id=one.superseded_id, degraded=stored.degraded)
+
+    async def store_facts(self, request: w.StoreFacts, caller: Caller) -> w.StoredFacts:
+        stored = await self._store_facts(request.tenant_id, caller, _by_path(request.items))
+        items = [w.StoredFact(id=one.id, superseded_id=one.superseded_id) for one in stored.items]
+        return w.StoredFacts(items=items, degraded=stored.degraded)
+
+    async def store_rule(self, request: w.StoreRule, caller: Caller) -> w.OneStoredRule:
+        stored = await self._store_rules(request.tenant_id, caller, {"$": request})
+        return w.OneStoredRule(id=stored.items[0].id, degraded=stored.degraded)
+
+    async def store_rules(self, request: w.StoreRules, caller: Caller) -> w.StoredRules:
+        stored = await self._store_rules(request.tenant_id, caller, _by_path(request.items))
+        return w.StoredRules(
+            items=[w.StoredRule(id=one.id) for one in stored.items], degraded=stored.degraded
+        )
+
+    async def _store_episodes(
+        self, tenant_id: str, caller: Caller, given: Mapping[str, w.NewEpisode]
+    ) -> Written[Any]:
+        reach = reach_of(tenant_id, caller)
+        for path, episode in given.items():
+            reach.allow(episode.butler, f"{path}.butler")
+        episodes = [
+            EpisodeToStore(
+                content=one.content, butler=one.butler, session_id=one.session_id, importance=one.importance,
+                metadata=one.metadata, idempotency_key=one.idempotency_key, path=path,
+            )
+            for path, one in given.items()
+        ]  # fmt: skip
+        return await self._store(self._episodes, reach, episodes)
+
+    async def _store_facts(
+        self, tenant_id: str, caller: Caller, given: Mapping[str, w.NewFact]
+    ) -> Written[Any]:
+        reach = reach_of(tenant_id, caller)
+        for path, fact in given.items():
+            reach.allow(fact.scope, f"{path}.scope")
+        facts = [
+            FactToStore(
+                subject=one.subject, predicate=one.predicate, content=one.content, importance=one.importance,
+                permanence=one.permanence, scope=one.scope, tags=one.tags, metadata=one.metadata,
+                source_butler=one.source_butler, source_episode_id=one.source_episode_id, entity_id=one.entity_id,
+                idempotency_key=one.idempotency_key, path=path,
+            )
+            for path, one in given.items()
+        ]  # fmt: skip
+        return await self._store(self._facts, reach, facts)
+
+    async def _store_rules(
+        self, tenant_id: str, caller: Caller, given: Mapping[str, w.NewRule]
+    ) -> Written[Any]:
+        reach = reach_of(tenant_id, caller)
+        for path, rule in given.items():
+            reach.allow(rule.scope, f"{path}.scope")
+        rules = [
+            RuleToStore(
+                content=one.content, scope=one.scope, tags=one.tags, metadata=one.metadata,
+                source_butler=one.source_butler, source_episode_id=one.source_episode_id,
+                idempotency_key=one.idempotency_key, path=path,
+            )
+            for path, one in given.items()
+        ]  # fmt: skip
+        return await self._store(self._rules, reach, rules)
+
+    async def _store(
+        self, writer: MemoryWriter[ToStore, Stored], reach: Reach, given: Sequence[ToStore]
+    ) -> Written[Stored]:
+        """Store memories, but for those that were stored by the same request before.
+
+        Raises InvalidRequest, naming the path, for an idempotency key that came with another request.
+        """
+        memories = await in_slices(self._prepared(given))
+        once, places = _each_once(memories)
+        embedded = await self._kit.embedder.embed_if_there([memory.text for memory in once])
+        stored = await retrying(lambda: self._write(writer, reach, once, embedded))
+        return Written([stored[place] for place in places], embedded.degraded)
+
+    def _prepared(self, given: Sequence[ToStore]) -> Slices[list[ToStore]]:
+        """Blank credentials where that is wanted, and take the digests of what is to be stored once."""
+        memories = []
+        for one in given:
+            memory = one
+            if self._kit.redact:
+                content = yield from redacting(one.content)
+                metadata = yield from redacting_json(dict(one.metadata))
+                memory = replace(one, content=content, metadata=metadata)
+            memories.append(replace(memory, digest=_digest(memory)) if memory.idempotency_key else memory)
+            yield
+        return memories
+
+    async def _write(
+        self,
+        writer: MemoryWriter[ToStore, Stored],
+        reach: Reach,
+        memories: Sequence[ToStore],
+        embedded: Embedded,
+    ) -> list[Stored]:
+        now = self._kit.now()
+        rivals = writer.competes_for(reach.tenant_id, memories)
+        with _meeting_writers():
+            async with self._kit.database.transaction(competing_for=rivals) as connection:
+                known = await _known(connection, writer, reach, memories)
+                new = [place for place in range(len(memories)) if place not in known]
+                if not new:
+                    return [known[place] for place in range(len(memories))]
+                writing = Writing(
+                    reach=reach, now=now, vectors=[embedded.vectors[place] for place in new],
+                    version=self._kit.embedder.version, is_model_away=embedded.is_away,
+                )  # fmt: skip
+                fresh, events = await writer.write(connection, writing, [memories[place] for place in new])
+                await self._kit.record(connection, reach, events, now=now)
+                if embedded.is_away:
+                    connection.after_commit(self._kit.ring)
+        stored = known | dict(zip(new, fresh, strict=True))
+        return [stored[place] for place in range(len(memories))]
+
+
+async def _known(
+    connection: Connection, writer: MemoryWriter[ToStore, Stored], reach: Reach, memories: Sequence[ToStore]
+) -> dict[int, Stored]:
+    """Return what is stored already of memories, by their places."""
+    keyed = {
+        one.idempotency_key: place for place, one in enumerate(memories) if one.idempotency_key is not None
+    }
+    rows = await writer.repeats(connection, reach.tenant_id, list(keyed)) if keyed else []
+    known = {}
+    for row in rows:
+        place = keyed[row["idempotency_key"]]
+        _refuse_other(memories[place], row["request_digest"])
+        known[place] = writer.repeated(row)
+    return known
+
+
+def _each_once(memories: Sequence[ToStore]) -> tuple[list[ToStore], list[int]]:
+    """Return memories without those that repeat one before them, and of each its place among these."""
+    once: list[ToStore] = []
+    first: dict[str, int] = {}
+    places: list[int] = []
+    for memory in memories:
+        key = memory.idempotency_key
+        place = len(once) if key is None else first.setdefault(key, len(once))
+        if place == len(once):
+            once.append(memory)
+        else:
+            _refuse_other(memory, once[place].digest)
+        places.append(place)
+    return once, places
+
+
+def _refuse_other(memory: MemoryToStore, digest: bytes | None) -> None:
+    if memory.digest != digest:
+        path = f"{memory.path}.idempotency_key"
+        raise InvalidRequest(f"{path}: came with another request before", fields=[path])
+
+
+def _digest(memory: MemoryToStore) -> bytes:
+    """Return the digest of all that a memory says."""
+    said = {**asdict(memory), "path": None, "digest": None}
+    return blake3.blake3(msgspec.json.encode(said, order="sorted")).digest()
+
+
+def _by_path(items: Sequence[Item]) -> dict[str, Item]:
+    return {f"$.items[{place}]": item for place, item in enumerate(items)}
+
+
+@contextmanager
+def _meeting_writers() -> Iterator[None]:
+    """Make the loser of a race run again."""
+    try:
+        yield
+    except UniqueViolation as error:
+        if error.constraint not in RACED:
+            raise
+        raise Retryable("another writer stored the same at this moment") from error

@@ -1,0 +1,110 @@
+"""What all memories have in common before they are stored, and what a transaction stores them with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol, TypeVar
+from uuid import UUID
+
+from pgvector import Vector
+
+from elf.core.errors import InvalidRequest
+from elf.db.database import Connection
+from elf.db.queries import Queries
+from elf.families.knowledge.access import Reach
+from elf.families.knowledge.rules.searchable_text import searchable
+from elf.families.knowledge.writing.events import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryToStore:
+    """A memory before it has an id. `path` is where it stands in a request, for errors; `digest` is of the request that
+    its idempotency_key came with.
+    """
+
+    content: str
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    idempotency_key: str | None = None
+    digest: bytes | None = None
+    path: str = "$"
+
+    @property
+    def text(self) -> str:
+        """What is embedded and searched."""
+        return self.content
+
+    @property
+    def searched(self) -> str:
+        """The text as the word search reads it."""
+        return searchable(self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """Who writes when, and the vectors of what is written, by the model of `version`.
+
+    Without a vector a memory is found by words alone; when the model was away, it gets one later.
+    """
+
+    reach: Reach
+    now: datetime
+    vectors: Sequence[Vector | None]
+    version: str
+    is_model_away: bool
+
+
+ToStore = TypeVar("ToStore", bound=MemoryToStore)
+Given = TypeVar("Given", bound=MemoryToStore, contravariant=True)
+Stored = TypeVar("Stored")
+
+
+class MemoryWriter(Protocol[Given, Stored]):
+    """Stores memories of one kind with a transaction of the caller's."""
+
+    @property
+    def kind(self) -> str: ...
+
+    def competes_for(self, tenant_id: str, memories: Sequence[Given]) -> list[str]: ...
+
+    async def repeats(
+        self, connection: Connection, tenant_id: str, keys: Sequence[str]
+    ) -> list[Mapping[str, Any]]: ...
+
+    def repeated(self, row: Mapping[str, Any]) -> Stored: ...
+
+    async def write(
+        self, connection: Connection, writing: Writing, memories: Sequence[Given]
+    ) -> tuple[list[Stored], list[Event]]: ...
+
+
+class _FromEpisode(Protocol):
+    @property
+    def path(self) -> str: ...
+    @property
+    def source_episode_id(self) -> UUID | None: ...
+
+
+async def refuse_unknown_episodes(
+    connection: Connection, queries: Queries, writing: Writing, memories: Sequence[_FromEpisode]
+) -> None:
+    """Keep the episodes that memories are from until the transaction ends. Raises InvalidRequest, naming the path, for
+    one that is not there.
+    """
+    ids = sorted({memory.source_episode_id for memory in memories if memory.source_episode_id is not None})
+    if not ids:
+        return
+    rows = await connection.fetch(
+        queries["share_episodes"], writing.reach.tenant_id, writing.reach.own_scope, ids
+    )
+    known = {row["id"] for row in rows}
+    for memory in memories:
+        if memory.source_episode_id is not None and memory.source_episode_id not in known:
+            path = f"{memory.path}.source_episode_id"
+            raise InvalidRequest(f"{path}: there is no episode {memory.source_episode_id}", fields=[path])
+
+
+def columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
+    """Return rows as columns, which are the arrays of a statement."""
+    return [[row[place] for row in rows] for place in range(width)]
