@@ -35,7 +35,7 @@ UPDATE knowledge_facts AS f SET validity = 'superseded' WHERE f.tenant_id = $1 A
 WITH given AS MATERIALIZED (
   SELECT * FROM unnest(
     $5::uuid[], $6::text[], $7::text[], $8::text[], $9::vector[], $10::text[], $11::float8[], $12::float8[],
-    $13::text[], $14::text[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::jsonb[],
+    $13::text[], $14::text[], $15::uuid[], $16::uuid[], $17::uuid[], $18::text[], $19::text[], $20::text[],
     $21::jsonb[], $22::text[], $23::bytea[]
   ) WITH ORDINALITY AS t (
     id, subject, predicate, content, embedding, searched, importance, decay_rate, permanence, source_butler,
@@ -49,7 +49,7 @@ WITH given AS MATERIALIZED (
   )
   SELECT g.id, $1, g.subject, g.predicate, g.content, g.embedding, CASE WHEN g.embedding IS NOT NULL THEN $3 END,
     to_tsvector('english', g.searched), g.importance, g.decay_rate, g.permanence, g.source_butler, g.source_episode_id,
-    g.supersedes_id, g.entity_id, g.validity, g.scope, $2, $2, g.tags, g.metadata, g.idempotency_key, g.request_digest
+    g.supersedes_id, g.entity_id, g.validity, g.scope, $2, $2, g.tags::jsonb, g.metadata, g.idempotency_key, g.request_digest
   FROM given AS g ORDER BY g.place
 ), linked AS (
   INSERT INTO knowledge_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)

@@ -9,7 +9,7 @@ WHERE r.tenant_id = $1 AND r.idempotency_key = ANY ($2::text[]);
 -- Adds rules, and jobs for the vectors that they lack ($4: the model is away).
 WITH given AS MATERIALIZED (
   SELECT * FROM unnest(
-    $7::uuid[], $8::text[], $9::vector[], $10::text[], $11::text[], $12::text[], $13::uuid[], $14::jsonb[], $15::jsonb[],
+    $7::uuid[], $8::text[], $9::vector[], $10::text[], $11::text[], $12::text[], $13::uuid[], $14::text[], $15::jsonb[],
     $16::text[], $17::bytea[]
   ) WITH ORDINALITY AS t (
     id, content, embedding, searched, scope, source_butler, source_episode_id, tags, metadata, idempotency_key,
@@ -21,7 +21,7 @@ WITH given AS MATERIALIZED (
     source_episode_id, created_at, last_confirmed_at, tags, metadata, idempotency_key, request_digest
   )
   SELECT g.id, $1, g.content, g.embedding, CASE WHEN g.embedding IS NOT NULL THEN $3 END,
-    to_tsvector('english', g.searched), g.scope, $5, $6, g.source_butler, g.source_episode_id, $2, $2, g.tags,
+    to_tsvector('english', g.searched), g.scope, $5, $6, g.source_butler, g.source_episode_id, $2, $2, g.tags::jsonb,
     g.metadata, g.idempotency_key, g.request_digest
   FROM given AS g ORDER BY g.place
 )

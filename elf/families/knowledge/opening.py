@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import chain
 
 from elf.families.knowledge.kit import kit_of
+from elf.families.knowledge.reading.opening import open_reading
 from elf.families.knowledge.writing.opening import open_writing
 from elf.family import Opened
 from elf.ground import Ground
@@ -14,7 +15,7 @@ from elf.ground import Ground
 def open_knowledge(ground: Ground) -> Opened:
     """Return the knowledge family at work. Raises StartupError when its statements cannot be read."""
     kit = kit_of(ground)
-    return _together([open_writing(ground, kit)])
+    return _together([open_writing(ground, kit), open_reading(ground, kit)])
 
 
 def _together(rooms: Sequence[Opened]) -> Opened:

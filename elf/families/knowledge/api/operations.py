@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from elf.api.operation import Operation
+from elf.families.knowledge.api.listing import LISTING
 from elf.families.knowledge.api.writing import WRITING
 
-OPERATIONS: Final[tuple[Operation, ...]] = (*WRITING,)
+OPERATIONS: Final[tuple[Operation, ...]] = (*WRITING, *LISTING)
 ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = ()

@@ -16,7 +16,13 @@ from elf.db.queries import Queries
 from elf.families.knowledge import model as m
 from elf.families.knowledge.rules.searchable_text import fact_text
 from elf.families.knowledge.writing.events import Event
-from elf.families.knowledge.writing.to_store import MemoryToStore, Writing, columns, refuse_unknown_episodes
+from elf.families.knowledge.writing.to_store import (
+    MemoryToStore,
+    Writing,
+    as_json,
+    columns,
+    refuse_unknown_episodes,
+)
 
 Key = tuple[str, str, str, str]
 
@@ -122,7 +128,7 @@ class FactWriter:
                 one.id, fact.subject, fact.predicate, fact.content, vector, fact.searched, fact.importance,
                 m.decay_rate(fact.permanence), fact.permanence, fact.source_butler, fact.source_episode_id,
                 one.superseded_id, fact.entity_id, "superseded" if one.id in past else "active", fact.scope,
-                list(fact.tags), dict(fact.metadata), fact.idempotency_key, fact.digest,
+                as_json(fact.tags), dict(fact.metadata), fact.idempotency_key, fact.digest,
             )
             for fact, one, vector in zip(facts, stored, writing.vectors, strict=True)
         ]  # fmt: skip

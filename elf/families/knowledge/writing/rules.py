@@ -11,7 +11,13 @@ from elf.db.database import Connection
 from elf.db.queries import Queries
 from elf.families.knowledge import model as m
 from elf.families.knowledge.writing.events import Event
-from elf.families.knowledge.writing.to_store import MemoryToStore, Writing, columns, refuse_unknown_episodes
+from elf.families.knowledge.writing.to_store import (
+    MemoryToStore,
+    Writing,
+    as_json,
+    columns,
+    refuse_unknown_episodes,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +65,7 @@ class RuleWriter:
         rows = [
             (
                 one.id, rule.content, vector, rule.searched, rule.scope, rule.source_butler, rule.source_episode_id,
-                list(rule.tags), dict(rule.metadata), rule.idempotency_key, rule.digest,
+                as_json(rule.tags), dict(rule.metadata), rule.idempotency_key, rule.digest,
             )
             for rule, one, vector in zip(rules, stored, writing.vectors, strict=True)
         ]  # fmt: skip

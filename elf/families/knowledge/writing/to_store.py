@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
+import msgspec
 from pgvector import Vector
 
 from elf.core.errors import InvalidRequest
@@ -108,3 +109,8 @@ async def refuse_unknown_episodes(
 def columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
     """Return rows as columns, which are the arrays of a statement."""
     return [[row[place] for row in rows] for place in range(width)]
+
+
+def as_json(values: Sequence[str]) -> str:
+    """Return a list as JSON: in an array of arrays the driver would see one more dimension."""
+    return msgspec.json.encode(list(values)).decode()
