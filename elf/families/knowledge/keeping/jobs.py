@@ -128,9 +128,7 @@ class MemoryJobs:
         text = inverted(rule["content"], rule["reasons"])
         vector = vectors.get(text)  # none where another reason came meanwhile, too
         version = self._kit.embedder.version
-        await connection.execute(
-            self._sql["invert_rule"], *place, text, searchable(text), vector, version
-        )
+        await connection.execute(self._sql["invert_rule"], *place, text, searchable(text), vector, version)
         if vector is None:
             connection.after_commit(self._kit.ring)
         states = {
@@ -140,9 +138,7 @@ class MemoryJobs:
             "effectiveness_score": rule["effectiveness_score"],
         }
         event = Event("rule_inverted", "rule", inversion.rule_id, states)
-        await record(
-            connection, self._sql, [event], tenant_id=inversion.tenant_id, actor=WORKER, now=now
-        )
+        await record(connection, self._sql, [event], tenant_id=inversion.tenant_id, actor=WORKER, now=now)
 
     async def _record_version(self, connection: Connection, now: datetime) -> None:
         version = self._kit.embedder.version

@@ -39,9 +39,7 @@ def _chores(kit: Kit, sweep: DecaySweep, cleanup: EpisodeCleanup) -> list[Chore]
     ]
 
 
-def _handlers(
-    ground: Ground, kit: Kit, sweep: DecaySweep, cleanup: EpisodeCleanup
-) -> Mapping[str, Handler]:
+def _handlers(ground: Ground, kit: Kit, sweep: DecaySweep, cleanup: EpisodeCleanup) -> Mapping[str, Handler]:
     done_by: dict[Operation, Handler] = {}
     if ground.roles.serves:
         done_by[w.RUN_CLEANUP] = cleanup.on_request

@@ -19,8 +19,8 @@ from elf.families.knowledge.api import lifecycle as lc
 from elf.families.knowledge.api import rows
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.model import Maturity
+from elf.families.knowledge.reading.rows import told_rule
 from elf.families.knowledge.rules import effectiveness
-from elf.families.knowledge.rules.decay import effective_confidence
 from elf.families.knowledge.writing.events import Event
 
 PATH: Final = "$.rule_id"
@@ -105,7 +105,7 @@ class RuleMarks:
             await self._kit.record(connection, reach, _events(rule_id, mark, rule, standing), now=now)
             if inverts:
                 connection.after_commit(self._kit.ring)
-        return _told(row, now)
+        return told_rule(row, now)
 
     async def _lock(self, connection: Connection, reach: Reach, rule_id: UUID) -> Mapping[str, Any]:
         rule = await connection.fetchrow(self._sql["lock_rule"], reach.tenant_id, reach.own_scope, rule_id)
@@ -138,8 +138,3 @@ def _events(rule_id: UUID, mark: Mark, rule: Mapping[str, Any], standing: Standi
         steps = {"from": rule["maturity"], "to": standing.maturity}
         events.append(Event("rule_promoted" if helped else "rule_demoted", "rule", rule_id, steps))
     return events
-
-
-def _told(row: Mapping[str, Any], now: datetime) -> rows.Rule:
-    effective = effective_confidence(row["confidence"], row["decay_rate"], row["last_confirmed_at"], now)
-    return rows.Rule(**row, effective_confidence=effective)
