@@ -18,7 +18,7 @@ WITH due AS MATERIALIZED (
   ORDER BY e.expires_at LIMIT $3
   FOR UPDATE SKIP LOCKED
 ), gone AS (
-  DELETE FROM knowledge_episodes AS e USING due AS d WHERE e.tenant_id = $1 AND e.id = d.id
+  DELETE FROM knowledge_episodes AS e WHERE e.tenant_id = $1 AND e.id = ANY (ARRAY(SELECT d.id FROM due AS d))
   RETURNING e.id, e.consolidation_status
 )
 INSERT INTO knowledge_events (event_type, actor, tenant_id, memory_type, memory_id, request_id, payload, created_at)
@@ -49,7 +49,7 @@ WITH due AS MATERIALIZED (
   ORDER BY e.created_at, e.id LIMIT $3
   FOR UPDATE SKIP LOCKED
 ), gone AS (
-  DELETE FROM knowledge_episodes AS e USING due AS d WHERE e.tenant_id = $1 AND e.id = d.id
+  DELETE FROM knowledge_episodes AS e WHERE e.tenant_id = $1 AND e.id = ANY (ARRAY(SELECT d.id FROM due AS d))
   RETURNING e.id, e.consolidation_status
 )
 INSERT INTO knowledge_events (event_type, actor, tenant_id, memory_type, memory_id, request_id, payload, created_at)

@@ -1,5 +1,6 @@
 -- The sweep: what becomes of memories that nobody confirms. Effective confidence is that of rules/decay.py; the exponent
--- has a floor, as Postgres refuses powers that are too small to be told from 0.
+-- has a floor, as Postgres refuses powers that are too small to be told from 0. Rows are fetched by arrays of ids: those
+-- are looked up by the index, however many rows the planner takes a page for.
 
 -- name: decaying_tenants
 -- Who has facts or rules: each tenant is looked up once, by the index.
@@ -35,18 +36,21 @@ WITH page AS MATERIALIZED (
   FROM knowledge_facts AS f
   WHERE f.tenant_id = $1 AND f.id > $2 AND f.validity = 'active' AND f.decay_rate > 0
   ORDER BY f.id LIMIT $3
+), turned AS MATERIALIZED (
+  SELECT p.* FROM page AS p WHERE p.effective < 0.05 OR (p.effective < 0.2) <> p.is_fading
 ), due AS MATERIALIZED (
   SELECT f.id, p.effective, p.is_fading,
     CASE WHEN p.effective < 0.05 THEN 'expired' WHEN p.effective < 0.2 THEN 'fading' ELSE 'recovered' END AS change
-  FROM page AS p JOIN knowledge_facts AS f ON f.id = p.id
-  WHERE (p.effective < 0.05 OR (p.effective < 0.2) <> p.is_fading)
-    AND f.tenant_id = $1 AND f.validity = 'active' AND f.last_confirmed_at IS NOT DISTINCT FROM p.last_confirmed_at
+  FROM turned AS p JOIN knowledge_facts AS f ON f.id = p.id
+  WHERE f.tenant_id = $1 AND f.id = ANY (ARRAY(SELECT t.id FROM turned AS t))
+    AND f.validity = 'active' AND f.last_confirmed_at IS NOT DISTINCT FROM p.last_confirmed_at
   ORDER BY f.id FOR NO KEY UPDATE OF f
 ), changed AS (
   UPDATE knowledge_facts AS f
   SET validity = CASE d.change WHEN 'expired' THEN 'expired' ELSE f.validity END,
     metadata = CASE d.change WHEN 'fading' THEN f.metadata || '{"status": "fading"}' ELSE f.metadata - 'status' END
-  FROM due AS d WHERE f.id = d.id AND f.tenant_id = $1
+  FROM due AS d
+  WHERE f.id = d.id AND f.tenant_id = $1 AND f.id = ANY (ARRAY(SELECT t.id FROM due AS t))
 ), told AS (
   INSERT INTO knowledge_events (event_type, actor, tenant_id, memory_type, memory_id, request_id, payload, created_at)
   SELECT 'fact_' || d.change, $5, $1, 'fact', d.id, $6,
@@ -74,12 +78,14 @@ WITH page AS MATERIALIZED (
   WHERE r.tenant_id = $1 AND r.id > $2 AND r.maturity <> 'anti_pattern' AND r.decay_rate > 0
     AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true'
   ORDER BY r.id LIMIT $3
+), turned AS MATERIALIZED (
+  SELECT p.* FROM page AS p WHERE p.effective < 0.05 OR (p.effective < 0.2) <> p.is_fading
 ), due AS MATERIALIZED (
   SELECT r.id, p.effective, p.is_fading,
     CASE WHEN p.effective < 0.05 THEN 'expired' WHEN p.effective < 0.2 THEN 'fading' ELSE 'recovered' END AS change
-  FROM page AS p JOIN knowledge_rules AS r ON r.id = p.id
-  WHERE (p.effective < 0.05 OR (p.effective < 0.2) <> p.is_fading)
-    AND r.tenant_id = $1 AND r.maturity <> 'anti_pattern' AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true'
+  FROM turned AS p JOIN knowledge_rules AS r ON r.id = p.id
+  WHERE r.tenant_id = $1 AND r.id = ANY (ARRAY(SELECT t.id FROM turned AS t))
+    AND r.maturity <> 'anti_pattern' AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true'
     AND r.last_confirmed_at IS NOT DISTINCT FROM p.last_confirmed_at
   ORDER BY r.id FOR NO KEY UPDATE OF r
 ), changed AS (
@@ -88,7 +94,8 @@ WITH page AS MATERIALIZED (
     WHEN 'fading' THEN r.metadata || '{"status": "fading"}'
     WHEN 'expired' THEN r.metadata - 'status' || '{"forgotten": true}'
     ELSE r.metadata - 'status' END
-  FROM due AS d WHERE r.id = d.id AND r.tenant_id = $1
+  FROM due AS d
+  WHERE r.id = d.id AND r.tenant_id = $1 AND r.id = ANY (ARRAY(SELECT t.id FROM due AS t))
 ), told AS (
   INSERT INTO knowledge_events (event_type, actor, tenant_id, memory_type, memory_id, request_id, payload, created_at)
   SELECT 'rule_' || d.change, $5, $1, 'rule', d.id, $6,

@@ -28,11 +28,12 @@ def open_keeping(ground: Ground, kit: Kit) -> Opened:
         outboxes={QUEUE: kit.outbox},
         queues=[Queue(family=FAMILY, name=QUEUE, outbox=kit.outbox, handle=jobs.handle)],
         garbage=[GarbageStep(FAMILY, "done_knowledge_jobs", jobs.drop_done)],
-        chores=_chores(kit, sweep, cleanup),
+        chores=keeping_chores(kit, sweep, cleanup),
     )
 
 
-def _chores(kit: Kit, sweep: DecaySweep, cleanup: EpisodeCleanup) -> list[Chore]:
+def keeping_chores(kit: Kit, sweep: DecaySweep, cleanup: EpisodeCleanup) -> list[Chore]:
+    """Return the chores that the config has due at some time."""
     return [
         *Scheduled.of(kit, "decay_sweep").chores(sweep.run, sweep.tenants),
         *Scheduled.of(kit, "episode_cleanup").chores(cleanup.run, cleanup.tenants),
