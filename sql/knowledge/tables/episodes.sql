@@ -46,6 +46,12 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_consolidated
 CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_pending
   ON knowledge_episodes (tenant_id, butler, created_at, id) WHERE consolidation_status = 'pending';
 
+CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_lease
+  ON knowledge_episodes (tenant_id, lease) WHERE lease IS NOT NULL;
+
+CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_dead
+  ON knowledge_episodes (created_at DESC, id DESC) WHERE consolidation_status = 'dead_letter';
+
 CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_words ON knowledge_episodes USING gin (search_vector);
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_embedding

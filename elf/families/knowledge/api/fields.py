@@ -134,9 +134,7 @@ Query = Annotated[
     str, Field(max_length=m.MAX_QUERY_CHARS, description="What to look for; blank finds nothing.")
 ]
 Limit = Annotated[int, Field(ge=1, le=100, description="How many at most."), WHOLE]
-PageSize = Annotated[
-    int, Field(ge=1, le=MAX_PAGE, description="How many at most, 1 to 200.", examples=[50]), WHOLE
-]
+PageSize = Annotated[int, Field(ge=1, le=MAX_PAGE, description="How many at most, 1 to 200.", examples=[50])]
 CursorGiven = Annotated[
     str,
     Field(
