@@ -9,8 +9,8 @@ import anyio
 import pytest
 
 from elf.families.knowledge.api.working import SweepAnswer
-from elf.families.knowledge.rules.decay import FADING_BELOW, decay_state, effective_confidence
 from elf.families.knowledge.model import MemoryType
+from elf.families.knowledge.rules.decay import FADING_BELOW, decay_state, effective_confidence
 from elf.outbox.chores import Due
 from tests.db.conftest import until
 from tests.db.knowledge.conftest import KnowledgeHouse
@@ -157,13 +157,12 @@ async def test_what_is_confirmed_while_it_is_swept_does_not_expire(life: Life, k
     store = life.fact if kind == "fact" else life.house.rule
     first, confirmed, last = [await store(f"{number}") for number in range(3)]
     life.clock.turn(days=1000)
-    async with anyio.create_task_group() as group:
-        async with life.house.database.transaction() as connection:
-            await connection.execute(
-                life.house.kit.queries[f"confirm_{kind}"], "acme", confirmed, life.clock.now()
-            )
-            group.start_soon(life.swept)
-            await until(lambda: somebody_waits(life))
+    async with anyio.create_task_group() as group, life.house.database.transaction() as connection:
+        await connection.execute(
+            life.house.kit.queries[f"confirm_{kind}"], "acme", confirmed, life.clock.now()
+        )
+        group.start_soon(life.swept)
+        await until(lambda: somebody_waits(life))
     assert [f"{kind}_expired" in await life.house.events(id) for id in (first, confirmed, last)] == [
         True,
         False,
@@ -191,7 +190,8 @@ async def test_effective_confidence_is_that_of_the_rules(life: Life) -> None:
         "INSERT INTO knowledge_facts (id, tenant_id, subject, predicate, content, confidence, decay_rate,"
         " created_at, last_confirmed_at)"
         " SELECT id, 'acme', id::text, 'p', 'c', confidence, rate, $5, confirmed"
-        " FROM unnest($1::uuid[], $2::float8[], $3::float8[], $4::timestamptz[]) AS t (id, confidence, rate, confirmed)",
+        " FROM unnest($1::uuid[], $2::float8[], $3::float8[], $4::timestamptz[])"
+        " AS t (id, confidence, rate, confirmed)",
         ids, [c for c, _, _ in cases], [r for _, r, _ in cases], [now - ago for _, _, ago in cases], now,
     )  # fmt: skip
     await life.swept()

@@ -33,7 +33,8 @@ async def episodes(life: Life, number: int, *, status: str = "pending", minutes:
         ids.append(await life.house.episode(f"{status} {place}"))
         life.clock.turn(minutes=minutes)
     await life.house.rows(
-        "UPDATE knowledge_episodes SET consolidation_status = $2::text, consolidated = $2::text = 'consolidated' WHERE id = ANY ($1)",
+        "UPDATE knowledge_episodes SET consolidation_status = $2::text, consolidated = $2::text = 'consolidated'"
+        " WHERE id = ANY ($1)",
         ids, status,
     )  # fmt: skip
     return ids

@@ -22,7 +22,8 @@ BIG = {"knowledge_episodes", "knowledge_facts", "knowledge_rules", "knowledge_ou
 
 # 6,000 memories of each kind, three quarters of them of one tenant; most jobs are done.
 SEED = """
-INSERT INTO knowledge_episodes (id, tenant_id, butler, content, consolidated, consolidation_status, created_at, expires_at)
+INSERT INTO knowledge_episodes (
+  id, tenant_id, butler, content, consolidated, consolidation_status, created_at, expires_at)
 SELECT md5('episode' || i)::uuid, CASE WHEN i % 4 < 3 THEN 'acme' ELSE 'tenant ' || i % 20 END, 'travel', 'content',
   i % 2 = 0, CASE WHEN i % 2 = 0 THEN 'consolidated' ELSE 'pending' END, now() - i * interval '1 minute',
   now() + (i - 100) * interval '1 minute'

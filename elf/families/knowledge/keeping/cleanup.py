@@ -59,7 +59,7 @@ class EpisodeCleanup:
     async def clean_up(
         self, tenant_id: str, max_entries: int | None, *, actor: str | None
     ) -> w.CleanupAnswer:
-        """Delete what is expired of a tenant, then what is consolidated above `max_entries`, by default the config's."""
+        """Delete what is expired of a tenant, then what is consolidated above `max_entries` (None: the config's)."""
         now = self._kit.now()
         most = self._kit.config.max_entries if max_entries is None else max_entries
         expired = await self._delete("delete_expired_episodes", tenant_id, now, actor)

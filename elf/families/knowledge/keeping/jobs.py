@@ -55,7 +55,7 @@ class MemoryJobs:
         self._sql = kit.queries
 
     async def handle(self, jobs: Sequence[Job]) -> None:
-        """Do jobs and end them. Raises as the model does: no vector is there then, but rules are inverted without one."""
+        """Do jobs and end them. Raises as the model does: no job of a vector is done then, but rules are inverted."""
         rows = await self._read(jobs)
         lacking = [_lacking(row) for row in rows if row["kind"] == "vector"]
         inversions = [_inversion(row) for row in rows if row["kind"] == "inversion"]
