@@ -54,8 +54,16 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_dead
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_words ON knowledge_episodes USING gin (search_vector);
 
-CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_embedding
-  ON knowledge_episodes USING hnsw (embedding vector_cosine_ops);
+-- An exact search reads many vectors: they stay in the row, and what is long beside them goes out of it.
+ALTER TABLE knowledge_episodes ALTER COLUMN embedding SET STORAGE MAIN;
+
+-- pgvector indexes at most 2,000 dimensions; longer vectors are all compared.
+DO $$ BEGIN
+  IF <vector_dim> <= 2000 THEN
+    CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_embedding
+      ON knowledge_episodes USING hnsw (embedding vector_cosine_ops);
+  END IF;
+END $$;
 
 CREATE UNIQUE INDEX IF NOT EXISTS idx_knowledge_episodes_idempotency
   ON knowledge_episodes (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;

@@ -73,7 +73,16 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_facts_words ON knowledge_facts USING gi
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_facts_tags ON knowledge_facts USING gin (tags);
 
-CREATE INDEX IF NOT EXISTS idx_knowledge_facts_embedding ON knowledge_facts USING hnsw (embedding vector_cosine_ops);
+-- An exact search reads many vectors: they stay in the row, and what is long beside them goes out of it.
+ALTER TABLE knowledge_facts ALTER COLUMN embedding SET STORAGE MAIN;
+
+-- pgvector indexes at most 2,000 dimensions; longer vectors are all compared.
+DO $$ BEGIN
+  IF <vector_dim> <= 2000 THEN
+    CREATE INDEX IF NOT EXISTS idx_knowledge_facts_embedding
+      ON knowledge_facts USING hnsw (embedding vector_cosine_ops);
+  END IF;
+END $$;
 
 CREATE UNIQUE INDEX IF NOT EXISTS idx_knowledge_facts_idempotency
   ON knowledge_facts (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;

@@ -12,7 +12,7 @@ from elf.config.tables.knowledge import KnowledgeTable
 from elf.families.knowledge.api.working import CleanupAll, CleanupAnswer
 from elf.outbox.chores import Due
 from tests.db.knowledge.conftest import ANA, KnowledgeHouse
-from tests.db.knowledge.lifecycle_kit import Life
+from tests.db.knowledge.lifecycle_kit import BOB, Life
 
 pytestmark = pytest.mark.anyio
 
@@ -163,6 +163,19 @@ async def test_a_cleanup_of_one_tenant_leaves_others_alone_and_all_are_cleaned_u
     assert came_to(await life.cleanup.for_all(CleanupAll(), ANA)) == (2, 0, 1)
 
 
+async def test_on_request_episodes_of_other_users_are_neither_deleted_nor_counted(life: Life) -> None:
+    mine, theirs = (
+        await life.house.episode(butler="user:ana"), await life.house.episode(butler="user:bob", caller=BOB),
+    )  # fmt: skip
+    life.clock.turn(days=8)
+    young = await life.house.episode(butler="user:bob", caller=BOB)
+    await life.house.rows("UPDATE knowledge_episodes SET consolidated = true WHERE id = $1", young)
+    assert came_to(await life.cleaned_up(max_entries=0)) == (1, 0, 0)
+    assert await left(life) == [theirs, young]
+    assert mine not in await left(life)
+    assert came_to(await life.cleanup.for_all(CleanupAll(tenant_id="acme", max_entries=0), ANA)) == (1, 1, 0)
+
+
 async def test_a_cleanup_that_is_due_is_told_as_the_workers(life: Life) -> None:
     episode = await life.house.episode()
     life.clock.turn(days=8)
@@ -199,6 +212,6 @@ async def test_a_cleanup_that_was_cut_off_is_gone_on_with(life: Life) -> None:
 
 async def last_too_many(life: Life, most: int) -> list[tuple[datetime, UUID]]:
     found = await life.house.rows(
-        life.house.kit.queries["last_episode_too_many"], "acme", life.clock.now(), most
+        life.house.kit.queries["last_episode_too_many"], "acme", life.clock.now(), None, most
     )
     return [tuple(row) for row in found]

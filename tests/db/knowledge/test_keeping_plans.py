@@ -59,9 +59,10 @@ PLANS: dict[str, tuple[Sequence[Any], set[str]]] = {
     "sweep_facts": (("acme", MIDDLE, 500, NOW, "worker", None), {"idx_knowledge_facts_decaying"}),
     "sweep_rules": (("acme", MIDDLE, 500, NOW, "worker", None), {"idx_knowledge_rules_decaying"}),
     "tenants_with_episodes": ((), set()),
-    "delete_expired_episodes": (("acme", NOW, 500, "worker", None), {"idx_knowledge_episodes_expires"}),
+    "delete_expired_episodes": (("acme", NOW, None, 500, "worker", None), {"idx_knowledge_episodes_expires"}),
     "delete_consolidated_episodes": (
-        ("acme", NOW, 500, "worker", None, NOW - timedelta(hours=90), MIDDLE), {"idx_knowledge_episodes_consolidated"},
+        ("acme", NOW, None, 500, "worker", None, NOW - timedelta(hours=90), MIDDLE),
+        {"idx_knowledge_episodes_consolidated"},
     ),
     "lock_fact": (("acme", "user:ana", SOME[0]), set()),
     "lock_rule": (("acme", "user:ana", SOME[0]), set()),

@@ -206,7 +206,7 @@ class _Work:
         outcome.confirmations_made = await self._each(self._actions.confirmations, self._confirm)
 
     async def _each(self, items: Sequence[T], do: Callable[[Sequence[T]], Awaitable[None]]) -> int:
-        """Do something with all items at once, or with each by itself when that fails; returns how many it went well with."""
+        """Do something with all items at once, or one by one when that fails; returns how many it went well with."""
         if not items:
             return 0
         try:
