@@ -14,6 +14,8 @@ from elf.config.table import Table
 
 def _cron(line: str) -> str:
     if line:
+        if len(line.split()) != 5:
+            raise ValueError("is no cron line: it must have five fields")
         try:
             CronSim(line, datetime.now(UTC))
         except CronSimError as error:

@@ -36,7 +36,12 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_butler
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_created ON knowledge_episodes (tenant_id, created_at DESC, id);
 
-CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_expires ON knowledge_episodes (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_expires
+  ON knowledge_episodes (tenant_id, expires_at) WHERE expires_at IS NOT NULL;
+
+-- What goes first when there are too many.
+CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_consolidated
+  ON knowledge_episodes (tenant_id, created_at, id) WHERE consolidated;
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_pending
   ON knowledge_episodes (tenant_id, butler, created_at, id) WHERE consolidation_status = 'pending';

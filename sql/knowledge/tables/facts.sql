@@ -58,6 +58,10 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_facts_created ON knowledge_facts (tenan
 CREATE INDEX IF NOT EXISTS idx_knowledge_facts_entity
   ON knowledge_facts (tenant_id, entity_id, created_at DESC, id) WHERE entity_id IS NOT NULL;
 
+-- What a sweep goes through.
+CREATE INDEX IF NOT EXISTS idx_knowledge_facts_decaying
+  ON knowledge_facts (tenant_id, id) WHERE validity = 'active' AND decay_rate > 0;
+
 -- What the database looks up when what they name goes.
 CREATE INDEX IF NOT EXISTS idx_knowledge_facts_episode
   ON knowledge_facts (tenant_id, source_episode_id) WHERE source_episode_id IS NOT NULL;

@@ -41,6 +41,10 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_rules_scope ON knowledge_rules (tenant_
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_rules_created ON knowledge_rules (tenant_id, created_at DESC, id);
 
+-- What a sweep goes through; it leaves out those that are forgotten.
+CREATE INDEX IF NOT EXISTS idx_knowledge_rules_decaying
+  ON knowledge_rules (tenant_id, id) WHERE maturity <> 'anti_pattern' AND decay_rate > 0;
+
 CREATE INDEX IF NOT EXISTS idx_knowledge_rules_episode
   ON knowledge_rules (tenant_id, source_episode_id) WHERE source_episode_id IS NOT NULL;
 
