@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from elf.config.table import Table
 
@@ -44,6 +44,12 @@ class ScoreWeights(Table):
     importance: Weight = 0.3
     recency: Weight = 0.2
     confidence: Weight = 0.1
+
+    @model_validator(mode="after")
+    def _not_all_zero(self) -> Self:
+        if not any(weight for _, weight in self):
+            raise ValueError("must not all be 0")
+        return self
 
 
 class Retrieval(Table):
