@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from elf.api.bodies import Request, Response
+from elf.api.bodies import NulDropped, Request, Response
 from elf.api.operation import Operation
 from elf.core.errors import NotFound, ScopeDenied
 from elf.families.knowledge import model as m
@@ -16,6 +16,7 @@ from elf.families.knowledge.api import fields as f
 from elf.families.knowledge.api import rows
 from elf.families.knowledge.api.listing import Page
 from elf.families.knowledge.api.writing import InTenant
+from elf.families.knowledge.rules.searchable_text import without_nul
 
 TAG: Final = "knowledge: finding"
 
@@ -49,7 +50,10 @@ class Context(InTenant):
     """For which prompt of which agent, and how long at most."""
 
     trigger_prompt: Annotated[
-        str, Field(max_length=m.MAX_PROMPT_CHARS, description="What the agent is about to work on.")
+        str,
+        Field(max_length=m.MAX_PROMPT_CHARS, description="What the agent is about to work on."),
+        AfterValidator(without_nul),
+        NulDropped(),
     ]
     butler: f.ButlerGiven
     token_budget: (
