@@ -201,6 +201,24 @@ async def test_a_vector_of_another_model_is_replaced(life: Life) -> None:
     assert (await life.house.row("rule", rule))["embedding_version"] == life.house.model.version
 
 
+async def test_a_vector_of_what_a_rule_no_longer_says_is_not_kept(life: Life) -> None:
+    rule = (await without_vectors(life))["rule"]
+    await life.house.rows("DELETE FROM knowledge_outbox WHERE memory_id <> $1", rule)
+
+    async def invert() -> None:
+        life.house.model.before_answer = None
+        await life.house.rows(
+            life.house.kit.queries["invert_rule"], "acme", rule, "Never ask", "Never ask", None, None
+        )
+
+    life.house.model.before_answer = invert
+    await life.do_jobs()
+    assert life.house.model.texts[-1] == "Never ask"
+    (expected,) = await life.house.kit.embedder.embed(["Never ask"])
+    assert (await life.house.row("rule", rule))["embedding"] == expected
+    assert await life.open_jobs() == []
+
+
 async def test_what_is_erased_or_forgotten_meanwhile_just_ends_its_job(life: Life) -> None:
     stored = await without_vectors(life)
     for kind, id in stored.items():
