@@ -34,14 +34,17 @@ from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.processes import EVERY_ROLE, Role
-from elf.family import Family, families_on, refuse_doubles, tables_of
+from elf.family import Family, families_on, local_answers_of, refuse_doubles, tables_of
 from elf.ground import Models, Roles
 from elf.identity.identify import Identify
 from elf.identity.roles import ADMIN as ADMIN_ROLE
 from elf.identity.roles import AUDITOR
 from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.mcp.api import client_of_address, client_of_app
-from elf.providers.factory import open_embedder, open_providers
+from elf.providers.factory import open_consolidator, open_embedder, open_providers
+from elf.providers.local.answers import LocalAnswer
+from elf.providers.port import Chat
+from elf.search.guards import guarded_consolidator
 from elf.web.admin import COLLECT_GARBAGE
 from elf.web.admission import Admission
 from elf.web.app import create_app
@@ -140,27 +143,43 @@ async def open_system(
             taken = bound(config.service, http=serves, admin=serves, mcp="mcp" in roles)
             sockets = stack.enter_context(taken)
         here = Roles(serves=serves, administers=sockets.admin is not None, works=works)
-        models = await stack.enter_async_context(_models(config, here, metrics))
-        builder = _Builder(
-            config, families_on(families, config), here, sockets, models, metrics, process, reload
-        )
+        on = families_on(families, config)
+        models = await stack.enter_async_context(_models(config, here, metrics, local_answers_of(on)))
+        builder = _Builder(config, on, here, sockets, models, metrics, process, reload)
         builder.build()
         stack.push_async_callback(builder.close)
         yield System(builder.supervisor, sockets)
 
 
 @asynccontextmanager
-async def _models(config: Config, roles: Roles, metrics: Metrics) -> AsyncIterator[Models]:
-    if roles.serves:
-        async with await open_providers(config, measures=metrics.measures) as providers:
-            # A pass of its own for each text would cost what a remote embedder saves: searches make what they need.
-            late = providers.late if config.providers.embedding.is_local else None
-            yield Models(embedder=providers.embedder, late=late, all=providers)
-    elif roles.works:
-        async with open_embedder(config, measures=metrics.measures) as (embedder, late):
-            yield Models(embedder=embedder, late=late)
-    else:
+async def _models(
+    config: Config, roles: Roles, metrics: Metrics, local_answers: Sequence[LocalAnswer]
+) -> AsyncIterator[Models]:
+    if not (roles.serves or roles.works):
         yield Models()
+        return
+    async with _consolidator(config, metrics, local_answers) as consolidator:
+        if roles.serves:
+            opening = open_providers(config, local_answers=local_answers, measures=metrics.measures)
+            async with await opening as providers:
+                # A pass of its own for each text would cost what a remote embedder saves: searches make what they need.
+                late = providers.late if config.providers.embedding.is_local else None
+                yield Models(embedder=providers.embedder, late=late, consolidator=consolidator, all=providers)
+        else:
+            async with open_embedder(config, measures=metrics.measures) as (embedder, late):
+                yield Models(embedder=embedder, late=late, consolidator=consolidator)
+
+
+@asynccontextmanager
+async def _consolidator(
+    config: Config, metrics: Metrics, local_answers: Sequence[LocalAnswer]
+) -> AsyncIterator[Chat | None]:
+    opening = open_consolidator(config, local_answers=local_answers, measures=metrics.measures)
+    async with opening as chat:
+        guarded = guarded_consolidator(config, chat)
+        if guarded is not None:
+            metrics.watch_breakers([guarded.breaker])
+        yield guarded
 
 
 class _Builder:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # a front that only shows what there is loads none of it
     from elf.outbox.chores import Chore
     from elf.outbox.leased import LeasedOutbox
     from elf.outbox.queue import Queue
+    from elf.providers.local.answers import LocalAnswer
 
 Labels: TypeAlias = tuple[str, ...]
 
@@ -75,6 +76,10 @@ def _nothing() -> Sequence[str]:
     return ()
 
 
+def _no_answers() -> Sequence[LocalAnswer]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
     """A family at work in one process; each part is there where the process needs it.
@@ -111,7 +116,8 @@ class Family:
     whose config file has one, and always on otherwise. `sql` is the folder with the steps of its schema, by default the
     one of its name in sql. Its `operations` are served to everybody, `admin_operations` on the admin address only; each
     is carried out by the handler of its name. `tools` are what models are offered, at the path `mcp`, which is
-    /mcp/<name> by default. `spans` are how operations are called in traces.
+    /mcp/<name> by default. `spans` are how operations are called in traces. `local_answers` returns what answers by
+    rules where the config has no language model.
     """
 
     name: str
@@ -121,6 +127,7 @@ class Family:
     about: Instructions
     open: Callable[[Ground], Opened]
     spans: Mapping[str, MemorySpan] = field(default_factory=dict)
+    local_answers: Callable[[], Sequence[LocalAnswer]] = _no_answers
     table: type[Table] | None = None
     sql: Path | None = None
     mcp: str = ""
@@ -148,6 +155,11 @@ def families_on(families: Iterable[Family], config: Config) -> tuple[Family, ...
 def tables_of(families: Iterable[Family]) -> Mapping[str, type[Table]]:
     """Return the config tables of families by name."""
     return {family.name: family.table for family in families if family.table is not None}
+
+
+def local_answers_of(families: Iterable[Family]) -> list[LocalAnswer]:
+    """Return what answers by rules where the config has no language model, in the order of the families."""
+    return [answer for family in families for answer in family.local_answers()]
 
 
 def refuse_doubles(families: Sequence[Family]) -> None:

@@ -18,7 +18,7 @@ from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.indexed import IndexedCorpus, IndexingPace
 from elf.providers.factory import Providers
-from elf.providers.port import Embedder, LateInteraction
+from elf.providers.port import Chat, Embedder, LateInteraction
 from elf.providers.tokens import HfTokens
 from elf.search.token_store import TokenStore
 from elf.search.toolkit import SearchToolkit
@@ -46,11 +46,13 @@ class Roles:
 class Models:
     """The models of this process: all of them where it serves, the embedder where it works, too.
 
-    `late` makes token vectors in the pass of the embedder, where that costs nothing.
+    `late` makes token vectors in the pass of the embedder, where that costs nothing. `consolidator` is there where the
+    process serves or works and the config names one; a breaker guards it.
     """
 
     embedder: Embedder | None = None
     late: LateInteraction | None = None
+    consolidator: Chat | None = None
     all: Providers | None = None
 
 

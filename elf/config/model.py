@@ -31,6 +31,7 @@ from elf.config.optional import (
     QdrantServer,
     Retention,
 )
+from elf.config.packaged import CONSOLIDATOR_NAME
 from elf.config.places import (
     EDGE,
     EMBEDDED,
@@ -176,21 +177,28 @@ class Storage(Table):
     qdrant: Qdrant
 
 
+ApiBase = Annotated[str, Field(description="local: or a URL that begins with http:// or https://")]
+ApiKey = Annotated[
+    str,
+    Field(pattern=r"^[\x20-\x7e]*[\x21-\x7e][\x20-\x7e]*\z", description="printable ASCII and not empty"),
+]
+UrlPath = Annotated[str, Field(pattern=r"^/[\x21-\x7e]*\z", description="a path that begins with /")]
+Headers = Annotated[
+    dict[str, str], Field(description='a table of headers, such as {} or { "X-Team" = "memory" }')
+]
+Temperature = Annotated[float, Field(ge=0.0, le=2.0)]
+
+
 class Provider(Table):
     """What every provider table holds. `api_base` is a URL, or `local:` for the packaged model."""
 
     provider_id: Text
-    api_base: Annotated[str, Field(description="local: or a URL that begins with http:// or https://")]
-    api_key: Annotated[
-        str,
-        Field(pattern=r"^[\x20-\x7e]*[\x21-\x7e][\x20-\x7e]*\z", description="printable ASCII and not empty"),
-    ]
-    path: Annotated[str, Field(pattern=r"^/[\x21-\x7e]*\z", description="a path that begins with /")]
+    api_base: ApiBase
+    api_key: ApiKey
+    path: UrlPath
     model: Text
     timeout_ms: Milliseconds
-    default_headers: Annotated[
-        dict[str, str], Field(description='a table of headers, such as {} or { "X-Team" = "memory" }')
-    ]
+    default_headers: Headers
 
     @field_validator("api_base")
     @classmethod
@@ -233,18 +241,39 @@ class RerankProvider(Provider):
     """[providers.rerank]"""
 
 
-class ExtractorProvider(Provider):
+class ChatProvider(Provider):
+    """What the tables of chat services hold."""
+
+    temperature: Temperature
+
+
+class ExtractorProvider(ChatProvider):
     """[providers.llm_extractor]: `local:` is the rule-based extractor, which is no language model."""
 
-    temperature: Annotated[float, Field(ge=0.0, le=2.0)]
+
+class ConsolidatorProvider(ChatProvider):
+    """[providers.llm_consolidator]: `local:` is the rule-based consolidator, which is no language model.
+
+    The table and each of its keys may be left out.
+    """
+
+    provider_id: Text = "local"
+    api_base: ApiBase = LOCAL
+    api_key: ApiKey = "local"
+    path: UrlPath = "/v1/chat/completions"
+    model: Text = CONSOLIDATOR_NAME
+    timeout_ms: Milliseconds = 60_000
+    temperature: Temperature = 0.1
+    default_headers: Headers = Field(default_factory=dict)
 
 
 class Providers(Table):
-    """[providers.*]"""
+    """[providers.*]; without the table of a consolidator no episode becomes facts and rules."""
 
     embedding: EmbeddingProvider
     rerank: RerankProvider
     llm_extractor: ExtractorProvider
+    llm_consolidator: ConsolidatorProvider | None = None
 
 
 class Scopes(Table):

@@ -13,4 +13,7 @@ ENCODER_NAMES: Final = ("all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6
 EXTRACTOR_NAME: Final = "rule-based-extractor"
 """The rule-based extractor."""
 
+CONSOLIDATOR_NAME: Final = "statement-consolidator"
+"""The rule-based consolidator, which goes by plain statements."""
+
 DIMENSIONS: Final = 384

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from elf.config.auth_rules import AUTH_RULES
 from elf.config.breach import FAULTY, Breach, Rule, key_path
-from elf.config.packaged import DIMENSIONS, ENCODER_NAMES, EXTRACTOR_NAME
+from elf.config.packaged import CONSOLIDATOR_NAME, DIMENSIONS, ENCODER_NAMES, EXTRACTOR_NAME
 from elf.config.places import LOCAL, is_loopback, parse_address
 from elf.config.processes import OPERATED, ROLES
 
@@ -202,6 +202,7 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
             ("providers.embedding", ENCODER_NAMES),
             ("providers.rerank", ENCODER_NAMES),
             ("providers.llm_extractor", [EXTRACTOR_NAME]),
+            ("providers.llm_consolidator", [CONSOLIDATOR_NAME]),
         )
     ),
     (

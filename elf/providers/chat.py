@@ -1,4 +1,4 @@
-"""Chat completions over HTTP: OpenAI's request and answer, with JSON as the only content (specs/elf-notes.md, 7.3).
+"""Chat completions over HTTP: OpenAI's request and answer (specs/elf-notes.md, 7.3), for JSON or for any text.
 
 Endpoints differ in what they know of `response_format`. The strongest is tried first: a strict JSON Schema, then any
 JSON object, then the prompt alone. An endpoint that refuses one and serves the same request with a weaker one may not
@@ -16,7 +16,7 @@ import anyio
 import msgspec
 import structlog
 
-from elf.config.model import ExtractorProvider
+from elf.config.model import ChatProvider
 from elf.core.errors import ProviderBroken, ProviderRefused
 from elf.providers.answer import Unreadable, decoded
 from elf.providers.http import ProviderHttp
@@ -62,9 +62,9 @@ _completions = msgspec.json.Decoder(_Completion)
 
 
 class HttpChat:
-    """The Chat port over one HTTP provider. One `ask`, its tries together, takes at most the provider's time-out."""
+    """The Chat port over one HTTP provider. A call, its tries together, takes at most the provider's time-out."""
 
-    def __init__(self, config: ExtractorProvider, http: ProviderHttp) -> None:
+    def __init__(self, config: ChatProvider, http: ProviderHttp) -> None:
         self._config = config
         self._http = http
         self._weakened = JsonMode.SCHEMA
@@ -101,6 +101,10 @@ class HttpChat:
             f"{self._http.label} did not answer with the JSON asked for, {CONTENT_TRIES} times in a row: {problem}"
         )
 
+    async def text(self, prompt: Prompt) -> str:
+        """Return the model's answer as it came; see the port."""
+        return await self._http.post(self._plain_request(prompt), _text, most_bytes=MAX_ANSWER_BYTES)
+
     async def _post(
         self, prompt: Prompt, answer: JsonAnswer[T], strongest: JsonMode, deadline: float
     ) -> tuple[str, JsonMode]:
@@ -133,8 +137,8 @@ class HttpChat:
         self._weakened, self._weakened_until = mode, anyio.current_time() + WEAKENED_S
         _log.info("provider.json_mode", provider=self._http.label, mode=mode.name.lower())
 
-    def _request(self, prompt: Prompt, answer: JsonAnswer[T], mode: JsonMode) -> dict[str, Any]:
-        body: dict[str, Any] = {
+    def _plain_request(self, prompt: Prompt) -> dict[str, Any]:
+        return {
             "model": self._config.model,
             "temperature": self._config.temperature,
             "messages": [
@@ -142,6 +146,9 @@ class HttpChat:
                 {"role": "user", "content": prompt.user},
             ],
         }
+
+    def _request(self, prompt: Prompt, answer: JsonAnswer[T], mode: JsonMode) -> dict[str, Any]:
+        body = self._plain_request(prompt)
         if mode is JsonMode.SCHEMA:
             schema = {"name": answer.name, "strict": True, "schema": answer.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -18,14 +18,16 @@ from elf.core.measures import Measures
 from elf.providers.chat import HttpChat
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.http import ProviderHttp
-from elf.providers.local.chat import ExtractorApp
+from elf.providers.local.answers import LocalAnswer
+from elf.providers.local.chat import LocalChatApp
 from elf.providers.port import Chat, Embedder, LateInteraction, Reranker
 from elf.providers.rerank import HttpReranker
 
 if TYPE_CHECKING:
     from elf.providers.local.ports import LocalPorts
 
-EMBEDDING, RERANK, EXTRACTOR = "providers.embedding", "providers.rerank", "providers.llm_extractor"
+EMBEDDING, RERANK = "providers.embedding", "providers.rerank"
+EXTRACTOR, CONSOLIDATOR = "providers.llm_extractor", "providers.llm_consolidator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +56,13 @@ class Providers:
         await self.aclose()
 
 
-async def open_providers(config: Config, *, measures: Measures | None = None) -> Providers:
+async def open_providers(
+    config: Config, *, local_answers: Sequence[LocalAnswer] = (), measures: Measures | None = None
+) -> Providers:
     """Build the providers; the packaged model is loaded, in a thread, when the embedder or the reranker is `local:`.
 
-    An extractor that is `local:` is the rule-based one, which needs no model. `measures` is told of every call. Raises
-    StartupError when a provider cannot be built or the packaged model cannot be loaded.
+    An extractor that is `local:` goes by the rules of `local_answers`, and needs no model. `measures` is told of every
+    call. Raises StartupError when a provider cannot be built or the packaged model cannot be loaded.
     """
     tables = config.providers
     local = await _load_local(config) if tables.embedding.is_local or tables.rerank.is_local else None
@@ -80,7 +84,7 @@ async def open_providers(config: Config, *, measures: Measures | None = None) ->
         reranker = local.reranker(tables.rerank, measures)
     else:
         reranker = HttpReranker(tables.rerank, connected(RERANK, tables.rerank))
-    rules = httpx.ASGITransport(app=ExtractorApp()) if tables.llm_extractor.is_local else None
+    rules = _rules(tables.llm_extractor, local_answers)
     extractor = HttpChat(tables.llm_extractor, connected(EXTRACTOR, tables.llm_extractor, transport=rules))
     return Providers(
         embedder=embedder,
@@ -109,6 +113,27 @@ async def open_embedder(
         yield HttpEmbedder(table, http), None
     finally:
         await http.aclose()
+
+
+@asynccontextmanager
+async def open_consolidator(
+    config: Config, *, local_answers: Sequence[LocalAnswer] = (), measures: Measures | None = None
+) -> AsyncIterator[Chat | None]:
+    """Build what consolidates episodes, None where the config names nothing. Otherwise as `open_providers`."""
+    table = config.providers.llm_consolidator
+    if table is None:
+        yield None
+        return
+    http = ProviderHttp(CONSOLIDATOR, table, transport=_rules(table, local_answers), measures=measures)
+    try:
+        yield HttpChat(table, http)
+    finally:
+        await http.aclose()
+
+
+def _rules(table: Provider, answers: Sequence[LocalAnswer]) -> httpx.AsyncBaseTransport | None:
+    """Return what stands in for the network of a chat service that is `local:`."""
+    return httpx.ASGITransport(app=LocalChatApp(answers)) if table.is_local else None
 
 
 async def _load_local(config: Config) -> LocalPorts:

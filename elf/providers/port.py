@@ -107,11 +107,15 @@ class JsonAnswer(Generic[T]):
 
 
 class Chat(Protocol):
-    """Asks a language model, or what stands in for one, for JSON."""
+    """Asks a language model, or what stands in for one."""
 
     async def ask(self, prompt: Prompt, answer: JsonAnswer[T]) -> T:
         """Return the model's answer as `answer.read` reads it.
 
         Asks again, at most twice, when the content is not the JSON asked for; ProviderUnavailable when it never is.
         """
+        ...
+
+    async def text(self, prompt: Prompt) -> str:
+        """Return the model's answer as it came: any text but none, of at most 1 MiB with what it is sent in."""
         ...

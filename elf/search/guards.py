@@ -71,11 +71,15 @@ class GuardedChat:
 
     def __init__(self, inner: Chat, breaker: CircuitBreaker) -> None:
         self._inner = inner
-        self._breaker = breaker
+        self.breaker = breaker
 
     async def ask(self, prompt: Prompt, answer: JsonAnswer[T]) -> T:
         """Return the model's answer as `answer.read` reads it."""
-        return await self._breaker.call(lambda: self._inner.ask(prompt, answer))
+        return await self.breaker.call(lambda: self._inner.ask(prompt, answer))
+
+    async def text(self, prompt: Prompt) -> str:
+        """Return the model's answer as it came."""
+        return await self.breaker.call(lambda: self._inner.text(prompt))
 
 
 class GuardedIndex:
@@ -126,6 +130,14 @@ def guarded_models(config: Config, providers: Providers) -> SearchModels:
         chat=GuardedChat(providers.extractor, chat),
         breakers=[embedding, rerank, large_rerank, chat],
     )
+
+
+def guarded_consolidator(config: Config, chat: Chat | None) -> GuardedChat | None:
+    """Put a breaker around what consolidates episodes, where there is something."""
+    table = config.providers.llm_consolidator
+    if chat is None or table is None:
+        return None
+    return GuardedChat(chat, CircuitBreaker(_label("llm_consolidator", table)))
 
 
 def guarded_index(index: VectorIndex, space: Space) -> GuardedIndex:

@@ -13,12 +13,19 @@ from elf.family import Family, Opened
 
 if TYPE_CHECKING:
     from elf.ground import Ground
+    from elf.providers.local.answers import LocalAnswer
 
 
 def _open(ground: Ground) -> Opened:
     from elf.families.notes.opening import open_notes
 
     return open_notes(ground)
+
+
+def _local_answers() -> list[LocalAnswer]:
+    from elf.families.notes.writing.local_extraction import RULE_BASED_EXTRACTION
+
+    return [RULE_BASED_EXTRACTION]
 
 
 NOTES: Final = Family(
@@ -28,6 +35,7 @@ NOTES: Final = Family(
     tools=TOOLS,
     about=instructions,
     open=_open,
+    local_answers=_local_answers,
     spans=MEMORY_SPANS,
     mcp="/mcp",
 )

@@ -1,28 +1,23 @@
-"""The rule-based extractor as an ASGI app in the shape of OpenAI's chat completions.
+"""Rules as an ASGI app in the shape of OpenAI's chat completions.
 
     POST /v1/chat/completions   {"model", "messages", ...}
 
-It answers the extraction prompt (specs/elf-notes.md, 18) and nothing else: like a language model it reads the limits
-and the messages out of the prompt's text, and what it answers is always JSON, whatever `response_format` says.
+The rules come from the families of memory. Each knows one prompt and goes by a model name; any other prompt is refused,
+for there is no language model behind this.
 """
 
 from __future__ import annotations
 
-import re
 import time
-from typing import Any, Literal
+from collections.abc import Sequence
 
 import anyio.to_thread
 import msgspec
 from blake3 import blake3
 
-from elf.config.packaged import EXTRACTOR_NAME
-from elf.providers.local.extractor import Asked, extract_notes
+from elf.providers.local.answers import LocalAnswer
 from elf.providers.local.wire import JsonApp, Refusal, decode
-
-_MESSAGES_BEGIN = "\nHere are the messages as JSON:\n"
-_LIMIT = re.compile(r"^- (?P<name>MAX_NOTES|MAX_NOTE_CHARS) = (?P<value>\d{1,9})$", re.MULTILINE)
-_SCOPES = re.compile(r'"scope_suggestion": "(?P<scopes>[^"]*)"')
+from elf.providers.port import Prompt
 
 
 class _ChatMessage(msgspec.Struct):
@@ -35,49 +30,52 @@ class _ChatRequest(msgspec.Struct):
     messages: list[_ChatMessage]
 
 
-class _Said(msgspec.Struct):
-    role: Literal["user", "assistant", "tool"]
-    content: str
+class LocalChatApp(JsonApp):
+    """The ASGI app over rules, which are tried in their order."""
 
-
-class ExtractorApp(JsonApp):
-    """The ASGI app over the rules."""
-
-    def __init__(self) -> None:
+    def __init__(self, answers: Sequence[LocalAnswer]) -> None:
         super().__init__({"/v1/chat/completions": self._complete})
+        self._answers = answers
         self._request_decoder = msgspec.json.Decoder(_ChatRequest)
-        self._said_decoder = msgspec.json.Decoder(list[_Said])
 
     async def _complete(self, content: bytes) -> object:
         request = decode(self._request_decoder, content)
-        if request.model != EXTRACTOR_NAME:
-            raise Refusal(404, f"there is no model of this name; there is {EXTRACTOR_NAME}", param="model")
-        prompts = [message.content for message in request.messages if message.role == "user"]
-        if len(prompts) != 1:
-            raise Refusal(400, "must hold one message of the user: the extraction prompt", param="messages")
+        answers = self._of_model(request.model)
+        prompt = _prompt(request.messages)
         # A long conversation takes a while; what shares this process goes on meanwhile.
-        answer = await anyio.to_thread.run_sync(self._answer, prompts[0])
+        answer = await anyio.to_thread.run_sync(_answered, answers, prompt)
         return {
             "id": f"chatcmpl-{blake3(content).hexdigest(16)}",
             "object": "chat.completion",
             "created": int(time.time()),
-            "model": EXTRACTOR_NAME,
+            "model": request.model,
             "choices": [
                 {"index": 0, "message": {"role": "assistant", "content": answer}, "finish_reason": "stop"}
             ],
         }
 
-    def _answer(self, prompt: str) -> str:
-        rules, begin, messages = prompt.partition(_MESSAGES_BEGIN)
-        limits = {limit["name"]: int(limit["value"]) for limit in _LIMIT.finditer(rules)}
-        scopes = _SCOPES.search(rules)
-        if not begin or len(limits) != 2 or scopes is None:
-            raise Refusal(
-                400, "the extractor goes by rules and knows the extraction prompt only", param="messages"
-            )
-        asked = Asked(limits["MAX_NOTES"], limits["MAX_NOTE_CHARS"], scopes["scopes"].split("|"))
-        said: list[dict[str, Any]] = [msgspec.structs.asdict(one) for one in self._said(messages)]
-        return msgspec.json.encode({"notes": extract_notes(said, asked)}).decode()
+    def _of_model(self, model: str) -> list[LocalAnswer]:
+        found = [answer for answer in self._answers if answer.model == model]
+        if not found:
+            names = ", ".join(dict.fromkeys(answer.model for answer in self._answers)) or "none"
+            raise Refusal(404, f"there is no model of this name; there is {names}", param="model")
+        return found
 
-    def _said(self, messages: str) -> list[_Said]:
-        return decode(self._said_decoder, messages.encode())
+
+def _prompt(messages: Sequence[_ChatMessage]) -> Prompt:
+    system = [message.content for message in messages if message.role == "system"]
+    user = [message.content for message in messages if message.role == "user"]
+    if len(user) != 1:
+        raise Refusal(400, "must hold one message of the user: the prompt", param="messages")
+    return Prompt("\n".join(system), user[0])
+
+
+def _answered(answers: Sequence[LocalAnswer], prompt: Prompt) -> str:
+    for answer in answers:
+        if answer.knows(prompt):
+            try:
+                return answer.answer(prompt)
+            except ValueError as error:
+                raise Refusal(400, f"the prompt cannot be read: {error}", param="messages") from error
+    model = answers[0].model
+    raise Refusal(400, f"{model} goes by rules, and has no answer to this prompt", param="messages")

@@ -137,6 +137,7 @@ def test_a_fault_names_its_key_and_what_is_allowed(
         ("embedding", "all-MiniLM-L6-v2 or sentence-transformers/all-MiniLM-L6-v2"),
         ("rerank", "all-MiniLM-L6-v2 or sentence-transformers/all-MiniLM-L6-v2"),
         ("llm_extractor", "rule-based-extractor"),
+        ("llm_consolidator", "statement-consolidator"),
     ],
 )
 def test_a_model_that_the_package_lacks_is_a_fault_with_those_it_has(table: str, names: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 import structlog
 from trio.testing import MockClock
 
-from elf.core.errors import ProviderRefused, ProviderUnavailable
+from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.providers.chat import MAX_ANSWER_BYTES, WEAKENED_S, HttpChat, JsonMode
 from elf.providers.http import ProviderHttp
 from elf.providers.port import JsonAnswer, Prompt
@@ -294,3 +294,44 @@ async def test_nothing_of_an_answer_is_logged_or_told() -> None:
 def test_the_chat_starts_with_the_strongest_mode() -> None:
     chat: HttpChat = chat_over(ScriptedNetwork(completion(SAID)))
     assert chat.mode is JsonMode.SCHEMA
+
+
+# Text as it came
+
+
+async def test_a_text_is_asked_for_without_a_form_and_comes_as_it_is() -> None:
+    said = f"  Gladly!\n{FENCED}\n"
+    network = ScriptedNetwork(completion(said))
+    assert await chat_over(network).text(PROMPT) == said
+    assert network.bodies == [
+        {
+            "model": "chat-model",
+            "temperature": 0.25,
+            "messages": [
+                {"role": "system", "content": "You are a mirror."},
+                {"role": "user", "content": "Say something."},
+            ],
+        }
+    ]
+
+
+@pytest.mark.parametrize("content", [None, ""])
+async def test_no_text_is_no_answer(content: str | None) -> None:
+    with pytest.raises(ProviderBroken, match="has no content"):
+        await chat_over(ScriptedNetwork(completion(content))).text(PROMPT)
+
+
+async def test_a_text_has_the_bounds_and_the_tries_of_every_answer() -> None:
+    with pytest.raises(ProviderBroken, match="larger than"):
+        await chat_over(ScriptedNetwork(completion("x" * MAX_ANSWER_BYTES))).text(PROMPT)
+    with pytest.raises(ProviderRefused, match="HTTP 401") as refused:
+        await chat_over(ScriptedNetwork(httpx.Response(401, text=KEY))).text(PROMPT)
+    assert KEY not in str(refused.value)
+
+
+@on_virtual_time
+async def test_a_text_that_does_not_come_in_time_is_unavailable() -> None:
+    network = ScriptedNetwork(httpx.Response(503))
+    with pytest.raises(ProviderUnavailable, match="HTTP 503"):
+        await chat_over(network).text(PROMPT)
+    assert len(network.requests) > 1

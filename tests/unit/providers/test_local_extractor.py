@@ -19,7 +19,8 @@ from elf.families.notes.writing.extraction import (
     notes_schema,
     read_candidate,
 )
-from elf.providers.local.chat import ExtractorApp
+from elf.families.notes.writing.local_extraction import RULE_BASED_EXTRACTION
+from elf.providers.local.chat import LocalChatApp
 from elf.providers.local.extractor import Asked, extract_notes
 from tests.providers_kit import chat_over
 
@@ -234,7 +235,7 @@ def test_every_note_fits_the_schema_the_limits_and_its_evidence(
 
 
 async def complete(model: str = EXTRACTOR_NAME, **body: Any) -> httpx.Response:
-    transport = httpx.ASGITransport(app=ExtractorApp())
+    transport = httpx.ASGITransport(app=LocalChatApp([RULE_BASED_EXTRACTION]))
     async with httpx.AsyncClient(transport=transport, base_url="http://local") as client:
         return await client.post("/v1/chat/completions", json={"model": model, **body})
 
@@ -291,7 +292,7 @@ async def test_anything_else_is_refused_in_the_shape_of_openai(
 @pytest.mark.anyio
 async def test_it_takes_the_strongest_way_of_asking_for_json() -> None:
     chat = chat_over(
-        httpx.ASGITransport(app=ExtractorApp()),
+        httpx.ASGITransport(app=LocalChatApp([RULE_BASED_EXTRACTION])),
         api_base="local:",
         model=EXTRACTOR_NAME,
         path="/v1/chat/completions",

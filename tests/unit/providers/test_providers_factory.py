@@ -11,12 +11,15 @@ import pytest
 
 from elf.config import load
 from elf.config.model import Config
+from elf.config.packaged import CONSOLIDATOR_NAME
 from elf.core.errors import StartupError
 from elf.families.notes.writing.extraction import ExtractionLimits, extraction_prompt
+from elf.families.notes.writing.local_extraction import RULE_BASED_EXTRACTION
 from elf.providers.embedding import HttpEmbedder
-from elf.providers.factory import open_embedder, open_providers
+from elf.providers.factory import open_consolidator, open_embedder, open_providers
 from elf.providers.http import ProviderHttp
-from elf.providers.port import JsonAnswer
+from elf.providers.local.answers import LocalAnswer
+from elf.providers.port import JsonAnswer, Prompt
 from elf.providers.rerank import HttpReranker
 
 pytestmark = pytest.mark.anyio
@@ -78,7 +81,8 @@ async def test_a_local_extractor_alone_loads_no_model(tmp_path: Path) -> None:
         [{"role": "user", "content": "I prefer tea."}],
         ExtractionLimits(max_notes=3, max_note_chars=240, scopes=["agent_private"]),
     )
-    async with await open_providers(config.model_copy(update={"local_model": local})) as providers:
+    changed = config.model_copy(update={"local_model": local})
+    async with await open_providers(changed, local_answers=[RULE_BASED_EXTRACTION]) as providers:
         notes = await providers.extractor.ask(prompt, JsonAnswer("notes", {}, lambda value: value["notes"]))
     assert [note["text"] for note in notes] == ["Preference: I prefer tea."]
     assert not (tmp_path / "model").exists()
@@ -111,3 +115,14 @@ async def test_closing_closes_every_connection(monkeypatch: pytest.MonkeyPatch) 
         "providers.rerank (local)",
         "providers.llm_extractor (local)",
     ]
+
+
+async def test_a_consolidator_is_there_where_the_config_names_one() -> None:
+    config = load(EXAMPLE)
+    without = config.providers.model_copy(update={"llm_consolidator": None})
+    async with open_consolidator(config.model_copy(update={"providers": without})) as chat:
+        assert chat is None
+    rules = LocalAnswer(model=CONSOLIDATOR_NAME, knows=lambda _: True, answer=lambda prompt: prompt.user)
+    async with open_consolidator(config, local_answers=[rules]) as chat:
+        assert chat is not None
+        assert await chat.text(Prompt("", "{}")) == "{}"

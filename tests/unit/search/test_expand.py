@@ -15,7 +15,8 @@ from elf.config.packaged import EXTRACTOR_NAME
 from elf.core.cjk import contains_cjk, contains_nul
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.families.notes.api import requests
-from elf.providers.local.chat import ExtractorApp
+from elf.families.notes.writing.local_extraction import RULE_BASED_EXTRACTION
+from elf.providers.local.chat import LocalChatApp
 from elf.search.cache import cache_key
 from elf.search.expand import (
     MAX_QUERY_CHARS,
@@ -198,7 +199,7 @@ async def test_junk_is_asked_for_again_and_then_a_failure(content: str) -> None:
 
 
 async def test_the_rule_based_extractor_refuses_to_expand() -> None:
-    network = httpx.ASGITransport(app=ExtractorApp())
+    network = httpx.ASGITransport(app=LocalChatApp([RULE_BASED_EXTRACTION]))
     with pytest.raises(ProviderRefused) as refused:
         await expander(chat_over(network, api_base="local:", model=EXTRACTOR_NAME)).expand(QUERY)
     assert refused.value.provider_status == 400

@@ -19,7 +19,14 @@ from elf.index.port import IndexFilter, IndexQuery
 from elf.providers.factory import Providers
 from elf.providers.port import JsonAnswer, Matrix, Prompt
 from elf.search.breaker import BreakerState, CircuitBreaker
-from elf.search.guards import INDEX_LONGEST_OPEN_S, GuardedIndex, SearchModels, guarded_index, guarded_models
+from elf.search.guards import (
+    INDEX_LONGEST_OPEN_S,
+    GuardedIndex,
+    SearchModels,
+    guarded_consolidator,
+    guarded_index,
+    guarded_models,
+)
 from tests.notes_kit import MemoryIndex
 
 pytestmark = pytest.mark.anyio
@@ -64,6 +71,10 @@ class Everything(MemoryIndex):
     async def ask(self, prompt: Prompt, answer: JsonAnswer[Any]) -> Any:
         self._called("ask")
         return answer.read(["tea"])
+
+    async def text(self, prompt: Prompt) -> str:
+        self._called("text")
+        return "tea, plainly"
 
     async def query(self, queries: Sequence[IndexQuery]) -> Any:
         self._called("query")
@@ -140,6 +151,22 @@ async def test_breakers_are_named_after_the_tables_of_the_config(parts: Everythi
         "providers.embedding (local)", "providers.rerank (local)", "providers.rerank (local), large calls",
         "providers.llm_extractor (local)", "the index",
     ]  # fmt: skip
+
+
+async def test_what_consolidates_is_guarded_by_a_breaker_of_its_own_where_the_config_has_it(
+    parts: Everything,
+) -> None:
+    config = load(EXAMPLE)
+    guarded = guarded_consolidator(config, parts)
+    assert guarded is not None
+    assert await guarded.text(Prompt("be brief", "tea")) == "tea, plainly"
+    assert guarded.breaker.name == "providers.llm_consolidator (local)"
+    parts.away = {"text"}
+    for _ in range(10):
+        with pytest.raises(ProviderUnavailable):
+            await guarded.text(Prompt("be brief", "tea"))
+    assert parts.calls == ["text"] * 4
+    assert guarded_consolidator(config, None) is None
 
 
 @on_virtual_time
