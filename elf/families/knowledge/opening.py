@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
+from elf.families.knowledge.consolidation.opening import open_consolidation
 from elf.families.knowledge.entities.opening import open_entities
 from elf.families.knowledge.keeping.opening import open_keeping
 from elf.families.knowledge.kit import kit_of
@@ -25,6 +26,7 @@ def open_knowledge(ground: Ground) -> Opened:
             open_reading(ground, kit),
             open_lifecycle(ground, kit),
             open_entities(ground, kit),
+            open_consolidation(ground, kit),
             open_keeping(ground, kit),
             open_upkeep(ground, kit),
         ]

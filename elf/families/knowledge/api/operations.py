@@ -9,7 +9,7 @@ from elf.families.knowledge.api.entities import ENTITIES
 from elf.families.knowledge.api.lifecycle import LIFECYCLE
 from elf.families.knowledge.api.listing import LISTING
 from elf.families.knowledge.api.searching import FINDING
-from elf.families.knowledge.api.working import CLEAN_UP_ALL, ERASE, REEMBED, RUN_CLEANUP, SCHEDULES, SWEEP
+from elf.families.knowledge.api.working import ADMIN_WORKING, WORKING
 from elf.families.knowledge.api.writing import WRITING
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
@@ -18,6 +18,6 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *LISTING,
     *FINDING,
     *ENTITIES,
-    RUN_CLEANUP,
+    *WORKING,
 )
-ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = (SWEEP, CLEAN_UP_ALL, REEMBED, ERASE, SCHEDULES)
+ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = ADMIN_WORKING

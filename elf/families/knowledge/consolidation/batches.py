@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import blake2b
 from itertools import takewhile
-from typing import Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 from uuid import UUID, uuid4
 
 import msgspec
 
 from elf.core.errors import Conflict
 from elf.db.database import Connection
+from elf.families.knowledge.consolidation.prompt import ShownEpisode, how_many_fit
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.writing.events import WORKER, Event, EventType, record
 
@@ -48,11 +49,11 @@ class LeasedBatch:
 
     shard: Shard
     lease: UUID
-    episodes: Sequence[Mapping[str, Any]]
+    episodes: Sequence[ShownEpisode]
 
     @property
     def ids(self) -> list[UUID]:
-        return [episode["id"] for episode in self.episodes]
+        return [episode.id for episode in self.episodes]
 
 
 class LeaseLost(Conflict):
@@ -90,9 +91,12 @@ class EpisodeBatches:
             due = list(takewhile(lambda row: row["available_at"] is None or row["available_at"] <= now, rows))
             if not due:
                 return None
-            batch = LeasedBatch(
-                shard, uuid4(), due[: max(1, self._rules.batch_episodes >> due[0]["retry_count"])]
-            )
+            few = due[: max(1, self._rules.batch_episodes >> due[0]["retry_count"])]
+            episodes = [
+                ShownEpisode(id=row["id"], created_at=row["created_at"], content=row["content"])
+                for row in few
+            ]
+            batch = LeasedBatch(shard, uuid4(), episodes[: how_many_fit(episodes)])
             until = now + timedelta(seconds=self._rules.lease_seconds)
             await connection.execute(
                 self._sql["lease_episodes"], shard.tenant_id, batch.lease, until, batch.ids

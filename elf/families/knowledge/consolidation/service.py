@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 from uuid import UUID
 
 import structlog
@@ -24,7 +23,8 @@ from elf.families.knowledge.consolidation.batches import (
 )
 from elf.families.knowledge.consolidation.executor import AllFailed, ConsolidationExecutor, Outcome, Shown
 from elf.families.knowledge.consolidation.prompt import (
-    ShownEpisode,
+    MOST_FACTS,
+    MOST_RULES,
     ShownFact,
     ShownRule,
     consolidation_prompt,
@@ -33,9 +33,6 @@ from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.writing.events import Event, record
 from elf.outbox.chores import Due
 from elf.providers.port import Chat
-
-SHOWN_FACTS: Final = 100
-SHOWN_RULES: Final = 50
 
 log = structlog.get_logger()
 
@@ -165,12 +162,12 @@ class Consolidation:
     async def _attempt(self, batch: LeasedBatch, chat: Chat) -> Outcome:
         shown = await self._shown(batch.shard)
         prompt = consolidation_prompt(
-            [ShownEpisode(one["id"], one["created_at"], one["content"]) for one in batch.episodes],
+            batch.episodes,
             [
-                ShownFact(one["id"], one["subject"], one["predicate"], one["content"])
-                for one in shown.facts.values()
+                ShownFact(id=id, subject=one["subject"], predicate=one["predicate"], content=one["content"])
+                for id, one in shown.facts.items()
             ],
-            [ShownRule(one["id"], one["content"]) for one in shown.rules.values()],
+            [ShownRule(id=id, content=one["content"]) for id, one in shown.rules.items()],
         )
         try:
             text = await chat.text(prompt)
@@ -181,7 +178,7 @@ class Consolidation:
         except ProviderBroken as broken:
             raise BatchFailed("unusable_answer", []) from broken
         result = read_answer(text)
-        if not result.found_json:
+        if not result.found:
             raise BatchFailed("no_json", result.parse_errors)
         try:
             return await self._executor.execute(batch, shown, result)
@@ -190,8 +187,8 @@ class Consolidation:
 
     async def _shown(self, shard: Shard) -> Shown:
         async with self._kit.database.connection() as connection:
-            facts = await connection.fetch(self._sql["shown_facts"], *shard, SHOWN_FACTS)
-            rules = await connection.fetch(self._sql["shown_rules"], *shard, SHOWN_RULES)
+            facts = await connection.fetch(self._sql["shown_facts"], *shard, MOST_FACTS)
+            rules = await connection.fetch(self._sql["shown_rules"], *shard, MOST_RULES)
         return Shown(_by_id(facts), _by_id(rules))
 
     async def requeue(self, request: k.Requeue, caller: Caller) -> k.Requeued:

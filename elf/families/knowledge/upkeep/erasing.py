@@ -85,7 +85,7 @@ class Erasing:
                 await self._blank(
                     connection, tenant_id, ids, [(row["kind"], row["id"]) for row in rows], actor
                 )
-            erased.update(counts)
+            erased.update(dict(counts))
 
     async def _entities(
         self, tenant_id: str, entity_id: UUID | None, *, actor: str | None
