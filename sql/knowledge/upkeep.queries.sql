@@ -1,15 +1,16 @@
 -- Moving memories to another model, and removing them for good.
 
 -- name: count_outdated
--- How many memories have no vector of this model; of a tenant ($1), or of all.
+-- How many memories have no vector of this model; of a tenant ($1), or of all. What is forgotten needs none.
 SELECT 'episode' AS kind, count(*) AS memories FROM knowledge_episodes AS e
 WHERE ($1::text IS NULL OR e.tenant_id = $1) AND e.embedding_version IS DISTINCT FROM $2
 UNION ALL
 SELECT 'fact', count(*) FROM knowledge_facts AS f
-WHERE ($1::text IS NULL OR f.tenant_id = $1) AND f.embedding_version IS DISTINCT FROM $2
+WHERE ($1::text IS NULL OR f.tenant_id = $1) AND f.embedding_version IS DISTINCT FROM $2 AND f.validity <> 'retracted'
 UNION ALL
 SELECT 'rule', count(*) FROM knowledge_rules AS r
-WHERE ($1::text IS NULL OR r.tenant_id = $1) AND r.embedding_version IS DISTINCT FROM $2;
+WHERE ($1::text IS NULL OR r.tenant_id = $1) AND r.embedding_version IS DISTINCT FROM $2
+  AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true';
 
 -- name: enqueue_outdated
 -- Makes jobs for memories without a vector of this model ($2), up to $4 behind an id ($3), and tells the last id and how
@@ -21,11 +22,13 @@ WITH outdated AS (
      ORDER BY e.id LIMIT $4)
     UNION ALL
     (SELECT f.tenant_id, 'fact', f.id FROM knowledge_facts AS f
-     WHERE ($1::text IS NULL OR f.tenant_id = $1) AND f.embedding_version IS DISTINCT FROM $2 AND f.id > $3
+     WHERE ($1::text IS NULL OR f.tenant_id = $1) AND f.embedding_version IS DISTINCT FROM $2
+       AND f.validity <> 'retracted' AND f.id > $3
      ORDER BY f.id LIMIT $4)
     UNION ALL
     (SELECT r.tenant_id, 'rule', r.id FROM knowledge_rules AS r
-     WHERE ($1::text IS NULL OR r.tenant_id = $1) AND r.embedding_version IS DISTINCT FROM $2 AND r.id > $3
+     WHERE ($1::text IS NULL OR r.tenant_id = $1) AND r.embedding_version IS DISTINCT FROM $2
+       AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true' AND r.id > $3
      ORDER BY r.id LIMIT $4)
   ) AS o ORDER BY o.id LIMIT $4
 ), made AS (

@@ -26,7 +26,7 @@ def _cron(line: str) -> str:
 def _zone(name: str) -> str:
     try:
         ZoneInfo(name)
-    except (ValueError, OSError) as error:
+    except (KeyError, ValueError, OSError) as error:
         raise ValueError("is no time zone of the IANA database") from error
     return name
 

@@ -76,11 +76,12 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_facts_tags ON knowledge_facts USING gin
 -- An exact search reads many vectors: they stay in the row, and what is long beside them goes out of it.
 ALTER TABLE knowledge_facts ALTER COLUMN embedding SET STORAGE MAIN;
 
--- pgvector indexes at most 2,000 dimensions; longer vectors are all compared.
+-- pgvector indexes at most 2,000 dimensions; longer vectors are all compared. Facts that are not active are never searched,
+-- and ending many would cost a place in the index for each.
 DO $$ BEGIN
   IF <vector_dim> <= 2000 THEN
     CREATE INDEX IF NOT EXISTS idx_knowledge_facts_embedding
-      ON knowledge_facts USING hnsw (embedding vector_cosine_ops);
+      ON knowledge_facts USING hnsw (embedding vector_cosine_ops) WHERE validity = 'active';
   END IF;
 END $$;
 

@@ -202,6 +202,18 @@ async def test_cleanups_at_once_delete_no_more_than_one(life: Life) -> None:
     assert (await life.house.events()).count("episode_deleted") == 35
 
 
+async def test_what_another_is_about_to_delete_does_not_count(life: Life) -> None:
+    await episodes(life, 3)
+    life.clock.turn(days=6)
+    young = await episodes(life, 4, status="consolidated")
+    life.clock.turn(days=1)
+    async with life.house.database.transaction() as other:
+        await other.execute("SELECT FROM knowledge_episodes WHERE NOT consolidated FOR UPDATE")
+        assert came_to(await life.cleaned_up(max_entries=4)) == (0, 0, 7)
+    assert came_to(await life.cleaned_up(max_entries=4)) == (3, 0, 4)
+    assert await left(life) == young
+
+
 async def test_a_cleanup_that_was_cut_off_is_gone_on_with(life: Life) -> None:
     consolidated = await episodes(life, 10, status="consolidated")
     last = await last_too_many(life, 4)

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from elf.core.errors import ProviderUnavailable
+from elf.families.knowledge.api.working import Reembed
 from elf.families.knowledge.model import MemoryType
+from elf.families.knowledge.upkeep.reembedding import Reembedding
 from elf.outbox.leased import LeaseLost
-from tests.db.knowledge.conftest import KnowledgeHouse
+from tests.db.knowledge.conftest import ANA, KnowledgeHouse
 from tests.db.knowledge.lifecycle_kit import Life
 from tests.notes_kit import FakeEmbedder
 
@@ -199,6 +201,41 @@ async def test_a_vector_of_another_model_is_replaced(life: Life) -> None:
     )
     await life.do_jobs()
     assert (await life.house.row("rule", rule))["embedding_version"] == life.house.model.version
+
+
+async def test_a_vector_of_what_a_rule_no_longer_says_is_not_kept(life: Life) -> None:
+    rule = (await without_vectors(life))["rule"]
+    await life.house.rows("DELETE FROM knowledge_outbox WHERE memory_id <> $1", rule)
+
+    async def invert() -> None:
+        life.house.model.before_answer = None
+        await life.house.rows(
+            life.house.kit.queries["invert_rule"], "acme", rule, "Never ask", "Never ask", None, None
+        )
+
+    life.house.model.before_answer = invert
+    await life.do_jobs()
+    assert life.house.model.texts[-1] == "Never ask"
+    (expected,) = await life.house.kit.embedder.embed(["Never ask"])
+    assert (await life.house.row("rule", rule))["embedding"] == expected
+    assert await life.open_jobs() == []
+
+
+async def test_re_embed_migration_support(life: Life) -> None:
+    stored: list[tuple[MemoryType, UUID]] = [
+        ("episode", await life.house.episode()), ("fact", await life.fact()), ("rule", await life.house.rule()),
+    ]  # fmt: skip
+    await life.forget("fact", await life.fact("gone"))
+    await life.forget("rule", await life.house.rule("gone"))
+    life.house.model.version = "fake:newer:384"
+    reembedding = Reembedding(life.house.kit, life.house.model.version)
+    answer = await reembedding.run(Reembed(), ANA)
+    assert (answer.outdated, answer.running) == ({"episode": 1, "fact": 1, "rule": 1}, True)
+    await life.do_jobs()
+    for kind, id in stored:
+        assert (await life.house.row(kind, id))["embedding_version"] == "fake:newer:384"
+    answer = await reembedding.run(Reembed(), ANA)
+    assert (answer.outdated, answer.running) == ({"episode": 0, "fact": 0, "rule": 0}, False)
 
 
 async def test_what_is_erased_or_forgotten_meanwhile_just_ends_its_job(life: Life) -> None:

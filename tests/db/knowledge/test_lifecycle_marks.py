@@ -8,6 +8,7 @@ import anyio
 import pytest
 
 from elf.core.errors import InvalidRequest, NotFound
+from elf.db.database import Database
 from elf.families.knowledge.lifecycle.marks import REASONS_KEPT
 from tests.db.knowledge.conftest import KnowledgeHouse
 from tests.db.knowledge.lifecycle_kit import BOB, Life
@@ -134,17 +135,26 @@ async def test_a_rule_that_helps_enough_is_not_inverted(life: Life) -> None:
     assert await life.open_jobs() == []
 
 
-async def test_marks_of_one_rule_at_once_all_count(life: Life) -> None:
+async def test_marks_of_one_rule_at_once_all_count_over_processes(life: Life, knowledge_dsn: str) -> None:
     rule = await life.house.rule()
+    database = Database(max_conns=10)
+    await database.open(knowledge_dsn)
+    other = Life(KnowledgeHouse(database))
+
+    async def mark(number: int) -> None:
+        one = life if number % 2 else other
+        await (one.harmful(rule) if number % 4 < 2 else one.helpful(rule))
+
     async with anyio.create_task_group() as group:
         for number in range(32):
-            mark = life.harmful if number % 4 == 0 else life.helpful
-            group.start_soon(lambda mark=mark: mark(rule))  # type: ignore[misc]
+            group.start_soon(mark, number)
+    await database.close()
     row = await life.house.row("rule", rule)
-    assert (row["applied_count"], row["success_count"], row["harmful_count"]) == (32, 24, 8)
+    assert (row["applied_count"], row["success_count"], row["harmful_count"]) == (32, 16, 16)
     assert len(await life.house.rows("SELECT FROM knowledge_rule_applications")) == 32
     events = await life.house.events(rule)
-    assert (events.count("rule_helpful"), events.count("rule_harmful")) == (24, 8)
+    assert (events.count("rule_helpful"), events.count("rule_harmful")) == (16, 16)
+    assert len(await life.open_jobs()) == 1
 
 
 async def test_a_mark_of_a_forgotten_rule_is_refused_and_changes_nothing(life: Life) -> None:
