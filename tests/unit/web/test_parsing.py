@@ -401,7 +401,8 @@ class NotedRequest(BaseModel):
 
 @pytest.mark.parametrize("body", [rb'{"content": "a\u0000b"}', rb'{"content": "a", "more": "\u0000"}'])
 def test_a_nul_may_stand_where_it_is_dropped(body: bytes) -> None:
-    assert "\x00" in str(parse_body(NotedRequest, body).model_dump().values())  # the field itself drops it
+    request = parse_body(NotedRequest, body)
+    assert "\x00" in request.content + (request.more or "")  # the field itself would drop it
 
 
 def test_a_nul_beside_one_that_is_dropped_is_a_fault() -> None:
