@@ -1,4 +1,4 @@
-"""Explains searches and recalls by their traces, to whoever made them."""
+"""Explains searches and recalls by their traces: those made for a user to that user, others to their tenant."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from elf.api.caller import Caller
 from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
 from elf.core.errors import NotFound
 from elf.families.knowledge import model as m
-from elf.families.knowledge.access import reach_of
+from elf.families.knowledge.access import Reach, reach_of
 from elf.families.knowledge.api import searching as s
 from elf.families.knowledge.api.listing import Page
 from elf.families.knowledge.kit import Kit
@@ -33,10 +33,7 @@ class MemoryExplainer:
         """Explain one result. Raises NotFound for a handle that is unknown, too new or too old, or another's."""
         reach = reach_of(request.tenant_id, caller)
         found = await self._traces.trace_of_item(m.FAMILY, request.result_handle, now=self._kit.now())
-        if found is None or (found[0]["tenant_id"], found[0]["agent_id"]) != (
-            reach.tenant_id,
-            reach.actor or "",
-        ):
+        if found is None or not _may_see(found[0], reach):
             raise NotFound(
                 f"$.result_handle: nothing is known of the result {request.result_handle}; a trace is stored a moment "
                 "after its search, and kept for a while",
@@ -61,7 +58,7 @@ class MemoryExplainer:
     async def page(self, request: Page, caller: Caller) -> s.Traces:
         """Read a page of the caller's own searches and recalls, newest first."""
         reach = reach_of(request.tenant_id, caller)
-        owner = (reach.tenant_id, "", reach.actor or "")
+        owner = (reach.tenant_id, "", reach.own_scope)
         listing = ("knowledge_traces", *owner)
         after = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *listing)
         rows = await self._traces.page(
@@ -75,6 +72,11 @@ class MemoryExplainer:
         more = len(rows) > request.limit
         cursor = encode_cursor(shown[-1]["created_at"], shown[-1]["trace_id"], *listing) if more else None
         return s.Traces(items=[_summary(row) for row in shown], next_cursor=cursor)
+
+
+def _may_see(trace: Row, reach: Reach) -> bool:
+    """Tell whether a trace is the caller's own, or was made in the tenant for no user."""
+    return trace["tenant_id"] == reach.tenant_id and trace["agent_id"] in ("", reach.own_scope)
 
 
 def _trace(row: Row, result_count: int) -> s.TracedSearch:

@@ -232,7 +232,7 @@ class MemorySearch:
                 family=m.FAMILY,
                 tenant_id=reach.tenant_id,
                 project_id="",
-                agent_id=reach.actor or "",
+                agent_id=reach.own_scope,
                 read_profile=asked.kind,
                 query=asked.query,
                 expansion_mode="off",
