@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, TypeAlias, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from elf.core.blank_text import NOT_BLANK
 from elf.core.secrets import find_credential
@@ -20,6 +23,24 @@ class Response(BaseModel):
     """A response body."""
 
     model_config = ConfigDict(frozen=True)
+
+
+class NulDropped:
+    """Marks text of a request in which U+0000 may stand, because it is dropped; elsewhere it is a fault."""
+
+    SCHEMA_KEY: ClassVar = "x-nul-dropped"  # of the schema that pydantic makes; documents do not show it
+
+    def __get_pydantic_json_schema__(
+        self, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**handler(core), self.SCHEMA_KEY: True}
+
+
+def drops_nul(annotation: object, metadata: Sequence[object] = ()) -> bool:
+    """Tell whether text of this annotation is marked, itself or as one of its alternatives."""
+    if any(isinstance(mark, NulDropped) for mark in metadata):
+        return True
+    return any(isinstance(part, NulDropped) or drops_nul(part) for part in get_args(annotation))
 
 
 def no_credential(identifier: str) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from elf.api.operation import Operation
 
@@ -29,6 +29,10 @@ class Reshaping:
     defaults: Mapping[str, Any] = field(default_factory=dict)
 
 
+REQUIRED: Final = object()
+"""In place of a default: whoever calls has to say it, unless the config fixes it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """A tool in words, with what its calls may do.
@@ -36,6 +40,9 @@ class Tool:
     `arguments` are the fields of the request that it shows, and what each means; what stands in braces there is the
     config's. The API takes its other fields, too. `destructive` tells that it may change or remove what is there, not
     only add; `idempotent` that a second call with the same arguments changes nothing more.
+
+    `context` are the arguments that the config may fix or give a default, with their values where it does neither, or
+    REQUIRED, of which a default in the config does not count. None: whatever it speaks of, as notes mean it.
     """
 
     name: str
@@ -47,3 +54,4 @@ class Tool:
     destructive: bool = False
     idempotent: bool = False
     reshaping: Reshaping | None = None
+    context: Mapping[str, Any] | None = None

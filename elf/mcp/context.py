@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from elf.api.caller import ANONYMOUS, Caller
-from elf.api.tool import Tool
+from elf.api.tool import REQUIRED, Tool
 from elf.config import Config
 from elf.core.errors import ScopeDenied
 from elf.core.scopes import AGENT_PRIVATE
@@ -26,14 +26,28 @@ class CallContext:
         self.needed = caller.needed
         self.defaults = _defaults(config) | self.fixed
 
-    def defaults_of(self, tool: Tool) -> dict[str, str]:
+    def defaults_of(self, tool: Tool) -> dict[str, Any]:
         """Return the defaults that a tool's arguments have. A scope to read from has none: it only narrows."""
         fields = tool.operation.request.model_fields
+        if tool.context is not None:
+            said = {
+                name: self.fixed.get(
+                    name, default if default is REQUIRED else self.defaults.get(name, default)
+                )
+                for name, default in tool.context.items()
+            }
+            return {name: value for name, value in said.items() if name in fields and value is not REQUIRED}
         return {
             name: value
             for name, value in self.defaults.items()
             if name in fields and (name != "scope" or not tool.read_only)
         }
+
+    def fixed_of(self, tool: Tool) -> Mapping[str, str]:
+        """Return the arguments of a tool that an agent does not choose."""
+        if tool.context is None:
+            return self.fixed
+        return {name: value for name, value in self.fixed.items() if name in tool.context}
 
     def filled(self, tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of a call with what they leave out. Raises ScopeDenied where another value is fixed."""
@@ -41,11 +55,11 @@ class CallContext:
         given = {
             name: value for name, value in arguments.items() if value is not None or name not in defaults
         }
-        self._check(given)
+        self._check(given, self.fixed_of(tool))
         return defaults | given
 
-    def _check(self, given: Mapping[str, Any]) -> None:
-        denied = [name for name, value in self.fixed.items() if given.get(name, value) != value]
+    def _check(self, given: Mapping[str, Any], fixed: Mapping[str, str]) -> None:
+        denied = [name for name, value in fixed.items() if given.get(name, value) != value]
         if denied:
             paths = [f"$.{name}" for name in denied]
             by = "this server's config" if self._configured.keys() >= set(denied) else "who calls"

@@ -91,7 +91,9 @@ def _input_schema(tool: Tool, context: CallContext, config: Config) -> Schema:
             "type": NOTE_TYPES,
             "scope": config.scopes.allowed if tool.read_only else writable,
             "read_profile": list(config.scopes.read_profiles),
-        },
+        }
+        if tool.context is None
+        else {},
         defaults={**context.defaults_of(tool), **(tool.reshaping.defaults if tool.reshaping else {})},
         needed=context.needed,
     )
@@ -103,10 +105,11 @@ def _request_schema(tool: Tool) -> Schema:
 
 def _meanings(tool: Tool, context: CallContext, facts: Mapping[str, Any]) -> dict[str, str]:
     """Return what is said of each argument that an agent chooses. Of an id to leave out, its default says enough."""
+    fixed, defaults = context.fixed_of(tool), context.defaults_of(tool)
     return {
-        name: "" if name in IDS and name in context.defaults else meaning.format(**facts)
+        name: "" if name in IDS and name in defaults else meaning.format(**facts)
         for name, meaning in tool.arguments.items()
-        if name not in context.fixed
+        if name not in fixed
     }
 
 

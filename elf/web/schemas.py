@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, models_json_schema
 
+from elf.api.bodies import NulDropped
 from elf.core.cjk import english_pattern
 from elf.core.json_strings import MAX_DEPTH, MAX_STRING_CHARS
 
@@ -136,7 +137,9 @@ def _tidy(schema: Schema, text: str | None) -> Schema:
                 tidy.setdefault(key, text)
     if tidy.get("default", ...) is None:  # null and leaving it out are the same
         del tidy["default"]
-    if text and tidy.get("type") == "string" and not {"format", "enum", "const"} & tidy.keys():
+    may_hold_nul = tidy.pop(NulDropped.SCHEMA_KEY, False)
+    is_text = tidy.get("type") == "string" and not {"format", "enum", "const"} & tidy.keys()
+    if text and is_text and not may_hold_nul:
         tidy["allOf"] = [{"$ref": PLACE + text}]
     if text and isinstance(tidy.get("additionalProperties"), dict):
         tidy["propertyNames"] = _free_text(text) | tidy.get("propertyNames", {})

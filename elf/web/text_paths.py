@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from elf.api.bodies import drops_nul
 from elf.core.cjk import contains_cjk, contains_nul
 from elf.core.json_strings import MAX_STRING_CHARS, judged
 
@@ -73,6 +74,9 @@ class _Walk:
         elif is_free(field):
             judge = _length_fault if self._is_ascii else _free_fault
             yield from judged(item, f"{path}.{name}", judge, too_deep=TextFault.DEEP)
+        elif isinstance(item, str) and drops_nul(field.annotation, field.metadata):
+            if not self._is_ascii and contains_cjk(item):
+                yield f"{path}.{name}", TextFault.CJK
         else:
             yield from self.over(model_within(field.annotation), item, f"{path}.{name}")
 

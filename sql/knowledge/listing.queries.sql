@@ -76,8 +76,8 @@ WHERE v.tenant_id = $1 AND (v.created_at, v.seq) < ($3, $4)
     WHERE r.tenant_id = $1 AND r.id = v.memory_id AND r.scope LIKE 'user:%' AND r.scope <> $2)
   AND NOT EXISTS (SELECT FROM knowledge_episodes AS e
     WHERE e.tenant_id = $1 AND e.id = v.memory_id AND e.butler LIKE 'user:%' AND e.butler <> $2)
-  AND NOT (v.payload ->> 'scope' LIKE 'user:%' AND v.payload ->> 'scope' <> $2)
-  AND NOT (v.payload ->> 'butler' LIKE 'user:%' AND v.payload ->> 'butler' <> $2)
+  AND (coalesce(v.payload ->> 'scope', '') NOT LIKE 'user:%' OR v.payload ->> 'scope' = $2)
+  AND (coalesce(v.payload ->> 'butler', '') NOT LIKE 'user:%' OR v.payload ->> 'butler' = $2)
 ORDER BY v.created_at DESC, v.seq DESC LIMIT $5;
 
 -- name: events_of_memory

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from elf.client.family import FamilyClient
+from elf.families.knowledge import manifest as knowledge_manifest
 from elf.families.notes import manifest
 from elf.family import Family
-from tests.families import notes_leaks, notes_rows, notes_work, notes_world
+from tests.families import knowledge_leaks, knowledge_proof, notes_leaks, notes_rows, notes_work, notes_world
 from tests.families.leaks import Leaks
-from tests.families.rows import Row, World
+from tests.families.rows import Caller, Row, World
 from tests.families.toy_corpus import client as toy_corpus_client
 from tests.families.toy_corpus import manifest as toy_corpus_manifest
 from tests.families.toy_corpus import proof as toy_corpus_proof
@@ -21,13 +22,18 @@ from tests.families.toy_rows import proof as toy_rows_proof
 from tests.families.work import FamilyWork
 
 
+def as_they_are(caller: Caller) -> Caller:
+    return caller
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """What a family brings to be proven.
 
     Its rows of the isolation table, an owner to try them on, and leaks that they have to find; and its random work,
     with the proof that it is there. `client` is that of its calls, notes have none beside `Client` itself; `config` is
-    its table of the config file, where it has one.
+    its table of the config file, where it has one. `meets` is how it sees a caller, where it tells them apart by other
+    fields than notes do.
     """
 
     family: Family
@@ -36,6 +42,7 @@ class Proof:
     leaks: Leaks
     work: FamilyWork[Any]
     client: type[FamilyClient[Any]] | None = None
+    meets: Callable[[Caller], Caller] = as_they_are
     config: str = ""
 
     @property
@@ -68,7 +75,16 @@ TOY_CORPUS: Final = Proof(
     client=toy_corpus_client.StoryClient,
     config="[toy_corpus]\nkeep_days = 30\n",
 )
-PROOFS: Final = (NOTES, TOY_ROWS, TOY_CORPUS)
+KNOWLEDGE: Final = Proof(
+    family=knowledge_manifest.KNOWLEDGE,
+    rows=knowledge_proof.ROWS,
+    settle=knowledge_proof.settle,
+    leaks=knowledge_leaks.LEAKS,
+    work=knowledge_proof.KnowledgeWork(),
+    config="[knowledge]\n",
+    meets=knowledge_proof.by_tenant,
+)
+PROOFS: Final = (NOTES, KNOWLEDGE, TOY_ROWS, TOY_CORPUS)
 
 # What the service offers whatever its families are.
 SERVICE_ROWS: Final = (

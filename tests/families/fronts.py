@@ -23,6 +23,7 @@ LIMITS: Final = httpx.Limits(keepalive_expiry=1.0)
 STATUS_OF: Final = {
     kind.error_code: kind.status for kind in (InvalidRequest, Unauthorized, ScopeDenied, Forbidden, NotFound)
 }
+PREFIXES: Final = {"/mcp/knowledge": "knowledge "}
 MCP_HEADERS: Final = {"accept": "application/json, text/event-stream"}
 
 
@@ -139,17 +140,23 @@ class HttpFront:
 
 
 class McpFront:
-    """The tools, called one message a request, as agents do; the methods are those of an HttpFront."""
+    """The tools, called one message a request, as agents do; the methods are those of an HttpFront.
 
-    def __init__(self, name: str, url: str, headers: Mapping[str, str] = {}) -> None:
+    Here their names have a `prefix`, where a tool at another path has the same name.
+    """
+
+    def __init__(self, name: str, url: str, headers: Mapping[str, str] = {}, *, prefix: str = "") -> None:
         self.name = name
         self.headers = headers
         self._url = url
         self._http = httpx.Client(timeout=TIMEOUT_S, limits=LIMITS, headers=MCP_HEADERS)
         listed = self._send("tools/list", {}, headers).json()["result"]
         assert "nextCursor" not in listed, "there are more tools than one page"
-        self.offers = {tool["name"]: f"the tool {tool['name']} of {name}" for tool in listed["tools"]}
-        self._tools = {tool["name"]: tool for tool in listed["tools"]}
+        self.offers = {
+            prefix + tool["name"]: f"the tool {tool['name']} of {name}" for tool in listed["tools"]
+        }
+        self._tools = {prefix + tool["name"]: tool for tool in listed["tools"]}
+        self._prefix = prefix
 
     def only_reads(self, name: str) -> bool:
         return bool(self._tools[name]["annotations"]["readOnlyHint"])
@@ -164,7 +171,7 @@ class McpFront:
     def ask(
         self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] | None = None
     ) -> Reply:
-        asked = {"name": name, "arguments": dict(arguments)}
+        asked = {"name": name.removeprefix(self._prefix), "arguments": dict(arguments)}
         response = self._send("tools/call", asked, self.headers if headers is None else headers)
         if not response.is_success:
             return Reply(False, response.text, response.status_code)
@@ -204,7 +211,10 @@ class Fronts:
         self.public = HttpFront("public", url, headers)
         self.admin = HttpFront("admin", admin_url, headers)
         self._tools = [
-            McpFront(path.strip("/"), mcp_url.removesuffix("/mcp") + path, headers) for path in mcp_paths
+            McpFront(
+                path.strip("/"), mcp_url.removesuffix("/mcp") + path, headers, prefix=PREFIXES.get(path, "")
+            )
+            for path in mcp_paths
         ]
 
     @property

@@ -33,7 +33,8 @@ class Caller:
     Some have things of their own (`is_owner`), which they may send instead. Where callers are asked who they are,
     `identity` is what it proves; `leaves_out` are the fields of its context, and others, that it never sends, because
     they bind it. With a `role_alone` it differs from others on the front of operators only. Whatever it asks for with
-    the field `naming`, or at all without one, is answered with the status `always`.
+    the field `naming`, or at all without one, is answered with the status `always`. Who has another value of one of the
+    fields `apart` is FOREIGN.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Caller:
     naming: str = ""
     role_alone: bool = False
     always: int | None = None
+    apart: tuple[str, ...] = ("tenant_id", "project_id")
 
     def context(self, place: Mapping[str, str]) -> dict[str, str]:
         """The context that it has, the owner's being `place`."""
@@ -67,7 +69,7 @@ class Caller:
         given = {key: fills.get(key) if value is None else value for key, value in self.changes.items()}
         if None not in self.changes.values() or None in given.values():
             return self
-        is_elsewhere = any(given.get(key, place[key]) != place[key] for key in ("tenant_id", "project_id"))
+        is_elsewhere = any(given.get(key, place[key]) != place[key] for key in self.apart)
         return replace(self, kind=FOREIGN if is_elsewhere else COLLEAGUE, always=None)
 
 
@@ -144,7 +146,8 @@ class Row:
     `open_to` says of the kinds of callers for which nothing is tried why they may. `whole_service` says why the
     operation is about nobody's memory; then it takes no context but what is `asked`, and its answer must not tell
     anything hidden; it is `open_to_nobody` when even nobody may ask. `role` names the role that it needs beyond what
-    its front does: where nobody has it, the owner is refused as well.
+    its front does: where nobody has it, the owner is refused as well. It `spans` tenants when it is about all of them
+    for an operator who names none; then INCOMPLETE callers are tried only where everybody is asked who it is.
     """
 
     names: Sequence[str]
@@ -154,3 +157,4 @@ class Row:
     asked: Arguments = field(default_factory=dict)
     role: str = ""
     open_to_nobody: bool = False
+    spans: bool = False

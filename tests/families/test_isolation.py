@@ -16,6 +16,7 @@ from tests.families.every import EVERY_ROW, PROOFS, SERVICE_ROWS, Proof
 from tests.families.fronts import Fronts
 from tests.families.identities import FREE, Identities
 from tests.families.isolation import examine, without_row
+from tests.families.rows import CALLERS
 from tests.families.served import fronts_of, guarded_config_of_all, service_of_all
 from tests.folders import fresh_folder
 
@@ -26,7 +27,8 @@ def test_everything_that_is_offered_stands_in_the_table(fronts: Fronts) -> None:
 
 @pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)
 def test_nobody_is_served_or_told_what_is_anothers(fronts: Fronts, family: Proof) -> None:
-    table = examine(fronts, family.settle(fronts), [*SERVICE_ROWS, *family.rows])
+    callers = [*map(family.meets, CALLERS)]
+    table = examine(fronts, family.settle(fronts, callers), [*SERVICE_ROWS, *family.rows], callers=callers)
     print(f"\n{table}")  # noqa: T201 - the table is to be read
     assert [str(finding) for finding in table.findings] == []
 
@@ -49,9 +51,10 @@ def test_nobody_is_told_anothers_whatever_it_proves_itself_to_be(
     guarded: tuple[Fronts, Identities], family: Proof
 ) -> None:
     fronts, identities = guarded
-    world = family.settle(fronts, GUARDED)
+    callers = [*map(family.meets, GUARDED)]
+    world = family.settle(fronts, callers)
     rows = [*SERVICE_ROWS, *family.rows]
-    table = examine(fronts, world, rows, callers=GUARDED, identities=identities)
+    table = examine(fronts, world, rows, callers=callers, identities=identities)
     print(f"\n{table}")  # noqa: T201 - the table is to be read
     assert [str(finding) for finding in table.findings] == []
 

@@ -24,6 +24,7 @@ from elf.family import Family, families_on, refuse_doubles, tables_of
 from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.web.admin import COLLECT_GARBAGE
 from tests.families.every import PROOFS, SERVICE_ROWS
+from tests.families.fronts import PREFIXES
 from tests.families.served import FAMILIES
 
 EVERY = pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family in FAMILIES])
@@ -114,7 +115,9 @@ def test_its_statements_and_the_steps_of_its_schema_are_there(family: Family) ->
 def test_what_it_offers_stands_in_the_isolation_table(family: Family) -> None:
     (proof,) = (proof for proof in PROOFS if proof.family is family)
     rows = {name for row in (*SERVICE_ROWS, *proof.rows) for name in row.names}
-    offered = {one.name for one in (*family.operations, *family.admin_operations, *family.tools)}
+    prefix = PREFIXES.get(family.mcp_path, "")
+    offered = {one.name for one in (*family.operations, *family.admin_operations)}
+    offered |= {prefix + tool.name for tool in family.tools}
     assert offered - rows == set()
 
 

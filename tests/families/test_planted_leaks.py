@@ -31,7 +31,7 @@ class Place:
     identities: Identities | None = None
 
     def settle(self, family: Proof) -> World:
-        return family.settle(self.fronts, self.callers)
+        return family.settle(self.fronts, [*map(family.meets, self.callers)])
 
     def let_out_by(self, leak: Leak) -> set[str]:
         """The operations offered here that a leak lets something out by."""
@@ -39,10 +39,10 @@ class Place:
             return set()
         return {name for name in leak.operations if self.fronts.offering(name)}
 
-    def found(self, world: World, operations: Iterable[str]) -> set[str]:
+    def found(self, family: Proof, world: World, operations: Iterable[str]) -> set[str]:
         """The operations that let something out, as callers met it who should get nothing."""
-        rows = rows_of(operations)
-        table = examine(self.fronts, world, rows, callers=self.callers, identities=self.identities)
+        rows, callers = rows_of(operations), [*map(family.meets, self.callers)]
+        table = examine(self.fronts, world, rows, callers=callers, identities=self.identities)
         return {finding.name for finding in table.findings if finding.caller != OWNER.name}
 
 
@@ -92,7 +92,7 @@ def test_what_can_be_read_too_much_is_found(
 ) -> None:
     world = lasting[family.name]
     leak.planted(monkeypatch, world)
-    assert place.found(world, leak.operations) == place.let_out_by(leak)
+    assert place.found(family, world, leak.operations) == place.let_out_by(leak)
 
 
 @pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)
@@ -100,7 +100,7 @@ def test_without_a_leak_nothing_is_found_in_the_same_place(
     place: Place, lasting: Mapping[str, World], family: Proof
 ) -> None:
     operations = chain.from_iterable(leak.operations for leak in family.leaks.reading)
-    assert place.found(lasting[family.name], operations) == set()
+    assert place.found(family, lasting[family.name], operations) == set()
 
 
 @pytest.mark.parametrize(("family", "leak"), all_of("changing"))
@@ -109,7 +109,7 @@ def test_what_can_be_changed_too_much_is_found(
 ) -> None:
     world = place.settle(family)
     leak.planted(monkeypatch, world)
-    assert place.found(world, leak.operations) == place.let_out_by(leak)
+    assert place.found(family, world, leak.operations) == place.let_out_by(leak)
 
 
 def test_every_query_of_a_tenant_is_let_out_once_or_said_to_be_behind_others() -> None:

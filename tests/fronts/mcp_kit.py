@@ -68,7 +68,7 @@ def address_of(service: RunningService) -> Address:
 def config_with(defaults: Mapping[str, str] | None = None, **context: str) -> Config:
     config = load(REPO / "elf.example.toml")
     tables = config.model_dump() | {"mcp": {"context": context}}
-    return Config.model_validate(tables if defaults is None else tables | {"defaults": defaults})
+    return type(config).model_validate(tables if defaults is None else tables | {"defaults": defaults})
 
 
 def text_of(result: CallToolResult) -> str:

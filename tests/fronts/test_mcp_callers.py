@@ -100,10 +100,11 @@ def sock() -> Iterator[socket.socket]:
 
 def required(**context: str) -> Config:
     """A config that requires a key and has no defaults, so that an agent says whatever nothing else does."""
-    tables = config_with({}, **context).model_dump()
+    config = config_with({}, **context)
+    tables = config.model_dump()
     keys = [{"name": "bot", "hash": hash_of(KEY), **BOUND}]
     tables["security"]["auth"] = {"mode": "required", "keys": keys}
-    return Config.model_validate(tables)
+    return type(config).model_validate(tables)
 
 
 @asynccontextmanager

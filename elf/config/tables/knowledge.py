@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from elf.config.table import Table
 
 
 def _cron(line: str) -> str:
     if line:
+        if len(line.split()) != 5:
+            raise ValueError("is no cron line: it must have five fields")
         try:
             CronSim(line, datetime.now(UTC))
         except CronSimError as error:
@@ -24,7 +26,7 @@ def _cron(line: str) -> str:
 def _zone(name: str) -> str:
     try:
         ZoneInfo(name)
-    except (ValueError, OSError) as error:
+    except (KeyError, ValueError, OSError) as error:
         raise ValueError("is no time zone of the IANA database") from error
     return name
 
@@ -42,6 +44,12 @@ class ScoreWeights(Table):
     importance: Weight = 0.3
     recency: Weight = 0.2
     confidence: Weight = 0.1
+
+    @model_validator(mode="after")
+    def _not_all_zero(self) -> Self:
+        if not any(weight for _, weight in self):
+            raise ValueError("must not all be 0")
+        return self
 
 
 class Retrieval(Table):

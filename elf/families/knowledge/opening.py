@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 
+from elf.families.knowledge.consolidation.opening import open_consolidation
+from elf.families.knowledge.entities.opening import open_entities
+from elf.families.knowledge.keeping.opening import open_keeping
 from elf.families.knowledge.kit import kit_of
+from elf.families.knowledge.lifecycle.opening import open_lifecycle
 from elf.families.knowledge.reading.opening import open_reading
+from elf.families.knowledge.upkeep.opening import open_upkeep
 from elf.families.knowledge.writing.opening import open_writing
 from elf.family import Opened
 from elf.ground import Ground
@@ -15,7 +20,17 @@ from elf.ground import Ground
 def open_knowledge(ground: Ground) -> Opened:
     """Return the knowledge family at work. Raises StartupError when its statements cannot be read."""
     kit = kit_of(ground)
-    return _together([open_writing(ground, kit), open_reading(ground, kit)])
+    return _together(
+        [
+            open_writing(ground, kit),
+            open_reading(ground, kit),
+            open_lifecycle(ground, kit),
+            open_entities(ground, kit),
+            open_consolidation(ground, kit),
+            open_keeping(ground, kit),
+            open_upkeep(ground, kit),
+        ]
+    )
 
 
 def _together(rooms: Sequence[Opened]) -> Opened:

@@ -36,15 +36,34 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_butler
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_created ON knowledge_episodes (tenant_id, created_at DESC, id);
 
-CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_expires ON knowledge_episodes (expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_expires
+  ON knowledge_episodes (tenant_id, expires_at) WHERE expires_at IS NOT NULL;
+
+-- What goes first when there are too many.
+CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_consolidated
+  ON knowledge_episodes (tenant_id, created_at, id) WHERE consolidated;
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_pending
   ON knowledge_episodes (tenant_id, butler, created_at, id) WHERE consolidation_status = 'pending';
 
+CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_lease
+  ON knowledge_episodes (tenant_id, lease) WHERE lease IS NOT NULL;
+
+CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_dead
+  ON knowledge_episodes (created_at DESC, id DESC) WHERE consolidation_status = 'dead_letter';
+
 CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_words ON knowledge_episodes USING gin (search_vector);
 
-CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_embedding
-  ON knowledge_episodes USING hnsw (embedding vector_cosine_ops);
+-- An exact search reads many vectors: they stay in the row, and what is long beside them goes out of it.
+ALTER TABLE knowledge_episodes ALTER COLUMN embedding SET STORAGE MAIN;
+
+-- pgvector indexes at most 2,000 dimensions; longer vectors are all compared.
+DO $$ BEGIN
+  IF <vector_dim> <= 2000 THEN
+    CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_embedding
+      ON knowledge_episodes USING hnsw (embedding vector_cosine_ops);
+  END IF;
+END $$;
 
 CREATE UNIQUE INDEX IF NOT EXISTS idx_knowledge_episodes_idempotency
   ON knowledge_episodes (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;

@@ -58,6 +58,10 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_facts_created ON knowledge_facts (tenan
 CREATE INDEX IF NOT EXISTS idx_knowledge_facts_entity
   ON knowledge_facts (tenant_id, entity_id, created_at DESC, id) WHERE entity_id IS NOT NULL;
 
+-- What a sweep goes through.
+CREATE INDEX IF NOT EXISTS idx_knowledge_facts_decaying
+  ON knowledge_facts (tenant_id, id) WHERE validity = 'active' AND decay_rate > 0;
+
 -- What the database looks up when what they name goes.
 CREATE INDEX IF NOT EXISTS idx_knowledge_facts_episode
   ON knowledge_facts (tenant_id, source_episode_id) WHERE source_episode_id IS NOT NULL;
@@ -69,7 +73,17 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_facts_words ON knowledge_facts USING gi
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_facts_tags ON knowledge_facts USING gin (tags);
 
-CREATE INDEX IF NOT EXISTS idx_knowledge_facts_embedding ON knowledge_facts USING hnsw (embedding vector_cosine_ops);
+-- An exact search reads many vectors: they stay in the row, and what is long beside them goes out of it.
+ALTER TABLE knowledge_facts ALTER COLUMN embedding SET STORAGE MAIN;
+
+-- pgvector indexes at most 2,000 dimensions; longer vectors are all compared. Facts that are not active are never searched,
+-- and ending many would cost a place in the index for each.
+DO $$ BEGIN
+  IF <vector_dim> <= 2000 THEN
+    CREATE INDEX IF NOT EXISTS idx_knowledge_facts_embedding
+      ON knowledge_facts USING hnsw (embedding vector_cosine_ops) WHERE validity = 'active';
+  END IF;
+END $$;
 
 CREATE UNIQUE INDEX IF NOT EXISTS idx_knowledge_facts_idempotency
   ON knowledge_facts (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;

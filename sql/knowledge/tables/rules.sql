@@ -41,6 +41,10 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_rules_scope ON knowledge_rules (tenant_
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_rules_created ON knowledge_rules (tenant_id, created_at DESC, id);
 
+-- What a sweep goes through; it leaves out those that are forgotten.
+CREATE INDEX IF NOT EXISTS idx_knowledge_rules_decaying
+  ON knowledge_rules (tenant_id, id) WHERE maturity <> 'anti_pattern' AND decay_rate > 0;
+
 CREATE INDEX IF NOT EXISTS idx_knowledge_rules_episode
   ON knowledge_rules (tenant_id, source_episode_id) WHERE source_episode_id IS NOT NULL;
 
@@ -48,7 +52,16 @@ CREATE INDEX IF NOT EXISTS idx_knowledge_rules_words ON knowledge_rules USING gi
 
 CREATE INDEX IF NOT EXISTS idx_knowledge_rules_tags ON knowledge_rules USING gin (tags);
 
-CREATE INDEX IF NOT EXISTS idx_knowledge_rules_embedding ON knowledge_rules USING hnsw (embedding vector_cosine_ops);
+-- An exact search reads many vectors: they stay in the row, and what is long beside them goes out of it.
+ALTER TABLE knowledge_rules ALTER COLUMN embedding SET STORAGE MAIN;
+
+-- pgvector indexes at most 2,000 dimensions; longer vectors are all compared.
+DO $$ BEGIN
+  IF <vector_dim> <= 2000 THEN
+    CREATE INDEX IF NOT EXISTS idx_knowledge_rules_embedding
+      ON knowledge_rules USING hnsw (embedding vector_cosine_ops);
+  END IF;
+END $$;
 
 CREATE UNIQUE INDEX IF NOT EXISTS idx_knowledge_rules_idempotency
   ON knowledge_rules (tenant_id, idempotency_key) WHERE idempotency_key IS NOT NULL;

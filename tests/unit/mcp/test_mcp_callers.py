@@ -35,9 +35,10 @@ def anyio_backend() -> str:
 def config_with(
     *, auth: Mapping[str, Any] | None = None, context: Mapping[str, str] | None = None, **defaults: str
 ) -> Config:
-    tables = load(EXAMPLE).model_dump()
+    example = load(EXAMPLE)
+    tables = example.model_dump()
     tables["security"]["auth"] = auth or {}
-    return Config.model_validate(tables | {"mcp": {"context": context or {}}, "defaults": defaults})
+    return type(example).model_validate(tables | {"mcp": {"context": context or {}}, "defaults": defaults})
 
 
 async def by_name(headers: Headers) -> Caller:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 from uuid import UUID
 
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict
 
+from elf.api.bodies import NulDropped
 from elf.core.cjk import contains_cjk
 from elf.core.errors import InvalidRequest, NonEnglishInput, ServiceError
 from elf.families.notes.api.requests import AddNoteRequest, GetNoteRequest, ListRequest, SearchRequest
@@ -388,3 +389,29 @@ def test_a_string_of_a_reference_has_the_length_of_a_message_at_most(reference: 
 def test_reading_gives_way_now_and_then() -> None:
     raw = body(source_ref={"k": ["\u00e9"] * 20_000})
     assert len(list(reading_body(AddNoteRequest, raw))) > 300
+
+
+class NotedRequest(BaseModel):
+    """Text in which a NUL is dropped, and a name in which it is a fault."""
+
+    content: Annotated[str, NulDropped()]
+    more: Annotated[str, NulDropped()] | None = None
+    name: str = ""
+
+
+@pytest.mark.parametrize("body", [rb'{"content": "a\u0000b"}', rb'{"content": "a", "more": "\u0000"}'])
+def test_a_nul_may_stand_where_it_is_dropped(body: bytes) -> None:
+    request = parse_body(NotedRequest, body)
+    assert "\x00" in request.content + (request.more or "")  # the field itself would drop it
+
+
+def test_a_nul_beside_one_that_is_dropped_is_a_fault() -> None:
+    with pytest.raises(InvalidRequest, match="NUL") as error:
+        parse_body(NotedRequest, rb'{"content": "a\u0000b", "name": "\u0000"}')
+    assert error.value.fields == ("$.name",)
+
+
+def test_text_in_which_a_nul_is_dropped_is_english_still() -> None:
+    with pytest.raises(NonEnglishInput) as error:
+        parse_body(NotedRequest, '{"content": "\u4f60\\u0000"}'.encode())
+    assert error.value.fields == ("$.content",)

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
-from elf.api.bodies import GivenIdentifier, Identifier
+from elf.api.bodies import GivenIdentifier, Identifier, NulDropped
 from elf.core.blank_text import is_blank
 from elf.families.knowledge import model as m
 from elf.families.knowledge.rules.searchable_text import without_nul
@@ -89,12 +89,14 @@ Content = Annotated[
     Field(min_length=1, max_length=m.MAX_CONTENT_CHARS, description="What is known, in words.",
           examples=["prefers window seats"]),
     AfterValidator(_content),
+    NulDropped(),
 ]  # fmt: skip
 EpisodeContent = Annotated[
     str,
     Field(min_length=1, max_length=m.MAX_EPISODE_CHARS, description="What happened, in words.",
           examples=["Ana asked for a window seat."]),
     AfterValidator(_content),
+    NulDropped(),
 ]  # fmt: skip
 Subject = Annotated[
     str,
@@ -131,12 +133,13 @@ Metadata = Annotated[
 # How it is found and listed
 
 Query = Annotated[
-    str, Field(max_length=m.MAX_QUERY_CHARS, description="What to look for; blank finds nothing.")
+    str,
+    Field(max_length=m.MAX_QUERY_CHARS, description="What to look for; blank finds nothing."),
+    AfterValidator(without_nul),
+    NulDropped(),
 ]
 Limit = Annotated[int, Field(ge=1, le=100, description="How many at most."), WHOLE]
-PageSize = Annotated[
-    int, Field(ge=1, le=MAX_PAGE, description="How many at most, 1 to 200.", examples=[50]), WHOLE
-]
+PageSize = Annotated[int, Field(ge=1, le=MAX_PAGE, description="How many at most, 1 to 200.", examples=[50])]
 CursorGiven = Annotated[
     str,
     Field(

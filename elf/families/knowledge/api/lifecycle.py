@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from elf.api.bodies import Request, Response
 from elf.api.operation import Operation
@@ -13,8 +13,17 @@ from elf.families.knowledge import model as m
 from elf.families.knowledge.api import fields as f
 from elf.families.knowledge.api import rows
 from elf.families.knowledge.api.writing import InTenant
+from elf.families.knowledge.rules.searchable_text import without_nul
 
 TAG: Final = "knowledge: lifecycle"
+
+
+def _said(text: str) -> str | None:
+    text = without_nul(text).strip()
+    return text or None
+
+
+Said = Annotated[str, Field(max_length=m.MAX_CONTENT_CHARS), AfterValidator(_said)]
 
 
 class OneMemory(InTenant):
@@ -28,17 +37,13 @@ class MarkHelpful(InTenant):
     """Which rule helped."""
 
     rule_id: f.RuleId
-    context: (
-        Annotated[str, Field(max_length=m.MAX_CONTENT_CHARS, description="Where it was applied.")] | None
-    ) = None
+    context: Said | None = Field(default=None, description="Where it was applied.")
 
 
 class MarkHarmful(MarkHelpful):
     """Which rule did harm, and why."""
 
-    reason: Annotated[str, Field(max_length=m.MAX_CONTENT_CHARS, description="What went wrong.")] | None = (
-        None
-    )
+    reason: Said | None = Field(default=None, description="What went wrong.")
 
 
 class Confirmed(Response):

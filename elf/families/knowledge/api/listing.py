@@ -165,5 +165,5 @@ LIST_ENTITIES: Final = _get("list_entities", "entities", "List entities", ListEn
 LIST_EVENTS: Final = _get("list_events", "events", "List what changed", ListEvents, Events)
 
 LISTING: Final = (
-    GET_MEMORY, MEMORY_HISTORY, MEMORY_LINKS, LIST_EPISODES, LIST_FACTS, LIST_RULES, LIST_EVENTS,
+    GET_MEMORY, MEMORY_HISTORY, MEMORY_LINKS, LIST_EPISODES, LIST_FACTS, LIST_RULES, LIST_ENTITIES, LIST_EVENTS,
 )  # fmt: skip

@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from elf.api.bodies import Request, Response
+from elf.api.bodies import NulDropped, Request, Response
 from elf.api.operation import Operation
 from elf.core.errors import NotFound, ScopeDenied
 from elf.families.knowledge import model as m
@@ -16,6 +16,7 @@ from elf.families.knowledge.api import fields as f
 from elf.families.knowledge.api import rows
 from elf.families.knowledge.api.listing import Page
 from elf.families.knowledge.api.writing import InTenant
+from elf.families.knowledge.rules.searchable_text import without_nul
 
 TAG: Final = "knowledge: finding"
 
@@ -49,7 +50,10 @@ class Context(InTenant):
     """For which prompt of which agent, and how long at most."""
 
     trigger_prompt: Annotated[
-        str, Field(max_length=m.MAX_PROMPT_CHARS, description="What the agent is about to work on.")
+        str,
+        Field(max_length=m.MAX_PROMPT_CHARS, description="What the agent is about to work on."),
+        AfterValidator(without_nul),
+        NulDropped(),
     ]
     butler: f.ButlerGiven
     token_budget: (
@@ -59,37 +63,52 @@ class Context(InTenant):
     ) = None  # fmt: skip
 
 
-class SearchScores(Response):
+class Found(Response):
     """How a result was found: null where a way was not gone, or did not find it."""
 
+    result_handle: f.ResultHandle
     similarity: float | None = Field(description="The cosine of query and memory.")
     rank: float | None = Field(description="ts_rank of the words of the query in it.")
     semantic_rank: int | None = Field(description="Its place by meaning, from 1.")
     keyword_rank: int | None = Field(description="Its place by words, from 1.")
-    rrf_score: float | None = Field(description="1 / (60 + place), added over both; of hybrid search.")
-
-
-class SearchedMemory(Response):
-    """A result: the memory, how it was found, and the parts that add up to its score."""
-
-    result_handle: f.ResultHandle
-    memory: rows.AnyMemory
-    scores: SearchScores
-    score: float
+    rrf_score: float | None = Field(
+        description="1 / (60 + place), added over both ways; null for one way alone."
+    )
+    score: float = Field(description="What results are ordered by.")
     terms: dict[str, float] = Field(description="What the score is the sum of.")
 
 
-class RecalledMemory(SearchedMemory):
+class FoundEpisode(rows.Episode, Found):
+    """An episode that was found."""
+
+
+class FoundFact(rows.Fact, Found):
+    """A fact that was found."""
+
+
+class FoundRule(rows.Rule, Found):
+    """A rule that was found."""
+
+
+class Recalled(Found):
     """A result of recall."""
 
-    composite_score: float
+    composite_score: float = Field(description="The score.")
+
+
+class RecalledFact(rows.Fact, Recalled):
+    """A fact that was recalled."""
+
+
+class RecalledRule(rows.Rule, Recalled):
+    """A rule that was recalled."""
 
 
 class SearchAnswer(Response):
     """The results, best first."""
 
     trace_id: UUID
-    items: list[SearchedMemory]
+    items: list[Annotated[FoundEpisode | FoundFact | FoundRule, Field(discriminator="memory_type")]]
     degraded: f.Degraded
 
 
@@ -97,7 +116,7 @@ class RecallAnswer(Response):
     """The results, best first."""
 
     trace_id: UUID
-    items: list[RecalledMemory]
+    items: list[Annotated[RecalledFact | RecalledRule, Field(discriminator="memory_type")]]
     degraded: f.Degraded
 
 
@@ -114,19 +133,27 @@ class Explain(InTenant):
     result_handle: f.ResultHandle
 
 
-class TracedSearch(Response):
-    """A search or a recall as it was carried out."""
+class TraceSummary(Response):
+    """A search or a recall in a listing."""
 
     trace_id: UUID
     kind: str = Field(description="search or recall.")
     query: str = Field(description="With secrets blanked.")
-    scopes: list[str]
-    settings: dict[str, Any] = Field(description="What the answer depends on: mode, limit, weights.")
+    limit: int = Field(description="How many results were asked for.")
     candidate_count: int
     result_count: int
     degraded: f.Degraded
     stages: dict[str, float] = Field(description="Milliseconds that each took.")
     created_at: datetime
+
+
+class TracedSearch(TraceSummary):
+    """A search or a recall as it was carried out."""
+
+    scopes: list[str]
+    settings: dict[str, Any] = Field(
+        description="What the answer depends on: mode, least confidence, weights."
+    )
     expires_at: datetime
 
 
@@ -137,6 +164,7 @@ class TracedItem(Response):
     rank: int
     score: float
     terms: dict[str, float]
+    found_by: list[str] = Field(description="semantic, keyword or both.")
     content: str | None = Field(description="What it says now; null when it is gone.")
 
 
@@ -156,7 +184,7 @@ class Explanation(Response):
 
 
 class Traces(Response):
-    items: list[TracedSearch]
+    items: list[TraceSummary]
     next_cursor: f.NextCursor
 
 

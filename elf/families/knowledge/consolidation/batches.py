@@ -1,0 +1,153 @@
+"""The episodes of a shard in batches: one at a time is leased, in the order in which they came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from itertools import takewhile
+from typing import Final, Literal, NamedTuple, TypeAlias
+from uuid import UUID, uuid4
+
+import msgspec
+
+from elf.core.errors import Conflict
+from elf.db.database import Connection
+from elf.families.knowledge.consolidation.prompt import ShownEpisode, how_many_fit
+from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.writing.events import WORKER, Event, EventType, record
+
+Category: TypeAlias = Literal["no_json", "refused_by_model", "unusable_answer", "all_actions_failed"]
+
+_OUTCOMES: Final[Mapping[str, EventType]] = {
+    "pending": "episode_failed",
+    "dead_letter": "episode_dead_letter",
+}
+
+
+class Shard(NamedTuple):
+    """The episodes of one agent of a tenant, which are consolidated in their order."""
+
+    tenant_id: str
+    butler: str
+
+    @property
+    def name(self) -> str:
+        """What tells it from others, as text."""
+        return msgspec.json.encode([self.tenant_id, self.butler]).decode()
+
+    @classmethod
+    def named(cls, name: str) -> Shard:
+        """Return the shard of a name."""
+        return cls(*msgspec.json.decode(name, type=tuple[str, str]))
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedBatch:
+    """Episodes of a shard that are consolidated here and nowhere else until the lease runs out and is taken over."""
+
+    shard: Shard
+    lease: UUID
+    episodes: Sequence[ShownEpisode]
+
+    @property
+    def ids(self) -> list[UUID]:
+        return [episode.id for episode in self.episodes]
+
+
+class LeaseLost(Conflict):
+    """Somebody else has the batch by now, or its episodes are gone."""
+
+
+class EpisodeBatches:
+    """Leases batches and says what became of them."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._sql = kit.queries
+        self._rules = kit.config.consolidation
+
+    async def shards(self, tenant_id: str | None, *, own_scope: str | None) -> dict[Shard, int]:
+        """Return the shards that have pending episodes, and how many: of a tenant, or of all.
+
+        With `own_scope`, those of other users are left out.
+        """
+        async with self._kit.database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["pending_shards"], tenant_id, self._kit.now(), own_scope or "", own_scope is None
+            )
+        return {Shard(row["tenant_id"], row["butler"]): row["episodes"] for row in rows}
+
+    async def lease(self, shard: Shard) -> LeasedBatch | None:
+        """Lease the next batch of a shard; None when nothing waits, it is put off, or another batch is leased.
+
+        A batch that failed is tried again in halves, so that what cannot be consolidated is alone in the end.
+        """
+        now = self._kit.now()
+        async with self._kit.database.transaction() as connection:
+            await connection.execute(self._sql["lock_shard"], _lock_number(shard))
+            rows = await connection.fetch(self._sql["next_batch"], *shard, now, self._rules.batch_episodes)
+            due = list(takewhile(lambda row: row["available_at"] is None or row["available_at"] <= now, rows))
+            if not due:
+                return None
+            few = due[: max(1, self._rules.batch_episodes >> due[0]["retry_count"])]
+            episodes = [
+                ShownEpisode(id=row["id"], created_at=row["created_at"], content=row["content"])
+                for row in few
+            ]
+            batch = LeasedBatch(shard, uuid4(), episodes[: how_many_fit(episodes)])
+            until = now + timedelta(seconds=self._rules.lease_seconds)
+            await connection.execute(
+                self._sql["lease_episodes"], shard.tenant_id, batch.lease, until, batch.ids
+            )
+        return batch
+
+    async def hold(self, connection: Connection, batch: LeasedBatch) -> None:
+        """Keep a batch until the transaction ends. Raises LeaseLost when it is not this process's any more."""
+        rows = await connection.fetch(self._sql["hold_leased"], batch.shard.tenant_id, batch.lease)
+        if len(rows) < len(batch.episodes):
+            raise LeaseLost("the lease of a batch of episodes was lost before it was consolidated")
+
+    async def end(
+        self, connection: Connection, batch: LeasedBatch, summary: Mapping[str, int], now: datetime
+    ) -> None:
+        """End the episodes of a batch, with the transaction of what came of them."""
+        await connection.execute(self._sql["end_consolidated"], batch.shard.tenant_id, batch.ids)
+        events = [Event("episode_consolidated", "episode", id) for id in batch.ids]
+        run = Event(
+            "consolidation_run", payload={"butler": batch.shard.butler, "episodes": len(batch.ids), **summary}
+        )
+        await self._record(connection, batch.shard.tenant_id, [*events, run], now)
+
+    async def fail(self, batch: LeasedBatch, category: Category) -> None:
+        """Put a batch off, or give up what failed too often; `category` is kept as last_error."""
+        now = self._kit.now()
+        async with self._kit.database.transaction() as connection:
+            rows = await connection.fetch(
+                self._sql["fail_leased"], batch.shard.tenant_id, batch.lease, category, now, self._rules.max_attempts,
+                float(self._rules.retry_seconds),
+            )  # fmt: skip
+            events = [
+                Event(
+                    _OUTCOMES[row["consolidation_status"]], "episode", row["id"],
+                    {"attempts": row["retry_count"], "error": category},
+                )
+                for row in rows
+            ]  # fmt: skip
+            await self._record(connection, batch.shard.tenant_id, events, now)
+
+    async def release(self, batch: LeasedBatch) -> None:
+        """Give a batch back: it was not its fault."""
+        async with self._kit.database.connection() as connection:
+            await connection.execute(self._sql["release_leased"], batch.shard.tenant_id, batch.lease)
+
+    async def _record(
+        self, connection: Connection, tenant_id: str, events: Sequence[Event], now: datetime
+    ) -> None:
+        await record(connection, self._sql, events, tenant_id=tenant_id, actor=WORKER, now=now)
+
+
+def _lock_number(shard: Shard) -> int:
+    name = f"knowledge_shard:{shard.name}"
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), signed=True)

@@ -1,0 +1,230 @@
+"""Turns episodes into facts and rules: batch by batch, shard by shard, whenever it is due or asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import structlog
+
+from elf.api.caller import Caller
+from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
+from elf.core.errors import ProviderBroken, ProviderRefused, Unavailable
+from elf.families.knowledge.access import reach_of
+from elf.families.knowledge.api import working as k
+from elf.families.knowledge.consolidation.answer import read_answer
+from elf.families.knowledge.consolidation.batches import (
+    Category,
+    EpisodeBatches,
+    LeasedBatch,
+    LeaseLost,
+    Shard,
+)
+from elf.families.knowledge.consolidation.executor import AllFailed, ConsolidationExecutor, Outcome, Shown
+from elf.families.knowledge.consolidation.prompt import (
+    MOST_FACTS,
+    MOST_RULES,
+    ShownFact,
+    ShownRule,
+    consolidation_prompt,
+)
+from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.writing.events import Event, record
+from elf.outbox.chores import Due
+from elf.providers.port import Chat
+
+log = structlog.get_logger()
+
+
+class BatchFailed(Exception):
+    """A batch could not be consolidated, and is put off or given up."""
+
+    def __init__(self, category: Category, errors: list[str]) -> None:
+        super().__init__(category)
+        self.category = category
+        self.errors = errors
+
+
+@dataclass(slots=True)
+class Total:
+    """What several batches came to."""
+
+    groups: dict[str, int] = field(default_factory=dict)
+    groups_consolidated: int = 0
+    episodes_processed: int = 0
+    episodes_consolidated: int = 0
+    outcome: Outcome = field(default_factory=Outcome)
+
+    def add(self, shard: Shard, batch: LeasedBatch, outcome: Outcome) -> None:
+        count = len(batch.episodes)
+        self.groups_consolidated += 1
+        self.episodes_consolidated += count
+        self.outcome.facts_created += outcome.facts_created
+        self.outcome.facts_updated += outcome.facts_updated
+        self.outcome.rules_created += outcome.rules_created
+        self.outcome.confirmations_made += outcome.confirmations_made
+        self.outcome.errors += [f"{shard.butler}: {error}" for error in outcome.errors]
+
+    def answer(self, remaining: int) -> k.ConsolidationAnswer:
+        outcome = self.outcome
+        return k.ConsolidationAnswer(
+            episodes_processed=self.episodes_processed,
+            butlers_processed=len(self.groups),
+            groups=self.groups,
+            groups_consolidated=self.groups_consolidated,
+            facts_created=outcome.facts_created,
+            facts_updated=outcome.facts_updated,
+            rules_created=outcome.rules_created,
+            confirmations_made=outcome.confirmations_made,
+            episodes_consolidated=self.episodes_consolidated,
+            errors=outcome.errors,
+            remaining=remaining,
+        )
+
+
+class Consolidation:
+    """Without a `chat` episodes are only counted."""
+
+    def __init__(self, kit: Kit, chat: Chat | None) -> None:
+        self._kit = kit
+        self._sql = kit.queries
+        self._chat = chat
+        self._batches = EpisodeBatches(kit)
+        self._executor = ConsolidationExecutor(kit, self._batches)
+
+    async def run(self, request: k.RunConsolidation, caller: Caller) -> k.ConsolidationAnswer:
+        """Consolidate one batch of each shard of a tenant, but for those of other users."""
+        reach = reach_of(request.tenant_id, caller)
+        return await self._run(reach.tenant_id, reach.own_scope)
+
+    async def run_all(self, request: k.AllTenants, caller: Caller) -> k.ConsolidationAnswer:
+        """Consolidate one batch of each shard of a tenant, or of all."""
+        return await self._run(request.tenant_id, None)
+
+    async def _run(self, tenant_id: str | None, own_scope: str | None) -> k.ConsolidationAnswer:
+        total = Total()
+        for shard, count in (await self._batches.shards(tenant_id, own_scope=own_scope)).items():
+            total.groups[shard.butler] = total.groups.get(shard.butler, 0) + count
+            if self._chat is None:
+                total.episodes_processed += count
+                continue
+            await self._one(shard, self._chat, total)
+        left = await self._batches.shards(tenant_id, own_scope=own_scope)
+        return total.answer(sum(left.values()))
+
+    async def _one(self, shard: Shard, chat: Chat, total: Total) -> None:
+        """Consolidate a batch of a shard; what goes wrong is told among the errors, so that others have their turn."""
+        batch = await self._batches.lease(shard)
+        if batch is None:
+            return
+        total.episodes_processed += len(batch.episodes)
+        try:
+            total.add(shard, batch, await self._consolidate(batch, chat))
+        except BatchFailed as failed:
+            total.outcome.errors += [f"{shard.butler}: {failed.category}", *failed.errors]
+        except (Unavailable, LeaseLost) as error:
+            total.outcome.errors.append(f"{shard.butler}: {error.message}")
+
+    async def drain(self, due: Due) -> None:
+        """Consolidate a shard until nothing of it is left; for a chore.
+
+        Raises Unavailable when the model is away, and when a batch was put off: the chore comes back then.
+        """
+        assert self._chat is not None, "there is no such chore without a model"
+        shard = Shard.named(due.subject)
+        while (batch := await self._batches.lease(shard)) is not None:
+            try:
+                await self._consolidate(batch, self._chat)
+            except BatchFailed as failed:
+                raise Unavailable(
+                    f"a batch of episodes could not be consolidated: {failed.category}"
+                ) from failed
+
+    async def subjects(self) -> list[str]:
+        """Return the names of the shards that have something to consolidate."""
+        return [shard.name for shard in await self._batches.shards(None, own_scope=None)]
+
+    async def _consolidate(self, batch: LeasedBatch, chat: Chat) -> Outcome:
+        """Turn a batch into facts and rules. Raises BatchFailed, and Unavailable when the batch is not at fault."""
+        try:
+            return await self._attempt(batch, chat)
+        except BatchFailed as failed:
+            log.warning(
+                "knowledge.consolidation_failed", category=failed.category, episodes=len(batch.episodes)
+            )
+            await self._batches.fail(batch, failed.category)
+            raise
+        except Unavailable:
+            await self._batches.release(batch)
+            raise
+
+    async def _attempt(self, batch: LeasedBatch, chat: Chat) -> Outcome:
+        shown = await self._shown(batch.shard)
+        prompt = consolidation_prompt(
+            batch.episodes,
+            [
+                ShownFact(id=id, subject=one["subject"], predicate=one["predicate"], content=one["content"])
+                for id, one in shown.facts.items()
+            ],
+            [ShownRule(id=id, content=one["content"]) for id, one in shown.rules.items()],
+        )
+        try:
+            text = await chat.text(prompt)
+        except ProviderRefused as refused:
+            if refused.concerns_all:
+                raise
+            raise BatchFailed("refused_by_model", []) from refused
+        except ProviderBroken as broken:
+            raise BatchFailed("unusable_answer", []) from broken
+        result = read_answer(text)
+        if not result.found:
+            raise BatchFailed("no_json", result.parse_errors)
+        try:
+            return await self._executor.execute(batch, shown, result)
+        except AllFailed as failed:
+            raise BatchFailed("all_actions_failed", list(failed.errors)) from failed
+
+    async def _shown(self, shard: Shard) -> Shown:
+        async with self._kit.database.connection() as connection:
+            facts = await connection.fetch(self._sql["shown_facts"], *shard, MOST_FACTS)
+            rules = await connection.fetch(self._sql["shown_rules"], *shard, MOST_RULES)
+        return Shown(_by_id(facts), _by_id(rules))
+
+    async def requeue(self, request: k.Requeue, caller: Caller) -> k.Requeued:
+        """Have episodes that were given up tried again."""
+        reach = reach_of("", caller)
+        async with self._kit.database.transaction() as connection:
+            rows = await connection.fetch(
+                self._sql["requeue_episodes"], request.tenant_id, request.episode_id
+            )
+            now = self._kit.now()
+            for tenant_id in dict.fromkeys(row["tenant_id"] for row in rows):
+                events = [
+                    Event("episode_requeued", "episode", row["id"])
+                    for row in rows
+                    if row["tenant_id"] == tenant_id
+                ]
+                await record(connection, self._sql, events, tenant_id=tenant_id, actor=reach.actor, now=now)
+        return k.Requeued(requeued=len(rows))
+
+    async def dead_letters(self, request: k.ListDeadLetters, caller: Caller) -> k.DeadLetters:
+        """List the episodes that were given up, newest first."""
+        listing = ("dead_letters", request.tenant_id)
+        start = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *listing)
+        async with self._kit.database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["list_dead_letters"], request.tenant_id, start.moment, start.id, request.limit + 1
+            )
+        shown = rows[: request.limit]
+        more = len(rows) > request.limit
+        items = [
+            k.DeadLetter(episode_id=row["id"], **{name: value for name, value in row.items() if name != "id"})
+            for row in shown
+        ]
+        cursor = encode_cursor(shown[-1]["created_at"], shown[-1]["id"], *listing) if more else None
+        return k.DeadLetters(items=items, next_cursor=cursor)
+
+
+def _by_id(rows: list[Mapping[str, object]]) -> dict[UUID, Mapping[str, object]]:
+    return {row["id"]: row for row in rows}  # type: ignore[misc]

@@ -1,0 +1,104 @@
+"""Finds memories by meaning and by words: a statement for each kind gives the places on both lists, with the rows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from pgvector import Vector
+
+from elf.db.database import Connection, Database
+from elf.db.queries import Queries
+from elf.families.knowledge import model as m
+from elf.families.knowledge.access import Reach
+
+EXACT_ROWS: Final = 2000
+"""Up to so many rows of a tenant are all compared: that is quicker than the index, which has those of all tenants."""
+
+COUNTED_FOR_S: Final = 60.0
+MOST_TENANTS: Final = 10_000
+
+# The index is walked on until the limit is full, in the order of distance; what it names at once decides the recall.
+_WALK: Final = "SET LOCAL hnsw.iterative_scan = 'strict_order'; SET LOCAL hnsw.ef_search = 200"
+_EXACTLY: Final = "({alias}.embedding <=> $5) + 0"
+_BY_INDEX: Final = "{alias}.embedding <=> $5"
+_ALIASES: Final[Mapping[m.MemoryType, str]] = {"episode": "e", "fact": "f", "rule": "r"}
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is looked for. Without a vector only words count, and without words only the vector."""
+
+    reach: Reach
+    scope: str | None
+    words: str
+    vector: Vector | None
+    version: str
+    limit: int
+    min_confidence: float
+    now: datetime
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        return (
+            self.reach.tenant_id, self.reach.own_scope, self.scope, self.limit, self.vector, self.version, self.words,
+            self.now, self.min_confidence,
+        )  # fmt: skip
+
+
+class Legs:
+    """Asks the tables. Rows have `similarity`, `semantic_rank`, `rank` and `keyword_rank`, null where not found so."""
+
+    def __init__(self, database: Database, queries: Queries) -> None:
+        self._database = database
+        self._queries = queries
+        self._exact = {kind: _statement(queries, kind, _EXACTLY) for kind in m.MEMORY_TYPES}
+        self._by_index = {kind: _statement(queries, kind, _BY_INDEX) for kind in m.MEMORY_TYPES}
+        self._sizes: dict[str, tuple[float, Mapping[str, int]]] = {}
+
+    async def find(self, question: Question, kinds: Sequence[m.MemoryType]) -> dict[m.MemoryType, list[Row]]:
+        """Return the rows of both lists, up to `limit` each, by kind and in no order."""
+        large = await self._large(question, kinds) if question.vector is not None else frozenset()
+        found = {}
+        async with self._database.connection() as connection:
+            for kind in kinds:
+                if kind not in large:
+                    found[kind] = await connection.fetch(self._exact[kind], *question.arguments)
+        for kind in large:
+            found[kind] = await self._walked(question, kind)
+        return found
+
+    async def _walked(self, question: Question, kind: m.MemoryType) -> list[Row]:
+        """Find by the index, and again by comparing everything where it gave too few: it stops after a while."""
+        async with self._database.transaction() as connection:
+            await connection.execute(_WALK)
+            rows = await connection.fetch(self._by_index[kind], *question.arguments)
+            if sum(row["semantic_rank"] is not None for row in rows) < question.limit:
+                rows = await connection.fetch(self._exact[kind], *question.arguments)
+        return rows
+
+    async def _large(self, question: Question, kinds: Sequence[m.MemoryType]) -> frozenset[m.MemoryType]:
+        """Return the kinds of which the tenant has too many to compare all."""
+        tenant_id = question.reach.tenant_id
+        counted_at, sizes = self._sizes.get(tenant_id, (0.0, {}))
+        if not sizes or time.monotonic() - counted_at > COUNTED_FOR_S:
+            async with self._database.connection() as connection:
+                sizes = await self._count(connection, tenant_id)
+            if len(self._sizes) >= MOST_TENANTS:
+                self._sizes.clear()
+            self._sizes[tenant_id] = (time.monotonic(), sizes)
+        return frozenset(kind for kind in kinds if sizes[kind] > EXACT_ROWS)
+
+    async def _count(self, connection: Connection, tenant_id: str) -> Mapping[str, int]:
+        row = await connection.fetchrow(self._queries["count_searched"], tenant_id, EXACT_ROWS + 1)
+        assert row is not None, "it always counts"
+        return dict(row)
+
+
+def _statement(queries: Queries, kind: m.MemoryType, nearest: str) -> str:
+    return queries[f"find_{kind}s"].replace("<nearest>", nearest.format(alias=_ALIASES[kind]))

@@ -1,0 +1,109 @@
+"""Removes memories and entities for good: what is left is that there was an event."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+from uuid import UUID
+
+from elf.api.caller import Caller
+from elf.core.errors import InvalidRequest, NotFound
+from elf.db.database import Connection
+from elf.families.knowledge.access import reach_of
+from elf.families.knowledge.api import working as k
+from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.writing.events import Event, record
+
+PAGE: Final = 1000
+
+
+class Erasing:
+    """Erases one memory, one entity with its facts, what is in one scope, or all of a tenant."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._sql = kit.queries
+
+    async def run(self, request: k.Erase, caller: Caller) -> k.Erased:
+        """Erase what was asked for. Raises InvalidRequest for an id too many or too few, and NotFound."""
+        actor = reach_of(request.tenant_id, caller).actor
+        if (request.id is None) != (request.what == "tenant"):
+            path = "$.id"
+            raise InvalidRequest(f"{path}: names a memory or an entity, and nothing else", fields=[path])
+        if request.what == "tenant":
+            return k.Erased(erased=await self.tenant(request.tenant_id, actor=actor))
+        assert request.id is not None
+        if request.what == "entity":
+            erased = await self.entity(request.tenant_id, request.id, actor=actor)
+        else:
+            erased = await self._memories(request.tenant_id, actor=actor, id=request.id)
+        if not any(erased.values()):
+            raise NotFound(f"$.id: there is no {request.what} {request.id}", fields=["$.id"])
+        return k.Erased(erased=erased)
+
+    async def tenant(self, tenant_id: str, *, actor: str | None) -> dict[str, int]:
+        """Erase all of a tenant; returns how much of each kind went."""
+        erased = Counter(await self._memories(tenant_id, actor=actor))
+        erased.update(await self._entities(tenant_id, None, actor=actor))
+        async with self._kit.database.connection() as connection:
+            await connection.execute(self._sql["blank_events_of_tenant"], tenant_id)
+            await connection.execute(self._sql["erase_traces"], tenant_id)
+        return dict(erased)
+
+    async def entity(self, tenant_id: str, entity_id: UUID, *, actor: str | None) -> dict[str, int]:
+        """Erase an entity, those that were merged into it, and their facts."""
+        erased = Counter(await self._memories(tenant_id, actor=actor, entity_id=entity_id))
+        erased.update(await self._entities(tenant_id, entity_id, actor=actor))
+        return dict(erased)
+
+    async def scope(self, tenant_id: str, scope: str, *, actor: str | None) -> dict[str, int]:
+        """Erase the facts and rules of a scope, and the episodes of the agent of that name."""
+        return await self._memories(tenant_id, actor=actor, scope=scope)
+
+    async def _memories(
+        self,
+        tenant_id: str,
+        *,
+        actor: str | None,
+        id: UUID | None = None,
+        entity_id: UUID | None = None,
+        scope: str | None = None,
+    ) -> dict[str, int]:
+        """Erase memories page by page, each page with its events."""
+        erased: Counter[str] = Counter()
+        while True:
+            async with self._kit.database.transaction() as connection:
+                rows = await connection.fetch(
+                    self._sql["erasable_memories"], tenant_id, id, PAGE, entity_id, scope
+                )
+                if not rows:
+                    return dict(erased)
+                ids = [row["id"] for row in rows]
+                counts = await connection.fetchrow(self._sql["erase_memories"], tenant_id, ids)
+                assert counts is not None, "it always tells"
+                await self._blank(
+                    connection, tenant_id, ids, [(row["kind"], row["id"]) for row in rows], actor
+                )
+            erased.update(dict(counts))
+
+    async def _entities(
+        self, tenant_id: str, entity_id: UUID | None, *, actor: str | None
+    ) -> Mapping[str, int]:
+        async with self._kit.database.transaction() as connection:
+            rows = await connection.fetch(self._sql["erase_entities"], tenant_id, entity_id)
+            ids = [row["id"] for row in rows]
+            await self._blank(connection, tenant_id, ids, [("entity", id) for id in ids], actor)
+        return {"entities": len(ids)}
+
+    async def _blank(
+        self,
+        connection: Connection,
+        tenant_id: str,
+        ids: list[UUID],
+        what: list[tuple[str, UUID]],
+        actor: str | None,
+    ) -> None:
+        await connection.execute(self._sql["blank_events"], tenant_id, ids)
+        events = [Event("memory_erased", kind, id) for kind, id in what]
+        await record(connection, self._sql, events, tenant_id=tenant_id, actor=actor, now=self._kit.now())

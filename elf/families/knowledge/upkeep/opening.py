@@ -1,0 +1,22 @@
+"""Puts to work what operators ask for now and then: another model, and erasing."""
+
+from __future__ import annotations
+
+from elf.api.operation import Handler, Operation
+from elf.families.knowledge.api import working as k
+from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.upkeep.erasing import Erasing
+from elf.families.knowledge.upkeep.reembedding import Reembedding
+from elf.family import Opened
+from elf.ground import Ground
+
+
+def open_upkeep(ground: Ground, kit: Kit) -> Opened:
+    """Return what moves memories to another model, and erases them."""
+    if not ground.roles.administers:
+        return Opened()
+    done_by: dict[Operation, Handler] = {
+        k.REEMBED: Reembedding(kit, ground.config.embedding_version).run,
+        k.ERASE: Erasing(kit).run,
+    }
+    return Opened(handlers={operation.name: handle for operation, handle in done_by.items()})

@@ -1,0 +1,107 @@
+-- How episodes become facts and rules. A shard is an agent of a tenant.
+
+-- name: pending_shards
+-- The shards that have episodes to consolidate, with how many and whether the first one is put off; of a tenant ($1), or
+-- of all. Those of another user than $3 are left out, unless $4 says all.
+SELECT e.tenant_id, e.butler, count(*) AS episodes FROM knowledge_episodes AS e
+WHERE e.consolidation_status = 'pending' AND e.expires_at > $2 AND ($1::text IS NULL OR e.tenant_id = $1)
+  AND ($4::boolean OR e.butler NOT LIKE 'user:%' OR e.butler = $3)
+GROUP BY e.tenant_id, e.butler ORDER BY e.tenant_id, e.butler;
+
+-- name: lock_shard
+-- Lets one process at a time look for the next batch of a shard.
+SELECT pg_advisory_xact_lock($1);
+
+-- name: next_batch
+-- The first episodes of a shard that wait, in their order, up to $4; none while a batch of it is leased, and no further
+-- than the first one that is put off.
+SELECT e.id, e.content, e.created_at, e.retry_count, e.available_at FROM knowledge_episodes AS e
+WHERE e.tenant_id = $1 AND e.butler = $2 AND e.consolidation_status = 'pending' AND e.expires_at > $3
+  AND NOT EXISTS (
+    SELECT FROM knowledge_episodes AS o
+    WHERE o.tenant_id = $1 AND o.butler = $2 AND o.lease IS NOT NULL AND o.leased_until > $3
+  )
+ORDER BY e.created_at, e.id LIMIT $4;
+
+-- name: lease_episodes
+-- Leases episodes.
+UPDATE knowledge_episodes AS e SET lease = $2, leased_until = $3 WHERE e.tenant_id = $1 AND e.id = ANY ($4::uuid[]);
+
+-- name: hold_leased
+-- Which of the episodes of a lease are still those of it, locked.
+SELECT e.id FROM knowledge_episodes AS e
+WHERE e.tenant_id = $1 AND e.lease = $2 AND e.consolidation_status = 'pending' ORDER BY e.id FOR UPDATE OF e;
+
+-- name: shown_facts
+-- The newest active facts that a shard is shown.
+SELECT f.id, f.subject, f.predicate, f.content, f.scope, f.entity_id, f.permanence FROM knowledge_facts AS f
+WHERE f.tenant_id = $1 AND f.scope IN ('global', $2) AND f.validity = 'active'
+ORDER BY f.created_at DESC, f.id LIMIT $3;
+
+-- name: shown_rules
+-- The newest rules that a shard is shown.
+SELECT r.id, r.content FROM knowledge_rules AS r
+WHERE r.tenant_id = $1 AND r.scope IN ('global', $2) AND coalesce((r.metadata -> 'forgotten')::boolean, false) = false
+ORDER BY r.created_at DESC, r.id LIMIT $3;
+
+-- name: link_to_episodes
+-- Links what came of episodes to each of them.
+INSERT INTO knowledge_links (tenant_id, source_type, source_id, target_type, target_id, relation, created_at)
+SELECT $1, $2, s.id, 'episode', t.id, 'derived_from', $3
+FROM unnest($4::uuid[]) AS s (id) CROSS JOIN unnest($5::uuid[]) AS t (id)
+ON CONFLICT DO NOTHING;
+
+-- name: target_of_update
+-- The active fact that is to be updated, locked.
+SELECT f.id, f.subject, f.predicate, f.scope, f.entity_id, f.permanence, f.importance, f.tags
+FROM knowledge_facts AS f WHERE f.tenant_id = $1 AND f.id = $2 AND f.validity = 'active' FOR UPDATE OF f;
+
+-- name: confirm_shown
+-- Confirms active facts and rules that are not forgotten, which are not fading any more; tells which.
+WITH facts AS (
+  UPDATE knowledge_facts AS f SET last_confirmed_at = $2, metadata = f.metadata - 'status'
+  WHERE f.tenant_id = $1 AND f.id = ANY ($3::uuid[]) AND f.validity = 'active'
+  RETURNING f.id
+), rules AS (
+  UPDATE knowledge_rules AS r SET last_confirmed_at = $2, metadata = r.metadata - 'status'
+  WHERE r.tenant_id = $1 AND r.id = ANY ($3::uuid[])
+    AND coalesce((r.metadata -> 'forgotten')::boolean, false) = false
+  RETURNING r.id
+)
+SELECT 'fact' AS kind, id FROM facts UNION ALL SELECT 'rule', id FROM rules;
+
+-- name: end_consolidated
+-- Ends episodes that are consolidated.
+UPDATE knowledge_episodes AS e
+SET consolidated = true, consolidation_status = 'consolidated', last_error = NULL, available_at = NULL, lease = NULL,
+  leased_until = NULL
+WHERE e.tenant_id = $1 AND e.id = ANY ($2::uuid[]);
+
+-- name: fail_leased
+-- Puts the episodes of a lease off after a failure, or gives up those that failed $5 times; tells which, and how.
+UPDATE knowledge_episodes AS e
+SET retry_count = e.retry_count + 1, last_error = $3, lease = NULL, leased_until = NULL,
+  available_at = $4::timestamptz + least(
+    $6::double precision * 2 ^ least(e.retry_count, 30), 21600) * interval '1 second',
+  consolidation_status = CASE WHEN e.retry_count + 1 >= $5 THEN 'dead_letter' ELSE 'pending' END
+WHERE e.tenant_id = $1 AND e.lease = $2 AND e.consolidation_status = 'pending'
+RETURNING e.id, e.retry_count, e.consolidation_status;
+
+-- name: release_leased
+-- Gives the episodes of a lease back untouched.
+UPDATE knowledge_episodes AS e SET lease = NULL, leased_until = NULL WHERE e.tenant_id = $1 AND e.lease = $2;
+
+-- name: requeue_episodes
+-- Has episodes that were given up tried again: of a tenant ($1) or of all, one ($2) or all of them.
+UPDATE knowledge_episodes AS e
+SET consolidation_status = 'pending', retry_count = 0, available_at = NULL, last_error = NULL
+WHERE e.consolidation_status = 'dead_letter' AND ($1::text IS NULL OR e.tenant_id = $1)
+  AND ($2::uuid IS NULL OR e.id = $2)
+RETURNING e.tenant_id, e.id;
+
+-- name: list_dead_letters
+-- A page of episodes that were given up, newest first, behind a place; of a tenant ($1) or of all.
+SELECT e.id, e.tenant_id, e.butler, e.retry_count, e.last_error, e.created_at FROM knowledge_episodes AS e
+WHERE e.consolidation_status = 'dead_letter' AND ($1::text IS NULL OR e.tenant_id = $1)
+  AND (e.created_at, e.id) < ($2, $3)
+ORDER BY e.created_at DESC, e.id DESC LIMIT $4;

@@ -1,0 +1,81 @@
+-- How memories are confirmed, forgotten and judged. Each is locked before it is looked at.
+
+-- name: lock_fact
+-- A fact, for whoever is about to change its state.
+SELECT f.validity, f.metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AS is_fading
+FROM knowledge_facts AS f
+WHERE f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $2) AND f.id = $3
+FOR NO KEY UPDATE;
+
+-- name: confirm_fact
+-- Begins the decay of a fact anew. What another confirmed a moment later stays so.
+UPDATE knowledge_facts AS f
+SET last_confirmed_at = greatest(f.last_confirmed_at, $3), metadata = f.metadata - 'status'
+WHERE f.tenant_id = $1 AND f.id = $2;
+
+-- name: retract_fact
+-- Makes a fact one that was never to be told.
+UPDATE knowledge_facts AS f SET validity = 'retracted', metadata = f.metadata - 'status'
+WHERE f.tenant_id = $1 AND f.id = $2;
+
+-- name: lock_rule
+-- A rule, for whoever is about to change its state.
+SELECT
+  r.maturity, r.applied_count, r.success_count, r.harmful_count, r.created_at,
+  r.metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AS is_fading,
+  r.metadata -> 'forgotten' IS NOT DISTINCT FROM 'true' AS is_forgotten,
+  r.metadata -> 'needs_inversion' IS NOT DISTINCT FROM 'true' AS needs_inversion
+FROM knowledge_rules AS r
+WHERE r.tenant_id = $1 AND (r.scope NOT LIKE 'user:%' OR r.scope = $2) AND r.id = $3
+FOR NO KEY UPDATE;
+
+-- name: confirm_rule
+-- Begins the decay of a rule anew. What another confirmed a moment later stays so.
+UPDATE knowledge_rules AS r
+SET last_confirmed_at = greatest(r.last_confirmed_at, $3), metadata = r.metadata - 'status'
+WHERE r.tenant_id = $1 AND r.id = $2;
+
+-- name: forget_rule
+-- Makes a rule one that nobody is given any more.
+UPDATE knowledge_rules AS r SET metadata = r.metadata - 'status' || '{"forgotten": true}'
+WHERE r.tenant_id = $1 AND r.id = $2;
+
+-- name: lock_episode
+-- An episode, for whoever is about to change its state.
+SELECT e.consolidation_status, e.expires_at
+FROM knowledge_episodes AS e
+WHERE e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2) AND e.id = $3
+FOR NO KEY UPDATE;
+
+-- name: expire_episode
+-- Ends the time of an episode.
+UPDATE knowledge_episodes AS e SET expires_at = $3 WHERE e.tenant_id = $1 AND e.id = $2;
+
+-- name: mark_rule
+-- Writes what a mark made of a rule that is locked, and keeps the mark. Of harm, $12 are the newest reasons that stay with
+-- the rule, and a job is made where the rule is to be inverted and there is none.
+WITH applied AS (
+  INSERT INTO knowledge_rule_applications (tenant_id, rule_id, outcome, context, reason, actor, created_at)
+  VALUES ($1, $2, $9, $10, $11, $13, $3)
+), job AS (
+  INSERT INTO knowledge_outbox (tenant_id, memory_type, memory_id, kind)
+  SELECT $1, 'rule', $2, 'inversion' WHERE $14::boolean
+)
+UPDATE knowledge_rules AS r
+SET applied_count = $4, success_count = $5, harmful_count = $6, effectiveness_score = $7, maturity = $8,
+  last_applied_at = greatest(r.last_applied_at, $3), last_evaluated_at = greatest(r.last_evaluated_at, $3),
+  metadata = r.metadata
+    || CASE WHEN $11::text IS NULL THEN '{}' ELSE jsonb_build_object('harmful_reasons', (
+      SELECT jsonb_agg(newest.reason ORDER BY newest.place) FROM (
+        SELECT said.reason, said.place
+        FROM jsonb_array_elements(coalesce(r.metadata -> 'harmful_reasons', '[]') || to_jsonb($11::text))
+          WITH ORDINALITY AS said (reason, place)
+        ORDER BY said.place DESC LIMIT $12
+      ) AS newest)) END
+    || CASE WHEN $14 THEN '{"needs_inversion": true}' ELSE '{}'::jsonb END
+WHERE r.tenant_id = $1 AND r.id = $2
+RETURNING
+  r.id, r.tenant_id, r.content, r.reference_count, r.created_at, r.last_referenced_at, r.metadata, r.embedding_version,
+  r.scope, r.maturity, r.confidence, r.decay_rate, r.permanence, r.effectiveness_score, r.applied_count,
+  r.success_count, r.harmful_count, r.source_episode_id, r.source_butler, r.last_applied_at, r.last_evaluated_at,
+  r.last_confirmed_at, r.tags;
