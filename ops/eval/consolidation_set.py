@@ -35,6 +35,8 @@ MOMENT: Final = datetime(2026, 1, 1, 12, tzinfo=UTC)
 _EPISODE_IDS: Final = UUID("0c2f34f5-1d5a-4f6e-8f7e-5a1c5b1a9d10")
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019.,:/_-][^\W_]+)*|[$\u20ac]")
 
+_SENTENCE_END: Final = re.compile(r"(?<!\bDr)(?<!\bMr)(?<!\bMs)[.!?]\s")
+
 Answer = Callable[[Prompt], str]
 
 
@@ -163,7 +165,7 @@ def _holds(text: str, phrases: Sequence[str]) -> bool:
 
 
 def _stands_in(episode: str, text: str) -> bool:
-    return _holds(episode, [text]) and re.search(r"[.!?]\s", text) is None
+    return _holds(episode, [text]) and _SENTENCE_END.search(text) is None
 
 
 def _words(text: str) -> str:

@@ -12,12 +12,19 @@ from elf.family import Family, Opened
 
 if TYPE_CHECKING:
     from elf.ground import Ground
+    from elf.providers.local.answers import LocalAnswer
 
 
 def _open(ground: Ground) -> Opened:
     from elf.families.knowledge.opening import open_knowledge
 
     return open_knowledge(ground)
+
+
+def _local_answers() -> list[LocalAnswer]:
+    from elf.families.knowledge.consolidation.rules import RULE_BASED_CONSOLIDATION
+
+    return [RULE_BASED_CONSOLIDATION]
 
 
 KNOWLEDGE: Final = Family(
@@ -28,4 +35,5 @@ KNOWLEDGE: Final = Family(
     tools=TOOLS,
     about=instructions,
     open=_open,
+    local_answers=_local_answers,
 )
