@@ -35,7 +35,7 @@ def add_family(family: type[FamilyClient[Any]], commands: Commands) -> None:
         command = commands.add(name.replace("_", "-"), verb.run, verb.does)
         for parameter in verb.parameters:
             add_parameter(command, parameter)
-        add_context(command)
+        add_context(command, [name.removesuffix("_id") for name in family.owned_by])
         json_flag(command)
 
 
@@ -66,7 +66,11 @@ class Verb:
 
     async def _request(self, service: Service, config: Config, options: argparse.Namespace) -> Reply:
         asked = self._asked(service, options)
-        return await service.ask_any(asked.at(asked.cursor) if isinstance(asked, Listing) else asked)
+        call = asked.at(asked.cursor) if isinstance(asked, Listing) else asked
+        if not call.for_operators:
+            return await service.ask_any(call)
+        async with Service(config, options, admin=True) as operated:
+            return await operated.ask_any(call)
 
     def _follow(self, options: argparse.Namespace) -> int:
         config = configured(options)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 from elf.config.model import NOTE_TYPES
 
+CONTEXT: Final = ("tenant", "project", "agent")
 
-def context(command: argparse.ArgumentParser) -> None:
-    for name in ("tenant", "project", "agent"):
+
+def context(command: argparse.ArgumentParser, names: Sequence[str] = CONTEXT) -> None:
+    """Add the flags of a context that have these names; the others have no value."""
+    command.set_defaults(**dict.fromkeys(CONTEXT))
+    for name in names:
         command.add_argument(f"--{name}", metavar="ID", help="(default: that of [defaults])")
 
 
@@ -19,7 +24,7 @@ def optional_context(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group(
         "context", "without any of these: that of [defaults], then the id alone"
     )
-    for name in ("tenant", "project", "agent"):
+    for name in CONTEXT:
         group.add_argument(f"--{name}", metavar="ID")
 
 

@@ -26,6 +26,7 @@ from elf.client.errors import (
 )
 from elf.client.inputs import Message, NewNote, NoteStatus, NoteType
 from elf.client.json_value import JsonObject, JsonValue
+from elf.client.outages import fail_open
 from elf.client.results import (
     Boost,
     Deleted,
@@ -115,5 +116,6 @@ __all__ = [
     "Unreachable",
     "Updated",
     "WriteResult",
+    "fail_open",
     "local",
 ]

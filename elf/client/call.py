@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 from urllib.parse import urlencode
 
@@ -37,6 +38,7 @@ class Call(Generic[T]):
     `also_read` are read, too. `timeout_s` takes the place of the client's own; math.inf waits as long as it takes.
     `only_note` is the path of a note whose fields are arguments of the call, `whole` the argument that is the whole
     body. `read_error` reads the status and the body of an error, and returns None when it is none of the service's.
+    What is `for_operators` is served at the admin address alone.
     """
 
     method: Method
@@ -49,6 +51,7 @@ class Call(Generic[T]):
     only_note: str = ""
     whole: str = ""
     read_error: ReadError = field(default=read_error, repr=False)
+    for_operators: bool = False
 
     def renamed(self, text: str) -> str:
         """Return a text of the service with the paths in it, such as $.notes[0].text, as the arguments they are."""
@@ -103,6 +106,11 @@ def post(
         fields = [renamed(field, only_note, whole) for field in error.fields]
         raise InvalidRequest(renamed(error.message, only_note, whole), fields=fields) from None
     return Call(method, path, content, read, repeat, only_note=only_note, whole=whole)
+
+
+def operators(call: Call[T]) -> Call[T]:
+    """Return a call for the admin address, which may take as long as it takes."""
+    return replace(call, for_operators=True, timeout_s=math.inf)
 
 
 def listing(

@@ -7,7 +7,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 import httpx
 
@@ -18,6 +18,9 @@ from elf.client.credentials import Credentials
 from elf.client.method import method
 from elf.client.retries import Course, Retries
 from elf.core.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from elf.client.families.knowledge import KnowledgeClient
 
 DEFAULT_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 5.0
@@ -150,6 +153,13 @@ class Connection(Generic[Transport]):
     history = method(Calls.history)
     restore = method(Calls.restore)
     ready = method(Calls.ready)
+
+    @property
+    def knowledge(self) -> KnowledgeClient[Self]:
+        """The client of knowledge, in the same context."""
+        from elf.client.families.knowledge import KnowledgeClient
+
+        return KnowledgeClient(self)
 
     def _course(self, call: Call[Any], retries: Retries | None, now: Callable[[], float]) -> Course:
         return Course(call, self._retries if retries is None else retries, self.base_url, now)

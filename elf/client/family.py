@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from elf.client.connection import Connection
-from elf.client.context import Context, Given
+from elf.client.context import Given
 from elf.client.method import Method
 
 C_co = TypeVar("C_co", bound=Connection[Any], covariant=True)
@@ -26,11 +26,13 @@ class FamilyClient(Generic[C_co]):
                 return post("/v1/stories/find", {**self.owner, "query": query, "limit": limit}, reader(Found))
 
     `Stories(client).find("a bear")` then returns Found, and with an AsyncClient an awaitable of it. `name` and `about`
-    are the command of the command line that has the same methods as its verbs.
+    are the command of the command line that has the same methods as its verbs. `owned_by` are the names of the context
+    that say whose memory it is.
     """
 
     name: ClassVar[str]
     about: ClassVar[str]
+    owned_by: ClassVar[Sequence[str]] = ("tenant_id", "project_id", "agent_id")
 
     def __init__(self, client: C_co) -> None:
         self._client = client
@@ -40,14 +42,10 @@ class FamilyClient(Generic[C_co]):
         return self
 
     @property
-    def context(self) -> Context:
-        """The context of the client."""
-        return self._client.calls
-
-    @property
     def owner(self) -> dict[str, Given]:
-        """The fields of the context that say whose memory it is; what is None was not given."""
-        return self.context.owner()
+        """The fields of the client's context that say whose memory it is; what is None was not given."""
+        context = self._client.calls.owner()
+        return {name: context[name] for name in self.owned_by}
 
 
 def methods_of(family: type[FamilyClient[Any]]) -> Mapping[str, Method[..., Any, Any]]:

@@ -1,19 +1,98 @@
-"""Slips of the pen in the statements of knowledge that the isolation table has to find."""
+"""Slips of the pen in the statements of knowledge, and in its rules, that the isolation table has to find."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from tests.families.leaks import BY_TENANT, Leak, Leaks
+from tests.families.knowledge_proof import TOOL
+from tests.families.leaks import BY_TENANT, Leak, Leaks, patched
 
-_BY_WORKER: Final = "work in the background is for a tenant that it was given"
-_AFTER: Final = "it follows a statement of the same transaction that asks for the tenant and finds nothing"
-_OPERATORS: Final = "operators ask for it, of all tenants or one"
-_COUNTS: Final = "it tells counts alone, and no row of another tenant"
+_WORKER: Final = "work in the background is for a tenant that it was given"
+_BEHIND: Final = "it is of what a statement of the same transaction has found within the tenant"
+_REFERENCED: Final = "what it finds is referred to within the tenant alone, which the database sees to"
+_OPERATORS: Final = "operators ask for it, and it tells counts"
+_COUNTS: Final = "it tells counts, and those of another tenant are in none of its fields"
 
 
-def _reading(query: str, *operations: str) -> Leak:
+def _lost(query: str, *operations: str) -> Leak:
+    """A query that has lost its tenant."""
     return Leak(name=query, query=query, conditions=(BY_TENANT,), operations=operations)
 
 
-LEAKS: Final = Leaks(reading=[], changing=[], behind_others={})
+_GET: Final = ("get_memory", f"{TOOL}memory_get")
+_FINDING: Final = (
+    "search_knowledge", f"{TOOL}memory_search", "recall", f"{TOOL}memory_recall", "memory_context",
+    f"{TOOL}memory_context",
+)  # fmt: skip
+_RESOLVING: Final = ("resolve_entity", f"{TOOL}entity_resolve")
+
+LEAKS: Final = Leaks(
+    reading=[
+        _lost("get_fact", *_GET),
+        _lost("get_rule", *_GET),
+        _lost("get_episode", *_GET),
+        _lost("is_there", "memory_history", "memory_links"),
+        _lost("list_episodes", "list_episodes"),
+        _lost("list_facts", "list_facts"),
+        _lost("list_rules", "list_rules"),
+        _lost("list_entities", "list_entities"),
+        _lost("list_events", "list_events"),
+        _lost("find_facts", *_FINDING),
+        _lost("get_entity", "get_entity", f"{TOOL}entity_get"),
+        _lost("named_entities", *_RESOLVING),
+        _lost("similar_entities", *_RESOLVING),
+        Leak(
+            name="traces of every tenant",
+            plant=patched("elf.families.knowledge.reading.explain._may_see", lambda trace, reach: True),
+            operations=("explain_result",),
+        ),
+    ],
+    changing=[
+        _lost("find_ends", "create_link"),
+        _lost("lock_rule", "confirm_memory", f"{TOOL}memory_confirm"),
+        _lost("lock_fact", "forget_memory", f"{TOOL}memory_forget"),
+    ],
+    behind_others={
+        **dict.fromkeys(
+            [
+                "delete_expired_episodes", "last_episode_too_many", "delete_consolidated_episodes", "pending_shards",
+                "next_batch", "lease_episodes", "hold_leased", "shown_facts", "shown_rules", "target_of_update",
+                "confirm_shown", "end_consolidated", "fail_leased", "release_leased", "lock_rule_to_invert",
+                "invert_rule", "sweep_facts", "sweep_rules",
+            ],
+            _WORKER,
+        ),
+        **dict.fromkeys(
+            [
+                "facts_of_entities", "conflicting_facts", "count_active_facts", "move_facts", "note_what_stays",
+                "supersede_facts", "confirm_fact", "retract_fact", "confirm_rule", "forget_rule", "expire_episode",
+                "events_of_memory", "supersession_chain", "links_of_memory", "read_link", "bump_references",
+                "contents_of_memories", "update_entity", "mark_rule",
+            ],
+            _BEHIND,
+        ),
+        **dict.fromkeys(
+            ["share_episodes", "share_entities", "lock_active_of_subject", "lock_active_of_entity"], _REFERENCED
+        ),
+        **dict.fromkeys(
+            [
+                "requeue_episodes", "list_dead_letters", "count_outdated", "enqueue_outdated", "has_vector_jobs",
+                "erasable_memories", "erase_memories", "erase_entities", "blank_events", "blank_events_of_tenant",
+                "erase_traces",
+            ],
+            _OPERATORS,
+        ),
+        **dict.fromkeys(["count_episodes", "count_searched", "memory_stats"], _COUNTS),
+        **dict.fromkeys(
+            ["find_episodes", "find_rules"], "it is find_facts with another table, as a test of the statements shows"
+        ),
+        **dict.fromkeys(
+            ["lock_episode", "lock_entities"],
+            "what it locks is changed by a statement that asks for the tenant again",
+        ),
+        **dict.fromkeys(
+            ["find_repeated_episodes", "find_repeated_facts", "find_repeated_rules"],
+            "who has not the key of a request is told nothing by it",
+        ),
+    },
+)  # fmt: skip

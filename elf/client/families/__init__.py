@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from elf.client.families.knowledge import KnowledgeClient
 from elf.client.family import FamilyClient
 
-FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = ()
+FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (KnowledgeClient,)

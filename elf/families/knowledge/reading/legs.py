@@ -57,8 +57,6 @@ class Legs:
     def __init__(self, database: Database, queries: Queries) -> None:
         self._database = database
         self._queries = queries
-        self._exact = {kind: _statement(queries, kind, _EXACTLY) for kind in m.MEMORY_TYPES}
-        self._by_index = {kind: _statement(queries, kind, _BY_INDEX) for kind in m.MEMORY_TYPES}
         self._sizes: dict[str, tuple[float, Mapping[str, int]]] = {}
 
     async def find(self, question: Question, kinds: Sequence[m.MemoryType]) -> dict[m.MemoryType, list[Row]]:
@@ -68,7 +66,7 @@ class Legs:
         async with self._database.connection() as connection:
             for kind in kinds:
                 if kind not in large:
-                    found[kind] = await connection.fetch(self._exact[kind], *question.arguments)
+                    found[kind] = await connection.fetch(self._statement(kind, _EXACTLY), *question.arguments)
         for kind in large:
             found[kind] = await self._walked(question, kind)
         return found
@@ -77,9 +75,9 @@ class Legs:
         """Find by the index, and again by comparing everything where it gave too few: it stops after a while."""
         async with self._database.transaction() as connection:
             await connection.execute(_WALK)
-            rows = await connection.fetch(self._by_index[kind], *question.arguments)
+            rows = await connection.fetch(self._statement(kind, _BY_INDEX), *question.arguments)
             if sum(row["semantic_rank"] is not None for row in rows) < question.limit:
-                rows = await connection.fetch(self._exact[kind], *question.arguments)
+                rows = await connection.fetch(self._statement(kind, _EXACTLY), *question.arguments)
         return rows
 
     async def _large(self, question: Question, kinds: Sequence[m.MemoryType]) -> frozenset[m.MemoryType]:
@@ -99,6 +97,5 @@ class Legs:
         assert row is not None, "it always counts"
         return dict(row)
 
-
-def _statement(queries: Queries, kind: m.MemoryType, nearest: str) -> str:
-    return queries[f"find_{kind}s"].replace("<nearest>", nearest.format(alias=_ALIASES[kind]))
+    def _statement(self, kind: m.MemoryType, nearest: str) -> str:
+        return self._queries[f"find_{kind}s"].replace("<nearest>", nearest.format(alias=_ALIASES[kind]))
