@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import anyio
 import asyncpg
@@ -32,6 +32,16 @@ COMMAND_TIMEOUT_S = 30.0
 TURN_TIMEOUT_S = 30.0
 RELEASE_TIMEOUT_S = 1.0  # a search that was cut off at a frozen server waits for this, too
 CLOSE_TIMEOUT_S = 5.0
+
+# A search by pgvector's index goes on, in the order of distance, until it has as many rows as it wants that its other
+# conditions let through; and it looks at more than by default, so that it misses fewer. A pgvector that is older than
+# these settings does as it always did.
+SETTINGS: Final = {
+    "application_name": "elf",
+    "client_min_messages": "warning",
+    "hnsw.iterative_scan": "strict_order",
+    "hnsw.ef_search": "200",
+}
 
 _JSONB_VERSION = b"\x01"  # jsonb's binary format is a version byte before the JSON text
 
@@ -135,7 +145,7 @@ class Database:
                 reset=_reset_nothing,
                 timeout=CONNECT_TIMEOUT_S,
                 command_timeout=COMMAND_TIMEOUT_S,
-                server_settings={"application_name": "elf", "client_min_messages": "warning"},
+                server_settings=SETTINGS,
             )
 
     async def close(self) -> None:

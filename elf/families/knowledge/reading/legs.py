@@ -16,13 +16,14 @@ from elf.families.knowledge import model as m
 from elf.families.knowledge.access import Reach
 
 EXACT_ROWS: Final = 2000
-"""Up to so many rows of a tenant are all compared: that is quicker than the index, which has those of all tenants."""
+"""Up to so many rows of a tenant are all compared: that is quicker than the index, which has those of all tenants.
+
+How the index is walked is a setting of all connections (`elf.db.database`).
+"""
 
 COUNTED_FOR_S: Final = 60.0
 MOST_TENANTS: Final = 10_000
 
-# The index is walked on until the limit is full, in the order of distance; what it names at once decides the recall.
-_WALK: Final = "SET LOCAL hnsw.iterative_scan = 'strict_order'; SET LOCAL hnsw.ef_search = 200"
 _EXACTLY: Final = "({alias}.embedding <=> $5) + 0"
 _BY_INDEX: Final = "{alias}.embedding <=> $5"
 _ALIASES: Final[Mapping[m.MemoryType, str]] = {"episode": "e", "fact": "f", "rule": "r"}
@@ -61,32 +62,32 @@ class Legs:
 
     async def find(self, question: Question, kinds: Sequence[m.MemoryType]) -> dict[m.MemoryType, list[Row]]:
         """Return the rows of both lists, up to `limit` each, by kind and in no order."""
-        large = await self._large(question, kinds) if question.vector is not None else frozenset()
-        found = {}
         async with self._database.connection() as connection:
-            for kind in kinds:
-                if kind not in large:
-                    found[kind] = await connection.fetch(self._statement(kind, _EXACTLY), *question.arguments)
-        for kind in large:
-            found[kind] = await self._walked(question, kind)
-        return found
+            large = await self._large(connection, question, kinds)
+            return {
+                kind: await self._rows(connection, question, kind, is_large=kind in large) for kind in kinds
+            }
 
-    async def _walked(self, question: Question, kind: m.MemoryType) -> list[Row]:
-        """Find by the index, and again by comparing everything where it gave too few: it stops after a while."""
-        async with self._database.transaction() as connection:
-            await connection.execute(_WALK)
+    async def _rows(
+        self, connection: Connection, question: Question, kind: m.MemoryType, *, is_large: bool
+    ) -> list[Row]:
+        """Find by the index, and by comparing everything where it gives too few: it stops after a while."""
+        if is_large:
             rows = await connection.fetch(self._statement(kind, _BY_INDEX), *question.arguments)
-            if sum(row["semantic_rank"] is not None for row in rows) < question.limit:
-                rows = await connection.fetch(self._statement(kind, _EXACTLY), *question.arguments)
-        return rows
+            if sum(row["semantic_rank"] is not None for row in rows) >= question.limit:
+                return rows
+        return await connection.fetch(self._statement(kind, _EXACTLY), *question.arguments)
 
-    async def _large(self, question: Question, kinds: Sequence[m.MemoryType]) -> frozenset[m.MemoryType]:
+    async def _large(
+        self, connection: Connection, question: Question, kinds: Sequence[m.MemoryType]
+    ) -> frozenset[m.MemoryType]:
         """Return the kinds of which the tenant has too many to compare all."""
+        if question.vector is None:
+            return frozenset()
         tenant_id = question.reach.tenant_id
         counted_at, sizes = self._sizes.get(tenant_id, (0.0, {}))
         if not sizes or time.monotonic() - counted_at > COUNTED_FOR_S:
-            async with self._database.connection() as connection:
-                sizes = await self._count(connection, tenant_id)
+            sizes = await self._count(connection, tenant_id)
             if len(self._sizes) >= MOST_TENANTS:
                 self._sizes.clear()
             self._sizes[tenant_id] = (time.monotonic(), sizes)
