@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from elf.client.families.knowledge import KnowledgeClient
 from elf.client.family import FamilyClient
 from elf.families.knowledge import manifest as knowledge_manifest
 from elf.families.notes import manifest
@@ -82,6 +83,7 @@ KNOWLEDGE: Final = Proof(
     leaks=knowledge_leaks.LEAKS,
     work=knowledge_proof.KnowledgeWork(),
     config="[knowledge]\n",
+    client=KnowledgeClient,
     meets=knowledge_proof.by_tenant,
 )
 PROOFS: Final = (NOTES, KNOWLEDGE, TOY_ROWS, TOY_CORPUS)
