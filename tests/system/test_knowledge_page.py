@@ -1,21 +1,23 @@
-"""docs/knowledge.md, run as one program against a service: it prints what the page says, and names all that is offered."""
+"""docs/knowledge.md, run as one program: it prints what the page says, and the page names all that is offered."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from elf.client import Client
 from elf.client.families.knowledge import KnowledgeClient
 from elf.client.family import methods_of
 from elf.config.tables.knowledge import KnowledgeTable
 from elf.families.knowledge.manifest import KNOWLEDGE
 from elf.families.knowledge.model import DECAY_RATES
-from tests.readme import blocks
+from tests.readme import Block, blocks
 from tests.system.service import RunningService
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "knowledge.md"
@@ -33,7 +35,17 @@ def test_the_programs_of_the_page_print_what_it_says(page: str, service: Running
         '"acme"': repr(tenant),
     }
     known: dict[str, Any] = {}
-    shown = [block for block in blocks(page) if block.language in ("python", "text")]
+    try:
+        run_all(blocks(page), here, known)
+    finally:
+        for client in known.values():
+            if isinstance(client, Client):
+                client.close()
+
+
+def run_all(page: Sequence[Block], here: Mapping[str, str], known: dict[str, Any]) -> None:
+    """Run the programs one after the other, each followed by what it prints."""
+    shown = [block for block in page if block.language in ("python", "text")]
     for program, printed in zip(shown[::2], shown[1::2], strict=True):
         assert (program.language, printed.language) == ("python", "text")
         text = program.text
