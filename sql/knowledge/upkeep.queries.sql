@@ -102,3 +102,16 @@ UPDATE knowledge_events AS v SET payload = '{}', actor = NULL, request_id = NULL
 -- name: erase_traces
 -- Removes what is kept of the searches of a tenant.
 DELETE FROM search_traces AS t WHERE t.tenant_id = $1 AND t.family = 'knowledge';
+
+-- name: count_memories
+-- How many memories of all tenants there are, by kind and state, and since when the oldest episode waits.
+SELECT 'episode' AS kind, e.consolidation_status::text AS state, count(*) AS memories,
+  min(e.created_at) FILTER (WHERE e.consolidation_status = 'pending' AND e.expires_at > $1) AS oldest
+FROM knowledge_episodes AS e GROUP BY e.consolidation_status
+UNION ALL
+SELECT 'fact', CASE WHEN f.validity = 'active' AND f.metadata ->> 'status' = 'fading' THEN 'fading' ELSE f.validity END,
+  count(*), NULL
+FROM knowledge_facts AS f GROUP BY 2
+UNION ALL
+SELECT 'rule', CASE WHEN r.metadata -> 'forgotten' = 'true' THEN 'forgotten' ELSE r.maturity END, count(*), NULL
+FROM knowledge_rules AS r GROUP BY 2;

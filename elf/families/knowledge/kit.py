@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
+
+from pgvector import Vector
 
 from elf.config.tables.knowledge import KnowledgeTable
 from elf.core.clock import Clock
@@ -15,6 +17,7 @@ from elf.families.knowledge.access import Reach
 from elf.families.knowledge.model import FAMILY
 from elf.families.knowledge.writing.events import Event, record
 from elf.families.knowledge.writing.vectors import MemoryEmbedder
+from elf.families.knowledge.writing.versions import EmbeddingVersions
 from elf.ground import Ground
 from elf.indexing.embedding import TextEmbedder
 from elf.outbox.leased import LeasedOutbox, outbox_queries
@@ -41,6 +44,7 @@ class Kit:
     texts: TextEmbedder | None
     redact: bool
     ring: Callable[[], None]
+    versions: EmbeddingVersions = field(default_factory=EmbeddingVersions)
 
     def now(self) -> datetime:
         return self.clock.now()
@@ -50,6 +54,10 @@ class Kit:
         """What makes the vectors of memories, in a process that serves or works."""
         assert self.texts is not None, "who serves or works has a model"
         return MemoryEmbedder(self.texts)
+
+    async def wrote(self, connection: Connection, vectors: Iterable[Vector | None], now: datetime) -> None:
+        """Record by which model vectors are, with the transaction that writes them."""
+        await self.versions.record(connection, self.queries, self.embedder.version, vectors, now)
 
     async def record(
         self, connection: Connection, reach: Reach, events: Sequence[Event], *, now: datetime

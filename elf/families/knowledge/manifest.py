@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from elf.config.tables.knowledge import KnowledgeTable
 from elf.families.knowledge.api.operations import ADMIN_OPERATIONS, OPERATIONS
+from elf.families.knowledge.api.spans import MEMORY_SPANS
 from elf.families.knowledge.api.tools import TOOLS, instructions
 from elf.families.knowledge.model import FAMILY
 from elf.family import Family, Opened
@@ -35,5 +36,6 @@ KNOWLEDGE: Final = Family(
     tools=TOOLS,
     about=instructions,
     open=_open,
+    spans=MEMORY_SPANS,
     local_answers=_local_answers,
 )

@@ -387,3 +387,14 @@ async def _entity(
         id, tenant_id, name, metadata,
     )  # fmt: skip
     return id
+
+
+async def test_embedding_model_version_recorded(knowledge: KnowledgeHouse) -> None:
+    knowledge.model.away = True
+    await knowledge.fact()
+    assert await knowledge.rows("SELECT FROM knowledge_embedding_versions") == []
+    knowledge.model.away = False
+    for _ in range(2):
+        await knowledge.episode()
+    (row,) = await knowledge.rows("SELECT * FROM knowledge_embedding_versions")
+    assert tuple(row.values()) == ("fake:hash:384", "fake", "hash", 384, knowledge.clock.moment)

@@ -88,6 +88,12 @@ class _Actions:
     is_model_away: bool
 
     @property
+    def vectors(self) -> list[Vector | None]:
+        facts = [vector for _, vector in self.new_facts]
+        updates = [vector for _, _, vector in self.updates]
+        return [*facts, *updates, *(vector for _, vector in self.new_rules)]
+
+    @property
     def count(self) -> int:
         return len(self.new_facts) + len(self.updates) + len(self.new_rules) + len(self.confirmations)
 
@@ -164,6 +170,7 @@ class ConsolidationExecutor:
             await _Work(self._kit, connection, batch, actions, outcome, now).all()
             if not outcome.done and outcome.errors and (actions.count or actions.errors):
                 raise AllFailed(outcome.errors)
+            await self._kit.wrote(connection, actions.vectors, now)
             await self._batches.end(connection, batch, outcome.counts(), now)
             if actions.is_model_away:
                 connection.after_commit(self._kit.ring)

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from elf.families.knowledge.consolidation.guards import TRAILING
 from elf.families.knowledge.model import Permanence
 from elf.providers.local.vocabulary import DAY, HOW, MONTH, RELATIVE, TRADE
 
@@ -25,7 +26,9 @@ class Said:
 
     def named(self, match: re.Match[str]) -> str:
         """Return the predicate of a match."""
-        groups = {name: (text or "").strip(" .,") for name, text in match.groupdict().items()}
+        groups = {
+            name: TRAILING.sub("", (text or "").strip(" .,")) for name, text in match.groupdict().items()
+        }
         return " ".join(self.predicate.format(**groups).split())[:200]
 
 

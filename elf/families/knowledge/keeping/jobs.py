@@ -104,8 +104,7 @@ class MemoryJobs:
             await self._keep(connection, lacking, vectors)
             for inversion in inversions:
                 await self._invert(connection, inversion, vectors, now)
-            if any(vector is not None for vector in vectors.values()):
-                await self._record_version(connection, now)
+            await self._kit.wrote(connection, vectors.values(), now)
             await self._kit.outbox.finish(jobs, connection)
 
     async def _keep(self, connection: Connection, lacking: Sequence[_Lacking], vectors: Vectors) -> None:
@@ -139,14 +138,6 @@ class MemoryJobs:
         }
         event = Event("rule_inverted", "rule", inversion.rule_id, states)
         await record(connection, self._sql, [event], tenant_id=inversion.tenant_id, actor=WORKER, now=now)
-
-    async def _record_version(self, connection: Connection, now: datetime) -> None:
-        version = self._kit.embedder.version
-        provider, _, rest = version.partition(":")
-        model, _, dimensions = rest.rpartition(":")
-        await connection.execute(
-            self._sql["record_embedding_version"], version, provider, model, int(dimensions), now
-        )
 
     async def drop_done(self, now: datetime, limit: int) -> int:
         """Remove up to `limit` jobs that were done long ago."""

@@ -1,10 +1,11 @@
-"""Puts to work what operators ask for now and then: another model, and erasing."""
+"""Puts to work what operators ask for now and then: another model, erasing, and how much there is."""
 
 from __future__ import annotations
 
 from elf.api.operation import Handler, Operation
 from elf.families.knowledge.api import working as k
 from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.upkeep.census import MemoryCensus
 from elf.families.knowledge.upkeep.erasing import Erasing
 from elf.families.knowledge.upkeep.reembedding import Reembedding
 from elf.family import Opened
@@ -12,11 +13,13 @@ from elf.ground import Ground
 
 
 def open_upkeep(ground: Ground, kit: Kit) -> Opened:
-    """Return what moves memories to another model, and erases them."""
+    """Return what moves memories to another model, erases them, and counts them."""
+    gauges = MemoryCensus(kit).gauges()
     if not ground.roles.administers:
-        return Opened()
+        return Opened(stored_gauges=gauges)
     done_by: dict[Operation, Handler] = {
         k.REEMBED: Reembedding(kit, ground.config.embedding_version).run,
         k.ERASE: Erasing(kit).run,
     }
-    return Opened(handlers={operation.name: handle for operation, handle in done_by.items()})
+    handlers = {operation.name: handle for operation, handle in done_by.items()}
+    return Opened(handlers=handlers, stored_gauges=gauges)

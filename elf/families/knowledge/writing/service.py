@@ -177,6 +177,7 @@ class MemoryWriting:
                     version=self._kit.embedder.version, is_model_away=embedded.is_away,
                 )  # fmt: skip
                 fresh, events = await writer.write(connection, writing, [memories[place] for place in new])
+                await self._kit.wrote(connection, writing.vectors, now)
                 await self._kit.record(connection, reach, events, now=now)
                 if embedded.is_away:
                     connection.after_commit(self._kit.ring)
