@@ -35,7 +35,9 @@ def add_parameter(command: argparse.ArgumentParser, parameter: inspect.Parameter
         kind |= {"action": "append"} if kind.pop("is_list", False) else {}
         kind |= {} if "choices" in kind else {"metavar": parameter.name.upper()}
     flag = f"--{parameter.name.replace('_', '-')}"
-    command.add_argument(flag, dest=kept_as(parameter), default=parameter.default, help=help, **kind)
+    # argparse appends to a copy of the default, and a tuple takes nothing.
+    default = [*parameter.default] if isinstance(parameter.default, tuple) else parameter.default
+    command.add_argument(flag, dest=kept_as(parameter), default=default, help=help, **kind)
 
 
 def kept_as(parameter: inspect.Parameter) -> str:

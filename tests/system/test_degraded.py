@@ -16,6 +16,8 @@ import httpx
 import psutil
 import pytest
 
+from elf.client import NO_RETRIES, Client, fail_open
+from elf.client.families.knowledge import ContextBlock, KnowledgeClient
 from tests.chaos.kills import kill_postgres
 from tests.folders import fresh_folder
 from tests.system.fake_chat import saying
@@ -350,3 +352,51 @@ def test_without_postgres_a_search_says_when_to_try_again(house: House) -> None:
     assert refused.json()["error_code"] == "UNAVAILABLE"
     assert int(refused.headers["Retry-After"]) >= 1
     house.wait_whole()
+
+
+@pytest.fixture
+def known(house: House) -> Iterator[KnowledgeClient[Client]]:
+    with Client(house.service.url, tenant_id=TENANT, retries=NO_RETRIES) as client:
+        yield client.knowledge
+
+
+def test_without_the_embedding_model_knowledge_is_stored_and_found_by_its_words(
+    house: House, known: KnowledgeClient[Client]
+) -> None:
+    with house.hurt({"embedding": "dead"}):
+        stored = known.store_fact("the ferry", "departure", "at noon")
+        found = known.search("ferry departure", types=["fact"])
+        assert (stored.degraded, found.degraded) == (["embedding"], ["embedding"])
+        assert [(item.memory.id, item.semantic_rank) for item in found.items] == [(stored.id, None)]
+    wait_for(lambda: known.get("fact", stored.id).embedding_version, "the fact has its vector")
+    found = known.search("ferry departure", types=["fact"])
+    assert [(item.memory.id, item.semantic_rank) for item in found.items] == [(stored.id, 1)]
+
+
+def test_without_postgres_a_prompt_does_without_its_context(
+    house: House, known: KnowledgeClient[Client]
+) -> None:
+    def bare() -> ContextBlock | None:
+        block = known.context("When does the ferry leave?", "travel")
+        return block if block.degraded else None
+
+    kill_postgres(house.service)
+    assert wait_for(bare, "a context is degraded") == ContextBlock("# Memory Context\n", [], [], ["storage"])
+    house.wait_whole()
+
+
+def test_without_postgres_a_host_goes_on_and_no_store_is_acknowledged_that_is_not_kept(
+    house: House, known: KnowledgeClient[Client]
+) -> None:
+    remember, kept = fail_open(known.store_rule), set()
+
+    def refused() -> bool:
+        stored = remember("Ask before a ferry is booked.")
+        if stored is not None:
+            kept.add(stored.id)
+        return stored is None
+
+    kill_postgres(house.service)
+    wait_for(refused, "a store is refused")
+    house.wait_whole()
+    assert kept <= {rule.id for rule in known.rules()}

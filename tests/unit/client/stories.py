@@ -13,9 +13,11 @@ from typing import assert_type
 import msgspec
 from msgspec import Struct
 
-from elf.client import AsyncClient, AsyncPages, Client, Note, Page, Pages, WriteResult
+from elf.client import AsyncClient, AsyncPages, Client, Note, Page, Pages, WriteResult, fail_open
 from elf.client.call import Call, Listing, Stream, delete, filled, get, listing, nothing, post, reader
 from elf.client.errors import ErrorBody, code_of
+from elf.client.families.knowledge import ContextBlock, Episode, Fact, Rule
+from elf.client.families.knowledge.results import StoredRule
 from elf.client.family import C_co, FamilyClient
 from elf.client.method import method
 
@@ -79,6 +81,11 @@ def plain(client: Client) -> None:
     assert_type(stories.hear(), AbstractContextManager[Iterator[Story]])
     assert_type(client.add_note("x"), WriteResult)
     assert_type(client.list(), Pages[Note])
+    assert_type(client.knowledge.store_rule("x"), StoredRule)
+    assert_type(client.knowledge.get("rule", "x"), Episode | Fact | Rule)
+    assert_type(client.knowledge.facts(tag="x"), Pages[Fact])
+    assert_type(fail_open(client.knowledge.store_rule)("x"), StoredRule | None)
+    fail_open(client.knowledge.store_rule)(3)  # type: ignore[arg-type]
     stories.tell(3)  # type: ignore[arg-type]
     stories.tell("x", time=3)  # type: ignore[call-arg]
     client.search()  # type: ignore[call-arg]
@@ -92,5 +99,7 @@ async def awaited(client: AsyncClient) -> None:
     assert_type(stories.list(), AsyncPages[Story])
     assert_type(stories.hear(), AbstractAsyncContextManager[AsyncIterator[Story]])
     assert_type(await client.add_note("x"), WriteResult)
+    assert_type(await client.knowledge.context("x", "y"), ContextBlock)
+    assert_type(await fail_open(client.knowledge.context)("x", "y"), ContextBlock | None)
     assert_type(client.list(), AsyncPages[Note])
     await stories.tell(3)  # type: ignore[arg-type]
