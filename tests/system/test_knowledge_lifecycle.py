@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 
-from tests.folders import fresh_folder
-from tests.system.service import RunningService, wait_for, write_config
+from tests.system.service import RunningService, wait_for
 
 ROOT = "/v1/knowledge"
 ADMIN = "/v1/admin/knowledge"
-
-
-@pytest.fixture(scope="module")
-def knowing(model_folder: Path) -> Iterator[RunningService]:
-    """A service that has the knowledge family."""
-    with fresh_folder() as folder:
-        config = write_config(folder, cache_dir=f'"{model_folder}"')
-        config.write_text(config.read_text() + "\n[knowledge]\n")
-        with RunningService(config) as service:
-            yield service
-            assert service.complaints() == []
 
 
 class Tenant:
@@ -58,8 +44,8 @@ class Tenant:
 
 
 @pytest.fixture
-def mine(knowing: RunningService, tenant: str) -> Tenant:
-    return Tenant(knowing, tenant)
+def mine(service: RunningService, tenant: str) -> Tenant:
+    return Tenant(service, tenant)
 
 
 def refused(answer: httpx.Response, status: int, path: str) -> bool:
