@@ -149,7 +149,9 @@ async def test_each_step_is_applied_once_in_order_and_recorded_with_its_digest(
 async def test_a_database_without_a_record_of_steps_is_taken_over_as_it_is(empty_dsn: str) -> None:
     await made_without_steps(empty_dsn)
     schema, before = await catalog_of(empty_dsn), await contents_of(empty_dsn)
-    first = [step for step in steps_on() if step.name == "001-tables"]
+    first = [
+        step for step in steps_on() if step.name == "001-tables" and step.family in ("common", "notes")
+    ]
     assert await bring(empty_dsn, first) == [["common/001-tables"], ["notes/001-tables"]]
     assert await catalog_of(empty_dsn) == schema
     after = await contents_of(empty_dsn)
@@ -196,7 +198,11 @@ async def test_the_length_of_vectors_is_not_part_of_a_digest_and_is_checked_by_i
     empty_dsn: str, words: Path
 ) -> None:
     await bring(empty_dsn, with_words(words))
-    await run_sql(empty_dsn, "DROP TABLE note_embeddings, note_chunk_embeddings")
+    await run_sql(
+        empty_dsn,
+        "DROP TABLE note_embeddings, note_chunk_embeddings, knowledge_facts, knowledge_rules, knowledge_episodes"
+        " CASCADE",
+    )
     with pytest.raises(StartupError, match=r"8 dimensions \(words\).*vector_dim is 16"):
         await migration.apply(empty_dsn, with_words(words), vector_dim=16)
 
