@@ -149,9 +149,7 @@ async def test_each_step_is_applied_once_in_order_and_recorded_with_its_digest(
 async def test_a_database_without_a_record_of_steps_is_taken_over_as_it_is(empty_dsn: str) -> None:
     await made_without_steps(empty_dsn)
     schema, before = await catalog_of(empty_dsn), await contents_of(empty_dsn)
-    first = [
-        step for step in steps_on() if step.name == "001-tables" and step.family in ("common", "notes")
-    ]
+    first = [step for step in steps_on() if step.name == "001-tables" and step.family in ("common", "notes")]
     assert await bring(empty_dsn, first) == [["common/001-tables"], ["notes/001-tables"]]
     assert await catalog_of(empty_dsn) == schema
     after = await contents_of(empty_dsn)
