@@ -7,6 +7,7 @@ refused, and what is allowed may have been refused only for reasons that no sche
 from __future__ import annotations
 
 import copy
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +32,9 @@ CHECKS = (
 BEYOND_SCHEMAS = frozenset(
     "$" + name
     for name in (
-        "", ".agent_id", ".cursor", ".filters", ".filters.source", ".note_id", ".read_profile", ".result_handle",
+        "", ".agent_id", ".canonical_name", ".cursor", ".entity_id", ".filters", ".filters.source", ".handle", ".id",
+        ".idempotency_key", ".memory_id", ".memory_type", ".metadata", ".note_id", ".read_profile", ".result_handle",
+        ".scope", ".source_episode_id", ".source_entity_id", ".source_id", ".target_entity_id", ".target_id",
         ".version_id",
     )
 )  # fmt: skip
@@ -77,9 +80,14 @@ class Findings:
         if is_allowed is False and response.status_code < 400:
             self.faults.setdefault(f"{label}: {TAKEN}", shown)
         if is_allowed and response.status_code in (400, 422):
-            fields = set(response.json()["fields"] or ["nothing"])
+            fields = {_of_an_item(path) for path in response.json()["fields"] or ["nothing"]}
             if response.status_code == 422 or not fields <= BEYOND_SCHEMAS:
                 self.faults.setdefault(f"{label}: {REFUSED}", shown)
+
+
+def _of_an_item(path: str) -> str:
+    """Return the path of a field as it is within its item, where it is in one of a batch."""
+    return re.sub(r"^\$\.items\[\d+\]", "$", path)
 
 
 def examine(url: str, *, examples: int, seed: int = 1, coverage: bool = True) -> Findings:

@@ -78,6 +78,8 @@ def _pattern(path: str) -> re.Pattern[str]:
 
 def _read(parameter: Mapping[str, Any], value: str) -> object:
     """Return what a value of a query string stands for, of the type that the parameter has."""
+    if parameter["schema"].get("type") == "boolean":
+        return {"true": True, "false": False}.get(value, value)
     if parameter["schema"].get("type") != "integer":
         return value
     try:

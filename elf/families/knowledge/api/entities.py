@@ -18,7 +18,13 @@ TAG: Final = "knowledge: entities"
 
 Name = Annotated[
     str,
-    Field(min_length=1, max_length=m.MAX_NAME_CHARS, description="A name.", examples=["Ana Lima"]),
+    Field(
+        min_length=1,
+        max_length=m.MAX_NAME_CHARS,
+        description="A name.",
+        examples=["Ana Lima"],
+        json_schema_extra=f.SEEN,
+    ),
     AfterValidator(f.named),
 ]
 Aliases = Annotated[

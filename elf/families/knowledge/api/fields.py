@@ -7,9 +7,10 @@ from uuid import UUID
 
 import msgspec
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic.config import JsonDict
 
 from elf.api.bodies import GivenIdentifier, Identifier, NulDropped
-from elf.core.blank_text import is_blank
+from elf.core.blank_text import NOT_BLANK, is_blank
 from elf.families.knowledge import model as m
 from elf.families.knowledge.rules.searchable_text import without_nul
 
@@ -26,6 +27,8 @@ def _whole(value: object) -> object:
 
 
 WHOLE: Final = BeforeValidator(_whole)
+# What documents say of text of which something has to be seen. NUL is dropped, and Python strips ASCII's separators.
+SEEN: Final[JsonDict] = {"pattern": f"[^\\u0000\\u001C-\\u001F{NOT_BLANK.removeprefix('[^')}"}
 
 
 def _content(text: str) -> str:
@@ -87,27 +90,32 @@ EntityId = Annotated[UUID, Field(description="The id of an entity.", examples=[E
 Content = Annotated[
     str,
     Field(min_length=1, max_length=m.MAX_CONTENT_CHARS, description="What is known, in words.",
-          examples=["prefers window seats"]),
+          examples=["prefers window seats"], json_schema_extra=SEEN),
     AfterValidator(_content),
     NulDropped(),
 ]  # fmt: skip
 EpisodeContent = Annotated[
     str,
     Field(min_length=1, max_length=m.MAX_EPISODE_CHARS, description="What happened, in words.",
-          examples=["Ana asked for a window seat."]),
+          examples=["Ana asked for a window seat."], json_schema_extra=SEEN),
     AfterValidator(_content),
     NulDropped(),
 ]  # fmt: skip
 Subject = Annotated[
     str,
     Field(
-        min_length=1, max_length=m.MAX_NAME_CHARS, description="Whom or what it is about.", examples=["Ana"]
+        min_length=1,
+        max_length=m.MAX_NAME_CHARS,
+        description="Whom or what it is about.",
+        examples=["Ana"],
+        json_schema_extra=SEEN,
     ),
     AfterValidator(named),
 ]
 Predicate = Annotated[
     str,
-    Field(min_length=1, max_length=m.MAX_NAME_CHARS, description="What of it is told.", examples=["seat preference"]),
+    Field(min_length=1, max_length=m.MAX_NAME_CHARS, description="What of it is told.", examples=["seat preference"],
+          json_schema_extra=SEEN),
     AfterValidator(named),
 ]  # fmt: skip
 Importance = Annotated[
@@ -118,7 +126,9 @@ PermanenceField = Annotated[
     Field(description="How fast confidence in it fades while nobody confirms it: permanent (never), stable, standard,"
           " volatile or ephemeral."),
 ]  # fmt: skip
-Tag = Annotated[str, Field(min_length=1, max_length=m.MAX_TAG_CHARS), AfterValidator(named)]
+Tag = Annotated[
+    str, Field(min_length=1, max_length=m.MAX_TAG_CHARS, json_schema_extra=SEEN), AfterValidator(named)
+]
 Tags = Annotated[
     list[Tag],
     Field(max_length=m.MAX_TAGS, description="Words to sort it by.", examples=[["travel"]]),

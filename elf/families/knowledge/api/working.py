@@ -10,6 +10,7 @@ from pydantic import Field
 
 from elf.api.bodies import Request, Response
 from elf.api.operation import Operation
+from elf.core.errors import NotFound
 from elf.families.knowledge import model as m
 from elf.families.knowledge.api import fields as f
 from elf.families.knowledge.api.writing import InTenant
@@ -177,7 +178,7 @@ CLEAN_UP_ALL: Final = _post(
 REQUEUE: Final = _post(f"{ADMIN}/requeue", "requeue_episodes", "Try dead letters again", Requeue, Requeued)
 REEMBED: Final = _post(f"{ADMIN}/reembed", "reembed_knowledge", "Have vectors made by the configured model", Reembed,
                        ReembedAnswer)  # fmt: skip
-ERASE: Final = _post(f"{ADMIN}/erase", "erase_knowledge", "Erase for good", Erase, Erased)
+ERASE: Final = _post(f"{ADMIN}/erase", "erase_knowledge", "Erase for good", Erase, Erased, errors=(NotFound,))
 SCHEDULES: Final = Operation(
     "knowledge_schedules",
     "GET",
