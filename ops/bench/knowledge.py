@@ -53,6 +53,8 @@ RECALLS: Final = 200
 CLIENTS: Final = 16
 LIMIT: Final = 10
 CONTEXT_LIMIT: Final = 20
+# All clients are of one tenant, whose batches wait for the model longer than they would be let.
+PATIENT: Final = {"max_wait_ms": "600000"}
 
 Floats = npt.NDArray[np.float32]
 
@@ -509,7 +511,7 @@ def main() -> None:
     options = parser.parse_args()
     parts = ("reading", "writing", "work") if options.part is None else (options.part,)
     for part in parts:
-        with fresh_folder() as folder, RunningService(write_config(folder)) as service:
+        with fresh_folder() as folder, RunningService(write_config(folder, **PATIENT)) as service:
             config = load(service.config)
             if part == "reading":
                 asyncio.run(reading(config, service, options.facts))
@@ -519,7 +521,7 @@ def main() -> None:
                 work(config, service)
     if "writing" in parts:
         with fresh_folder() as folder:
-            path = write_config(folder)
+            path = write_config(folder, **PATIENT)
             text = path.read_text(encoding="utf-8")
             # The first address is that of the embedding model: nobody listens there.
             path.write_text(

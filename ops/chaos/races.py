@@ -1,9 +1,16 @@
 #!/usr/bin/env python3
-"""Races on a running service: 32 clients write at the same moment, again and again, and nothing may be doubled or lost.
+"""Races: 32 clients write at the same moment, again and again, and nothing may be doubled or lost.
 
-Three kinds of race take turns: different texts under one key (one active note, a gapless history whose last version is
-the note), one text without a key (one note), and one text without a key in two tenants (one note each). Every answer
-must be 200. Give it the config file of a running service.
+    python -m ops.chaos.races -c CONFIG [--repeat 200]
+    python -m ops.chaos.races --family knowledge [--repeat 200] [--seed 1]
+
+Of notes, on the running service of a config file, three kinds of race take turns: different texts under one key (one
+active note, a gapless history whose last version is the note), one text without a key (one note), and one text without
+a key in two tenants (one note each). Every answer must be 200.
+
+Of knowledge, on a database of its own with the services of two processes: one fact key, marks of one rule, a merge
+against facts of what is merged, two opposite merges, the sweep against confirmations, and two workers in one shard. What
+each has to leave is told in tests/chaos/knowledge_races.py. Exits with 1 at any fault.
 """
 
 from __future__ import annotations
@@ -12,6 +19,8 @@ import argparse
 import asyncio
 import collections
 import itertools
+import sys
+import time
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +28,14 @@ from typing import Any
 
 import httpx
 
+from actors.families import steps_on
 from elf.config import load
+from elf.db import migration
+from elf.db.database import Database
+from elf.db.embedded import EmbeddedServer
+from tests.chaos.knowledge_races import KnowledgeRaces
+from tests.folders import fresh_folder
+from tests.notes_kit import DIM
 
 CLIENTS = 32
 
@@ -100,13 +116,45 @@ async def run(url: str, repeat: int) -> None:
     print(f"{repeat} rounds of 3 races with {CLIENTS} clients: {dict(total)}; nothing doubled, nothing lost")
 
 
+async def of_knowledge(repeat: int, seed: int) -> int:
+    """Run the races of knowledge and print what came of them; returns the exit code."""
+    began = time.monotonic()
+    with fresh_folder() as folder:
+        server = EmbeddedServer(folder / "postgres")
+        dsn = await server.start()
+        databases = [Database(max_conns=20) for _ in range(2)]
+        try:
+            await migration.apply(dsn, steps_on(), vector_dim=DIM)
+            for database in databases:
+                await database.open(dsn)
+            races = KnowledgeRaces(databases, seed=seed, writers=CLIENTS)
+            faults = await races.run(repeat)
+        finally:
+            for database in databases:
+                await database.close()
+            await server.leave()
+    print(
+        f"seed {seed}: {repeat} rounds, {CLIENTS} writers, {time.monotonic() - began:.0f} s, {len(faults)} faults"
+    )
+    for what, count in sorted(races.counts.items()):
+        print(f"  {count:6} {what}")
+    print(*faults[:20], sep="\n")
+    return 1 if faults else 0
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("-c", "--config", type=Path, required=True)
+    parser.add_argument("-c", "--config", type=Path)
+    parser.add_argument("--family", choices=("notes", "knowledge"), default="notes")
     parser.add_argument("--repeat", type=int, default=200, help="rounds (default 200)")
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if options.family == "knowledge":
+        sys.exit(asyncio.run(of_knowledge(options.repeat, options.seed)))
+    if options.config is None:
+        parser.error("races of notes need the config file of a running service")
     asyncio.run(run(f"http://{load(options.config).service.http_address}", options.repeat))
 
 
