@@ -136,8 +136,8 @@ def test_the_family_has_no_statement_in_its_code() -> None:
             ["knowledge_facts"],
         ),
         (
-            "WITH a AS (SELECT FROM knowledge_episodes AS e) SELECT FROM knowledge_episodes AS e WHERE e.tenant_id = $1",
-            ["knowledge_episodes"],
+            "WITH a AS (SELECT FROM knowledge_rules AS e) SELECT FROM knowledge_facts AS e WHERE e.tenant_id = $1",
+            ["knowledge_rules"],
         ),
         ("SELECT FROM knowledge_facts AS f -- WHERE f.tenant_id = $1\n", ["knowledge_facts"]),
     ],
