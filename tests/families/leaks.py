@@ -44,8 +44,7 @@ BY_RULE: Final = Condition(
 class Leak:
     """A slip, and the operations that let something out by it.
 
-    It is that `query` has lost `conditions`, or what `plant` does, or both. One `of_bound` callers is none where nobody
-    is asked who calls.
+    It is that `query` has lost `conditions`, or what `plant` does, or both.
     """
 
     name: str
@@ -53,7 +52,6 @@ class Leak:
     query: str = ""
     conditions: tuple[Condition, ...] = ()
     plant: Plant | None = None
-    of_bound: bool = False
 
     def planted(self, patch: pytest.MonkeyPatch, world: Any) -> None:
         """Plant it in this process; `world` is the owner that the table tries it on."""

@@ -81,7 +81,6 @@ BOUND: Final = (
             query=query,
             conditions=(BY_PROFILE,),
             operations=(operation,),
-            of_bound=True,
         )
         for query, operation in {
             "notes_by_id_range": "find_ids",
@@ -96,19 +95,16 @@ BOUND: Final = (
         name="reading by id whatever profile binds",
         plant=patched("elf.families.notes.reading.visibility.is_readable", _always),
         operations=("get_note", "note_history", "memory_get"),
-        of_bound=True,
     ),
     Leak(
         name="explanations whatever profile binds",
         plant=patched("elf.families.notes.reading.explain.is_readable", _always),
         operations=("search_explain", "search_trace", "memory_search_explain"),
-        of_bound=True,
     ),
     Leak(
         name="nothing that binds is held",
         plant=patched("elf.web.parsing.bound_values", lambda model, values, caller: dict(values)),
         operations=("get_note", "note_history", "list_notes", "find_ids", "search_explain", "search_traces"),
-        of_bound=True,
     ),
 )
 
@@ -189,7 +185,6 @@ CHANGING_LEAKS: Final = (
         name="changes by id whatever profile binds",
         plant=patched("elf.families.notes.reading.visibility.is_readable", _always),
         operations=("update_note", "delete_note", "restore_note"),
-        of_bound=True,
     ),
     Leak(
         name="versions of every note",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -17,8 +17,8 @@ from tests.families.here import running_here
 from tests.families.identities import FREE, Identities
 from tests.families.isolation import examine
 from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
-from tests.families.rows import CALLERS, Caller, Row, World
-from tests.families.served import FAMILIES, config_of_all, guarded_config_of_all, loaded
+from tests.families.rows import Row, World
+from tests.families.served import FAMILIES, guarded_config_of_all, loaded
 from tests.folders import fresh_folder
 
 
@@ -27,37 +27,30 @@ class Place:
     """A service in this process, into whose code leaks can be planted, and who calls it."""
 
     fronts: Fronts
-    callers: Sequence[Caller] = CALLERS
-    identities: Identities | None = None
+    identities: Identities
 
     def settle(self, family: Proof) -> World:
-        return family.settle(self.fronts, [*map(family.meets, self.callers)])
+        return family.settle(self.fronts, [*map(family.meets, GUARDED)])
 
     def let_out_by(self, leak: Leak) -> set[str]:
         """The operations offered here that a leak lets something out by."""
-        if leak.of_bound and self.identities is None:
-            return set()
         return {name for name in leak.operations if self.fronts.offering(name)}
 
     def found(self, family: Proof, world: World, operations: Iterable[str]) -> set[str]:
         """The operations that let something out, as callers met it who should get nothing."""
-        rows, callers = rows_of(operations), [*map(family.meets, self.callers)]
+        rows, callers = rows_of(operations), [*map(family.meets, GUARDED)]
         table = examine(self.fronts, world, rows, callers=callers, identities=self.identities)
         return {finding.name for finding in table.findings if finding.caller != OWNER.name}
 
 
-@pytest.fixture(scope="module", params=["asks nobody", "asks who calls"])
-def place(model_folder: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
+@pytest.fixture(scope="module")
+def place(model_folder: Path) -> Iterator[Place]:
+    """One that asks who calls: its callers are those of a service that asks nobody, and more."""
+    known = Identities(IDENTITIES)
     with fresh_folder() as folder:
-        cache_dir = f'"{model_folder}"'
-        if request.param == "asks nobody":
-            with running_here(loaded(config_of_all(folder, cache_dir=cache_dir))) as fronts:
-                yield Place(fronts)
-        else:
-            known = Identities(IDENTITIES)
-            config = loaded(guarded_config_of_all(folder, known, cache_dir=cache_dir))
-            with running_here(config, known.headers(FREE, {})) as fronts:
-                yield Place(fronts, GUARDED, known)
+        config = loaded(guarded_config_of_all(folder, known, cache_dir=f'"{model_folder}"'))
+        with running_here(config, known.headers(FREE, {})) as fronts:
+            yield Place(fronts, known)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from tests.system.churn import PROFILES, VOCABULARY, Churn, Reader, Record, chan
 from tests.system.service import RunningService, search_body, wait_for
 from tests.system.truth import wait_indexed
 
-SEARCHES: Final = 200
+SEARCHES: Final = 100
 CLIENTS: Final = 4
 EXPLAINED: Final = 20
 STRANGER: Final = "stranger"

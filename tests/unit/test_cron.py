@@ -60,7 +60,7 @@ def test_times_follow_one_another_without_a_gap(line: str, zone: str, moment: da
 def test_through_a_year_with_its_shifts_a_daily_chore_is_due_once_a_day() -> None:
     for zone in ZONES:
         when = cron("30 2 * * *", zone)
-        hours = [utc("2026-01-01") + timedelta(hours=hour) for hour in range(24 * 365)]
+        hours = [utc("2026-01-01") + timedelta(hours=hour) for hour in range(0, 24 * 365, 4)]
         times = [when(hour) for hour in hours]
         assert all(earlier <= later for earlier, later in pairwise(times))
         assert len(set(times)) in (365, 366)

@@ -154,8 +154,8 @@ def test_no_string_of_redacted_json_holds_a_secret(value: Any) -> None:
 
 
 def test_redaction_of_json_gives_way_after_each_text() -> None:
-    value = {"k": [f"plain text {number}" for number in range(500)], "n": list(range(100_000))}
-    assert len(list(redacting_json(value))) > 1500
+    value = {"k": [f"plain text {number}" for number in range(100)], "n": list(range(20_000))}
+    assert len(list(redacting_json(value))) > 300
     assert redact_json(value) == value
 
 

@@ -63,7 +63,7 @@ def repeating(units: Iterable[str]) -> Iterable[tuple[str, Maker]]:
 
 
 def test_the_time_for_repeated_hostile_texts_is_linear() -> None:
-    assert_linear(find_secrets, repeating([*UNITS, *FILLERS, *list(marks())[::8]]))
+    assert_linear(find_secrets, repeating([*UNITS, *FILLERS, *list(marks())[::16]]))
 
 
 def test_the_time_for_what_goes_on_behind_the_start_of_a_rule_is_linear() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 from pydantic.config import JsonDict
 
 from elf.api.bodies import GivenIdentifier, Identifier, NulDropped
-from elf.core.blank_text import NOT_BLANK, is_blank
+from elf.core.blank_text import NOT_BLANK
 from elf.families.knowledge import model as m
 from elf.families.knowledge.rules.searchable_text import without_nul
 
@@ -28,13 +29,14 @@ def _whole(value: object) -> object:
 
 WHOLE: Final = BeforeValidator(_whole)
 # What documents say of text of which something has to be seen. NUL is dropped, and Python strips ASCII's separators.
-SEEN: Final[JsonDict] = {"pattern": f"[^\\u0000\\u001C-\\u001F{NOT_BLANK.removeprefix('[^')}"}
+_SEEN: Final = f"[^\\u0000\\u001C-\\u001F{NOT_BLANK.removeprefix('[^')}"
+SEEN: Final[JsonDict] = {"pattern": _SEEN}
 
 
 def _content(text: str) -> str:
     """Return a content without NUL. Raises ValueError when nothing of it can be seen."""
     text = without_nul(text)
-    if is_blank(text):
+    if not re.search(_SEEN, text):
         raise ValueError("must not be blank")
     return text
 
@@ -43,7 +45,7 @@ def named(text: str) -> str:
     """Return a name stripped. Raises ValueError when nothing of it can be seen, or it holds a NUL."""
     if "\x00" in text:
         raise ValueError("must hold no NUL")
-    if is_blank(text):
+    if not re.search(_SEEN, text):
         raise ValueError("must not be blank")
     return text.strip()
 
