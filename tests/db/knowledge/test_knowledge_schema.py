@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -12,6 +13,35 @@ from elf.db.errors import UniqueViolation
 from tests.db.knowledge.conftest import TENANT, KnowledgeHouse
 
 pytestmark = pytest.mark.anyio
+
+# The columns that the requirements name: type, whether null is refused, and default.
+TIME, REAL, COUNT, ID = "timestamp with time zone", "double precision", "integer", "uuid"
+Columns = Mapping[str, tuple[str, bool, str | None]]
+OF_ALL: Columns = {
+    "id": (ID, True, "gen_random_uuid()"),
+    "tenant_id": ("text", True, None),
+    "content": ("text", True, None),
+    "embedding": ("vector(384)", False, None),
+    "search_vector": ("tsvector", False, None),
+    "reference_count": (COUNT, True, "0"),
+    "created_at": (TIME, True, "now()"),
+    "last_referenced_at": (TIME, False, None),
+    "metadata": ("jsonb", True, "'{}'::jsonb"),
+}
+TO_EPISODES = (
+    "(tenant_id, source_episode_id) REFERENCES knowledge_episodes(tenant_id, id)"
+    " ON DELETE SET NULL (source_episode_id)"
+)
+OF_FACTS_AND_RULES: Columns = {
+    **OF_ALL,
+    "decay_rate": (REAL, True, "0.008"),
+    "permanence": ("text", True, "'standard'::text"),
+    "scope": ("text", True, "'global'::text"),
+    "source_episode_id": (ID, False, None),
+    "source_butler": ("text", False, None),
+    "last_confirmed_at": (TIME, False, None),
+    "tags": ("jsonb", True, "'[]'::jsonb"),
+}
 
 
 async def indexes(knowledge: KnowledgeHouse, table: str) -> list[str]:
@@ -134,3 +164,87 @@ async def test_memory_events_table(knowledge: KnowledgeHouse) -> None:
     found = await indexes(knowledge, "events")
     assert "btree (event_type, created_at DESC)" in found
     assert "btree (tenant_id, created_at DESC, seq DESC)" in found
+
+
+async def columns(knowledge: KnowledgeHouse, table: str) -> Columns:
+    rows = await knowledge.rows(
+        "SELECT a.attname, format_type(a.atttypid, a.atttypmod) AS type, a.attnotnull,"
+        " pg_get_expr(d.adbin, d.adrelid) AS fallback"
+        " FROM pg_attribute AS a LEFT JOIN pg_attrdef AS d ON d.adrelid = a.attrelid AND d.adnum = a.attnum"
+        " WHERE a.attrelid = $1::text::regclass AND a.attnum > 0 AND NOT a.attisdropped",
+        f"knowledge_{table}",
+    )
+    return {row["attname"]: (row["type"], row["attnotnull"], row["fallback"]) for row in rows}
+
+
+async def references(knowledge: KnowledgeHouse, table: str) -> set[str]:
+    rows = await knowledge.rows(
+        "SELECT pg_get_constraintdef(c.oid) AS said FROM pg_constraint AS c"
+        " WHERE c.conrelid = $1::text::regclass AND c.contype = 'f'",
+        f"knowledge_{table}",
+    )
+    return {row["said"].removeprefix("FOREIGN KEY ") for row in rows}
+
+
+async def test_episode_schema_and_defaults(knowledge: KnowledgeHouse) -> None:
+    expected: Columns = {
+        **OF_ALL,
+        "butler": ("text", True, None),
+        "session_id": (ID, False, None),
+        "importance": (REAL, True, "5.0"),
+        "consolidated": ("boolean", True, "false"),
+        "consolidation_status": ("character varying(20)", True, "'pending'::character varying"),
+        "retry_count": (COUNT, True, "0"),
+        "last_error": ("text", False, None),
+        "expires_at": (TIME, False, "(now() + '7 days'::interval)"),
+    }
+    assert expected.items() <= (await columns(knowledge, "episodes")).items()
+
+
+async def test_fact_schema_and_defaults(knowledge: KnowledgeHouse) -> None:
+    expected: Columns = {
+        **OF_FACTS_AND_RULES,
+        "subject": ("text", True, None),
+        "predicate": ("text", True, None),
+        "importance": (REAL, True, "5.0"),
+        "confidence": (REAL, True, "1.0"),
+        "supersedes_id": (ID, False, None),
+        "entity_id": (ID, False, None),
+        "validity": ("text", True, "'active'::text"),
+    }
+    assert expected.items() <= (await columns(knowledge, "facts")).items()
+    assert await references(knowledge, "facts") == {
+        TO_EPISODES,
+        "(tenant_id, supersedes_id) REFERENCES knowledge_facts(tenant_id, id) ON DELETE SET NULL (supersedes_id)",
+        "(tenant_id, entity_id) REFERENCES knowledge_entities(tenant_id, id) ON DELETE RESTRICT",
+    }
+
+
+async def test_rule_schema_and_defaults(knowledge: KnowledgeHouse) -> None:
+    expected: Columns = {
+        **OF_FACTS_AND_RULES,
+        "maturity": ("text", True, "'candidate'::text"),
+        "confidence": (REAL, True, "0.5"),
+        "effectiveness_score": (REAL, True, "0.0"),
+        "applied_count": (COUNT, True, "0"),
+        "success_count": (COUNT, True, "0"),
+        "harmful_count": (COUNT, True, "0"),
+        "last_applied_at": (TIME, False, None),
+        "last_evaluated_at": (TIME, False, None),
+    }
+    assert expected.items() <= (await columns(knowledge, "rules")).items()
+    assert await references(knowledge, "rules") == {TO_EPISODES}
+
+
+async def test_entity_schema(knowledge: KnowledgeHouse) -> None:
+    expected: Columns = {
+        "id": (ID, True, "gen_random_uuid()"),
+        "tenant_id": ("text", True, None),
+        "canonical_name": ("character varying", True, None),
+        "entity_type": ("character varying", True, None),
+        "aliases": ("text[]", True, "'{}'::text[]"),
+        "metadata": ("jsonb", True, "'{}'::jsonb"),
+        "created_at": (TIME, True, "now()"),
+        "updated_at": (TIME, True, "now()"),
+    }
+    assert expected.items() <= (await columns(knowledge, "entities")).items()
