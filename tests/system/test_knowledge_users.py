@@ -140,6 +140,17 @@ def test_what_becomes_of_a_users_episodes_is_that_users_own(house: House) -> Non
     assert ben.told("search_knowledge", query="Who lives in Bergen?", mode="keyword")["items"] == []
 
 
+def test_what_a_user_says_alone_does_not_change_what_all_know(house: House) -> None:
+    ana, ben = house.people["ana"], house.people["ben"]
+    shared = {"subject": "Zed", "predicate": "lives in"}
+    known = house.people[PROGRAM].told("store_fact", **shared, content="Oslo")["id"]
+    ana.told("store_episode", butler=ana.scope, content="Zed lives in Bergen now.")
+    assert ana.told("run_consolidation")["facts_updated"] == 1
+    assert [one["id"] for one in ben.told("list_facts", **shared)["items"]] == [known]
+    told = {one["scope"]: one["content"] for one in ana.told("list_facts", **shared)["items"]}
+    assert told == {"global": "Oslo", ana.scope: "Bergen"}
+
+
 def test_counts_do_not_tell_of_another_user(house: House) -> None:
     ana, ben = house.people["ana"], house.people["ben"]
     before = [ben.told("run_episode_cleanup", max_entries=0), ben.told("knowledge_stats")]
