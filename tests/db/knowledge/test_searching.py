@@ -1,21 +1,17 @@
-"""Finding memories: by meaning, by words and by both, of which kinds and in which scopes."""
+"""Finding memories: by meaning, by words and by both, and of which kinds."""
 
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import pytest
 
-from elf.api.caller import Caller
-from elf.core.errors import ScopeDenied
+from elf.families.knowledge.reading import legs
 from tests.db.knowledge.conftest import KnowledgeHouse
 from tests.db.knowledge.finding_kit import QUERY, Finder
 from tests.db.knowledge.lifecycle_kit import Life
 
 pytestmark = pytest.mark.anyio
-
-BEN = Caller(user="ben")
 
 
 @pytest.fixture
@@ -194,50 +190,6 @@ async def test_what_fades_is_found_where_less_is_asked_for(finder: Finder, knowl
     assert await finder.recall("seat") == []
 
 
-async def _in_scopes(finder: Finder) -> dict[Any, str]:
-    stored = {}
-    for place, scope in enumerate(("global", "relationship", "travel")):
-        stored[await finder.fact(f"seat {scope}", 0.9 - place / 10, scope=scope)] = f"fact {scope}"
-        stored[await finder.rule(f"seat rule {scope}", 0.9 - place / 10, scope=scope)] = f"rule {scope}"
-        stored[await finder.episode(f"seat of {scope}", 0.9 - place / 10, butler=scope)] = f"episode {scope}"
-    return stored
-
-
-@pytest.mark.parametrize("mode", ["semantic", "keyword", "hybrid"])
-async def test_scope_filter_on_facts_and_rules(finder: Finder, mode: str) -> None:
-    stored = await _in_scopes(finder)
-    found = await finder.ids("seat", mode=mode, scope="relationship", types=["fact", "rule"])
-    assert sorted(stored[id] for id in found) == [
-        "fact global", "fact relationship", "rule global", "rule relationship",
-    ]  # fmt: skip
-    recalled = await finder.recall("seat", scope="relationship")
-    assert {item["id"] for item in recalled} == {*found}
-
-
-@pytest.mark.parametrize("mode", ["semantic", "keyword", "hybrid"])
-async def test_scope_filter_on_episodes(finder: Finder, mode: str) -> None:
-    stored = await _in_scopes(finder)
-    found = await finder.ids("seat", mode=mode, scope="relationship", types=["episode"])
-    assert [stored[id] for id in found] == ["episode relationship"]
-
-
-@pytest.mark.parametrize("mode", ["semantic", "keyword", "hybrid"])
-async def test_no_scope_filter_returns_all(finder: Finder, mode: str) -> None:
-    stored = await _in_scopes(finder)
-    assert {*await finder.ids("seat", mode=mode, scope=None)} == stored.keys()
-    assert len(await finder.recall("seat")) == 6
-
-
-@pytest.mark.parametrize("mode", ["semantic", "keyword", "hybrid"])
-async def test_a_filter_is_before_the_limit(finder: Finder, mode: str) -> None:
-    """What is better, but filtered out, takes no place from what is asked for."""
-    for number in range(6):
-        await finder.fact(f"seat seat seat {number}", 0.9, scope="other")
-        await finder.house.fact(tenant_id="another", subject=f"seat {number}")
-    wanted = await finder.fact("a plain seat", 0.1, scope="travel")
-    assert await finder.ids("seat", mode=mode, scope="travel", limit=1, types=["fact"]) == [wanted]
-
-
 async def test_a_limit_counts_all_kinds_together(finder: Finder) -> None:
     for number in range(4):
         await finder.fact(f"seat {number}", 0.9 - number / 10)
@@ -265,24 +217,24 @@ async def test_vectors_of_another_model_do_not_meet(finder: Finder) -> None:
     assert await finder.ids("chair") == [fact]
 
 
-async def test_a_users_scope_is_found_by_that_user_alone(finder: Finder) -> None:
-    mine = await finder.fact("seat", 0.9, scope="user:ana")
-    rule = await finder.rule("seat first", 0.9, scope="user:ana")
-    told = await finder.episode("a seat", 0.9, butler="user:ana")
-    assert {*await finder.ids("seat")} == {mine, rule, told}
-    for stranger in (BEN, Caller()):
-        assert await finder.ids("seat", stranger) == []
-        assert await finder.recall("seat", stranger) == []
-        assert (await finder.context("seat", caller=stranger)).facts == []
-        with pytest.raises(ScopeDenied) as caught:
-            await finder.ids("seat", stranger, scope="user:ana")
-        assert caught.value.fields == ("$.scope",)
-    assert await finder.ids("seat", tenant_id="another") == []
-
-
 async def test_a_search_references_nothing(finder: Finder) -> None:
     fact = await finder.fact(QUERY, 0.9)
     await finder.search()
     await finder.context()
     row = await finder.house.row("fact", fact)
     assert (row["reference_count"], row["last_referenced_at"]) == (0, None)
+
+
+@pytest.mark.parametrize("scope", [None, "travel", "rare"])
+async def test_a_large_tenant_finds_what_a_small_one_does(
+    finder: Finder, monkeypatch: pytest.MonkeyPatch, scope: str | None
+) -> None:
+    """The index is asked where there is too much to compare all, and all is compared where it gives too few."""
+    for number in range(60):
+        content_scope = "rare" if number == 59 else ("travel" if number % 2 else "health")
+        await finder.fact(f"place {number}", 0.99 - number / 80, scope=content_scope)
+    exact = await finder.ids(mode="semantic", scope=scope)
+    monkeypatch.setattr(legs, "EXACT_ROWS", 10)
+    large = Finder(finder.house)
+    assert await large.ids(mode="semantic", scope=scope) == exact
+    assert len(exact) == (1 if scope == "rare" else 10)
