@@ -11,6 +11,7 @@ from tests.families.fronts import Fronts, Reply
 from tests.system.service import wait_for
 
 KINDS: Final = ("fact", "rule", "episode")
+TOOL: Final = "knowledge "  # before the name of a tool
 
 
 @dataclass
@@ -27,7 +28,8 @@ class Somebody:
         return f"user:{self.name}"
 
     def ask(self, operation: str, /, **fields: Any) -> Reply:
-        return self.fronts.public.ask(operation, {"tenant_id": "default", **fields})
+        (front,) = self.fronts.offering(operation)
+        return front.ask(operation, {"tenant_id": "default", **fields})
 
     def told(self, operation: str, /, **fields: Any) -> Any:
         reply = self.ask(operation, **fields)
@@ -91,7 +93,16 @@ def by_id(owner: Somebody) -> list[tuple[str, dict[str, Any]]]:
         for name in ("get_memory", "memory_history", "memory_links", "confirm_memory", "forget_memory")
         if (name, kind) != ("confirm_memory", "episode")  # which is refused whosever it is
     ]
-    asked += [(name, {"rule_id": ids["rule"]}) for name in ("mark_helpful", "mark_harmful")]
+    asked += [(f"{TOOL}memory_get", {"memory_type": kind, "memory_id": id}) for kind, id in memories]
+    asked += [
+        (f"{TOOL}memory_{what}", {"memory_type": "fact", "memory_id": ids["fact"]})
+        for what in ("confirm", "forget")
+    ]
+    asked += [
+        (f"{of}{name}", {"rule_id": ids["rule"]})
+        for of in ("", f"{TOOL}memory_")
+        for name in ("mark_helpful", "mark_harmful")
+    ]
     asked.append(("explain_result", {"result_handle": ids["handle"]}))
     return asked
 
@@ -133,6 +144,13 @@ def by_scope(owner: Somebody) -> list[tuple[str, dict[str, Any]]]:
         ("store_rules", {"items": [{"content": "Ask", **scope}]}),
         ("store_episode", {"content": "c", "butler": owner.scope}),
         ("store_episodes", {"items": [{"content": "c", "butler": owner.scope}]}),
+        (f"{TOOL}memory_search", {"query": owner.word, **scope}),
+        (f"{TOOL}memory_recall", {"topic": owner.word, **scope}),
+        (f"{TOOL}memory_context", {"trigger_prompt": owner.word, "butler": owner.scope}),
+        (f"{TOOL}memory_stats", scope),
+        (f"{TOOL}memory_store_fact", {**fact, **scope}),
+        (f"{TOOL}memory_store_rule", {"content": "Ask", **scope}),
+        (f"{TOOL}memory_store_episode", {"content": "c", "butler": owner.scope}),
     ]
 
 
@@ -167,6 +185,11 @@ def by_words(owner: Somebody, shared: Mapping[str, str]) -> list[tuple[str, dict
     ]
     asked += [("get_entity", {"entity_id": shared["entity"]})]
     asked += [("resolve_entity", {"name": "ana lima", "context_hints": hints})]
+    asked += [
+        (f"{TOOL}memory_search", {"query": said, "limit": 100}),
+        (f"{TOOL}memory_recall", {"topic": said}),
+    ]
+    asked += [(f"{TOOL}entity_resolve", {"name": "ana lima", "context_hints": hints})]
     asked += [("run_consolidation", {}), ("run_episode_cleanup", {})]
     return asked
 

@@ -15,7 +15,7 @@ from tests.families.fronts import Fronts
 from tests.folders import fresh_folder
 from tests.issuer import Issuer, SigningKey
 from tests.keys_kit import with_keys
-from tests.system.knowledge_users import Somebody, by_id, by_reference, by_scope, by_words, leaked
+from tests.system.knowledge_users import TOOL, Somebody, by_id, by_reference, by_scope, by_words, leaked
 from tests.system.service import RunningService, write_config
 
 TOKENS: Final = """
@@ -114,7 +114,7 @@ def test_a_user_finds_what_is_the_users_own(house: House) -> None:
             if operation in silent or of_no_memory or is_empty:
                 continue
             reply = one.ask(operation, **fields)
-            if operation == "resolve_entity":
+            if operation in ("resolve_entity", f"{TOOL}entity_resolve"):
                 assert reply.body["items"][0]["score"] > 100
             else:
                 assert leaked(one, reply, {}), (operation, fields, reply.text)

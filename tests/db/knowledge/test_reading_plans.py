@@ -136,7 +136,7 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "a rule": ("get_rule", ("acme", OWN, ONE, NOW), set()),
     "episodes": ("list_episodes", _page(None, None, None), _of("episodes_created")),
     "episodes of an agent": ("list_episodes", _page("agent 3", None, None), set()),
-    "facts": ("list_facts", _page("active", None, None, None, None, None), set()),
+    "facts": ("list_facts", _page("active", None, None, None, None, None), _of("facts_created")),
     "facts of a subject": ("list_facts", _page("active", None, "subject 9", None, None, None), set()),
     "facts of an entity": ("list_facts", _page("active", None, None, None, ONE, None), set()),
     "facts of a tag": ("list_facts", _page("active", None, None, None, None, '["tag 3"]'), set()),
