@@ -77,16 +77,19 @@ SELECT e.id, n.predicate, n.content FROM unnest($3::uuid[]) AS e (id) CROSS JOIN
 ) AS n;
 
 -- name: conflicting_facts
--- The active facts of a source ($2) and a target ($3) that have one scope and predicate, locked: which of the two stays.
-SELECT s.id AS source_id, t.id AS target_id, s.confidence > t.confidence AS source_stays
+-- The active facts of a source ($2) and a target ($3) that have one scope and predicate, locked: which of the two stays,
+-- and whether whom asks, whose scope is $4, is told of them.
+SELECT s.id AS source_id, t.id AS target_id, s.confidence > t.confidence AS source_stays,
+  s.scope NOT LIKE 'user:%' OR s.scope = $4 AS is_told
 FROM knowledge_facts AS s JOIN knowledge_facts AS t
   ON t.tenant_id = $1 AND t.entity_id = $3 AND t.validity = 'active' AND t.scope = s.scope AND t.predicate = s.predicate
 WHERE s.tenant_id = $1 AND s.entity_id = $2 AND s.validity = 'active'
 ORDER BY s.id FOR UPDATE OF s, t;
 
 -- name: count_active_facts
--- How many active facts an entity has.
-SELECT count(*) FROM knowledge_facts AS f WHERE f.tenant_id = $1 AND f.entity_id = $2 AND f.validity = 'active';
+-- How many active facts an entity has, as far as whom asks, whose scope is $3, may see them.
+SELECT count(*) FROM knowledge_facts AS f
+WHERE f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $3) AND f.entity_id = $2 AND f.validity = 'active';
 
 -- name: move_facts
 -- Gives all facts of an entity ($2) to another ($3), past ones, too.

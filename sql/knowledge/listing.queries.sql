@@ -64,7 +64,8 @@ WHERE r.tenant_id = $1 AND (r.scope NOT LIKE 'user:%' OR r.scope = $2)
 ORDER BY r.created_at DESC, r.id DESC LIMIT $5;
 
 -- name: list_events
--- A page of what changed, newest first, behind a place. What became of memories of another user is left out.
+-- A page of what changed, newest first, behind a place. What became of memories of another user is left out, whether they
+-- are there or gone, and so are links to them: whose one was stands in the event that it was made.
 SELECT v.id, v.event_type, v.actor, v.memory_type, v.memory_id, v.request_id, v.payload, v.created_at, v.seq
 FROM knowledge_events AS v
 WHERE v.tenant_id = $1 AND (v.created_at, v.seq) < ($3, $4)
@@ -76,15 +77,26 @@ WHERE v.tenant_id = $1 AND (v.created_at, v.seq) < ($3, $4)
     WHERE r.tenant_id = $1 AND r.id = v.memory_id AND r.scope LIKE 'user:%' AND r.scope <> $2)
   AND NOT EXISTS (SELECT FROM knowledge_episodes AS e
     WHERE e.tenant_id = $1 AND e.id = v.memory_id AND e.butler LIKE 'user:%' AND e.butler <> $2)
+  AND NOT EXISTS (SELECT FROM knowledge_events AS c
+    WHERE c.tenant_id = $1 AND c.memory_id IN (v.memory_id, (v.payload ->> 'target_id')::uuid)
+      AND c.event_type IN ('episode_created', 'fact_created', 'rule_created')
+      AND coalesce(c.payload ->> 'scope', c.payload ->> 'butler') LIKE 'user:%'
+      AND coalesce(c.payload ->> 'scope', c.payload ->> 'butler') <> $2)
   AND (coalesce(v.payload ->> 'scope', '') NOT LIKE 'user:%' OR v.payload ->> 'scope' = $2)
   AND (coalesce(v.payload ->> 'butler', '') NOT LIKE 'user:%' OR v.payload ->> 'butler' = $2)
 ORDER BY v.created_at DESC, v.seq DESC LIMIT $5;
 
 -- name: events_of_memory
--- What became of a memory, oldest first.
+-- What became of a memory, oldest first; links to memories of another user are left out.
 SELECT v.id, v.event_type, v.actor, v.memory_type, v.memory_id, v.request_id, v.payload, v.created_at
-FROM knowledge_events AS v WHERE v.tenant_id = $1 AND v.memory_id = $2 AND v.memory_type = $3
-ORDER BY v.created_at, v.seq LIMIT $4;
+FROM knowledge_events AS v
+WHERE v.tenant_id = $1 AND v.memory_id = $3 AND v.memory_type = $4
+  AND NOT EXISTS (SELECT FROM knowledge_events AS c
+    WHERE c.tenant_id = $1 AND c.memory_id IN (v.memory_id, (v.payload ->> 'target_id')::uuid)
+      AND c.event_type IN ('episode_created', 'fact_created', 'rule_created')
+      AND coalesce(c.payload ->> 'scope', c.payload ->> 'butler') LIKE 'user:%'
+      AND coalesce(c.payload ->> 'scope', c.payload ->> 'butler') <> $2)
+ORDER BY v.created_at, v.seq LIMIT $5;
 
 -- name: supersession_chain
 -- The facts that a fact superseded, one after the other, and those that superseded it; the fact is among them.

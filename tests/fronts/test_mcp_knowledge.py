@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from mcp import Client, StdioServerParameters
@@ -44,6 +45,20 @@ SPEC: dict[str, tuple[set[str], set[str]]] = {
 }
 
 
+# The same by what they are for.
+GROUPS: dict[str, list[str]] = {
+    "writing_tools_registered": ["memory_store_episode", "memory_store_fact", "memory_store_rule"],
+    "reading_tools_registered": ["memory_search", "memory_recall", "memory_get"],
+    "feedback_tools_registered": ["memory_confirm", "memory_mark_helpful", "memory_mark_harmful"],
+    "management_tools_registered": ["memory_forget", "memory_stats"],
+    "context_tool_registered": ["memory_context"],
+    "entity_tools_registered": [
+        "entity_create", "entity_get", "entity_update", "entity_resolve", "entity_merge",
+    ],
+    "consolidation_and_cleanup_tools_registered": ["memory_run_consolidation", "memory_run_episode_cleanup"],
+}  # fmt: skip
+
+
 @asynccontextmanager
 async def over_http(service: RunningService, **context: str) -> AsyncIterator[Client]:
     """A client of the tools that ask a running service, with a fixed context."""
@@ -66,12 +81,19 @@ async def schemas(client: Client) -> dict[str, Any]:
     return {tool.name: tool.input_schema for tool in (await client.list_tools()).tools}
 
 
-async def test_all_tools_take_the_arguments_that_the_requirements_name(service: RunningService) -> None:
+async def test_the_tools_are_those_that_the_requirements_name(service: RunningService) -> None:
     async with over_http(service) as client:
         shown = await schemas(client)
-    assert shown.keys() == SPEC.keys()
+    assert shown.keys() == SPEC.keys() == {name for names in GROUPS.values() for name in names}
     assert len(shown) == 19
-    for name, (required, optional) in SPEC.items():
+
+
+@pytest.mark.parametrize("group", GROUPS)
+async def test_tools_registered(service: RunningService, group: str) -> None:
+    async with over_http(service) as client:
+        shown = await schemas(client)
+    for name in GROUPS[group]:
+        required, optional = SPEC[name]
         assert set(shown[name]["required"]) == required, name
         assert set(shown[name]["properties"]) == required | optional | {"tenant_id"}, name
 
@@ -177,15 +199,42 @@ async def test_every_tool_is_called_over_stdio(stdio_config: Path, tenant: str) 
         await call_all(client, tenant)
 
 
-async def test_a_fault_names_the_argument(service: RunningService, tenant: str) -> None:
+async def test_invalid_permanence_rejected(service: RunningService, tenant: str) -> None:
+    wrong = {
+        "subject": "Ana",
+        "predicate": "seat",
+        "content": "x",
+        "permanence": "forever",
+        "tenant_id": tenant,
+    }
     async with over_http(service) as client:
-        wrong = {
-            "subject": "Ana",
-            "predicate": "seat",
-            "content": "x",
-            "permanence": "forever",
-            "tenant_id": tenant,
-        }
         told = failure(await client.call_tool("memory_store_fact", wrong))
     assert told["fields"] == ["$.permanence"]
-    assert "ephemeral" in told["message"]
+    for permanence in ("permanent", "stable", "standard", "volatile", "ephemeral"):
+        assert permanence in told["message"]
+
+
+async def test_entity_type_validation(service: RunningService, tenant: str) -> None:
+    wrong = {"canonical_name": "Ana", "entity_type": "animal", "tenant_id": tenant}
+    async with over_http(service) as client:
+        told = failure(await client.call_tool("entity_create", wrong))
+    assert told["fields"] == ["$.entity_type"]
+    for entity_type in ("person", "organization", "place", "other"):
+        assert entity_type in told["message"]
+
+
+async def test_uuid_serialization_and_datetime_serialization(service: RunningService, tenant: str) -> None:
+    session = str(uuid4())
+    said = {"content": "Ana flew.", "butler": "travel", "session_id": session, "tenant_id": tenant}
+    async with over_http(service) as client:
+        stored = read(await client.call_tool("memory_store_episode", said))
+        got = read(await client.call_tool(
+            "memory_get", {"memory_type": "episode", "memory_id": stored["id"], "tenant_id": tenant}
+        ))  # fmt: skip
+    assert str(UUID(stored["id"])) == stored["id"] == got["id"]
+    assert got["session_id"] == session
+    times = [datetime.fromisoformat(got[name]) for name in ("created_at", "last_referenced_at", "expires_at")]
+    assert all(time.utcoffset() == timedelta(0) for time in times)
+    assert times[2] - times[0] == timedelta(days=7)
+    assert stored["expires_at"] == got["expires_at"]
+    assert "embedding" not in got

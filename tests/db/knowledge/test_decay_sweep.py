@@ -56,6 +56,17 @@ async def test_decay_sweep_threshold_transitions(life: Life) -> None:
     assert (await life.house.row("rule", rule))["metadata"] == {"forgotten": True}
 
 
+async def test_fact_transitions_to_expired_via_decay_sweep(life: Life) -> None:
+    fact = await life.fact(permanence="ephemeral", metadata={"ticket": "SUP-1204"})
+    life.clock.turn(days=29.95)  # .05003
+    await life.swept()
+    assert (await life.house.row("fact", fact))["validity"] == "active"
+    life.clock.turn(days=0.01)  # .04998
+    await life.swept()
+    row = await life.house.row("fact", fact)
+    assert (row["validity"], row["metadata"]) == ("expired", {"ticket": "SUP-1204"})
+
+
 async def test_fact_transitions_to_fading_via_decay_sweep(life: Life) -> None:
     fact = await life.fact(metadata={"ticket": "SUP-1204"})
     life.clock.turn(days=202)

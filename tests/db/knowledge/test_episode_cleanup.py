@@ -57,6 +57,18 @@ async def test_expired_episodes_deleted(life: Life) -> None:
     assert await left(life) == young
 
 
+async def test_cleanup_returns_statistics(life: Life) -> None:
+    await episodes(life, 2)
+    life.clock.turn(days=6)
+    await episodes(life, 3, status="consolidated")
+    await episodes(life, 1)
+    life.clock.turn(days=2)
+    assert (await life.cleaned_up(2)).model_dump() == {
+        "expired_deleted": 2, "capacity_deleted": 2, "remaining": 2,
+    }  # fmt: skip
+    assert len(await left(life)) == 2
+
+
 async def test_an_episode_goes_when_its_time_is_over_and_not_at_that_moment(life: Life) -> None:
     await life.house.episode()
     life.clock.turn(days=7)

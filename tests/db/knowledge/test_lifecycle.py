@@ -107,6 +107,27 @@ async def test_forget_episode_sets_immediate_expiry(life: Life) -> None:
     assert (await life.last_event(episode))["event_type"] == "episode_forgotten"
 
 
+@pytest.mark.parametrize(
+    ("kind", "event", "payload"),
+    [
+        ("fact", "fact_retracted", {"from": "active", "to": "retracted"}),
+        ("rule", "rule_forgotten", {"maturity": "candidate"}),
+        ("episode", "episode_forgotten", {"consolidation_status": "pending"}),
+    ],
+)
+async def test_memory_forgotten_event(
+    life: Life, kind: MemoryType, event: str, payload: dict[str, str]
+) -> None:
+    ids = {"fact": await life.fact(), "rule": await life.house.rule(), "episode": await life.house.episode()}
+    for _ in range(2):
+        await life.forget(kind, ids[kind])
+    assert await life.house.events(ids[kind]) == [f"{kind}_created", event]
+    told = await life.last_event(ids[kind])
+    assert (told["tenant_id"], told["actor"], told["memory_type"]) == ("acme", "ana", kind)
+    assert payload.items() <= told["payload"].items()
+    assert told["created_at"] == life.clock.now()
+
+
 async def test_forgetting_again_changes_nothing(life: Life) -> None:
     memories: list[tuple[MemoryType, object]] = [
         ("fact", await life.fact()), ("rule", await life.house.rule()), ("episode", await life.house.episode()),

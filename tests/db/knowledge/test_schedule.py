@@ -62,7 +62,9 @@ async def start_and_do(life: Life, dsn: str, runs: int) -> None:
     assert len(await done(life)) == before + runs
 
 
-async def test_a_year(knowledge: KnowledgeHouse, knowledge_dsn: str) -> None:
+async def test_daily_decay_sweep_and_episode_cleanup_on_schedule_through_a_year(
+    knowledge: KnowledgeHouse, knowledge_dsn: str
+) -> None:
     life = with_config(knowledge, max_entries=3)
     life.clock.moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
     facts = {

@@ -339,16 +339,6 @@ async def test_a_link_to_an_episode_that_is_gone_is_told_as_missing(knowledge: K
     assert link.target_id == episode[1]
 
 
-async def test_get_memory_with_reference_bump(knowledge: KnowledgeHouse) -> None:
-    id = (await knowledge.fact()).id
-    knowledge.clock.turn(hours=1)
-    assert [(await knowledge.read("fact", id)).reference_count for _ in range(2)] == [1, 2]
-    fact = await knowledge.read("fact", id)
-    assert fact.last_referenced_at == knowledge.clock.moment
-    with pytest.raises(NotFound):
-        await knowledge.read("rule", id)
-
-
 async def test_pages_hold_everything_once(knowledge: KnowledgeHouse) -> None:
     for number in range(7):
         await knowledge.fact(predicate=str(number))

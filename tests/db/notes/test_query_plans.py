@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -120,7 +120,10 @@ def kind(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-async def explain(dsn: str, statement: str, values: Sequence[Any], kind: str) -> Plan:
+async def nodes_of_plan(
+    dsn: str, statement: str, values: Sequence[Any], kind: str
+) -> AsyncIterator[Mapping[str, Any]]:
+    """Yield the nodes of the plan of a statement."""
     connection = await asyncpg.connect(dsn, statement_cache_size=0)
     try:
         await register_vector(connection)
@@ -128,14 +131,19 @@ async def explain(dsn: str, statement: str, values: Sequence[Any], kind: str) ->
         text = await connection.fetchval(f"EXPLAIN ({options}) {statement}", *values)
     finally:
         await connection.close()
-    scanned: set[str] = set()
-    indexes: set[str] = set()
-    conditions: list[str] = []
-    filters: list[str] = []
     pending = [json.loads(text)[0]["Plan"]]
     while pending:
         node = pending.pop()
         pending += node.get("Plans", [])
+        yield node
+
+
+async def explain(dsn: str, statement: str, values: Sequence[Any], kind: str) -> Plan:
+    scanned: set[str] = set()
+    indexes: set[str] = set()
+    conditions: list[str] = []
+    filters: list[str] = []
+    async for node in nodes_of_plan(dsn, statement, values, kind):
         if node["Node Type"] == "Seq Scan":
             scanned.add(node["Relation Name"])
         filters.append(str(node.get("Filter")))

@@ -17,7 +17,7 @@ from elf.core.secrets import redact
 from elf.db.database import Connection
 from elf.db.errors import map_errors, retrying
 from elf.families.knowledge import model as m
-from elf.families.knowledge.access import Reach
+from elf.families.knowledge.access import USER_SCOPE, Reach
 from elf.families.knowledge.consolidation.answer import ConsolidationResult
 from elf.families.knowledge.consolidation.batches import EpisodeBatches, LeasedBatch
 from elf.families.knowledge.kit import Kit
@@ -132,8 +132,8 @@ class ConsolidationExecutor:
                 continue
             fact = FactToStore(
                 subject=target["subject"], predicate=target["predicate"], content=self._kept(one.content),
-                permanence=one.permanence or target["permanence"], scope=target["scope"], entity_id=target["entity_id"],
-                source_butler=butler, path=path,
+                permanence=one.permanence or target["permanence"], scope=_scope_of_update(butler, target["scope"]),
+                entity_id=target["entity_id"], source_butler=butler, path=path,
             )  # fmt: skip
             updates.append((one.target_id, fact))
         rules = [
@@ -179,6 +179,11 @@ class ConsolidationExecutor:
     def _kept(self, content: str) -> str:
         content = without_nul(content)
         return redact(content) if self._kit.redact else content
+
+
+def _scope_of_update(butler: str, scope: str) -> str:
+    """Return where an update is kept: where its target is, but what a user's own episodes say stays the user's."""
+    return butler if butler.startswith(USER_SCOPE) else scope
 
 
 class _Work:

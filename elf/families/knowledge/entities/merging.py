@@ -45,22 +45,25 @@ class EntityMerging:
         async with self._kit.database.transaction() as connection:
             source, target = await self._lock(connection, reach, request)
             conflicts = await connection.fetch(
-                self._sql["conflicting_facts"], reach.tenant_id, source_id, target_id
+                self._sql["conflicting_facts"], reach.tenant_id, source_id, target_id, reach.own_scope
             )
             settled = [_settled(row) for row in conflicts]
             gone = [goes for _, goes in settled]
             if gone:
                 await connection.execute(self._sql["supersede_facts"], reach.tenant_id, gone)
-            left = await connection.fetchval(self._sql["count_active_facts"], reach.tenant_id, source_id)
+            left = await connection.fetchval(
+                self._sql["count_active_facts"], reach.tenant_id, source_id, reach.own_scope
+            )
             await connection.execute(self._sql["move_facts"], reach.tenant_id, source_id, target_id)
             if settled:
                 stays = [one for one, _ in settled]
                 await connection.execute(self._sql["note_what_stays"], reach.tenant_id, stays, gone, now)
+            told = [row for row in conflicts if row["is_told"]]
             merged = e.MergedEntities(
                 target_entity_id=target_id,
                 source_entity_id=source_id,
-                facts_repointed=left - sum(row["source_stays"] for row in conflicts),
-                facts_superseded=len(gone),
+                facts_repointed=left - sum(row["source_stays"] for row in told),
+                facts_superseded=len(told),
                 aliases_added=await self._join(connection, source, target, now),
             )
             await self._kit.record(connection, reach, _events(merged, settled), now=now)

@@ -73,10 +73,12 @@ class Legs:
     ) -> list[Row]:
         """Find by the index, and by comparing everything where it gives too few: it stops after a while."""
         if is_large:
-            rows = await connection.fetch(self._statement(kind, _BY_INDEX), *question.arguments)
+            rows = await connection.fetch(
+                nearest_first(self._queries, kind, by_index=True), *question.arguments
+            )
             if sum(row["semantic_rank"] is not None for row in rows) >= question.limit:
                 return rows
-        return await connection.fetch(self._statement(kind, _EXACTLY), *question.arguments)
+        return await connection.fetch(nearest_first(self._queries, kind, by_index=False), *question.arguments)
 
     async def _large(
         self, connection: Connection, question: Question, kinds: Sequence[m.MemoryType]
@@ -98,5 +100,8 @@ class Legs:
         assert row is not None, "it always counts"
         return dict(row)
 
-    def _statement(self, kind: m.MemoryType, nearest: str) -> str:
-        return self._queries[f"find_{kind}s"].replace("<nearest>", nearest.format(alias=_ALIASES[kind]))
+
+def nearest_first(queries: Queries, kind: m.MemoryType, *, by_index: bool) -> str:
+    """Return the statement that finds memories of a kind, by the index or by comparing all vectors."""
+    nearest = _BY_INDEX if by_index else _EXACTLY
+    return queries[f"find_{kind}s"].replace("<nearest>", nearest.format(alias=_ALIASES[kind]))

@@ -91,6 +91,7 @@ class MemoryListing:
             events = await connection.fetch(
                 self._sql["events_of_memory"],
                 reach.tenant_id,
+                reach.own_scope,
                 request.memory_id,
                 request.memory_type,
                 MAX_EVENTS,

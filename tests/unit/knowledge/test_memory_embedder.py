@@ -1,0 +1,51 @@
+"""Vectors of memories: one a text, whatever the text."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from elf.families.knowledge.writing.vectors import MemoryEmbedder
+from elf.indexing.embedding import TextEmbedder
+from tests.notes_kit import FakeEmbedder, WordTokens, vector_of
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def model() -> FakeEmbedder:
+    return FakeEmbedder()
+
+
+@pytest.fixture
+def embedder(model: FakeEmbedder) -> MemoryEmbedder:
+    return MemoryEmbedder(TextEmbedder(model, WordTokens(), 4, 0, "words"))
+
+
+async def test_single_text_embedding(embedder: MemoryEmbedder, model: FakeEmbedder) -> None:
+    (vector,) = await embedder.embed(["Ana flew."])
+    assert vector is not None
+    assert vector.dimensions() == 384
+    assert vector.to_numpy() == pytest.approx(vector_of("Ana flew."), abs=1e-6)
+    for empty in ("", "\0"):
+        (vector,) = await embedder.embed([empty])
+        assert vector is not None
+        assert vector.to_numpy() == pytest.approx(vector_of(" "), abs=1e-6)
+    assert model.texts == ["Ana flew.", " ", " "]
+
+
+async def test_batch_embedding(embedder: MemoryEmbedder) -> None:
+    texts = ["Ana flew.", "Ben slept.", "Ana flew."]
+    vectors = [vector.to_numpy() for vector in await embedder.embed(texts) if vector is not None]
+    assert [len(vector) for vector in vectors] == [384] * 3
+    assert np.array_equal(vectors[0], vectors[2])
+    assert not np.allclose(vectors[0], vectors[1])
+    assert await embedder.embed([]) == []
+
+
+async def test_a_long_text_has_the_mean_of_its_windows(embedder: MemoryEmbedder, model: FakeEmbedder) -> None:
+    (vector,) = await embedder.embed(["a b c d e f g h"])
+    assert len(model.texts) == 2
+    mean = np.mean([vector_of(text) for text in model.texts], axis=0)
+    assert vector is not None
+    assert vector.to_numpy() == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
