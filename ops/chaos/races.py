@@ -9,8 +9,8 @@ active note, a gapless history whose last version is the note), one text without
 a key in two tenants (one note each). Every answer must be 200.
 
 Of knowledge, on a database of its own with the services of two processes: one fact key, marks of one rule, a merge
-against facts of what is merged, two opposite merges, the sweep against confirmations, and two workers in one shard. What
-each has to leave is told in tests/chaos/knowledge_races.py. Exits with 1 at any fault.
+against facts of what is merged, two opposite merges, the sweep against confirmations, and two workers in one shard.
+What each has to leave is told in tests/chaos/knowledge_races.py. Exits with 1 at any fault.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ T = TypeVar("T")
 
 ANA: Final = Caller(user="ana")
 BATCH: Final = 4
+SPREAD_S: Final = 0.02
 BUTLER: Final = "travel"
 # After how many days a volatile fact is in which state while nobody confirms it.
 FADING: Final = ((40, ("active", None)), (80, ("active", "fading")), (200, ("expired", None)))
@@ -116,10 +117,11 @@ class KnowledgeRaces:
             self.faults.append(f"{what} (seed {self.seed}, {self.tenant})")
 
     async def at_once(self, calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T | InvalidRequest]:
-        """Make calls at one moment, in any order; returns what each came to. Any other error is a fault."""
+        """Make calls at about one moment, in any order; returns what each came to. Any other error is a fault."""
         results: list[T | InvalidRequest] = []
 
-        async def one(call: Callable[[], Awaitable[T]]) -> None:
+        async def one(call: Callable[[], Awaitable[T]], after_s: float) -> None:
+            await anyio.sleep(after_s)
             try:
                 results.append(await call())
             except InvalidRequest as refused:
@@ -129,7 +131,7 @@ class KnowledgeRaces:
 
         async with anyio.create_task_group() as group:
             for call in self._rng.sample(calls, len(calls)):
-                group.start_soon(one, call)
+                group.start_soon(one, call, self._rng.random() * SPREAD_S)
         return results
 
     def choice(self, of: Sequence[T]) -> T:
