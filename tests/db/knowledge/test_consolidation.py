@@ -128,6 +128,18 @@ async def test_episode_grouping_and_prompt_construction(consolidating: Consolida
     assert [known.id for known in travel.rules] == [rule]
 
 
+async def test_what_is_known_is_shown_newest_first_as_far_as_there_is_room(
+    consolidating: Consolidating,
+) -> None:
+    for number in range(10):
+        await consolidating.house.fact(predicate=f"letter {number}", content=f"{number}" * 16_000)
+        consolidating.house.clock.turn(seconds=1)
+    await consolidating.episode()
+    await consolidating.run()
+    (known,) = consolidating.model.shown
+    assert [fact.predicate for fact in known.facts] == [f"letter {number}" for number in (9, 8, 7, 6, 5, 4)]
+
+
 async def test_consolidation_with_llm_spawner(consolidating: Consolidating) -> None:
     for content in ("Bo", "Cleo"):
         await consolidating.episode(content)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Final, TypeVar
 from uuid import UUID
 
@@ -26,6 +27,7 @@ MOST_RULES: Final = 50
 MOST_EPISODE_CHARS: Final = (
     300_000  # of all episodes of a prompt: what usual models take in, with room to answer
 )
+MOST_KNOWN_CHARS: Final = 100_000  # of the facts of a prompt, and of its rules
 
 _TAG: Final = re.compile(r"<(?=[\s\\]*+/?\s*+episode_content)", re.IGNORECASE)
 _ESCAPED_TAG: Final = re.compile(r"<\\(?=[\s\\]*+/?\s*+episode_content)", re.IGNORECASE)
@@ -122,12 +124,12 @@ def consolidation_prompt(
 
 def how_many_fit(episodes: Sequence[ShownEpisode]) -> int:
     """Return how many of the first episodes go into one prompt: at least one, where there is one."""
-    room = MOST_EPISODE_CHARS
-    for place, episode in enumerate(episodes):
-        room -= len(episode.content)
-        if room < 0:
-            return max(1, place)
-    return len(episodes)
+    return max(min(1, len(episodes)), how_many_within([one.content for one in episodes], MOST_EPISODE_CHARS))
+
+
+def how_many_within(texts: Sequence[str], most_chars: int) -> int:
+    """Return how many of the first texts have so many characters together at most."""
+    return sum(total <= most_chars for total in accumulate(map(len, texts)))
 
 
 def escaped(content: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -24,10 +25,12 @@ from elf.families.knowledge.consolidation.batches import (
 from elf.families.knowledge.consolidation.executor import AllFailed, ConsolidationExecutor, Outcome, Shown
 from elf.families.knowledge.consolidation.prompt import (
     MOST_FACTS,
+    MOST_KNOWN_CHARS,
     MOST_RULES,
     ShownFact,
     ShownRule,
     consolidation_prompt,
+    how_many_within,
 )
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.writing.events import Event, record
@@ -189,7 +192,7 @@ class Consolidation:
         async with self._kit.database.connection() as connection:
             facts = await connection.fetch(self._sql["shown_facts"], *shard, MOST_FACTS)
             rules = await connection.fetch(self._sql["shown_rules"], *shard, MOST_RULES)
-        return Shown(_by_id(facts), _by_id(rules))
+        return Shown(_by_id(_fitting(facts)), _by_id(_fitting(rules)))
 
     async def requeue(self, request: k.Requeue, caller: Caller) -> k.Requeued:
         """Have episodes that were given up tried again."""
@@ -224,6 +227,11 @@ class Consolidation:
         ]
         cursor = encode_cursor(shown[-1]["created_at"], shown[-1]["id"], *listing) if more else None
         return k.DeadLetters(items=items, next_cursor=cursor)
+
+
+def _fitting(rows: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the first of what is known that there is room for in a prompt."""
+    return rows[: how_many_within([row["content"] for row in rows], MOST_KNOWN_CHARS)]
 
 
 def _by_id(rows: list[Mapping[str, object]]) -> dict[UUID, Mapping[str, object]]:
