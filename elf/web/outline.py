@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 from elf.core.errors import InvalidRequest
 from elf.core.json_strings import shortened
 from elf.core.slices import Slices
-from elf.web.text_paths import is_free, model_within
+from elf.web.text_paths import is_free, model_within, takes_scalars
 
 MAX_UNKNOWN = 100
 
@@ -52,15 +52,14 @@ class _Outliner:
 
     def _field(self, field: FieldInfo, item: Any, path: str) -> Slices[Any]:
         model = model_within(field.annotation)
+        if takes_scalars(field.annotation) and isinstance(item, dict):
+            _refuse_more(field, item, path)
+            return {key: _emptied(value) for key, value in item.items()}
         if model is None:
             return item if _takes_list(field.annotation) else _emptied(item)
         if not isinstance(item, list):
             return (yield from self.of(model, item, path))
-        most = next((bound.max_length for bound in field.metadata if isinstance(bound, MaxLen)), None)
-        if most is not None and len(item) > most:
-            raise InvalidRequest(
-                f"{path}: list should have at most {most} items, not {len(item)}", fields=[path]
-            )
+        _refuse_more(field, item, path)
         items = []
         for index, one in enumerate(item):
             items.append((yield from self.of(model, one, f"{path}[{index}]")))
@@ -73,6 +72,15 @@ class _Outliner:
                 f"{self._unknown[0]}: is not a known field; and so more than {MAX_UNKNOWN} others",
                 fields=self._unknown,
             )
+
+
+def _refuse_more(field: FieldInfo, items: list[Any] | dict[str, Any], path: str) -> None:
+    most = next((bound.max_length for bound in field.metadata if isinstance(bound, MaxLen)), None)
+    if most is not None and len(items) > most:
+        what = "list" if isinstance(items, list) else "object"
+        raise InvalidRequest(
+            f"{path}: {what} should have at most {most} items, not {len(items)}", fields=[path]
+        )
 
 
 def _emptied(item: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, TypeAlias, get_args, get_origin
+from typing import Any, Final, TypeAlias, get_args, get_origin
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -26,6 +26,8 @@ class TextFault(Enum):
     DEEP = "deep"
     LONG = "long"
 
+
+_SCALARS: Final = (int, float, bool, str)
 
 Found: TypeAlias = tuple[str, TextFault]
 
@@ -95,5 +97,14 @@ def _free_fault(text: str) -> TextFault | None:
     return _fault(text) or _length_fault(text)
 
 
+def takes_scalars(annotation: Any) -> bool:
+    """Tell whether a field is an object whose values are numbers, flags or texts, and nothing of its own form."""
+    if get_origin(annotation) is dict:
+        return get_args(annotation)[1] in _SCALARS
+    return any(map(takes_scalars, get_args(annotation)))
+
+
 def _has_dict(annotation: Any) -> bool:
+    if takes_scalars(annotation):
+        return False
     return get_origin(annotation) is dict or any(map(_has_dict, get_args(annotation)))

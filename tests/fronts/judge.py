@@ -14,7 +14,10 @@ Parameters = Mapping[str, Mapping[str, Any]]
 
 
 class RequestJudge:
-    """Says whether a document allows a request."""
+    """Says whether a document allows a request.
+
+    `also_elsewhere` are the operations whose path is that of another one, too, with a parameter in it.
+    """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._components = document["components"]
@@ -24,6 +27,12 @@ class RequestJudge:
             for method, entry in methods.items()
         ]
         self._validators: dict[int, Draft202012Validator] = {}
+        self.also_elsewhere = frozenset(
+            f"{method.upper()} {path}"
+            for path, methods in document["paths"].items()
+            for method in methods
+            if sum(pattern.fullmatch(path) is not None for _, pattern, _ in self._operations) > len(methods)
+        )
 
     def allows(self, method: str, url: str, body: bytes) -> bool | None:
         """Return whether the request is one that the document allows; None when it is of no operation there."""

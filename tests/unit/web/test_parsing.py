@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from elf.api.bodies import NulDropped
 from elf.core.cjk import contains_cjk
@@ -415,3 +415,24 @@ def test_text_in_which_a_nul_is_dropped_is_english_still() -> None:
     with pytest.raises(NonEnglishInput) as error:
         parse_body(NotedRequest, '{"content": "\u4f60\\u0000"}'.encode())
     assert error.value.fields == ("$.content",)
+
+
+class Scored(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+    scores: Annotated[dict[str, float], Field(max_length=3)] | None = None
+
+
+@pytest.mark.parametrize(
+    ("scores", "fields", "said"),
+    [
+        ('{"a": {}}', ("$.scores.a",), "valid number"),
+        ('{"a": [[[]]]}', ("$.scores.a",), "valid number"),
+        ('{"a": "1"}', ("$.scores.a",), "valid number"),
+        ("[]", ("$.scores",), "object"),
+        ('{"a": 1, "b": 2, "c": 3, "d": 4}', ("$.scores",), "at most 3 items"),
+    ],
+)
+def test_an_object_of_numbers_is_judged_as_such(scores: str, fields: tuple[str, ...], said: str) -> None:
+    error = refused(lambda: parse_body(Scored, f'{{"scores": {scores}}}'.encode()))
+    assert (error.fields, said in error.message) == (fields, True)
+    assert parse_body(Scored, b'{"scores": {"a": 1.5}}').scores == {"a": 1.5}
