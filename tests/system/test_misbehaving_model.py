@@ -1,4 +1,7 @@
-"""An embedding model that misbehaves in one way after the other: no note is lost, refused or written over."""
+"""An embedding model that misbehaves in one way after the other: no note is lost, refused or written over.
+
+These are a third of the ways; ops/chaos/providers.py goes through all of them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ def siege(model: MisbehavingModel, tmp_path_factory: pytest.TempPathFactory) -> 
         assert service.complaints() == []
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", [*WAYS][::3])
 def test_a_model_that_misbehaves_costs_no_note_and_no_memory(siege: Siege, way: str) -> None:
     siege.endure(way)
     assert siege.growth_mb < GREATEST_GROWTH_MB
