@@ -6,11 +6,12 @@ which any JSON object is, fields that nobody knows, and items beyond the bound o
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
 
 from annotated_types import MaxLen
-from pydantic import BaseModel
+from pydantic import AfterValidator, BaseModel
 from pydantic.fields import FieldInfo
 
 from elf.core.errors import InvalidRequest
@@ -92,7 +93,20 @@ def _takes_list(annotation: Any) -> bool:
 
 
 def filled(request: Model, value: Any) -> Model:
-    """Return a request that was read from the outline of a decoded value, with the free JSON of that value."""
+    """Return a request that was read from the outline of a decoded value, with the free JSON of that value.
+
+    Raises InvalidRequest, with paths, where the validators of a field refuse its free JSON.
+    """
+    faults: dict[str, str] = {}
+    whole = _filled(request, value, "$", faults)
+    if faults:
+        raise InvalidRequest(
+            "; ".join(f"{path}: {fault}" for path, fault in faults.items()), fields=[*faults]
+        )
+    return whole
+
+
+def _filled(request: Model, value: Any, path: str, faults: dict[str, str]) -> Model:
     if not _holds_free(type(request)):
         return request
     changes: dict[str, Any] = {}
@@ -100,12 +114,36 @@ def filled(request: Model, value: Any) -> Model:
         if name not in value:
             continue
         if is_free(field):
-            changes[name] = value[name]
+            changes[name] = _judged(field, value[name], f"{path}.{name}", faults)
         elif isinstance(given := getattr(request, name), BaseModel):
-            changes[name] = filled(given, value[name])
+            changes[name] = _filled(given, value[name], f"{path}.{name}", faults)
         elif isinstance(given, list) and model_within(field.annotation):
-            changes[name] = [filled(one, raw) for one, raw in zip(given, value[name], strict=True)]
+            changes[name] = [
+                _filled(one, raw, f"{path}.{name}[{index}]", faults)
+                for index, (one, raw) in enumerate(zip(given, value[name], strict=True))
+            ]
     return request.model_copy(update=changes)
+
+
+def _judged(field: FieldInfo, item: Any, path: str, faults: dict[str, str]) -> Any:
+    """Have the validators of a field look at its free JSON: those of the model saw an empty object in its place."""
+    if item is None:
+        return None
+    try:
+        for validator in [*field.metadata, *_marks_within(field.annotation)]:
+            if isinstance(validator, AfterValidator):
+                item = cast("Callable[[Any], Any]", validator.func)(item)
+    except ValueError as fault:
+        faults[path] = str(fault)
+    return item
+
+
+def _marks_within(annotation: Any) -> Iterator[Any]:
+    """Yield what `Annotated` says of the parts of an annotation, such as of the first of `Metadata | None`."""
+    if get_origin(annotation) is Annotated:
+        yield from annotation.__metadata__
+    for part in get_args(annotation):
+        yield from _marks_within(part)
 
 
 @cache

@@ -26,7 +26,8 @@ SELECT t.tenant_id FROM of_rules AS t WHERE t.tenant_id IS NOT NULL;
 
 -- name: sweep_facts
 -- Looks at the next $3 facts after $2, and changes those that have come into another state. One that is confirmed or
--- changed at this moment is left to the next sweep.
+-- changed at this moment, by another sweep, too, is left to the next sweep: all that was judged is looked at again once
+-- it is locked.
 WITH page AS MATERIALIZED (
   SELECT
     f.id, f.last_confirmed_at, f.metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AS is_fading,
@@ -44,6 +45,7 @@ WITH page AS MATERIALIZED (
   FROM turned AS p JOIN knowledge_facts AS f ON f.id = p.id
   WHERE f.tenant_id = $1 AND f.id = ANY (ARRAY(SELECT t.id FROM turned AS t))
     AND f.validity = 'active' AND f.last_confirmed_at IS NOT DISTINCT FROM p.last_confirmed_at
+    AND (f.metadata ->> 'status' IS NOT DISTINCT FROM 'fading') = p.is_fading
   ORDER BY f.id FOR NO KEY UPDATE OF f
 ), changed AS (
   UPDATE knowledge_facts AS f
@@ -87,6 +89,7 @@ WITH page AS MATERIALIZED (
   WHERE r.tenant_id = $1 AND r.id = ANY (ARRAY(SELECT t.id FROM turned AS t))
     AND r.maturity <> 'anti_pattern' AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true'
     AND r.last_confirmed_at IS NOT DISTINCT FROM p.last_confirmed_at
+    AND (r.metadata ->> 'status' IS NOT DISTINCT FROM 'fading') = p.is_fading
   ORDER BY r.id FOR NO KEY UPDATE OF r
 ), changed AS (
   UPDATE knowledge_rules AS r

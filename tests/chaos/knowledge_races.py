@@ -269,7 +269,9 @@ async def opposite_merges(races: KnowledgeRaces) -> None:
 
 
 async def sweep_against_confirm(races: KnowledgeRaces) -> None:
-    """Facts are confirmed while they fade and expire: who was confirmed in time is as new."""
+    """Facts are confirmed while sweeps let them fade and expire: who was confirmed in time is as new, and no change is
+    told twice.
+    """
     days, unconfirmed = races.choice(FADING)
     ids = []
     for number in range(races.writers):
@@ -298,6 +300,7 @@ async def sweep_against_confirm(races: KnowledgeRaces) -> None:
         wanted = ("active", None) if is_confirmed else unconfirmed
         races.expect(state == wanted, f"a fact that tells {told} is {state}")
         races.expect(told.count("fact_expired") == (state[0] == "expired"), f"a fact tells {told}")
+        races.expect(told.count("fact_fading") <= 1, f"a fact tells {told}")
 
 
 async def two_workers_of_a_shard(races: KnowledgeRaces) -> None:

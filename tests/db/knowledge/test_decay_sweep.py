@@ -92,6 +92,23 @@ async def test_lifecycle_transition_event(life: Life) -> None:
     assert event["created_at"] == life.clock.now()
 
 
+@pytest.mark.parametrize("kind", ["fact", "rule"])
+async def test_what_two_sweeps_find_at_once_is_told_once(life: Life, kind: str) -> None:
+    memory = await life.fact() if kind == "fact" else await life.house.rule()
+    life.clock.turn(days=205)
+
+    async def two_wait() -> bool:
+        waiting = await life.house.rows("SELECT count(*) AS n FROM pg_locks WHERE NOT granted")
+        return bool(waiting[0]["n"] >= 2)
+
+    async with anyio.create_task_group() as group, life.house.kit.database.transaction() as connection:
+        await connection.fetch(f"SELECT 1 FROM knowledge_{kind}s FOR UPDATE")
+        for _ in range(2):
+            group.start_soon(life.swept)
+        await until(two_wait)
+    assert await life.house.events(memory) == [f"{kind}_created", f"{kind}_fading"]
+
+
 async def test_what_recovers_is_told_of(life: Life) -> None:
     fact, rule = await life.fact(), await life.house.rule()
     life.clock.turn(days=205)

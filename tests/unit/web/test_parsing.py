@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from elf.api.bodies import NulDropped
 from elf.core.cjk import contains_cjk
@@ -436,3 +436,44 @@ def test_an_object_of_numbers_is_judged_as_such(scores: str, fields: tuple[str, 
     error = refused(lambda: parse_body(Scored, f'{{"scores": {scores}}}'.encode()))
     assert (error.fields, said in error.message) == (fields, True)
     assert parse_body(Scored, b'{"scores": {"a": 1.5}}').scores == {"a": 1.5}
+
+
+def _at_most_two(value: dict[str, Any]) -> dict[str, Any]:
+    if len(value) > 2:
+        raise ValueError("has more than two keys")
+    return value
+
+
+Few = Annotated[dict[str, Any], AfterValidator(_at_most_two)]
+
+
+class Free(BaseModel):
+    """Free JSON that is judged, wherever it stands."""
+
+    model_config = ConfigDict(extra="forbid")
+    own: Few = Field(default_factory=dict)
+    other: Few | None = None
+    items: list[Free] = Field(default_factory=list)
+
+
+THREE = {"a": 1, "b": 2, "c": 3}
+
+
+@pytest.mark.parametrize(
+    ("value", "paths"),
+    [
+        ({"own": {"a": {"b": [1, 2, 3]}}, "other": None}, ()),
+        ({"own": THREE}, ("$.own",)),
+        ({"other": THREE}, ("$.other",)),
+        ({"items": [{"own": {}}, {"own": THREE, "items": [{"other": THREE}]}]},
+         ("$.items[1].own", "$.items[1].items[0].other")),
+    ],
+)  # fmt: skip
+def test_free_json_is_judged_by_the_validators_of_its_field(value: Any, paths: tuple[str, ...]) -> None:
+    content = json.dumps(value).encode()
+    if not paths:
+        assert parse_body(Free, content).model_dump(exclude_unset=True) == value
+        return
+    error = refused(lambda: parse_body(Free, content))
+    assert error.fields == paths
+    assert all(f"{path}: has more than two keys" in error.message for path in paths)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
+import anyio
 import structlog
 
 from elf.api.caller import Caller
@@ -36,6 +37,9 @@ from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.writing.events import Event, record
 from elf.outbox.chores import Due
 from elf.providers.port import Chat
+
+# More would take connections and turns at the model from those who write and ask meanwhile.
+SHARDS_AT_ONCE: Final = 4
 
 log = structlog.get_logger()
 
@@ -107,14 +111,27 @@ class Consolidation:
 
     async def _run(self, tenant_id: str | None, own_scope: str | None) -> k.ConsolidationAnswer:
         total = Total()
-        for shard, count in (await self._batches.shards(tenant_id, own_scope=own_scope)).items():
+        shards = await self._batches.shards(tenant_id, own_scope=own_scope)
+        for shard, count in shards.items():
             total.groups[shard.butler] = total.groups.get(shard.butler, 0) + count
-            if self._chat is None:
-                total.episodes_processed += count
-                continue
-            await self._one(shard, self._chat, total)
+        if self._chat is None:
+            total.episodes_processed += sum(shards.values())
+        else:
+            await self._one_each(list(shards), self._chat, total)
         left = await self._batches.shards(tenant_id, own_scope=own_scope)
         return total.answer(sum(left.values()))
+
+    async def _one_each(self, shards: Sequence[Shard], chat: Chat, total: Total) -> None:
+        """Consolidate a batch of each shard, several shards at once: while one waits for the model, another writes."""
+        waiting = iter(shards)
+
+        async def next_ones() -> None:
+            for shard in waiting:
+                await self._one(shard, chat, total)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(SHARDS_AT_ONCE):
+                group.start_soon(next_ones)
 
     async def _one(self, shard: Shard, chat: Chat, total: Total) -> None:
         """Consolidate a batch of a shard; what goes wrong is told among the errors, so that others have their turn."""
