@@ -58,7 +58,7 @@ def is_empty(service: RunningService, tenant: str) -> bool:
         ("facts", {"entity_id": ID}, "$.entity_id", "no entity"),
         ("facts", {"entity_id": "ana"}, "$.entity_id", "valid UUID"),
         ("facts", {"metadata": []}, "$.metadata", "object"),
-        ("facts", {"metadata": {"a": ["x" * 30_000] * 3}}, "$.metadata", "65,536"),
+        ("facts", {"metadata": {"a": ["x" * 16_000] * 5}}, "$.metadata", "65,536"),
         ("facts", {"colour": "red"}, "$.colour", "not a known field"),
         ("facts", {"importance": None}, "$.importance", "number"),
         ("episodes", {"butler": " "}, "$.butler", "blank"),
