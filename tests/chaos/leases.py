@@ -70,6 +70,7 @@ OPEN = "SELECT count(*) FROM toy_outbox WHERE status <> 'DONE'"
 TAKEN_OVER = """
 SELECT count(DISTINCT s.worker) FROM toy_sessions AS s
 WHERE s.alone AND EXISTS (SELECT FROM toy_cuts AS c WHERE c.at < s.began AND c.at > s.began - interval '2 seconds')
+  AND NOT EXISTS (SELECT FROM toy_sessions AS e WHERE e.worker = s.worker AND e.began < s.began)
 """
 # A job that somebody had, the first time after it at which he was cut off, and when he told others of himself again.
 WORK = """

@@ -17,7 +17,7 @@ def anyio_backend() -> str:
 async def test_no_job_is_handed_to_two_living_processes_done_twice_or_lost(database_dsn: str) -> None:
     siege = Siege(database_dsn, seed=1)
     assert await siege.run(["one", "cut", "both"]) == []
-    assert siege.taken_over == 1
+    assert siege.taken_over >= 1
 
 
 @pytest.mark.parametrize(
