@@ -32,15 +32,17 @@ COMMAND_TIMEOUT_S = 30.0
 TURN_TIMEOUT_S = 30.0
 RELEASE_TIMEOUT_S = 1.0  # a search that was cut off at a frozen server waits for this, too
 CLOSE_TIMEOUT_S = 5.0
+LEAST_WORD_SIMILARITY: Final = 0.3
 
 # A search by pgvector's index goes on, in the order of distance, until it has as many rows as it wants that its other
 # conditions let through; and it looks at more than by default, so that it misses fewer. A pgvector that is older than
-# these settings does as it always did.
+# these settings does as it always did. The index of pg_trgm gives what has a stretch at least so like what is asked.
 SETTINGS: Final = {
     "application_name": "elf",
     "client_min_messages": "warning",
     "hnsw.iterative_scan": "strict_order",
     "hnsw.ef_search": "200",
+    "pg_trgm.word_similarity_threshold": str(LEAST_WORD_SIMILARITY),
 }
 
 _JSONB_VERSION = b"\x01"  # jsonb's binary format is a version byte before the JSON text

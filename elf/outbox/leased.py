@@ -13,7 +13,7 @@ dead one had leased (see Presence).
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -91,7 +91,8 @@ class LeasedOutbox:
 
     Where it takes more than `finish` to end a job, the handler of the jobs does it, and who called it says so by
     `let_go`. `terms` are the last arguments of a lease_jobs that has more than a limit and the length of a lease: which
-    kind of jobs it leases, how much work they may be.
+    kind of jobs it leases, how much work they may be. Nothing is leased while `is_paused`, such as when what all jobs
+    need is away: each that is leased in vain is put off for longer.
     """
 
     def __init__(
@@ -103,6 +104,7 @@ class LeasedOutbox:
         lease_seconds: float,
         terms: Sequence[object] = (),
         retries: Retries = FOR_EVER,
+        is_paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self.leases = Leases()
         self.presence = Presence(table, take_over=self._release_abandoned, lost=self.leases.lose_all)
@@ -113,6 +115,7 @@ class LeasedOutbox:
         self._lease = timedelta(seconds=lease_seconds)
         self._terms = terms
         self._retries = retries
+        self._is_paused = is_paused
         self._owed: dict[UUID, Job] = {}  # leased here, and neither ended nor given back: Postgres was away
 
     async def lease(self, limit: int) -> list[Job]:
@@ -124,6 +127,8 @@ class LeasedOutbox:
             await self._release(owed)
             for job in owed:
                 self._owed.pop(job.outbox_id, None)
+        if self._is_paused():
+            return []
         async with self._database.connection() as connection:
             term = self.leases.term(self.lease_seconds)
             # A lease that was cut off may have been taken, and nobody would know of it.

@@ -27,11 +27,16 @@ class MicroBatchingEmbedder:
     one caller's texts, so then each call is made again by itself.
     """
 
-    name = "query_batcher"
-
     def __init__(
-        self, inner: Embedder, *, window_s: float = 0.003, max_texts: int = 64, max_in_flight: int = 4
+        self,
+        inner: Embedder,
+        *,
+        name: str = "query_batcher",
+        window_s: float = 0.003,
+        max_texts: int = 64,
+        max_in_flight: int = 4,
     ) -> None:
+        self.name = name
         self._inner = inner
         self._window_s = window_s
         self._max_texts = max_texts

@@ -85,6 +85,11 @@ class CircuitBreaker:
         waits = anyio.current_time() < self._retry_at
         return BreakerState.OPEN if waits else BreakerState.HALF_OPEN
 
+    @property
+    def refuses(self) -> bool:
+        """Whether a call made now would be refused."""
+        return self._is_open and (self._is_probing or anyio.current_time() < self._retry_at)
+
     def statistics(self) -> BreakerStatistics:
         return BreakerStatistics(self.name, self.state, self._openings, self._refused)
 
@@ -114,10 +119,9 @@ class CircuitBreaker:
 
     def _admit(self) -> int:
         if self._is_open:
-            wait = self._retry_at - anyio.current_time()
-            if self._is_probing or wait > 0.0:
+            if self.refuses:
                 self._refused += 1
-                raise self._refused_call(wait)
+                raise self._refused_call(self._retry_at - anyio.current_time())
             self._is_probing = True
             log.info("circuit_half_open", provider=self.name)
         return self._epoch

@@ -21,18 +21,25 @@ from elf.families.knowledge.writing.versions import EmbeddingVersions
 from elf.ground import Ground
 from elf.indexing.embedding import TextEmbedder
 from elf.outbox.leased import LeasedOutbox, outbox_queries
-from elf.search.breaker import CircuitBreaker
-from elf.search.guards import GuardedEmbedder
+from elf.providers.micro_batch import MicroBatchingEmbedder
+from elf.search.breaker import BreakerState, CircuitBreaker
+from elf.search.guards import GuardedEmbedder, batching
 
 OUTBOX: Final = "knowledge_outbox"
 QUEUE: Final = "knowledge"
 LEASE_S: Final = 60.0
+# How long one who stores waits for a call of a model behind a URL, and for one that tells whether it is back. Whoever
+# makes the vector later tries for as long as the config says. A model of this process is never away, only busy.
+PATIENCE_S: Final = 3.0
+PATIENCE_WITH_A_PROBE_S: Final = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Kit:
-    """`reads` may be a replica. `texts` is what embeds here, if anything does. `redact` tells whether credentials are
-    blanked in what is stored. `ring` wakes whoever makes vectors and inversions: after a commit that left some to make.
+    """`reads` may be a replica. `texts` is what embeds here, if anything does; `shared_calls` is the actor that owns
+    the calls which writers share, and `patience_s` tells how long one who stores waits for a call, None: as long as it
+    takes. `redact` tells whether credentials are blanked in what is stored. `ring` wakes whoever makes vectors and
+    inversions: after a commit that left some to make.
     """
 
     config: KnowledgeTable
@@ -44,6 +51,8 @@ class Kit:
     texts: TextEmbedder | None
     redact: bool
     ring: Callable[[], None]
+    shared_calls: MicroBatchingEmbedder | None = None
+    patience_s: Callable[[], float | None] = lambda: None
     versions: EmbeddingVersions = field(default_factory=EmbeddingVersions)
 
     def now(self) -> datetime:
@@ -53,7 +62,7 @@ class Kit:
     def embedder(self) -> MemoryEmbedder:
         """What makes the vectors of memories, in a process that serves or works."""
         assert self.texts is not None, "who serves or works has a model"
-        return MemoryEmbedder(self.texts)
+        return MemoryEmbedder(self.texts, patience_s=self.patience_s)
 
     async def wrote(self, connection: Connection, vectors: Iterable[Vector | None], now: datetime) -> None:
         """Record by which model vectors are, with the transaction that writes them."""
@@ -74,23 +83,41 @@ def knowledge_queries() -> Queries:
 def kit_of(ground: Ground) -> Kit:
     """Return the kit of a process. Raises StartupError when the statements cannot be read."""
     queries = knowledge_queries()
+    breaker = CircuitBreaker("embedding of knowledge")
+    texts, shared_calls = _guarded(ground, breaker)
     return Kit(
         config=ground.config.of(KnowledgeTable),
         database=ground.database,
         reads=ground.reads,
         clock=ground.clock,
         queries=queries,
-        outbox=LeasedOutbox(ground.database, queries, table=OUTBOX, lease_seconds=LEASE_S),
-        texts=_guarded(ground.texts),
+        outbox=LeasedOutbox(
+            ground.database, queries, table=OUTBOX, lease_seconds=LEASE_S, is_paused=lambda: breaker.refuses
+        ),
+        texts=texts,
+        shared_calls=shared_calls,
+        patience_s=(lambda: None) if ground.config.providers.embedding.is_local else _patience_with(breaker),
         redact=ground.config.security.redact_secrets_on_write,
         ring=ground.ring(QUEUE),
     )
 
 
-def _guarded(texts: TextEmbedder | None) -> TextEmbedder | None:
-    """Put a breaker around the model: what is stored without a vector gets one later, so no writer waits in vain."""
-    if texts is None:
-        return None
-    return replace(
-        texts, embedder=GuardedEmbedder(texts.embedder, CircuitBreaker("embedding of knowledge")), late=None
-    )
+def _patience_with(breaker: CircuitBreaker) -> Callable[[], float]:
+    return lambda: PATIENCE_S if breaker.state is BreakerState.CLOSED else PATIENCE_WITH_A_PROBE_S
+
+
+def _guarded(
+    ground: Ground, breaker: CircuitBreaker
+) -> tuple[TextEmbedder | None, MicroBatchingEmbedder | None]:
+    """Put a breaker around the model: what is stored without a vector gets one later, so no writer waits in vain.
+
+    Where the process serves, writers share calls of the model, which an actor owns.
+    """
+    if ground.texts is None:
+        return None, None
+    embedder = GuardedEmbedder(ground.texts.embedder, breaker)
+    if not ground.roles.serves:
+        return replace(ground.texts, embedder=embedder, late=None), None
+    local = ground.config.providers.embedding.is_local
+    shared = batching(embedder, local=local, name="knowledge_batcher")
+    return replace(ground.texts, embedder=shared, late=None), shared

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 
 from elf.families.knowledge.consolidation.opening import open_consolidation
@@ -20,7 +21,7 @@ from elf.ground import Ground
 def open_knowledge(ground: Ground) -> Opened:
     """Return the knowledge family at work. Raises StartupError when its statements cannot be read."""
     kit = kit_of(ground)
-    return _together(
+    opened = _together(
         [
             open_writing(ground, kit),
             open_reading(ground, kit),
@@ -31,6 +32,7 @@ def open_knowledge(ground: Ground) -> Opened:
             open_upkeep(ground, kit),
         ]
     )
+    return opened if kit.shared_calls is None else replace(opened, owners=[kit.shared_calls])
 
 
 def _together(rooms: Sequence[Opened]) -> Opened:

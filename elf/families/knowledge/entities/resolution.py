@@ -8,20 +8,17 @@ from uuid import UUID
 
 from elf.api.caller import Caller
 from elf.core.slices import Slices, in_slices
-from elf.db.database import Connection
+from elf.db.database import LEAST_WORD_SIMILARITY, Connection
 from elf.families.knowledge.access import Reach, reach_of
 from elf.families.knowledge.api import entities as e
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.rules.likeness import MOST_BOOST, jaccard, terms_of
 
 SCORES: Final[Mapping[str, float]] = {"exact": 100.0, "alias": 80.0, "prefix": 50.0, "fuzzy": 20.0}
-LEAST_LIKENESS: Final = 0.3
+LEAST_LIKENESS: Final = LEAST_WORD_SIMILARITY  # of a whole name; no name is liker than some stretch of it
 SIMILAR: Final = 20
 MOST_CANDIDATES: Final = 100
 FACTS_OF_EACH: Final = 500
-
-# The index gives what has a stretch so like the name; it is bounded for this transaction alone.
-_BOUND: Final = f"SET LOCAL pg_trgm.word_similarity_threshold = {LEAST_LIKENESS}"
 
 Row = Mapping[str, Any]
 
@@ -55,11 +52,10 @@ class EntityResolution:
                 self._sql["named_entities"], reach.tenant_id, name, request.entity_type, f"%{_escaped(name)}%",
                 MOST_CANDIDATES,
             )  # fmt: skip
-        if not request.enable_fuzzy or len(name) <= 2:
-            return rows
-        known = {row["id"] for row in rows}
-        async with self._kit.database.transaction() as connection:
+            if not request.enable_fuzzy or len(name) <= 2:
+                return rows
             similar = await self._similar(connection, reach, name, request.entity_type)
+        known = {row["id"] for row in rows}
         return [*rows, *({**row, "name_match": "fuzzy"} for row in similar if row["id"] not in known)]
 
     async def _similar(
@@ -68,7 +64,6 @@ class EntityResolution:
         schema = await connection.fetchval(self._sql["can_be_similar"])
         if schema is None:
             return []
-        await connection.execute(_BOUND)
         statement = self._sql["similar_entities"].replace("<trgm>", schema)
         return await connection.fetch(statement, reach.tenant_id, name, entity_type, LEAST_LIKENESS, SIMILAR)
 
