@@ -9,7 +9,8 @@ import asyncio
 import logging
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, Final
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
@@ -17,6 +18,8 @@ from structlog.tracebacks import ExceptionDictTransformer
 from elf.core.errors import ElfError
 from elf.core.log_text import drop_unsaid, put_in_words, text_renderer
 from elf.core.secrets import redact, redact_json
+
+MAX_NAME_CHARS: Final = 32
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -97,8 +100,14 @@ def redact_fields(
 
 def _redacted(value: Any) -> Any:
     if isinstance(value, str):
-        return redact(value)
+        return _redacted_name(value) if len(value) <= MAX_NAME_CHARS else redact(value)
     return redact_json(value) if isinstance(value, dict | list) else value
+
+
+@lru_cache(maxsize=1024)
+def _redacted_name(value: str) -> str:
+    """Redact a short string: events, routes and tenants are the same again and again."""
+    return redact(value)
 
 
 class _Bridge(logging.Handler):

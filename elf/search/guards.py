@@ -120,7 +120,7 @@ def guarded_models(config: Config, providers: Providers) -> SearchModels:
     large_rerank = CircuitBreaker(f"{rerank.name}, large calls")
     chat = CircuitBreaker(_label("llm_extractor", tables.llm_extractor))
     return SearchModels(
-        embedder=batching(GuardedEmbedder(providers.embedder, embedding), local=tables.embedding.is_local),
+        embedder=_batching(GuardedEmbedder(providers.embedder, embedding), local=tables.embedding.is_local),
         reranker=GuardedReranker(
             providers.reranker,
             rerank,
@@ -148,13 +148,10 @@ def guarded_index(index: VectorIndex, space: Space) -> GuardedIndex:
     return GuardedIndex(index, breaker)
 
 
-def batching(embedder: Embedder, *, local: bool, name: str = "query_batcher") -> MicroBatchingEmbedder:
-    """Have those who ask an embedder at once share calls, of a size that suits it; `name` is that of the actor."""
+def _batching(embedder: Embedder, *, local: bool) -> MicroBatchingEmbedder:
     if not local:
-        return MicroBatchingEmbedder(embedder, name=name)
-    return MicroBatchingEmbedder(
-        embedder, name=name, max_texts=LOCAL_BATCH_TEXTS, max_in_flight=LOCAL_BATCHES_IN_FLIGHT
-    )
+        return MicroBatchingEmbedder(embedder)
+    return MicroBatchingEmbedder(embedder, max_texts=LOCAL_BATCH_TEXTS, max_in_flight=LOCAL_BATCHES_IN_FLIGHT)
 
 
 def _label(table: str, provider: Provider) -> str:

@@ -45,7 +45,7 @@ COMMON = {
     "fleet_watch",
     "admin_front",
 }
-API = {"http_front", "cache_writer", "token_writer", "query_batcher", "fresh_listener"}
+API = {"http_front", "cache_writer", "token_writer", "query_batcher", "knowledge_batcher", "fresh_listener"}
 INDEXING = {"indexing_worker_1", "indexing_worker_2", "indexing_dispatcher"}
 WORKER = {*INDEXING, "notes_renewer", "gc_ticker"}
 

@@ -23,11 +23,13 @@ from elf.indexing.embedding import TextEmbedder
 from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.providers.micro_batch import MicroBatchingEmbedder
 from elf.search.breaker import BreakerState, CircuitBreaker
-from elf.search.guards import GuardedEmbedder, batching
+from elf.search.guards import GuardedEmbedder
 
 OUTBOX: Final = "knowledge_outbox"
 QUEUE: Final = "knowledge"
 LEASE_S: Final = 60.0
+# Calls that writers share. A model of this process is quicker with what waits in one call than with two calls at once.
+CALLS_AT_ONCE: Final = 4
 # How long one who stores waits for a call of a model behind a URL, and for one that tells whether it is back. Whoever
 # makes the vector later tries for as long as the config says. A model of this process is never away, only busy.
 PATIENCE_S: Final = 3.0
@@ -118,6 +120,6 @@ def _guarded(
     embedder = GuardedEmbedder(ground.texts.embedder, breaker)
     if not ground.roles.serves:
         return replace(ground.texts, embedder=embedder, late=None), None
-    local = ground.config.providers.embedding.is_local
-    shared = batching(embedder, local=local, name="knowledge_batcher")
+    in_flight = 1 if ground.config.providers.embedding.is_local else CALLS_AT_ONCE
+    shared = MicroBatchingEmbedder(embedder, name="knowledge_batcher", max_in_flight=in_flight)
     return replace(ground.texts, embedder=shared, late=None), shared

@@ -12,9 +12,10 @@ import pytest
 
 from elf.core.errors import ProviderUnavailable
 from elf.families.knowledge.api.working import Reembed
+from elf.families.knowledge.kit import OUTBOX
 from elf.families.knowledge.model import MemoryType
 from elf.families.knowledge.upkeep.reembedding import Reembedding
-from elf.outbox.leased import LeaseLost
+from elf.outbox.leased import LeasedOutbox, LeaseLost
 from tests.db.knowledge.conftest import ANA, KnowledgeHouse
 from tests.db.knowledge.lifecycle_kit import Life
 from tests.notes_kit import FakeEmbedder
@@ -43,6 +44,18 @@ async def found_by(life: Life, word: str) -> list[UUID]:
         "SELECT id FROM knowledge_rules WHERE search_vector @@ plainto_tsquery('english', $1)", word
     )
     return [row["id"] for row in rows]
+
+
+async def test_no_job_is_leased_while_what_all_need_is_away(life: Life) -> None:
+    life.house.model.away = True
+    away = True
+    kit = life.house.kit
+    outbox = LeasedOutbox(kit.database, kit.queries, table=OUTBOX, lease_seconds=60, is_paused=lambda: away)
+    await life.fact()
+    assert await outbox.lease(10) == []
+    away = False
+    (job,) = await outbox.lease(10)
+    assert job.attempts == 0
 
 
 async def test_rule_inversion_to_anti_pattern(life: Life) -> None:

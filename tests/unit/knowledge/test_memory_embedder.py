@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import anyio
 import numpy as np
 import pytest
 
 from elf.families.knowledge.writing.vectors import MemoryEmbedder
 from elf.indexing.embedding import TextEmbedder
+from elf.providers.port import Matrix
 from tests.notes_kit import FakeEmbedder, WordTokens, vector_of
 
 pytestmark = pytest.mark.anyio
@@ -49,3 +53,24 @@ async def test_a_long_text_has_the_mean_of_its_windows(embedder: MemoryEmbedder,
     mean = np.mean([vector_of(text) for text in model.texts], axis=0)
     assert vector is not None
     assert vector.to_numpy() == pytest.approx(mean / np.linalg.norm(mean), abs=1e-6)
+
+
+class SilentEmbedder(FakeEmbedder):
+    """Never answers."""
+
+    async def embed(self, texts: Sequence[str]) -> Matrix:
+        await anyio.sleep_forever()
+        raise AssertionError("nobody wakes it")
+
+
+async def test_what_is_stored_in_any_case_does_not_wait_for_a_model_that_is_silent() -> None:
+    texts = TextEmbedder(SilentEmbedder(), WordTokens(), 4, 0, "words")
+    found = await MemoryEmbedder(texts, patience_s=lambda: 0.01).embed_if_there(["Ana flew.", "Ben slept."])
+    assert (found.vectors, found.is_away, found.degraded) == ([None, None], True, ["embedding"])
+
+
+async def test_a_call_that_comes_in_time_is_waited_for(model: FakeEmbedder) -> None:
+    texts = TextEmbedder(model, WordTokens(), 4, 0, "words")
+    found = await MemoryEmbedder(texts, patience_s=lambda: 30.0).embed_if_there(["Ana flew."])
+    assert not found.is_away
+    assert found.vectors[0] is not None

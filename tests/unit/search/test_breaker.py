@@ -153,11 +153,14 @@ async def test_the_error_of_a_refusal_can_be_chosen() -> None:
 
 @on_virtual_time
 async def test_a_call_that_succeeds_after_the_pause_closes_it(calls: Calls) -> None:
+    assert not calls.breaker.refuses
     await opened(calls)
     await anyio.sleep(9.9)
     assert calls.breaker.state is OPEN
+    assert calls.breaker.refuses
     await anyio.sleep(0.1)
     assert calls.breaker.state is HALF_OPEN
+    assert not calls.breaker.refuses
     assert await calls.succeed() == "answer"
     assert calls.breaker.state is CLOSED
     await calls.fail()
@@ -197,6 +200,7 @@ async def test_only_one_call_tries_and_the_others_are_refused_meanwhile(calls: C
         group.start_soon(probe)
         await anyio.sleep(1.0)
         assert calls.breaker.state is HALF_OPEN
+        assert calls.breaker.refuses
         error = await calls.fail()
         assert "is being tried again now" in str(error)
         answer.set()
