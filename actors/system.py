@@ -30,6 +30,7 @@ from actors.processes.process import Say, new_supervisor, run_process, start_log
 from actors.telemetry.metrics import Metrics
 from actors.telemetry.span_exporter import tracer_for
 from elf.api.operation import Handler, Operation
+from elf.api.path_policy import PathPolicy
 from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
@@ -252,6 +253,7 @@ class _Builder:
                 self._sockets.http,
                 about=PUBLIC,
                 admission=self._admission,
+                policies=[policy for family in self._families for policy in family.paths],
             )
         if self._sockets.admin is not None:
             admin = self._add_front(
@@ -301,6 +303,7 @@ class _Builder:
         *,
         about: About,
         admission: Admission | None = None,
+        policies: Sequence[PathPolicy] = (),
     ) -> Quart:
         visitors = visitors_of(name, self._config.service, sock)
         app = create_app(
@@ -311,6 +314,7 @@ class _Builder:
             visitors=visitors,
             admission=admission,
             identify=self._identify,
+            policies=policies,
         )
         self._metrics.count_requests(app, front=name)
         if admission is not None:

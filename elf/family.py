@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from anyio.abc import TaskStatus
 
 from elf.api.operation import Handler, Operation
+from elf.api.path_policy import PathPolicy
 from elf.api.tool import Tool
 from elf.config.model import Config
 from elf.config.table import Table
@@ -116,8 +117,8 @@ class Family:
     whose config file has one, and always on otherwise. `sql` is the folder with the steps of its schema, by default the
     one of its name in sql. Its `operations` are served to everybody, `admin_operations` on the admin address only; each
     is carried out by the handler of its name. `tools` are what models are offered, at the path `mcp`, which is
-    /mcp/<name> by default. `spans` are how operations are called in traces. `local_answers` returns what answers by
-    rules where the config has no language model.
+    /mcp/<name> by default. `paths` are those that it owns whole, and how it answers there. `spans` are how operations
+    are called in traces. `local_answers` returns what answers by rules where the config has no language model.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Family:
     table: type[Table] | None = None
     sql: Path | None = None
     mcp: str = ""
+    paths: Sequence[PathPolicy] = ()
 
     @property
     def mcp_path(self) -> str:

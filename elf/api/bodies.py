@@ -36,6 +36,10 @@ class NulDropped:
         return {**handler(core), self.SCHEMA_KEY: True}
 
 
+class FreeJson:
+    """Marks a field of a request that holds JSON of any form, such as a list of anything, as a JSON object does."""
+
+
 def drops_nul(annotation: object, metadata: Sequence[object] = ()) -> bool:
     """Tell whether text of this annotation is marked, itself or as one of its alternatives."""
     if any(isinstance(mark, NulDropped) for mark in metadata):

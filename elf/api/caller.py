@@ -26,6 +26,11 @@ class Caller:
     needed: frozenset[str] = frozenset()
     denied: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    def require_user(self) -> None:
+        """Raise Unauthorized when nobody knows for whom this is."""
+        if self.user is None:
+            raise Unauthorized("this is done for a user: say for whom")
+
     def require(self, role: str) -> None:
         """Raise Unauthorized when nobody knows who this is, and Forbidden for somebody who has not this role."""
         if role in self.roles:

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from elf.api.caller import Caller
 from elf.api.error_style import ErrorStyle
+from elf.api.json_bounds import USUAL, JsonBounds
 from elf.core.errors import ServiceError
 
 Answer: TypeAlias = BaseModel | msgspec.Struct
@@ -42,8 +43,10 @@ class Operation:
     to a request whose `detail` is brief. `is_slow` when it waits for a language model. `text` says which language its
     text may be in. `body` names the field of `request` that the whole body is, such as a list; without it the body is
     an object of fields. `max_body_bytes` is the largest body, where it is not that of the front. `role` is the role
-    that a caller needs. `reads` when it changes nothing
-    although it has a body. `error_style` is the form of its errors, where it is not that of the front.
+    that a caller needs. `reads` when it changes nothing although it has a body. `error_style` is the form of its
+    errors, where it is not that of the front. `is_open` when nobody is asked who calls, `needs_user` when a caller
+    without a user is refused. `query` names the fields that the query string has although there is a body; a DELETE
+    with `takes_body` may have one, too. `json_bounds` says how much its JSON may hold.
     """
 
     name: str
@@ -63,17 +66,24 @@ class Operation:
     role: str | None = field(default=None, kw_only=True)
     reads: bool = field(default=False, kw_only=True)
     error_style: ErrorStyle | None = field(default=None, kw_only=True)
+    is_open: bool = field(default=False, kw_only=True)
+    needs_user: bool = field(default=False, kw_only=True)
+    query: tuple[str, ...] = field(default=(), kw_only=True)
+    takes_body: bool = field(default=False, kw_only=True)
+    json_bounds: JsonBounds = field(default=USUAL, kw_only=True)
 
     def __post_init__(self) -> None:
         if (self.status == 204) != (self.response is None):
             raise ValueError(f"{self.name}: status 204 and no response go together")
+        if self.is_open and self.method != "GET":
+            raise ValueError(f"{self.name}: only what is read may be open to everybody")
         if self.body is not None and not (self.has_body and self.body in self.request.model_fields):
             raise ValueError(f"{self.name}: the body {self.body} is no field of a request that has a body")
 
     @property
     def has_body(self) -> bool:
         """Whether its request has a JSON body; without one, the query string has the fields."""
-        return self.method in ("POST", "PUT", "PATCH")
+        return self.takes_body or self.method in ("POST", "PUT", "PATCH")
 
     @property
     def changes(self) -> bool:

@@ -22,13 +22,13 @@ _LONGEST_STEP: Final = 128
 
 
 def judged(
-    value: object, path: str, judge: Judge[T], *, too_deep: T | None = None
+    value: object, path: str, judge: Judge[T], *, too_deep: T | None = None, depth: int = MAX_DEPTH
 ) -> Iterator[tuple[str, T] | None]:
     """Yield the path of every string within a decoded JSON value that is judged, with the verdict, in document order.
 
     Keys are strings too: a key has the path of its value, and a path is yielded once when both are judged. Below
     `path`, keys are written as JSON strings in brackets, a very long one cut, and list places as numbers:
-    `$.source_ref["k"][1]`. With `too_deep`, a container beyond MAX_DEPTH is yielded with that and not entered. None is
+    `$.source_ref["k"][1]`. With `too_deep`, a container beyond `depth` is yielded with that and not entered. None is
     yielded now and then where nothing is wrong, for the walk may be long. It keeps its own stack, which does not
     overflow.
     """
@@ -53,7 +53,7 @@ def judged(
         if verdict is not None:
             yield "".join(steps) + step(key), verdict
         if isinstance(item, dict | list):
-            if too_deep is not None and len(open_containers) >= MAX_DEPTH:
+            if too_deep is not None and len(open_containers) >= depth:
                 yield "".join(steps) + step(key), too_deep
                 continue
             steps.append(step(key))

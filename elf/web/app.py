@@ -14,6 +14,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from elf.api.error_style import ErrorStyle
 from elf.api.operation import Handler, Operation
+from elf.api.path_policy import PathPolicy, policy_of
 from elf.config.access import EVERYBODY, Visitors
 from elf.core.errors import InvalidRequest, NotFound, NotOffered, Unavailable
 from elf.identity.identify import Identify, anonymous
@@ -45,12 +46,13 @@ def create_app(
     visitors: Visitors = EVERYBODY,
     admission: Admission | None = None,
     identify: Identify = anonymous,
+    policies: Sequence[PathPolicy] = (),
 ) -> Quart:
     """Build the application that serves `operations`, /health, /ready, and their description for programs and people.
 
     `handlers` has what carries out each operation, by its name. `about` says in the description what the application
     is, `visitors` who is served, and `admission` when the operations are; None means at once. `identify` says by the
-    headers of a request who makes it.
+    headers of a request who makes it, and `policies` what holds for paths, also where there is no operation.
     """
     app = Quart("elf", static_folder=None)
     app.asgi_http_class = GroupedConnection
@@ -63,7 +65,9 @@ def create_app(
         app.add_url_rule(
             _rule(operation.path),
             operation.name,
-            view(operation, handlers[operation.name], admission, identify),
+            view(
+                operation, handlers[operation.name], admission, identify, policy_of(policies, operation.path)
+            ),
             methods=[operation.method],
             provide_automatic_options=False,
         )
@@ -74,7 +78,7 @@ def create_app(
     app.before_request(partial(_keep_strangers_out, visitors))
     app.after_request(_end)
     styles = {operation.name: operation.error_style for operation in operations}
-    app.register_error_handler(Exception, partial(_error_response, styles))
+    app.register_error_handler(Exception, partial(_error_response, styles, policies))
     return app
 
 
@@ -143,14 +147,20 @@ async def _end(response: Response) -> Response:
     return response
 
 
-async def _error_response(styles: Mapping[str, ErrorStyle | None], error: Exception) -> Response:
+async def _error_response(
+    styles: Mapping[str, ErrorStyle | None], policies: Sequence[PathPolicy], error: Exception
+) -> Response:
+    policy = policy_of(policies, request.path)
+    if isinstance(error, MethodNotAllowed) and policy is not None and policy.hides_methods:
+        error = NotFound(f"there is nothing at {request.path}")
     failure = as_service_error(error)
     if reason := refusal_reason(failure):
         g.refusal = reason
     if failure.status >= 500 and not isinstance(failure, (Unavailable, NotOffered)):
         log.error("request_failed", route=route(), error=type(error).__name__, exc_info=error)
     status = error.code if isinstance(error, HTTPException) and error.code else failure.status
-    response = error_response(failure, status=status, style=styles.get(request.endpoint or ""))
+    style = styles.get(request.endpoint or "") or (None if policy is None else policy.error_style)
+    response = error_response(failure, status=status, style=style)
     if isinstance(error, MethodNotAllowed) and error.valid_methods:
         response.headers["Allow"] = ", ".join(sorted(error.valid_methods))
     return response

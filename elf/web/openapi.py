@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 from pydantic import BaseModel
 
 from elf.api.error_style import ErrorStyle
+from elf.api.json_bounds import MAX_VALUES
 from elf.api.operation import Operation, Stream
 from elf.core.errors import (
     Conflict,
@@ -29,7 +30,6 @@ from elf.core.json_size import MAX_LONG_DIGITS
 from elf.web.event_stream import EVENT_STREAM
 from elf.web.examples import example_of
 from elf.web.failures import BODY_TIMEOUT_S, ELF_STYLE, MAX_BODY_BYTES, ErrorBody
-from elf.web.parsing import MAX_VALUES
 from elf.web.readiness import Health, Readiness
 from elf.web.rendering import JSON
 from elf.web.schemas import ModelSchemas, Schema, resolved, without_null
@@ -38,6 +38,7 @@ from elf.web.security_schemes import REFUSALS, asked_who, with_schemes
 Document: TypeAlias = dict[str, Any]
 BODY_TIMEOUT: Final = "BodyTimeout"
 SERVICE: Final = "service"
+PROBES: Final = ("/health", "/ready")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,8 @@ def openapi_document(operations: Sequence[Operation], about: About) -> Document:
     if not about.asks_who:
         return _document(operations, about, OCCASIONAL)
     asking = [asked_who(operation) for operation in operations]
-    return with_schemes(_document(asking, about, {**OCCASIONAL, **REFUSALS}))
+    open_paths = [*PROBES, *(operation.path for operation in operations if operation.is_open)]
+    return with_schemes(_document(asking, about, {**OCCASIONAL, **REFUSALS}), open_paths)
 
 
 def _document(
@@ -174,7 +176,8 @@ def _entry(operation: Operation, schemas: ModelSchemas, failures: Document) -> D
     if "description" in schema:
         entry["description"] = schema["description"]
     in_path = operation.path_parameters
-    names = in_path if operation.has_body else tuple(schema.get("properties", {}))
+    beside = (*in_path, *operation.query)
+    names = beside if operation.has_body else tuple(schema.get("properties", {}))
     if names:
         entry["parameters"] = [_parameter(name, schema, schemas, in_path=name in in_path) for name in names]
     if operation.has_body:
@@ -219,7 +222,7 @@ def _parameter(name: str, schema: Schema, schemas: ModelSchemas, *, in_path: boo
 
 def _body(schemas: ModelSchemas, operation: Operation) -> Document:
     if operation.body is None:
-        schema = schemas.body(operation.request, but_not=operation.path_parameters)
+        schema = schemas.body(operation.request, but_not=(*operation.path_parameters, *operation.query))
     else:
         schema = schemas.request(operation.request)["properties"][operation.body]
     example = example_of(schema, schemas.components)
@@ -258,6 +261,8 @@ def _event(schema: Schema) -> Schema:
 
 def _failures(operation: Operation) -> Sequence[type[ServiceError]]:
     own = list(operation.errors)
+    if operation.needs_user:
+        own.append(Unauthorized)
     if operation.role is not None:
         own += [Unauthorized, Forbidden]
     if operation.has_body:

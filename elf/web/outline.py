@@ -53,6 +53,10 @@ class _Outliner:
 
     def _field(self, field: FieldInfo, item: Any, path: str) -> Slices[Any]:
         model = model_within(field.annotation)
+        if is_free(field):
+            if isinstance(item, list):
+                _refuse_more(field, item, path)
+            return _emptied(item)
         if takes_scalars(field.annotation) and isinstance(item, dict):
             _refuse_more(field, item, path)
             return {key: _emptied(value) for key, value in item.items()}

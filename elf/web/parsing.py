@@ -11,17 +11,17 @@ from pydantic import BaseModel, ValidationError
 
 from elf.api.binding import bound_values
 from elf.api.caller import ANONYMOUS, Caller
+from elf.api.json_bounds import USUAL, JsonBounds
 from elf.api.operation import TextPolicy
 from elf.core.errors import InvalidRequest, NonEnglishInput
-from elf.core.json_size import MAX_LONG_DIGITS, holding_more_digits, holding_more_values
-from elf.core.json_strings import MAX_DEPTH, MAX_STRING_CHARS, shortened
+from elf.core.json_size import holding_more_digits, holding_more_values
+from elf.core.json_strings import shortened
 from elf.core.slices import Slices, at_once
 from elf.web.outline import filled, outlined
 from elf.web.text_paths import TextFault, text_faults
 
 CJK_MESSAGE = "CJK detected; upstream must canonicalize to English before calling ELF."
 MAX_FAULTS_SHOWN = 5
-MAX_VALUES = 100_000
 # So many paths help nobody, and each may be long.
 MAX_PATHS_CHARS = 65_536
 
@@ -36,6 +36,7 @@ def reading_body(
     caller: Caller = ANONYMOUS,
     text: TextPolicy = "english",
     whole: str | None = None,
+    bounds: JsonBounds = USUAL,
 ) -> Slices[Model]:
     """Read a JSON body into `model`, with the values of the path, which it may not name, and those that bind `caller`.
 
@@ -45,7 +46,7 @@ def reading_body(
     the field of the model that the whole body is; paths within it begin at the body, such as `$[0].text`.
     """
     try:
-        return (yield from _reading(model, body, path_values or {}, caller, text, whole))
+        return (yield from _reading(model, body, path_values or {}, caller, text, whole, bounds))
     except (InvalidRequest, NonEnglishInput) as error:
         if whole is None:
             raise
@@ -61,6 +62,7 @@ def _reading(
     caller: Caller,
     text: TextPolicy,
     whole: str | None,
+    bounds: JsonBounds,
 ) -> Slices[Model]:
     known = {*path_values, *caller.bound}
     is_left_out = not body and not any(
@@ -68,10 +70,10 @@ def _reading(
     )
     if is_left_out:
         body = b"{}"
-    if (yield from holding_more_values(body, MAX_VALUES)):
-        raise InvalidRequest(f"the body holds more than {MAX_VALUES:,} values")
-    if (yield from holding_more_digits(body)):
-        problem = f"have more than {MAX_LONG_DIGITS:,} digits in all, written out without exponents"
+    if (yield from holding_more_values(body, bounds.values)):
+        raise InvalidRequest(f"the body holds more than {bounds.values:,} values")
+    if (yield from holding_more_digits(body, bounds.long_digits)):
+        problem = f"have more than {bounds.long_digits:,} digits in all, written out without exponents"
         raise InvalidRequest(f"the long numbers of the body {problem}")
     value = _decode(body)
     if whole is not None and not is_left_out:
@@ -81,7 +83,7 @@ def _reading(
         value = bound_values(model, _merged(value, path_values), caller)
     beside = [*path_values.values(), *caller.bound.values()]
     is_ascii = body.isascii() and b"\\u" not in body and not any(map(_is_odd, beside))
-    yield from _check_text(model, value, text, is_ascii=is_ascii)
+    yield from _check_text(model, value, text, is_ascii=is_ascii, bounds=bounds)
     outline = yield from outlined(model, value)
     content = msgspec.json.encode(outline)
     yield
@@ -104,7 +106,7 @@ def parse_values(
 ) -> Model:
     """Read the values of a query string and a path into `model`, with the same errors as `reading_body`."""
     filled = bound_values(model, values, caller)
-    at_once(_check_text(model, filled, text, is_ascii=False))
+    at_once(_check_text(model, filled, text, is_ascii=False, bounds=USUAL))
     return _validated(lambda: model.model_validate_strings(filled))
 
 
@@ -129,10 +131,12 @@ def _is_odd(text: str) -> bool:
     return not text.isascii() or "\x00" in text
 
 
-def _check_text(model: type[BaseModel], value: Any, text: TextPolicy, *, is_ascii: bool) -> Slices[None]:
+def _check_text(
+    model: type[BaseModel], value: Any, text: TextPolicy, *, is_ascii: bool, bounds: JsonBounds
+) -> Slices[None]:
     faults: dict[TextFault, list[str]] = {}
     room = MAX_PATHS_CHARS
-    for found in text_faults(model, value, is_ascii=is_ascii):
+    for found in text_faults(model, value, is_ascii=is_ascii, bounds=bounds):
         if found is None:
             yield
             continue
@@ -148,9 +152,9 @@ def _check_text(model: type[BaseModel], value: Any, text: TextPolicy, *, is_asci
     if cjk := faults.get(TextFault.CJK):
         raise NonEnglishInput(CJK_MESSAGE, fields=cjk)
     if deep := faults.get(TextFault.DEEP):
-        raise InvalidRequest(f"{deep[0]}: nested deeper than {MAX_DEPTH} levels", fields=deep)
+        raise InvalidRequest(f"{deep[0]}: nested deeper than {bounds.depth} levels", fields=deep)
     if long := faults.get(TextFault.LONG):
-        problem = f"string or key should have at most {MAX_STRING_CHARS} characters"
+        problem = f"string or key should have at most {bounds.string_chars} characters"
         raise InvalidRequest(f"{long[0]}: {problem}", fields=long)
 
 

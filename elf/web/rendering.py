@@ -50,10 +50,13 @@ def rendering(answer: Answer) -> Slices[list[bytes]]:
 
 
 def _pieces(answer: msgspec.Struct) -> Iterator[bytes]:
+    left_out: tuple[object, ...] = (msgspec.UNSET,)
+    if answer.__struct_config__.omit_defaults:
+        left_out += (None,)
     opening = b"{"
     for name in answer.__struct_encode_fields__:
         value = getattr(answer, name)
-        if value is msgspec.UNSET:
+        if any(value is one for one in left_out):
             continue
         yield opening + _encode(name) + b":"
         opening = b","
@@ -61,7 +64,7 @@ def _pieces(answer: msgspec.Struct) -> Iterator[bytes]:
             yield from _items(value)
         else:
             yield _encode(value)
-    yield b"}"
+    yield b"}" if opening == b"," else b"{}"
 
 
 def _items(values: Sequence[object]) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -37,20 +37,20 @@ REFUSALS: Final[Mapping[type[ServiceError], str]] = {
 
 def asked_who(operation: Operation) -> Operation:
     """Return an operation with the errors that its callers may meet."""
+    if operation.is_open:
+        return operation
     return replace(operation, errors=(*operation.errors, *REFUSALS))
 
 
-def with_schemes(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document that says how callers prove who they are: with either scheme or both, probes aside."""
+def with_schemes(document: Mapping[str, Any], open_paths: Sequence[str]) -> dict[str, Any]:
+    """Return a document that says how callers prove who they are: with either scheme or both, but for `open_paths`."""
     info = {**document["info"], "description": f"{document['info']['description']}\n\n{ABOUT_CALLERS}"}
     either: list[dict[str, list[str]]] = [{name: []} for name in SCHEMES]
-    probes = {
-        path: {"get": {**document["paths"][path]["get"], "security": []}} for path in ("/health", "/ready")
-    }
+    asks_nobody = {path: {"get": {**document["paths"][path]["get"], "security": []}} for path in open_paths}
     return {
         **document,
         "info": info,
         "security": [*either, {name: [] for name in SCHEMES}],
-        "paths": {**document["paths"], **probes},
+        "paths": {**document["paths"], **asks_nobody},
         "components": {**document["components"], "securitySchemes": SCHEMES},
     }

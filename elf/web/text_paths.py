@@ -13,9 +13,10 @@ from typing import Any, Final, TypeAlias, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from elf.api.bodies import drops_nul
+from elf.api.bodies import FreeJson, drops_nul
+from elf.api.json_bounds import USUAL, JsonBounds
 from elf.core.cjk import contains_cjk, contains_nul
-from elf.core.json_strings import MAX_STRING_CHARS, judged
+from elf.core.json_strings import judged
 
 
 class TextFault(Enum):
@@ -32,18 +33,20 @@ _SCALARS: Final = (int, float, bool, str)
 Found: TypeAlias = tuple[str, TextFault]
 
 
-def text_faults(model: type[BaseModel], value: Any, *, is_ascii: bool) -> Iterator[Found | None]:
+def text_faults(
+    model: type[BaseModel], value: Any, *, is_ascii: bool, bounds: JsonBounds = USUAL
+) -> Iterator[Found | None]:
     """Yield the path of every string and key of a decoded request that may not be there, in document order.
 
     None is yielded now and then in between, as by `judged`. With `is_ascii` the request is known to hold nothing but
-    ASCII and no NUL, so that only the bounds of free JSON are looked at.
+    ASCII and no NUL, so that only the `bounds` of free JSON are looked at.
     """
-    return _Walk(is_ascii=is_ascii).over(model, value, "$")
+    return _Walk(is_ascii=is_ascii, bounds=bounds).over(model, value, "$")
 
 
 def is_free(field: FieldInfo) -> bool:
     """Tell whether a field holds JSON that is free in form."""
-    return _has_dict(field.annotation)
+    return any(isinstance(mark, FreeJson) for mark in field.metadata) or _has_dict(field.annotation)
 
 
 def model_within(annotation: Any) -> type[BaseModel] | None:
@@ -54,8 +57,9 @@ def model_within(annotation: Any) -> type[BaseModel] | None:
 
 
 class _Walk:
-    def __init__(self, *, is_ascii: bool) -> None:
+    def __init__(self, *, is_ascii: bool, bounds: JsonBounds) -> None:
         self._is_ascii = is_ascii
+        self._bounds = bounds
 
     def over(self, model: type[BaseModel] | None, value: Any, path: str) -> Iterator[Found | None]:
         if model is not None and isinstance(value, dict):
@@ -74,27 +78,26 @@ class _Walk:
             if not self._is_ascii:
                 yield from judged({name: item}, path, _fault)
         elif is_free(field):
-            judge = _length_fault if self._is_ascii else _free_fault
-            yield from judged(item, f"{path}.{name}", judge, too_deep=TextFault.DEEP)
+            judge = self._length_fault if self._is_ascii else self._free_fault
+            place = f"{path}.{name}"
+            yield from judged(item, place, judge, too_deep=TextFault.DEEP, depth=self._bounds.depth)
         elif isinstance(item, str) and drops_nul(field.annotation, field.metadata):
             if not self._is_ascii and contains_cjk(item):
                 yield f"{path}.{name}", TextFault.CJK
         else:
             yield from self.over(model_within(field.annotation), item, f"{path}.{name}")
 
+    def _length_fault(self, text: str) -> TextFault | None:
+        return TextFault.LONG if len(text) > self._bounds.string_chars else None
+
+    def _free_fault(self, text: str) -> TextFault | None:
+        return _fault(text) or self._length_fault(text)
+
 
 def _fault(text: str) -> TextFault | None:
     if contains_nul(text):
         return TextFault.NUL
     return TextFault.CJK if contains_cjk(text) else None
-
-
-def _length_fault(text: str) -> TextFault | None:
-    return TextFault.LONG if len(text) > MAX_STRING_CHARS else None
-
-
-def _free_fault(text: str) -> TextFault | None:
-    return _fault(text) or _length_fault(text)
 
 
 def takes_scalars(annotation: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 
 import anyio
 import structlog
@@ -10,9 +10,10 @@ from pydantic import BaseModel
 from quart import Response, g, request
 from werkzeug.exceptions import RequestEntityTooLarge, RequestTimeout
 
-from elf.api.caller import Caller
+from elf.api.caller import ANONYMOUS, Caller
 from elf.api.operation import Handler, Operation, Outcome
-from elf.core.errors import PayloadTooLarge
+from elf.api.path_policy import PathPolicy
+from elf.core.errors import InvalidRequest, NotFound, PayloadTooLarge
 from elf.core.slices import in_slices
 from elf.identity.identify import Identify
 from elf.web.admission import Admission, tenant_of
@@ -29,25 +30,35 @@ def largest_body(operations: Sequence[Operation]) -> int:
 
 
 def view(
-    operation: Operation, handle: Handler, admission: Admission | None, identify: Identify
+    operation: Operation,
+    handle: Handler,
+    admission: Admission | None,
+    identify: Identify,
+    policy: PathPolicy | None = None,
 ) -> Callable[..., Awaitable[Response]]:
     """Return what answers the requests for an operation, given the parameters of their path."""
 
     async def carried_out(body: bytes, values: dict[str, str], caller: Caller) -> Outcome:
-        parsed = await _parsed(operation, body, values, caller)
+        try:
+            parsed = await _parsed(operation, body, values, caller)
+        except InvalidRequest as error:
+            raise _missing(operation, policy, values, error) or error from None
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
         return await handle(parsed, caller)
 
     async def answered(**path_values: str) -> Response:
         if path_values:
             check_path(request.scope["raw_path"], operation.path)
-        caller = await identify(request.headers)
+        caller = ANONYMOUS if operation.is_open else await identify(request.headers)
         structlog.contextvars.bind_contextvars(**_who(caller))
         g.changes = operation.changes
+        if operation.needs_user:
+            caller.require_user()
         if operation.role is not None:
             caller.require(operation.role)
         if operation.has_body:
-            body, values = await _body(operation.max_body_bytes or MAX_BODY_BYTES), path_values
+            body = await _body(operation.max_body_bytes or MAX_BODY_BYTES)
+            values = _from_query(operation) | path_values
         else:
             body, values = b"", query_values(request.query_string) | path_values
         if admission is None:
@@ -59,16 +70,37 @@ def view(
     return answered
 
 
+def _missing(
+    operation: Operation, policy: PathPolicy | None, values: Mapping[str, str], error: InvalidRequest
+) -> NotFound | None:
+    """Return the failure of a path whose parameter cannot be one, where that is how a family tells it."""
+    if policy is None or policy.missing is None:
+        return None
+    wrong = next((name for name in operation.path_parameters if f"$.{name}" in error.fields), None)
+    return None if wrong is None else policy.missing(wrong, values[wrong])
+
+
 def _who(caller: Caller) -> dict[str, str]:
     """Return who does what is done, for the log."""
     return {name: value for name in ("user", "client") if (value := getattr(caller, name)) is not None}
 
 
+def _from_query(operation: Operation) -> dict[str, str]:
+    """Return what the query string says of a request that has a body. Raises InvalidRequest for what it may not say."""
+    if not operation.query:
+        return {}
+    values = query_values(request.query_string)
+    if unknown := [f"$.{name}" for name in values if name not in operation.query]:
+        raise InvalidRequest(f"{unknown[0]}: is not a known parameter", fields=unknown)
+    return values
+
+
 async def _parsed(operation: Operation, body: bytes, values: dict[str, str], caller: Caller) -> BaseModel:
     if operation.has_body:
         reading = reading_body(
-            operation.request, body, values, caller=caller, text=operation.text, whole=operation.body
-        )
+            operation.request, body, values, caller=caller, text=operation.text, whole=operation.body,
+            bounds=operation.json_bounds,
+        )  # fmt: skip
         return await in_slices(reading)
     return parse_values(operation.request, values, caller=caller, text=operation.text)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from dataclasses import replace
+from typing import Annotated, Any
+from uuid import UUID
 
 import anyio
 import httpx
@@ -14,10 +16,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from structlog.testing import capture_logs
 from werkzeug.datastructures import Headers
 
+from elf.api.bodies import FreeJson
 from elf.api.caller import ANONYMOUS, Caller
 from elf.api.error_style import ErrorStyle
+from elf.api.json_bounds import JsonBounds
 from elf.api.operation import Events, Handler, Operation, Outcome, Stream
-from elf.core.errors import Conflict, NotFound, NotOffered, ScopeDenied, ServiceError
+from elf.api.path_policy import PathPolicy
+from elf.core.errors import Conflict, NotFound, NotOffered, ScopeDenied, ServiceError, Unauthorized
 from elf.mcp.api import Api
 from elf.web.app import create_app
 from elf.web.docs import docs_page
@@ -56,6 +61,21 @@ class One(BaseModel):
     name: str
 
 
+class Thing(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    thing_id: UUID
+    why: str | None = Field(default=None, max_length=10)
+    content: Annotated[list[JsonValue], Field(max_length=3), FreeJson()] = []
+
+
+class Reasoned(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    thing_id: UUID
+    why: str | None = None
+
+
 class Count(BaseModel):
     """How many there are."""
 
@@ -83,7 +103,15 @@ FORGET = Operation("forget", "DELETE", "/v1/names/{name}", "Forget", One, None, 
 AUDIT = Operation("audit", "GET", "/v1/audit", "Audit", One, Count, role="auditor", errors=(ScopeDenied,))
 SMALL = Operation("small", "POST", "/v1/small", "Little", One, Count, max_body_bytes=64)
 WATCH = Stream("watch", "GET", "/v1/watch/{name}", "Watch", One, Count, error_style=STYLE)
-OPERATIONS = (PUT_ITEMS, RENAME, FORGET, AUDIT, SMALL, WATCH)
+HELLO = Operation("hello", "GET", "/v1/hello", "Say hello", One, Count, is_open=True)
+MINE = Operation(
+    "mine", "POST", "/v1/things/{thing_id}", "Keep a thing of mine", Thing, Count, needs_user=True,
+    query=("why",), text="any", json_bounds=JsonBounds(values=50, depth=3, string_chars=20),
+)  # fmt: skip
+DISCARD = Operation(
+    "discard", "DELETE", "/v1/things/{thing_id}", "Discard", Reasoned, None, status=204, takes_body=True
+)
+OPERATIONS = (PUT_ITEMS, RENAME, FORGET, AUDIT, SMALL, WATCH, HELLO, MINE, DISCARD)
 
 
 class Service:
@@ -124,13 +152,25 @@ class Service:
 
     def app(self) -> Any:
         handlers: dict[str, Handler] = {operation.name: self.count for operation in OPERATIONS}
-        handlers |= {FORGET.name: self.forget, WATCH.name: self.watch}
+        handlers |= {FORGET.name: self.forget, WATCH.name: self.watch, DISCARD.name: self.forget}
         return create_app(
-            OPERATIONS, handlers, readiness=lambda: Readiness(ready=True, parts=[]), identify=identify
+            OPERATIONS,
+            handlers,
+            readiness=lambda: Readiness(ready=True, parts=[]),
+            identify=identify,
+            policies=[
+                PathPolicy(prefix="/v1/things", error_style=STYLE, hides_methods=True, missing=missing)
+            ],
         )
 
 
+def missing(name: str, value: str) -> NotFound:
+    return NotFound(f"no {name} {value}")
+
+
 async def identify(headers: Headers) -> Caller:
+    if "X-Liar" in headers:
+        raise Unauthorized("this is nobody")
     user = headers.get("X-User")
     return Caller(user=user, roles=frozenset(headers.getlist("X-Role"))) if user else ANONYMOUS
 
@@ -354,3 +394,111 @@ def test_an_operation_that_contradicts_itself_is_refused() -> None:
         Operation("x", "POST", "/x", "X", One, Count, body="items")
     with pytest.raises(ValueError, match="no field"):
         Operation("x", "GET", "/x", "X", One, Count, body="name")
+
+
+THING = "/v1/things/00000000-0000-4000-8000-000000000000"
+ANA = {"X-User": "ana"}
+
+
+async def test_what_is_open_asks_nobody_who_calls(client: httpx.AsyncClient, service: Service) -> None:
+    liar = {"X-Liar": "yes"}
+    assert (await client.get("/v1/audit", params={"name": "a"}, headers=liar)).status_code == 401
+    assert (await client.get("/v1/hello", params={"name": "a"}, headers=liar)).status_code == 200
+    assert service.seen[-1][1] is ANONYMOUS
+
+
+async def test_what_is_done_for_a_user_needs_one(client: httpx.AsyncClient, service: Service) -> None:
+    response = await client.post(THING, json={})
+    assert (response.status_code, response.json()["code"]) == (401, "unauthorized")
+    assert service.seen == []
+    assert (await client.post(THING, json={}, headers=ANA)).status_code == 200
+
+
+async def test_a_query_string_may_stand_beside_a_body(client: httpx.AsyncClient, service: Service) -> None:
+    response = await client.post(THING, params={"why": "test"}, json={"content": [1]}, headers=ANA)
+    assert response.status_code == 200
+    assert (service.seen[-1][0].why, service.seen[-1][0].content) == ("test", [1])
+    for params, path in (({"content": "[]"}, "$.content"), ({"why": "x" * 11}, "$.why")):
+        response = await client.post(THING, params=params, json={}, headers=ANA)
+        assert (response.status_code, path in response.json()["error"]) == (400, True)
+    response = await client.post(THING, params={"why": "a"}, json={"why": "b"}, headers=ANA)
+    assert response.status_code == 400
+
+
+async def test_a_body_may_come_with_a_delete_or_be_left_out(
+    client: httpx.AsyncClient, service: Service
+) -> None:
+    assert (await client.request("DELETE", THING, json={"why": "old"})).status_code == 204
+    assert service.seen[-1][0].why == "old"
+    assert (await client.request("DELETE", THING)).status_code == 204
+    assert service.seen[-1][0].why is None
+    assert (await client.request("DELETE", THING, json={"who": "me"})).status_code == 400
+
+
+CONTENTS: list[Any] = [[], [1, "a", None], [{"b": 1, "a": [1.5, True]}], [["\u4e2d"]]]
+
+
+@pytest.mark.parametrize("content", CONTENTS)
+async def test_json_of_any_form_comes_as_it_was_sent(
+    client: httpx.AsyncClient, service: Service, content: Any
+) -> None:
+    response = await client.post(THING, json={"content": content}, headers=ANA)
+    assert response.status_code == 200, response.text
+    assert json.dumps(service.seen[-1][0].content) == json.dumps(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({}, "$.content: "),
+        ("text", "$.content: "),
+        ([1, 2, 3, 4], "$.content: list should have at most 3 items"),
+        (["x" * 21], "$.content[0]: string or key should have at most 20 characters"),
+        ([{"x" * 21: 1}], "at most 20 characters"),
+        ([[[[1]]]], "$.content[0][0][0]: nested deeper than 3 levels"),
+        ([["a\0"]], "$.content[0][0]: NUL bytes"),
+        ([[1] * 60], "holds more than 50 values"),
+    ],
+)
+async def test_json_of_any_form_has_the_bounds_of_its_operation(
+    client: httpx.AsyncClient, service: Service, content: Any, said: str
+) -> None:
+    response = await client.post(THING, json={"content": content}, headers=ANA)
+    assert response.status_code == 400
+    assert said in response.json()["error"]
+    assert service.seen == []
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [("GET", THING), ("PUT", "/v1/things"), ("GET", "/v1/things/a/b")]
+)
+async def test_a_family_tells_its_own_way_what_leads_nowhere(
+    client: httpx.AsyncClient, method: str, path: str
+) -> None:
+    response = await client.request(method, path)
+    assert (response.status_code, response.json()["code"]) == (404, "not_found")
+    assert "Allow" not in response.headers
+    other = await client.request("DELETE", "/v1/hello")
+    assert (other.status_code, other.headers["Allow"]) == (405, "GET, HEAD")
+    assert set(other.json()) == {"error_code", "message", "fields"}
+
+
+async def test_what_cannot_be_a_parameter_of_a_path_is_not_there(client: httpx.AsyncClient) -> None:
+    response = await client.post("/v1/things/nonsense", json={"content": 5}, headers=ANA)
+    assert (response.status_code, response.json()) == (
+        404, {"code": "not_found", "error": "no thing_id nonsense"},
+    )  # fmt: skip
+
+
+def test_documents_tell_of_what_is_open_and_of_queries_beside_bodies() -> None:
+    document = openapi_document(OPERATIONS, replace(PUBLIC, asks_who=True))
+    validate(document)
+    assert document["paths"]["/v1/hello"]["get"]["security"] == []
+    assert "401" not in document["paths"]["/v1/hello"]["get"]["responses"]
+    thing = document["paths"]["/v1/things/{thing_id}"]
+    places = {one["name"]: one["in"] for one in thing["post"]["parameters"]}
+    assert places == {"thing_id": "path", "why": "query"}
+    assert set(thing["post"]["requestBody"]["content"]["application/json"]["schema"]["properties"]) == {
+        "content"
+    }
+    assert not thing["delete"]["requestBody"]["required"]

@@ -34,6 +34,18 @@ def test_a_struct_is_written_as_it_would_be_in_one_go(
     assert b"".join(at_once(rendering(page))) == msgspec.json.encode(page)
 
 
+class Sparse(msgspec.Struct, kw_only=True, omit_defaults=True):
+    title: str | None = None
+    next: str | None = None
+
+
+@pytest.mark.parametrize(
+    "answer", [Sparse(), Sparse(title="a"), Sparse(next="b"), Sparse(title="a", next="b")]
+)
+def test_what_a_struct_leaves_out_is_left_out(answer: Sparse) -> None:
+    assert b"".join(at_once(rendering(answer))) == msgspec.json.encode(answer)
+
+
 def test_models_within_a_struct_and_json_as_it_is_are_written_too() -> None:
     page = Page(first=Named(name="a"), items=[Named(name="b"), {"raw": msgspec.Raw(b'{"k": [1]}')}])
     (part,) = at_once(rendering(page))
