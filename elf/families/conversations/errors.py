@@ -1,0 +1,83 @@
+"""How the family tells of failures, on a wire that existing clients know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from elf.api.error_style import ErrorStyle
+from elf.core.errors import (
+    Conflict,
+    Forbidden,
+    InvalidRequest,
+    NotFound,
+    PayloadTooLarge,
+    ServiceError,
+    Unauthorized,
+    Unavailable,
+)
+
+
+class RuleBroken(InvalidRequest):
+    """A request of the right shape that goes against a rule."""
+
+
+class Missing(NotFound):
+    """There is no such thing for this caller, or it is deleted."""
+
+    def __init__(self, resource: str, id: UUID | str) -> None:
+        super().__init__(f"there is no {resource} {id}")
+        self.resource = resource
+        self.id = str(id)
+
+
+class TransferPending(Conflict):
+    """A tree is being transferred already."""
+
+    def __init__(self, transfer_id: UUID) -> None:
+        super().__init__("A pending ownership transfer already exists for this conversation")
+        self.transfer_id = transfer_id
+
+
+class ErrorBody(BaseModel):
+    """The body of every answer that is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    error: str = Field(description="What kind of failure it is, for people.")
+    code: str = Field(description="What kind of failure it is, for programs.")
+
+
+_KINDS: Final[Mapping[int, tuple[str, str]]] = {
+    Unauthorized.status: ("Unauthorized", "unauthorized"),
+    Forbidden.status: ("Forbidden", "forbidden"),
+    NotFound.status: ("Not found", "not_found"),
+    Conflict.status: ("Conflict", "conflict"),
+    PayloadTooLarge.status: ("Payload too large", "payload_too_large"),
+    500: ("Internal error", "internal_error"),
+    Unavailable.status: ("Service unavailable", "unavailable"),
+}
+
+
+def error_body(failure: ServiceError) -> ErrorBody:
+    """Return what is told of a failure."""
+    if isinstance(failure, TransferPending):
+        return _body(failure.message, "TRANSFER_ALREADY_PENDING", existingTransferId=str(failure.transfer_id))
+    if isinstance(failure, Missing):
+        return _body("Not found", "not_found", details={"resource": failure.resource, "id": failure.id})
+    if isinstance(failure, InvalidRequest) and not isinstance(failure, RuleBroken):
+        violations = [{"field": path, "message": failure.message} for path in failure.fields]
+        details = {"message": failure.message, "violations": violations}
+        return _body("Validation failed", "validation_error", details=details)
+    error, code = _KINDS.get(failure.status, ("Bad request", "bad_request"))
+    return _body(error, code, details={"message": failure.message})
+
+
+def _body(error: str, code: str, **more: Any) -> ErrorBody:
+    return ErrorBody.model_validate({"error": error, "code": code, **more})
+
+
+STYLE: Final = ErrorStyle(ErrorBody, error_body)

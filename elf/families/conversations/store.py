@@ -1,0 +1,419 @@
+"""Trees of conversations in Postgres: each method is one transaction, and judges who asks in it.
+
+Methods raise Missing for what is not there, is deleted, or is another tenant's, and then Forbidden for one who may not
+do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final, NamedTuple
+from uuid import UUID, uuid4
+
+import msgspec
+
+from elf.core.clock import Clock
+from elf.core.errors import Forbidden
+from elf.db.database import Connection, Database
+from elf.db.errors import Retryable, UniqueViolation, retrying
+from elf.db.queries import Queries, sql_folder
+from elf.families.conversations.errors import Missing, RuleBroken
+from elf.families.conversations.model import (
+    FAMILY,
+    AccessLevel,
+    Conversation,
+    Entry,
+    ForkPoint,
+    NewEntry,
+)
+from elf.families.conversations.rules.access import allows
+from elf.families.conversations.rules.memory import Change, Epoch, change_of, continued
+from elf.families.conversations.rules.view import (
+    Place,
+    Range,
+    View,
+    before,
+    behind,
+    last_place,
+    shows,
+    through,
+    view_of,
+)
+
+Row = Mapping[str, Any]
+
+CONVERSATION: Final = "conversation"
+ENTRY: Final = "entry"
+TICK: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Who:
+    """For whom something is done: a user of a tenant, and the client that does it, if one is named."""
+
+    tenant_id: str
+    user: str
+    client: str | None = None
+
+
+class Shown(NamedTuple):
+    """What of a view is listed: the history or not, a client's memory or nobody's, of one epoch or of all."""
+
+    history: bool
+    client: str | None
+    epoch: int | None
+
+
+class Synced(NamedTuple):
+    """What a sync came to: the epoch that is the latest now, whether it began, and what was written, if anything."""
+
+    epoch: int | None
+    is_new_epoch: bool
+    entry: Entry | None
+
+
+class ConversationStore:
+    """Creates, forks, reads and writes conversations."""
+
+    def __init__(self, database: Database, clock: Clock, queries: Queries | None = None) -> None:
+        """Raises StartupError when the statements cannot be read."""
+        self._database = database
+        self._clock = clock
+        self._sql = queries or Queries.load(sql_folder() / FAMILY)
+
+    # Conversations
+
+    async def create(self, who: Who, *, title: str | None, metadata: Mapping[str, Any]) -> Conversation:
+        """Begin a tree."""
+        id = uuid4()
+        async with self._database.transaction() as connection:
+            await self._begin(connection, who, id, title=title, metadata=metadata)
+            return _conversation(await self._row(connection, who, id))
+
+    async def get(self, who: Who, id: UUID, *, least: AccessLevel = "reader") -> Conversation:
+        """Read a conversation as one of its members sees it."""
+        async with self._database.connection() as connection:
+            return _conversation(await self._allowed(connection, who, id, least))
+
+    async def retitle(self, who: Who, id: UUID, title: str | None) -> Conversation:
+        """Give a conversation a title, or none."""
+        return await retrying(lambda: self._retitle(who, id, title))
+
+    async def _retitle(self, who: Who, id: UUID, title: str | None) -> Conversation:
+        async with self._database.transaction() as connection:
+            await self._locked(connection, who, id)
+            await connection.execute(self._sql["retitle"], who.tenant_id, id, title, self._clock.now())
+            return _conversation(await self._row(connection, who, id))
+
+    async def delete(self, who: Who, id: UUID) -> None:
+        """Delete the whole tree of a conversation."""
+        async with self._database.transaction() as connection:
+            tree_id = await self._locked_tree(connection, who, id, "owner")
+            await connection.execute(self._sql["delete_tree"], who.tenant_id, tree_id, self._clock.now())
+
+    async def restore(self, tenant_id: str, id: UUID) -> bool:
+        """Bring the deleted tree of a conversation back; tell whether it was deleted. Raises Missing."""
+        async with self._database.transaction() as connection:
+            tree = await connection.fetchrow(self._sql["lock_tree"], tenant_id, id)
+            if tree is None:
+                raise Missing(CONVERSATION, id)
+            if tree["deleted_at"] is None:
+                return False
+            await connection.execute(self._sql["restore_tree"], tenant_id, tree["tree_id"], self._clock.now())
+            return True
+
+    async def forks(self, who: Who, id: UUID) -> Sequence[Row]:
+        """List the conversations of a tree."""
+        async with self._database.connection() as connection:
+            row = await self._allowed(connection, who, id, "reader")
+            return await connection.fetch(self._sql["list_forks"], who.tenant_id, row["tree_id"])
+
+    async def fork(self, who: Who, id: UUID, entry_id: UUID, *, title: str | None = None) -> Conversation:
+        """Fork a conversation at an entry that it shows: the fork has all that comes before it."""
+        async with self._database.transaction() as connection:
+            row = await self._allowed(connection, who, id, "writer")
+            view = _view(row)
+            place = await self._visible(connection, who, view, entry_id)
+            fork = uuid4()
+            ranges = before(view, place)
+            await self._branch(
+                connection, who, row, fork, ranges, title=row["title"] if title is None else title
+            )
+            return _conversation(await self._row(connection, who, fork))
+
+    # Entries
+
+    async def append(self, who: Who, id: UUID, entry: NewEntry, *, at: ForkPoint | None = None) -> Entry:
+        """Write an entry; a conversation that is not there yet begins with it, forked at `at` where that is given."""
+        return await retrying(lambda: self._append(who, id, entry, at))
+
+    async def _append(self, who: Who, id: UUID, entry: NewEntry, at: ForkPoint | None) -> Entry:
+        async with self._database.transaction() as connection:
+            row = await connection.fetchrow(self._sql["lock_conversation"], who.tenant_id, id, who.user)
+            if row is None:
+                row = await self._begun(connection, who, id, at)
+            _refuse_less(row, "writer")
+            epoch = None
+            if entry.channel == "memory":
+                latest = await self._latest(connection, who, _view(row))
+                number = 1 if latest is None else latest.number
+                epoch = continued(latest, number, entry.content_type, entry.content)
+            return await self._write(connection, who, row, entry, epoch)
+
+    async def _begun(self, connection: Connection, who: Who, id: UUID, at: ForkPoint | None) -> Row:
+        """Begin a conversation of an id that has none, and return it locked. Raises as `_row` does where there is one.
+
+        Raises Retryable when another began it meanwhile.
+        """
+        there = await connection.fetchrow(self._sql["get_conversation"], who.tenant_id, id, who.user)
+        if there is not None:
+            _refuse_less(_live(there, id), "writer")
+            raise Retryable("it was changed at this moment")
+        if at is None:
+            is_new = await self._begin(connection, who, id, title=None, metadata={})
+        else:
+            is_new = await self._begin_fork(connection, who, id, at)
+        row = await connection.fetchrow(self._sql["lock_conversation"], who.tenant_id, id, who.user)
+        if not is_new or row is None:
+            raise Retryable("another began this conversation at this moment")
+        return row
+
+    async def _begin(
+        self, connection: Connection, who: Who, id: UUID, *, title: str | None, metadata: Mapping[str, Any]
+    ) -> bool:
+        try:
+            made = await connection.fetchval(
+                self._sql["insert_tree"], who.tenant_id, uuid4(), id, who.user, title, dict(metadata), self._clock.now()
+            )  # fmt: skip
+        except UniqueViolation as error:
+            raise Retryable("another began this conversation at this moment") from error
+        return made is not None
+
+    async def _begin_fork(self, connection: Connection, who: Who, id: UUID, at: ForkPoint) -> bool:
+        parent = await self._allowed(connection, who, at.conversation_id, "writer")
+        view = _view(parent)
+        place = await self._visible(connection, who, view, at.entry_id)
+        return await self._branch(connection, who, parent, id, through(view, place), title=parent["title"])
+
+    async def _branch(
+        self,
+        connection: Connection,
+        who: Who,
+        parent: Row,
+        id: UUID,
+        ranges: Sequence[Range],
+        *,
+        title: str | None,
+    ) -> bool:
+        """Add a fork that has these ranges. Raises Missing when its tree is deleted meanwhile."""
+        last = last_place(ranges)
+        entry_id = None
+        if last is not None:
+            entry_id = await connection.fetchval(self._sql["entry_at"], who.tenant_id, *last)
+        made = await connection.fetchval(
+            self._sql["insert_fork"], who.tenant_id, parent["tree_id"], id, title, parent["conversation_id"], entry_id,
+            [one.conversation_id for one in ranges], [one.end for one in ranges], self._clock.now(),
+        )  # fmt: skip
+        if (
+            made is None
+            and await connection.fetchrow(self._sql["get_conversation"], who.tenant_id, id, who.user) is None
+        ):
+            raise Missing(CONVERSATION, parent["conversation_id"])
+        return made is not None
+
+    async def sync(
+        self, who: Who, id: UUID, content_type: str, items: Sequence[Any], user: str | None
+    ) -> Synced:
+        """Make the memory of a client what it says it is: see `change_of`."""
+        assert who.client is not None, "memory is a client's"
+        return await retrying(lambda: self._sync(who, id, content_type, items, user))
+
+    async def _sync(
+        self, who: Who, id: UUID, content_type: str, items: Sequence[Any], user: str | None
+    ) -> Synced:
+        async with self._database.transaction() as connection:
+            row = await self._locked(connection, who, id)
+            latest = await self._latest(connection, who, _view(row))
+            change = change_of(latest, content_type, items)
+            if change is None:
+                return Synced(None if latest is None else latest.number, False, None)
+            written = await self._remember(connection, who, row, latest, change, content_type, user)
+            return Synced(change.epoch, change.starts and not change.is_first, written)
+
+    async def _remember(
+        self,
+        connection: Connection,
+        who: Who,
+        row: Row,
+        latest: Epoch | None,
+        change: Change,
+        content_type: str,
+        user: str | None,
+    ) -> Entry:
+        items = list(change.items)
+        entry = NewEntry(
+            channel="memory", content_type=content_type, content=items, user_id=user, client_id=who.client
+        )
+        epoch = continued(latest, change.epoch, content_type, items)
+        return await self._write(connection, who, row, entry, epoch)
+
+    async def _write(
+        self, connection: Connection, who: Who, row: Row, entry: NewEntry, epoch: Epoch | None
+    ) -> Entry:
+        """Add an entry behind the last of a locked conversation, later than that."""
+        now: datetime = self._clock.now()
+        if row["last_entry_at"] is not None:
+            now = max(now, row["last_entry_at"] + TICK)
+        written = Entry(
+            entry_id=uuid4(), conversation_id=row["conversation_id"], user_id=entry.user_id, client_id=entry.client_id,
+            channel=entry.channel, epoch=None if epoch is None else epoch.number, content_type=entry.content_type,
+            content=msgspec.json.encode(entry.content).decode(), created_at=now,
+        )  # fmt: skip
+        await connection.execute(
+            self._sql["insert_entry"], who.tenant_id, written.conversation_id, row["last_seq"] + 1, written.entry_id,
+            row["tree_id"], written.user_id, written.client_id, written.channel, written.epoch, written.content_type,
+            written.content, entry.indexed_content,
+            *((None, None, None) if epoch is None else (epoch.count, epoch.digest, epoch.content_type)),
+            now, entry.title, entry.preview,
+        )  # fmt: skip
+        return written
+
+    async def entries(
+        self, who: Who, id: UUID, *, shown: Shown, is_latest: bool, after: UUID | None, limit: int
+    ) -> list[Entry]:
+        """List a view from behind an entry on. `is_latest`: of the memory, the latest epoch instead of `shown.epoch`.
+
+        Raises RuleBroken for an entry that is not shown there.
+        """
+        async with self._database.connection() as connection:
+            row = await self._allowed(connection, who, id, "reader")
+            view = _view(row)
+            parts = [(one, 0) for one in view]
+            if after is not None:
+                parts = behind(view, await self._cursor(connection, who, view, after))
+            epoch = shown.epoch
+            if is_latest and shown.client is not None:
+                latest = await self._latest(connection, who, view)
+                epoch = None if latest is None else latest.number
+            rows = await connection.fetch(
+                self._sql["list_view"], who.tenant_id, [one.conversation_id for one, _ in parts],
+                [beginning for _, beginning in parts], [one.end for one, _ in parts],
+                shown.history, shown.client, epoch, limit,
+            )  # fmt: skip
+        return [_entry(one) for one in rows]
+
+    async def tree_entries(
+        self, who: Who, id: UUID, *, shown: Shown, after: UUID | None, limit: int
+    ) -> list[Entry]:
+        """List all entries of a tree by their moments. Raises RuleBroken for a cursor that is no entry of it."""
+        async with self._database.connection() as connection:
+            row = await self._allowed(connection, who, id, "reader")
+            moment, behind_id = datetime.min.replace(tzinfo=self._clock.now().tzinfo), UUID(int=0)
+            if after is not None:
+                found = await connection.fetchrow(
+                    self._sql["moment_of_entry"], who.tenant_id, row["tree_id"], after, who.client
+                )
+                if found is None:
+                    raise RuleBroken("after is not an entry of this listing", fields=["$.after"])
+                moment, behind_id = found["created_at"], after
+            rows = await connection.fetch(
+                self._sql["list_tree_entries"], who.tenant_id, row["tree_id"], limit, shown.history, shown.client,
+                shown.epoch, moment, behind_id,
+            )  # fmt: skip
+        return [_entry(one) for one in rows]
+
+    # Who may, and where things are
+
+    async def _row(self, connection: Connection, who: Who, id: UUID) -> Row:
+        row = await connection.fetchrow(self._sql["get_conversation"], who.tenant_id, id, who.user)
+        if row is None:
+            raise Missing(CONVERSATION, id)
+        return _live(row, id)
+
+    async def _allowed(self, connection: Connection, who: Who, id: UUID, least: AccessLevel) -> Row:
+        row = await self._row(connection, who, id)
+        _refuse_less(row, least)
+        return row
+
+    async def _locked(self, connection: Connection, who: Who, id: UUID) -> Row:
+        """Return a conversation that nobody else writes to until the transaction ends, to one who may write."""
+        row = await connection.fetchrow(self._sql["lock_conversation"], who.tenant_id, id, who.user)
+        if row is None:
+            await self._allowed(connection, who, id, "writer")
+            raise Retryable("it was changed at this moment")
+        _refuse_less(row, "writer")
+        return row
+
+    async def _locked_tree(self, connection: Connection, who: Who, id: UUID, least: AccessLevel) -> UUID:
+        """Lock the tree of a conversation. Raises as `get` does, by what holds once it is locked."""
+        tree = await connection.fetchrow(self._sql["lock_tree"], who.tenant_id, id)
+        if tree is None or tree["deleted_at"] is not None:
+            raise Missing(CONVERSATION, id)
+        tree_id: UUID = tree["tree_id"]
+        level = await connection.fetchval(self._sql["level_of"], who.tenant_id, tree_id, who.user)
+        _refuse_less({"access_level": level}, least)
+        return tree_id
+
+    async def _visible(self, connection: Connection, who: Who, view: View, entry_id: UUID) -> Place:
+        """Return where an entry is that a caller sees in a view. Raises Missing."""
+        found = await connection.fetchrow(self._sql["locate_entry"], who.tenant_id, entry_id)
+        if found is None or not _may_see(who, found):
+            raise Missing(ENTRY, entry_id)
+        place = Place(found["conversation_id"], found["seq"])
+        if not shows(view, place):
+            raise Missing(ENTRY, entry_id)
+        return place
+
+    async def _cursor(self, connection: Connection, who: Who, view: View, after: UUID) -> Place:
+        try:
+            return await self._visible(connection, who, view, after)
+        except Missing:
+            raise RuleBroken("after is not an entry of this listing", fields=["$.after"]) from None
+
+    async def _latest(self, connection: Connection, who: Who, view: View) -> Epoch | None:
+        row = await connection.fetchrow(
+            self._sql["latest_memory"], who.tenant_id, who.client, [one.conversation_id for one in view],
+            [one.end for one in view],
+        )  # fmt: skip
+        if row is None:
+            return None
+        return Epoch(
+            number=row["epoch"],
+            count=row["memory_count"],
+            digest=row["memory_digest"],
+            content_type=row["memory_type"],
+        )
+
+
+def _live(row: Row, id: UUID) -> Row:
+    if row["deleted_at"] is not None:
+        raise Missing(CONVERSATION, id)
+    return row
+
+
+def _refuse_less(row: Row, least: AccessLevel) -> None:
+    level: AccessLevel | None = row["access_level"]
+    if level is None:
+        raise Forbidden("you are no member of this conversation")
+    if not allows(level, least):
+        raise Forbidden(f"this takes a {least} of the conversation, and you are its {level}")
+
+
+def _may_see(who: Who, entry: Row) -> bool:
+    return bool(
+        entry["channel"] == "history" or (who.client is not None and entry["client_id"] == who.client)
+    )
+
+
+def _view(row: Row) -> list[Range]:
+    return view_of(row["conversation_id"], row["ancestors"], row["ancestor_ends"])
+
+
+def _conversation(row: Row) -> Conversation:
+    return Conversation(**{name: row[name] for name in Conversation.__dataclass_fields__})
+
+
+def _entry(row: Row) -> Entry:
+    return Entry(**{name: row[name] for name in Entry.__dataclass_fields__})

@@ -1,0 +1,83 @@
+-- Conversations and their trees. What a caller may see is asked for with each: `level` is null for one who is no member.
+
+-- name: insert_tree
+-- Adds a tree with its first conversation and its owner, unless there is a conversation of this id.
+WITH conversation AS (
+  SELECT 1 FROM conversations AS c WHERE c.tenant_id = $1 AND c.conversation_id = $3
+), tree AS (
+  INSERT INTO conversation_trees (tenant_id, tree_id, owner_user_id, created_at)
+  SELECT $1, $2, $4, $7 WHERE NOT EXISTS (SELECT FROM conversation)
+  RETURNING tree_id
+), member AS (
+  INSERT INTO conversation_memberships (tenant_id, tree_id, user_id, access_level, created_at)
+  SELECT $1, t.tree_id, $4, 'owner', $7 FROM tree AS t
+)
+INSERT INTO conversations (tenant_id, conversation_id, tree_id, title, metadata, created_at, updated_at)
+SELECT $1, $3, t.tree_id, $5, $6, $7, $7 FROM tree AS t
+RETURNING conversation_id;
+
+-- name: insert_fork
+-- Adds a fork, unless there is a conversation of this id. Its tree is kept from being deleted meanwhile.
+WITH tree AS MATERIALIZED (
+  SELECT t.tree_id FROM conversation_trees AS t
+  WHERE t.tenant_id = $1 AND t.tree_id = $2 AND t.deleted_at IS NULL FOR KEY SHARE OF t
+)
+INSERT INTO conversations (
+  tenant_id, conversation_id, tree_id, title, forked_at_conversation_id, forked_at_entry_id, ancestors, ancestor_ends,
+  created_at, updated_at
+)
+SELECT $1, $3, t.tree_id, $4, $5, $6, $7, $8, $9, $9 FROM tree AS t
+ON CONFLICT DO NOTHING
+RETURNING conversation_id;
+
+-- name: get_conversation
+-- A conversation with its tree, and the level of a user ($3) in it.
+SELECT c.*, t.owner_user_id, t.deleted_at, m.access_level
+FROM conversations AS c
+JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
+LEFT JOIN conversation_memberships AS m ON m.tenant_id = c.tenant_id AND m.tree_id = c.tree_id AND m.user_id = $3
+WHERE c.tenant_id = $1 AND c.conversation_id = $2;
+
+-- name: lock_conversation
+-- The same for one who is to write to it: others wait, its tree is not deleted and its member stays meanwhile.
+SELECT c.*, t.owner_user_id, t.deleted_at, m.access_level
+FROM conversations AS c
+JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
+JOIN conversation_memberships AS m ON m.tenant_id = c.tenant_id AND m.tree_id = c.tree_id AND m.user_id = $3
+WHERE c.tenant_id = $1 AND c.conversation_id = $2 AND t.deleted_at IS NULL
+FOR KEY SHARE OF t, m FOR NO KEY UPDATE OF c;
+
+-- name: lock_tree
+-- The tree of a conversation for one who changes it, and the level of a user ($3) in it; others wait.
+SELECT t.tree_id, t.owner_user_id, t.deleted_at
+FROM conversations AS c JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
+WHERE c.tenant_id = $1 AND c.conversation_id = $2 FOR UPDATE OF t;
+
+-- name: level_of
+-- The level of a user in a tree.
+SELECT m.access_level FROM conversation_memberships AS m
+WHERE m.tenant_id = $1 AND m.tree_id = $2 AND m.user_id = $3;
+
+-- name: retitle
+-- Gives a conversation a title, or none.
+UPDATE conversations AS c SET title = $3, updated_at = $4 WHERE c.tenant_id = $1 AND c.conversation_id = $2;
+
+-- name: list_forks
+-- The conversations of a tree: the root first.
+SELECT c.conversation_id, c.forked_at_conversation_id, c.forked_at_entry_id, c.title, c.created_at
+FROM conversations AS c WHERE c.tenant_id = $1 AND c.tree_id = $2
+ORDER BY c.forked_at_conversation_id IS NOT NULL, c.created_at, c.conversation_id;
+
+-- name: delete_tree
+-- Deletes a tree: nobody is a member of it any more, and nobody is to get it.
+WITH transfers AS (DELETE FROM conversation_transfers AS x WHERE x.tenant_id = $1 AND x.tree_id = $2),
+members AS (DELETE FROM conversation_memberships AS m WHERE m.tenant_id = $1 AND m.tree_id = $2)
+UPDATE conversation_trees AS t SET deleted_at = $3 WHERE t.tenant_id = $1 AND t.tree_id = $2;
+
+-- name: restore_tree
+-- Brings a deleted tree back; its owner is a member again.
+WITH member AS (
+  INSERT INTO conversation_memberships (tenant_id, tree_id, user_id, access_level, created_at)
+  SELECT $1, $2, t.owner_user_id, 'owner', $3 FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.tree_id = $2
+)
+UPDATE conversation_trees AS t SET deleted_at = NULL WHERE t.tenant_id = $1 AND t.tree_id = $2;
