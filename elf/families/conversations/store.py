@@ -7,7 +7,6 @@ do it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
@@ -15,20 +14,17 @@ from uuid import UUID, uuid4
 import msgspec
 
 from elf.core.clock import Clock
-from elf.core.errors import Forbidden
 from elf.db.database import Connection, Database
 from elf.db.errors import Retryable, UniqueViolation, retrying
-from elf.db.queries import Queries, sql_folder
+from elf.db.queries import Queries
 from elf.families.conversations.errors import Missing, RuleBroken
 from elf.families.conversations.model import (
-    FAMILY,
     AccessLevel,
     Conversation,
     Entry,
     ForkPoint,
     NewEntry,
 )
-from elf.families.conversations.rules.access import allows
 from elf.families.conversations.rules.memory import Change, Epoch, change_of, continued
 from elf.families.conversations.rules.view import (
     Place,
@@ -41,21 +37,10 @@ from elf.families.conversations.rules.view import (
     through,
     view_of,
 )
+from elf.families.conversations.trees import CONVERSATION, Row, Who, live, lock_tree, refuse_less
 
-Row = Mapping[str, Any]
-
-CONVERSATION: Final = "conversation"
 ENTRY: Final = "entry"
 TICK: Final = timedelta(microseconds=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Who:
-    """For whom something is done: a user of a tenant, and the client that does it, if one is named."""
-
-    tenant_id: str
-    user: str
-    client: str | None = None
 
 
 class Shown(NamedTuple):
@@ -77,11 +62,10 @@ class Synced(NamedTuple):
 class ConversationStore:
     """Creates, forks, reads and writes conversations."""
 
-    def __init__(self, database: Database, clock: Clock, queries: Queries | None = None) -> None:
-        """Raises StartupError when the statements cannot be read."""
+    def __init__(self, database: Database, clock: Clock, queries: Queries) -> None:
         self._database = database
         self._clock = clock
-        self._sql = queries or Queries.load(sql_folder() / FAMILY)
+        self._sql = queries
 
     # Conversations
 
@@ -110,8 +94,9 @@ class ConversationStore:
     async def delete(self, who: Who, id: UUID) -> None:
         """Delete the whole tree of a conversation."""
         async with self._database.transaction() as connection:
-            tree_id = await self._locked_tree(connection, who, id, "owner")
-            await connection.execute(self._sql["delete_tree"], who.tenant_id, tree_id, self._clock.now())
+            tree = await lock_tree(connection, self._sql, who, id)
+            refuse_less(tree.level, "owner")
+            await connection.execute(self._sql["delete_tree"], who.tenant_id, tree.tree_id, self._clock.now())
 
     async def restore(self, tenant_id: str, id: UUID) -> bool:
         """Bring the deleted tree of a conversation back; tell whether it was deleted. Raises Missing."""
@@ -154,7 +139,7 @@ class ConversationStore:
             row = await connection.fetchrow(self._sql["lock_conversation"], who.tenant_id, id, who.user)
             if row is None:
                 row = await self._begun(connection, who, id, at)
-            _refuse_less(row, "writer")
+            refuse_less(row["access_level"], "writer")
             epoch = None
             if entry.channel == "memory":
                 latest = await self._latest(connection, who, _view(row))
@@ -169,7 +154,7 @@ class ConversationStore:
         """
         there = await connection.fetchrow(self._sql["get_conversation"], who.tenant_id, id, who.user)
         if there is not None:
-            _refuse_less(_live(there, id), "writer")
+            refuse_less(live(there, id)["access_level"], "writer")
             raise Retryable("it was changed at this moment")
         if at is None:
             is_new = await self._begin(connection, who, id, title=None, metadata={})
@@ -330,11 +315,11 @@ class ConversationStore:
         row = await connection.fetchrow(self._sql["get_conversation"], who.tenant_id, id, who.user)
         if row is None:
             raise Missing(CONVERSATION, id)
-        return _live(row, id)
+        return live(row, id)
 
     async def _allowed(self, connection: Connection, who: Who, id: UUID, least: AccessLevel) -> Row:
         row = await self._row(connection, who, id)
-        _refuse_less(row, least)
+        refuse_less(row["access_level"], least)
         return row
 
     async def _locked(self, connection: Connection, who: Who, id: UUID) -> Row:
@@ -343,18 +328,8 @@ class ConversationStore:
         if row is None:
             await self._allowed(connection, who, id, "writer")
             raise Retryable("it was changed at this moment")
-        _refuse_less(row, "writer")
+        refuse_less(row["access_level"], "writer")
         return row
-
-    async def _locked_tree(self, connection: Connection, who: Who, id: UUID, least: AccessLevel) -> UUID:
-        """Lock the tree of a conversation. Raises as `get` does, by what holds once it is locked."""
-        tree = await connection.fetchrow(self._sql["lock_tree"], who.tenant_id, id)
-        if tree is None or tree["deleted_at"] is not None:
-            raise Missing(CONVERSATION, id)
-        tree_id: UUID = tree["tree_id"]
-        level = await connection.fetchval(self._sql["level_of"], who.tenant_id, tree_id, who.user)
-        _refuse_less({"access_level": level}, least)
-        return tree_id
 
     async def _visible(self, connection: Connection, who: Who, view: View, entry_id: UUID) -> Place:
         """Return where an entry is that a caller sees in a view. Raises Missing."""
@@ -385,20 +360,6 @@ class ConversationStore:
             digest=row["memory_digest"],
             content_type=row["memory_type"],
         )
-
-
-def _live(row: Row, id: UUID) -> Row:
-    if row["deleted_at"] is not None:
-        raise Missing(CONVERSATION, id)
-    return row
-
-
-def _refuse_less(row: Row, least: AccessLevel) -> None:
-    level: AccessLevel | None = row["access_level"]
-    if level is None:
-        raise Forbidden("you are no member of this conversation")
-    if not allows(level, least):
-        raise Forbidden(f"this takes a {least} of the conversation, and you are its {level}")
 
 
 def _may_see(who: Who, entry: Row) -> bool:

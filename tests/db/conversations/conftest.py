@@ -10,9 +10,10 @@ import pytest
 from actors.families import FAMILIES
 from elf.db import migration
 from elf.db.database import Database
-from elf.db.queries import sql_folder
+from elf.db.queries import Queries, sql_folder
 from elf.db.schema import schema_steps
 from elf.families.conversations.model import FAMILY
+from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
 from tests.conftest import TEMPLATE, VECTOR_DIM, dsn_of, run_sql
 from tests.notes_kit import TurnedClock
@@ -44,5 +45,15 @@ def clock() -> TurnedClock:
 
 
 @pytest.fixture
-def store(database: Database, clock: TurnedClock) -> ConversationStore:
-    return ConversationStore(database, clock)
+def queries() -> Queries:
+    return Queries.load(sql_folder() / FAMILY)
+
+
+@pytest.fixture
+def store(database: Database, clock: TurnedClock, queries: Queries) -> ConversationStore:
+    return ConversationStore(database, clock, queries)
+
+
+@pytest.fixture
+def sharing(database: Database, clock: TurnedClock, queries: Queries) -> TreeSharing:
+    return TreeSharing(database, clock, queries)

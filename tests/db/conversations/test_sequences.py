@@ -13,7 +13,8 @@ import pytest
 
 from elf.families.conversations.errors import Missing
 from elf.families.conversations.model import NewEntry
-from elf.families.conversations.store import ConversationStore, Shown, Who
+from elf.families.conversations.store import ConversationStore, Shown
+from elf.families.conversations.trees import Who
 from tests.db.conversations.plain import PlainConversation, PlainTree
 from tests.notes_kit import TurnedClock
 

@@ -1,0 +1,60 @@
+"""Who asks for what in a tree, judged within the transaction that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from uuid import UUID
+
+from elf.core.errors import Forbidden
+from elf.db.database import Connection
+from elf.db.queries import Queries
+from elf.families.conversations.errors import Missing
+from elf.families.conversations.model import AccessLevel
+from elf.families.conversations.rules.access import allows
+
+Row = Mapping[str, Any]
+
+CONVERSATION: Final = "conversation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Who:
+    """For whom something is done: a user of a tenant, and the client that does it, if one is named."""
+
+    tenant_id: str
+    user: str
+    client: str | None = None
+
+
+class LockedTree(NamedTuple):
+    """A tree that nobody else changes until the transaction ends, and the level in it of who asks."""
+
+    tree_id: UUID
+    level: AccessLevel
+
+
+async def lock_tree(connection: Connection, sql: Queries, who: Who, id: UUID) -> LockedTree:
+    """Lock the tree of a conversation. Raises Missing, and Forbidden for one who is no member."""
+    tree = await connection.fetchrow(sql["lock_tree"], who.tenant_id, id)
+    if tree is None or tree["deleted_at"] is not None:
+        raise Missing(CONVERSATION, id)
+    level = await connection.fetchval(sql["level_of"], who.tenant_id, tree["tree_id"], who.user)
+    refuse_less(level, "reader")
+    return LockedTree(tree["tree_id"], level)
+
+
+def live(row: Row, id: UUID) -> Row:
+    """Return the row of a conversation. Raises Missing when its tree is deleted."""
+    if row["deleted_at"] is not None:
+        raise Missing(CONVERSATION, id)
+    return row
+
+
+def refuse_less(level: AccessLevel | None, least: AccessLevel) -> None:
+    """Raise Forbidden for one who is no member, or whose level is below `least`."""
+    if level is None:
+        raise Forbidden("you are no member of this conversation")
+    if not allows(level, least):
+        raise Forbidden(f"this takes a {least} of the conversation, and you are its {level}")
