@@ -81,3 +81,21 @@ WITH member AS (
   SELECT $1, $2, t.owner_user_id, 'owner', $3 FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.tree_id = $2
 )
 UPDATE conversation_trees AS t SET deleted_at = NULL WHERE t.tenant_id = $1 AND t.tree_id = $2;
+
+-- name: list_conversations
+-- A page of what a user ($2) is a member of, changed last first, behind a place ($4, $5): of each tree all conversations,
+-- the roots, or the one that was changed last ($3). $6 is part of a title or of a text in the metadata, in lower case.
+SELECT c.*, t.owner_user_id, t.deleted_at, m.access_level
+FROM conversation_memberships AS m
+JOIN conversation_trees AS t ON t.tenant_id = m.tenant_id AND t.tree_id = m.tree_id AND t.deleted_at IS NULL
+CROSS JOIN LATERAL (
+  SELECT c.* FROM conversations AS c
+  WHERE c.tenant_id = m.tenant_id AND c.tree_id = m.tree_id
+    AND ($3 <> 'roots' OR c.forked_at_conversation_id IS NULL)
+  ORDER BY c.updated_at DESC, c.conversation_id DESC LIMIT CASE WHEN $3 = 'latest-fork' THEN 1 END
+) AS c
+WHERE m.tenant_id = $1 AND m.user_id = $2 AND (c.updated_at, c.conversation_id) < ($4, $5)
+  AND ($6::text IS NULL OR strpos(lower(c.title), $6) > 0 OR EXISTS (
+    SELECT FROM jsonb_path_query(c.metadata, '$.** ? (@.type() == "string")') AS v (text)
+    WHERE strpos(lower(v.text #>> '{}'), $6) > 0))
+ORDER BY c.updated_at DESC, c.conversation_id DESC LIMIT $7;

@@ -7,7 +7,7 @@ do it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
 
@@ -80,6 +80,23 @@ class ConversationStore:
         """Read a conversation as one of its members sees it."""
         async with self._database.connection() as connection:
             return _conversation(await self._allowed(connection, who, id, least))
+
+    async def page(
+        self, who: Who, *, mode: str, after: UUID | None, query: str | None, limit: int
+    ) -> list[Conversation]:
+        """List what a user is a member of, changed last first. Raises RuleBroken for a cursor that is none of it."""
+        async with self._database.connection() as connection:
+            moment, behind_id = datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1)
+            if after is not None:
+                row = await connection.fetchrow(self._sql["get_conversation"], who.tenant_id, after, who.user)
+                if row is None or row["access_level"] is None:
+                    raise RuleBroken("after is not a conversation of this listing", fields=["$.after"])
+                moment, behind_id = row["updated_at"], after
+            part = query.lower() if query else None
+            rows = await connection.fetch(
+                self._sql["list_conversations"], who.tenant_id, who.user, mode, moment, behind_id, part, limit
+            )
+        return [_conversation(row) for row in rows]
 
     async def retitle(self, who: Who, id: UUID, title: str | None) -> Conversation:
         """Give a conversation a title, or none."""
@@ -295,7 +312,7 @@ class ConversationStore:
         """List all entries of a tree by their moments. Raises RuleBroken for a cursor that is no entry of it."""
         async with self._database.connection() as connection:
             row = await self._allowed(connection, who, id, "reader")
-            moment, behind_id = datetime.min.replace(tzinfo=self._clock.now().tzinfo), UUID(int=0)
+            moment, behind_id = datetime.min.replace(tzinfo=UTC), UUID(int=0)
             if after is not None:
                 found = await connection.fetchrow(
                     self._sql["moment_of_entry"], who.tenant_id, row["tree_id"], after, who.client

@@ -1,0 +1,161 @@
+"""Answers as they are written: quicker than models, and without what is absent."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from elf.families.conversations import model as m
+from elf.families.conversations.sharing import Membership, Transfer
+from elf.families.conversations.trees import Row
+
+
+class _Sparse(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """Leaves out what is None."""
+
+
+class ConversationAnswer(_Sparse, kw_only=True):
+    id: UUID
+    title: str | None = None
+    ownerUserId: str
+    createdAt: datetime
+    updatedAt: datetime
+    lastMessagePreview: str | None = None
+    accessLevel: m.AccessLevel
+    forkedAtEntryId: UUID | None = None
+    forkedAtConversationId: UUID | None = None
+
+
+class ForkAnswer(_Sparse, kw_only=True):
+    conversationId: UUID
+    forkedAtEntryId: UUID | None = None
+    forkedAtConversationId: UUID | None = None
+    title: str | None = None
+    createdAt: datetime
+
+
+class MembershipAnswer(_Sparse, kw_only=True):
+    conversationId: UUID
+    userId: str
+    accessLevel: m.AccessLevel
+    createdAt: datetime
+
+
+class TransferAnswer(_Sparse, kw_only=True):
+    id: UUID
+    conversationId: UUID
+    conversationTitle: str | None = None
+    fromUserId: str
+    toUserId: str
+    createdAt: datetime
+
+
+class EntryAnswer(_Sparse, kw_only=True):
+    id: UUID
+    conversationId: UUID
+    userId: str | None = None
+    channel: m.Channel
+    epoch: int | None = None
+    contentType: str
+    content: msgspec.Raw
+    createdAt: datetime
+
+
+class ConversationsAnswer(msgspec.Struct, kw_only=True):
+    data: list[ConversationAnswer]
+    nextCursor: UUID | None
+
+
+class EntriesAnswer(msgspec.Struct, kw_only=True):
+    data: list[EntryAnswer]
+    nextCursor: UUID | None
+
+
+class ForksAnswer(msgspec.Struct):
+    data: list[ForkAnswer]
+
+
+class MembershipsAnswer(msgspec.Struct):
+    data: list[MembershipAnswer]
+
+
+class TransfersAnswer(msgspec.Struct):
+    data: list[TransferAnswer]
+
+
+class SyncAnswer(msgspec.Struct, kw_only=True):
+    epoch: int | msgspec.UnsetType
+    noOp: bool
+    epochIncremented: bool
+    entry: EntryAnswer | None
+
+
+def summary(one: m.Conversation) -> ConversationAnswer:
+    """Return a conversation in a list."""
+    return ConversationAnswer(
+        id=one.conversation_id,
+        title=one.title,
+        ownerUserId=one.owner_user_id,
+        createdAt=one.created_at,
+        updatedAt=one.updated_at,
+        lastMessagePreview=one.last_message_preview,
+        accessLevel=one.access_level,
+    )
+
+
+def conversation(one: m.Conversation) -> ConversationAnswer:
+    """Return a conversation."""
+    return msgspec.structs.replace(
+        summary(one),
+        forkedAtEntryId=one.forked_at_entry_id,
+        forkedAtConversationId=one.forked_at_conversation_id,
+    )
+
+
+def fork(row: Row) -> ForkAnswer:
+    """Return a conversation of a tree."""
+    return ForkAnswer(
+        conversationId=row["conversation_id"],
+        forkedAtEntryId=row["forked_at_entry_id"],
+        forkedAtConversationId=row["forked_at_conversation_id"],
+        title=row["title"],
+        createdAt=row["created_at"],
+    )
+
+
+def membership(one: Membership, conversation_id: UUID) -> MembershipAnswer:
+    """Return a membership, as that of the conversation that was asked for."""
+    return MembershipAnswer(
+        conversationId=conversation_id,
+        userId=one.user_id,
+        accessLevel=one.access_level,
+        createdAt=one.created_at,
+    )
+
+
+def transfer(one: Transfer) -> TransferAnswer:
+    """Return a transfer."""
+    return TransferAnswer(
+        id=one.transfer_id,
+        conversationId=one.conversation_id,
+        conversationTitle=one.title,
+        fromUserId=one.from_user_id,
+        toUserId=one.to_user_id,
+        createdAt=one.created_at,
+    )
+
+
+def entry(one: m.Entry) -> EntryAnswer:
+    """Return an entry."""
+    return EntryAnswer(
+        id=one.entry_id,
+        conversationId=one.conversation_id,
+        userId=one.user_id,
+        channel=one.channel,
+        epoch=one.epoch,
+        contentType=one.content_type,
+        content=msgspec.Raw(one.content.encode()),
+        createdAt=one.created_at,
+    )
