@@ -6,7 +6,8 @@ do it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
@@ -152,6 +153,10 @@ class ConversationStore:
         return await retrying(lambda: self._append(who, id, entry, at))
 
     async def _append(self, who: Who, id: UUID, entry: NewEntry, at: ForkPoint | None) -> Entry:
+        with _meeting_beginners():
+            return await self._append_once(who, id, entry, at)
+
+    async def _append_once(self, who: Who, id: UUID, entry: NewEntry, at: ForkPoint | None) -> Entry:
         async with self._database.transaction() as connection:
             row = await connection.fetchrow(self._sql["lock_conversation"], who.tenant_id, id, who.user)
             if row is None:
@@ -185,12 +190,9 @@ class ConversationStore:
     async def _begin(
         self, connection: Connection, who: Who, id: UUID, *, title: str | None, metadata: Mapping[str, Any]
     ) -> bool:
-        try:
-            made = await connection.fetchval(
-                self._sql["insert_tree"], who.tenant_id, uuid4(), id, who.user, title, dict(metadata), self._clock.now()
-            )  # fmt: skip
-        except UniqueViolation as error:
-            raise Retryable("another began this conversation at this moment") from error
+        made = await connection.fetchval(
+            self._sql["insert_tree"], who.tenant_id, uuid4(), id, who.user, title, dict(metadata), self._clock.now()
+        )  # fmt: skip
         return made is not None
 
     async def _begin_fork(self, connection: Connection, who: Who, id: UUID, at: ForkPoint) -> bool:
@@ -377,6 +379,17 @@ class ConversationStore:
             digest=row["memory_digest"],
             content_type=row["memory_type"],
         )
+
+
+@contextmanager
+def _meeting_beginners() -> Iterator[None]:
+    """Make one run again who began a conversation at the same moment as another."""
+    try:
+        yield
+    except UniqueViolation as error:
+        if error.constraint != "conversations_pkey":
+            raise
+        raise Retryable("another began this conversation at this moment") from error
 
 
 def _may_see(who: Who, entry: Row) -> bool:

@@ -1,0 +1,210 @@
+"""Races of conversations: many do the same at one moment, and what is there is what some order would have left."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeVar
+from uuid import UUID, uuid4
+
+import anyio
+import msgspec
+
+from elf.core.errors import Conflict, Forbidden, NotFound, ServiceError
+from elf.db.database import Database
+from elf.db.queries import Queries, sql_folder
+from elf.families.conversations.model import FAMILY, NewEntry
+from elf.families.conversations.sharing import TreeSharing
+from elf.families.conversations.store import ConversationStore, Shown
+from elf.families.conversations.trees import Who
+from tests.notes_kit import TurnedClock
+
+T = TypeVar("T")
+
+SPREAD_S: Final = 0.01
+EXPECTED: Final = (NotFound, Forbidden, Conflict)
+
+
+@dataclass
+class ConversationRaces:
+    """Rounds of all races, each in a tenant of its own, over processes that share a database.
+
+    `databases` are the connections of each. `faults` say what should not be.
+    """
+
+    databases: Sequence[Database]
+    seed: int
+    writers: int = 16
+    faults: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    tenant: str = ""
+
+    def __post_init__(self) -> None:
+        self._rng = random.Random(self.seed)
+        clock, queries = TurnedClock(), Queries.load(sql_folder() / FAMILY)
+        self.queries = queries
+        self._stores = [ConversationStore(database, clock, queries) for database in self.databases]
+        self._sharings = [TreeSharing(database, clock, queries) for database in self.databases]
+
+    @property
+    def store(self) -> ConversationStore:
+        """That of any of the processes."""
+        return self._rng.choice(self._stores)
+
+    @property
+    def sharing(self) -> TreeSharing:
+        """That of any of the processes."""
+        return self._rng.choice(self._sharings)
+
+    def loosen(self, query: str, was: str, instead: str) -> None:
+        """Plant a fault: have a statement say something else."""
+        assert was in self.queries[query]
+        self.queries._statements[query] = self.queries[query].replace(was, instead)
+
+    async def run(self, rounds: int) -> list[str]:
+        """Run so many rounds of every race; returns the faults."""
+        for _ in range(rounds):
+            for race in RACES:
+                self.tenant = f"race-{uuid4()}"
+                with anyio.fail_after(120):
+                    await race(self)
+                self.counts[race.__name__] += 1
+        return self.faults
+
+    def who(self, user: str = "ana", client: str | None = None) -> Who:
+        return Who(tenant_id=self.tenant, user=user, client=client)
+
+    def expect(self, is_so: bool, what: str) -> None:
+        if not is_so:
+            self.faults.append(f"{what} (seed {self.seed}, {self.tenant})")
+
+    async def at_once(self, calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+        """Make calls at about one moment, in any order; returns what they came to that were not refused."""
+        results: list[T] = []
+
+        async def one(call: Callable[[], Awaitable[T]], after_s: float) -> None:
+            await anyio.sleep(after_s)
+            try:
+                results.append(await call())
+            except EXPECTED:
+                self.counts["refused"] += 1
+            except ServiceError as error:
+                self.faults.append(f"{type(error).__name__}: {error} (seed {self.seed}, {self.tenant})")
+
+        async with anyio.create_task_group() as group:
+            for call in self._rng.sample(calls, len(calls)):
+                group.start_soon(one, call, self._rng.random() * SPREAD_S)
+        return results
+
+    async def new(self) -> UUID:
+        return (await self.store.create(self.who(), title=None, metadata={})).conversation_id
+
+    async def say(self, id: UUID, user: str = "ana") -> UUID:
+        content = [{"role": "USER", "text": "Hi"}]
+        entry = NewEntry(channel="history", content_type="history", content=content, user_id=user)
+        return (await self.store.append(self.who(user), id, entry)).entry_id
+
+    async def memory(self, id: UUID) -> list[tuple[int | None, Any]]:
+        found = await self.store.entries(
+            self.who(client="bot"),
+            id,
+            shown=Shown(False, "bot", None),
+            is_latest=False,
+            after=None,
+            limit=10_000,
+        )
+        return [(one.epoch, msgspec.json.decode(one.content)) for one in found]
+
+
+async def syncs_of_one_scope(races: ConversationRaces) -> None:
+    """All say what one agent remembers, each a little more: no item is there twice, epochs have no gap."""
+    id = await races.new()
+    numbers = list(range(races.writers))
+
+    def sync(items: list[int]) -> Callable[[], Awaitable[Any]]:
+        return lambda: races.store.sync(races.who(client="bot"), id, "LC4J", items, None)
+
+    growing = [sync(numbers[: number + 1]) for number in numbers]
+    await races.at_once(growing)
+    by_epoch: dict[int, list[int]] = {}
+    for epoch, items in await races.memory(id):
+        assert epoch is not None
+        by_epoch.setdefault(epoch, []).extend(items)
+    races.expect(sorted(by_epoch) == list(range(1, len(by_epoch) + 1)), f"epochs {sorted(by_epoch)}")
+    races.expect(
+        all(items == numbers[: len(items)] for items in by_epoch.values()), f"a memory of {by_epoch}"
+    )
+    before = await races.memory(id)
+    latest = by_epoch[max(by_epoch)]
+    await races.at_once([sync(latest)] * races.writers)
+    races.expect(await races.memory(id) == before, "a repeated sync changed something")
+
+
+async def first_appends_of_one_id(races: ConversationRaces) -> None:
+    """All write to a conversation that is not there yet: one begins it, and everything is kept, in one order."""
+    id = uuid4()
+    written = await races.at_once([lambda: races.say(id)] * races.writers)
+    found = await races.store.entries(
+        races.who(), id, shown=Shown(True, None, None), is_latest=False, after=None, limit=1000
+    )
+    races.expect(len(written) == races.writers, f"{len(written)} of {races.writers} entries were taken")
+    races.expect({one.entry_id for one in found} == {*written}, "an entry is lost")
+    moments = [one.created_at for one in found]
+    races.expect(moments == sorted(set(moments)), "moments do not grow")
+    members = await races.sharing.members(races.who(), id)
+    races.expect([(one.user_id, one.access_level) for one in members] == [("ana", "owner")], f"{members}")
+
+
+async def share_against_remove(races: ConversationRaces) -> None:
+    """Somebody is shared with and removed while writing: who is none any more writes nothing more."""
+    id = await races.new()
+    await races.sharing.share(races.who(), id, "bob", "writer")
+    shares = [lambda: races.sharing.share(races.who(), id, "bob", "writer")] * (races.writers // 4)
+    removes = [lambda: races.sharing.remove(races.who(), id, "bob")] * (races.writers // 4)
+    writes = [lambda: races.say(id, "bob")] * (races.writers // 2)
+    calls: list[Callable[[], Awaitable[Any]]] = [*shares, *removes, *writes]
+    await races.at_once(calls)
+    await races.sharing.remove(races.who(), id, "bob")
+    races.expect(await races.at_once([lambda: races.say(id, "bob")]) == [], "one who was removed wrote")
+    members = {one.user_id: one.access_level for one in await races.sharing.members(races.who(), id)}
+    races.expect(members == {"ana": "owner"}, f"members are {members}")
+
+
+async def accept_against_cancel(races: ConversationRaces) -> None:
+    """A transfer is accepted and cancelled at once: one of the two is done, and there is one owner."""
+    id = await races.new()
+    await races.sharing.share(races.who(), id, "bob", "writer")
+    transfer = (await races.sharing.transfer(races.who(), id, "bob")).transfer_id
+    accepts = [lambda: races.sharing.accept(races.who("bob"), transfer)] * (races.writers // 2)
+    cancels = [lambda: races.sharing.end_transfer(races.who(), transfer)] * (races.writers // 2)
+    done = await races.at_once([*accepts, *cancels])
+    members = {one.user_id: one.access_level for one in await races.sharing.members(races.who(), id)}
+    owner = (await races.store.get(races.who(), id)).owner_user_id
+    races.expect(len(done) == 1, f"{len(done)} of accept and cancel are done")
+    wanted = {"bob": "owner", "ana": "manager"} if owner == "bob" else {"ana": "owner", "bob": "writer"}
+    races.expect(members == wanted, f"members are {members}, the owner {owner}")
+    races.counts["accepted"] += owner == "bob"
+    races.expect(await races.sharing.transfers(races.who(), "all") == [], "a transfer is left")
+
+
+async def writes_against_delete(races: ConversationRaces) -> None:
+    """A tree is written to and forked while it is deleted: then nothing of it is there, and nothing is half done."""
+    id = await races.new()
+    entry = await races.say(id)
+    writes: list[Callable[[], Awaitable[Any]]] = [lambda: races.say(id)] * (races.writers // 2)
+    writes += [lambda: races.store.fork(races.who(), id, entry)] * (races.writers // 2 - 1)
+    await races.at_once([*writes, lambda: races.store.delete(races.who(), id)])
+    races.expect(await races.at_once([lambda: races.store.get(races.who(), id)]) == [], "it is not deleted")
+    races.expect(await races.at_once(writes) == [], "what is deleted was written to")
+    await races.store.restore(races.tenant, id)
+    forks = await races.store.forks(races.who(), id)
+    for fork in forks:
+        found = await races.at_once([lambda fork=fork: races.store.get(races.who(), fork["conversation_id"])])  # type: ignore[misc]
+        races.expect(len(found) == 1, "a fork is lost")
+
+
+RACES: Final = (
+    syncs_of_one_scope, first_appends_of_one_id, share_against_remove, accept_against_cancel, writes_against_delete,
+)  # fmt: skip
