@@ -60,7 +60,7 @@ WHERE m.tenant_id = $1 AND m.tree_id = $2 AND m.user_id = $3;
 
 -- name: retitle
 -- Gives a conversation a title, or none.
-UPDATE conversations AS c SET title = $3, updated_at = $4 WHERE c.tenant_id = $1 AND c.conversation_id = $2;
+UPDATE conversations AS c SET title = $3, updated_at = greatest(c.updated_at, $4) WHERE c.tenant_id = $1 AND c.conversation_id = $2;
 
 -- name: list_forks
 -- The conversations of a tree: the root first.

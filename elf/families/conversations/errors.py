@@ -69,7 +69,9 @@ def error_body(failure: ServiceError) -> ErrorBody:
     if isinstance(failure, Missing):
         return _body("Not found", "not_found", details={"resource": failure.resource, "id": failure.id})
     if isinstance(failure, InvalidRequest) and not isinstance(failure, RuleBroken):
-        violations = [{"field": path, "message": failure.message} for path in failure.fields]
+        violations = [
+            {"field": path.removeprefix("$."), "message": failure.message} for path in failure.fields
+        ]
         details = {"message": failure.message, "violations": violations}
         return _body("Validation failed", "validation_error", details=details)
     error, code = _KINDS.get(failure.status, ("Bad request", "bad_request"))

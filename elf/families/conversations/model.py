@@ -57,7 +57,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEntry:
-    """An entry to be written; `content` is a list of JSON values. `title` is for a conversation that has none."""
+    """An entry to be written; `content` is a list of JSON values. `title` is for a conversation that has none.
+
+    What agents remember gives neither title nor preview: these are seen by every member.
+    """
 
     channel: Channel
     content_type: str

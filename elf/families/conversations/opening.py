@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from elf.db.queries import Queries, sql_folder
+from elf.families.conversations.index_texts import IndexTexts
 from elf.families.conversations.model import FAMILY
 from elf.families.conversations.service import ConversationService, EntryService
 from elf.families.conversations.sharing import TreeSharing
@@ -20,6 +21,7 @@ def open_conversations(ground: Ground) -> Opened:
     services = (
         ConversationService(store, TreeSharing(ground.database, ground.clock, queries)),
         EntryService(store),
+        IndexTexts(ground.database, queries),
     )
     done_by = {operation: handle for service in services for operation, handle in service.handlers().items()}
     return Opened(handlers={operation.name: handle for operation, handle in done_by.items()})

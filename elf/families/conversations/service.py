@@ -220,7 +220,7 @@ def new_entry(request: e.CreateEntry, who: Who) -> NewEntry:
         _refuse_indexed(request)
         return NewEntry(
             channel=channel, content_type=request.contentType, content=request.content, user_id=request.userId,
-            client_id=who.client, title=title_of(request.content),
+            client_id=who.client,
         )  # fmt: skip
     check_history(request.contentType, request.content)
     return _of_history(

@@ -20,7 +20,7 @@ from elf.db.queries import Queries
 from elf.families.conversations.errors import Missing, RuleBroken, TransferPending
 from elf.families.conversations.model import AccessLevel
 from elf.families.conversations.rules.access import is_of_owner, may_share
-from elf.families.conversations.trees import LockedTree, Row, Who, live, lock_tree, refuse_less
+from elf.families.conversations.trees import LockedTree, Row, Who, again, live, lock_tree, refuse_less
 
 MEMBERSHIP: Final = "membership"
 TRANSFER: Final = "ownership transfer"
@@ -76,6 +76,7 @@ class TreeSharing:
         """Give a member another level. Raises Missing for one who is none."""
         return await self._give(who, id, user, level, is_new=False)
 
+    @again
     async def _give(self, who: Who, id: UUID, user: str, level: AccessLevel, *, is_new: bool) -> Membership:
         async with self._database.transaction() as connection:
             tree = await lock_tree(connection, self._sql, who, id)
@@ -93,6 +94,7 @@ class TreeSharing:
         assert row is not None, "it was put there"
         return Membership(**row)
 
+    @again
     async def remove(self, who: Who, id: UUID, user: str) -> None:
         """Take a user's level away; one who has none stays as it is. Members may go by themselves."""
         async with self._database.transaction() as connection:
@@ -108,6 +110,7 @@ class TreeSharing:
             await connection.execute(self._sql["drop_membership"], who.tenant_id, tree.tree_id, user)
             connection.after_commit(lambda: _told(who, tree, user, was, None))
 
+    @again
     async def transfer(self, who: Who, id: UUID, to: str) -> Transfer:
         """Ask a member to take a tree over. Raises TransferPending when somebody has been asked."""
         async with self._database.transaction() as connection:
@@ -142,6 +145,7 @@ class TreeSharing:
             )
         return [_transfer(row) for row in rows]
 
+    @again
     async def end_transfer(self, who: Who, transfer_id: UUID) -> None:
         """Cancel or reject a transfer."""
         async with self._database.transaction() as connection:
@@ -149,6 +153,7 @@ class TreeSharing:
             if await connection.fetchval(self._sql["delete_transfer"], who.tenant_id, transfer_id) is None:
                 raise Missing(TRANSFER, transfer_id)
 
+    @again
     async def accept(self, who: Who, transfer_id: UUID) -> None:
         """Take a tree over: the recipient is its owner, who was that is a manager."""
         async with self._database.transaction() as connection:

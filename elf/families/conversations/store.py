@@ -16,7 +16,7 @@ import msgspec
 
 from elf.core.clock import Clock
 from elf.db.database import Connection, Database
-from elf.db.errors import Retryable, UniqueViolation, retrying
+from elf.db.errors import Retryable, UniqueViolation
 from elf.db.queries import Queries
 from elf.families.conversations.errors import Missing, RuleBroken
 from elf.families.conversations.model import (
@@ -38,7 +38,7 @@ from elf.families.conversations.rules.view import (
     through,
     view_of,
 )
-from elf.families.conversations.trees import CONVERSATION, Row, Who, live, lock_tree, refuse_less
+from elf.families.conversations.trees import CONVERSATION, Row, Who, again, live, lock_tree, refuse_less
 
 ENTRY: Final = "entry"
 TICK: Final = timedelta(microseconds=1)
@@ -70,6 +70,7 @@ class ConversationStore:
 
     # Conversations
 
+    @again
     async def create(self, who: Who, *, title: str | None, metadata: Mapping[str, Any]) -> Conversation:
         """Begin a tree."""
         id = uuid4()
@@ -99,16 +100,15 @@ class ConversationStore:
             )
         return [_conversation(row) for row in rows]
 
+    @again
     async def retitle(self, who: Who, id: UUID, title: str | None) -> Conversation:
         """Give a conversation a title, or none."""
-        return await retrying(lambda: self._retitle(who, id, title))
-
-    async def _retitle(self, who: Who, id: UUID, title: str | None) -> Conversation:
         async with self._database.transaction() as connection:
             await self._locked(connection, who, id)
             await connection.execute(self._sql["retitle"], who.tenant_id, id, title, self._clock.now())
             return _conversation(await self._row(connection, who, id))
 
+    @again
     async def delete(self, who: Who, id: UUID) -> None:
         """Delete the whole tree of a conversation."""
         async with self._database.transaction() as connection:
@@ -116,6 +116,7 @@ class ConversationStore:
             refuse_less(tree.level, "owner")
             await connection.execute(self._sql["delete_tree"], who.tenant_id, tree.tree_id, self._clock.now())
 
+    @again
     async def restore(self, tenant_id: str, id: UUID) -> bool:
         """Bring the deleted tree of a conversation back; tell whether it was deleted. Raises Missing."""
         async with self._database.transaction() as connection:
@@ -133,6 +134,7 @@ class ConversationStore:
             row = await self._allowed(connection, who, id, "reader")
             return await connection.fetch(self._sql["list_forks"], who.tenant_id, row["tree_id"])
 
+    @again
     async def fork(self, who: Who, id: UUID, entry_id: UUID, *, title: str | None = None) -> Conversation:
         """Fork a conversation at an entry that it shows: the fork has all that comes before it."""
         async with self._database.transaction() as connection:
@@ -148,11 +150,9 @@ class ConversationStore:
 
     # Entries
 
+    @again
     async def append(self, who: Who, id: UUID, entry: NewEntry, *, at: ForkPoint | None = None) -> Entry:
         """Write an entry; a conversation that is not there yet begins with it, forked at `at` where that is given."""
-        return await retrying(lambda: self._append(who, id, entry, at))
-
-    async def _append(self, who: Who, id: UUID, entry: NewEntry, at: ForkPoint | None) -> Entry:
         with _meeting_beginners():
             return await self._append_once(who, id, entry, at)
 
@@ -227,16 +227,12 @@ class ConversationStore:
             raise Missing(CONVERSATION, parent["conversation_id"])
         return made is not None
 
+    @again
     async def sync(
         self, who: Who, id: UUID, content_type: str, items: Sequence[Any], user: str | None
     ) -> Synced:
         """Make the memory of a client what it says it is: see `change_of`."""
         assert who.client is not None, "memory is a client's"
-        return await retrying(lambda: self._sync(who, id, content_type, items, user))
-
-    async def _sync(
-        self, who: Who, id: UUID, content_type: str, items: Sequence[Any], user: str | None
-    ) -> Synced:
         async with self._database.transaction() as connection:
             row = await self._locked(connection, who, id)
             latest = await self._latest(connection, who, _view(row))
@@ -306,7 +302,7 @@ class ConversationStore:
                 [beginning for _, beginning in parts], [one.end for one, _ in parts],
                 shown.history, shown.client, epoch, limit,
             )  # fmt: skip
-        return [_entry(one) for one in rows]
+        return [entry_of(one) for one in rows]
 
     async def tree_entries(
         self, who: Who, id: UUID, *, shown: Shown, after: UUID | None, limit: int
@@ -326,7 +322,7 @@ class ConversationStore:
                 self._sql["list_tree_entries"], who.tenant_id, row["tree_id"], limit, shown.history, shown.client,
                 shown.epoch, moment, behind_id,
             )  # fmt: skip
-        return [_entry(one) for one in rows]
+        return [entry_of(one) for one in rows]
 
     # Who may, and where things are
 
@@ -406,5 +402,6 @@ def _conversation(row: Row) -> Conversation:
     return Conversation(**{name: row[name] for name in Conversation.__dataclass_fields__})
 
 
-def _entry(row: Row) -> Entry:
+def entry_of(row: Row) -> Entry:
+    """Return an entry as it is stored."""
     return Entry(**{name: row[name] for name in Entry.__dataclass_fields__})

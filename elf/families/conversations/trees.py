@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from functools import wraps
+from typing import Any, Final, NamedTuple, ParamSpec, TypeVar
 from uuid import UUID
 
 from elf.core.errors import Forbidden
 from elf.db.database import Connection
+from elf.db.errors import retrying
 from elf.db.queries import Queries
 from elf.families.conversations.errors import Missing
 from elf.families.conversations.model import AccessLevel
 from elf.families.conversations.rules.access import allows
 
 Row = Mapping[str, Any]
+P = ParamSpec("P")
+T = TypeVar("T")
 
 CONVERSATION: Final = "conversation"
 
@@ -33,6 +37,16 @@ class LockedTree(NamedTuple):
 
     tree_id: UUID
     level: AccessLevel
+
+
+def again(transaction: Callable[P, Awaitable[T]]) -> Callable[P, Awaitable[T]]:
+    """Have a whole transaction run again when it met another one, a few times at most."""
+
+    @wraps(transaction)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        return await retrying(lambda: transaction(*args, **kwargs))
+
+    return run
 
 
 async def lock_tree(connection: Connection, sql: Queries, who: Who, id: UUID) -> LockedTree:

@@ -13,7 +13,10 @@ import pytest
 from werkzeug.datastructures import Headers
 
 from elf.api.caller import Caller
+from elf.db.database import Database
+from elf.db.queries import Queries
 from elf.families.conversations.api.operations import OPERATIONS, PATHS
+from elf.families.conversations.index_texts import IndexTexts
 from elf.families.conversations.service import ConversationService, EntryService
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
@@ -28,8 +31,12 @@ NUMBERS = count()
 
 
 async def identify(headers: Headers) -> Caller:
-    user = headers.get("X-User")
-    return Caller(user=user, client=headers.get("X-Client"), bound={"tenant_id": headers.get("X-Tenant", "")})
+    return Caller(
+        user=headers.get("X-User"),
+        client=headers.get("X-Client"),
+        roles=frozenset(headers.getlist("X-Role")),
+        bound={"tenant_id": headers.get("X-Tenant", "")},
+    )
 
 
 class Wire:
@@ -47,11 +54,14 @@ class Wire:
         user: str = "ana",
         client: str | None = None,
         tenant: str | None = None,
+        role: str | None = None,
     ) -> httpx.Response:
         method, path = call.split(" ")
         headers = {"X-User": user, "X-Tenant": tenant or self.tenant}
         if client is not None:
             headers["X-Client"] = client
+        if role is not None:
+            headers["X-Role"] = role
         return await self._client.request(method, path, json=body, headers=headers)
 
     async def new(self, **body: Any) -> str:
@@ -81,8 +91,11 @@ class Wire:
 
 
 @pytest.fixture
-async def ask(store: ConversationStore, sharing: TreeSharing) -> AsyncIterator[Wire]:
-    done_by = {**ConversationService(store, sharing).handlers(), **EntryService(store).handlers()}
+async def ask(
+    store: ConversationStore, sharing: TreeSharing, database: Database, queries: Queries
+) -> AsyncIterator[Wire]:
+    services = (ConversationService(store, sharing), EntryService(store), IndexTexts(database, queries))
+    done_by = {operation: handle for service in services for operation, handle in service.handlers().items()}
     assert set(done_by) == set(OPERATIONS)
     app = create_app(
         OPERATIONS,
@@ -230,6 +243,24 @@ async def test_memory_is_a_clients_and_synced_by_epochs(ask: Wire) -> None:
     assert "lastMessagePreview" in (await ask(f"GET {ROOT}/{id}")).json()
 
 
+async def test_what_an_agent_remembers_is_seen_by_nobody_else(ask: Wire) -> None:
+    id = str(uuid4())
+    body = {"channel": "memory", "contentType": "LC4J", "content": [{"text": "planted words"}]}
+    assert (await ask(f"POST {ROOT}/{id}/entries", body, client="bot")).status_code == 201
+    await ask.sync(id, {"text": "planted words, and more"})
+    for call in (
+        f"GET {ROOT}",
+        f"GET {ROOT}/{id}",
+        f"GET {ROOT}/{id}/forks",
+        f"GET {ROOT}/{id}/entries?forks=all",
+    ):
+        for client in (None, "other"):
+            assert "planted" not in (await ask(call, client=client)).text
+    assert "title" not in (await ask(f"GET {ROOT}/{id}")).json()
+    await ask.say(id, "Hi")
+    assert (await ask(f"GET {ROOT}/{id}")).json()["title"] == "Hi"
+
+
 async def test_lists_of_conversations_by_mode_query_and_page(ask: Wire, clock: TurnedClock) -> None:
     ids = []
     for number in range(3):
@@ -371,6 +402,65 @@ async def test_what_may_not_be_appended_is_refused_and_nothing_is_written(
     assert answer.status_code == status, answer.text
     assert said in answer.json()["details"]["message"]
     assert await ask.entries(id, client="bot") == []
+
+
+async def test_indexers_give_entries_the_texts_by_which_they_are_found(ask: Wire, clock: TurnedClock) -> None:
+    id, other = await ask.new(), await ask.new()
+    said = {"channel": "history", "contentType": "history", "content": [{"role": "AI", "text": "Hi"}]}
+    entries = []
+    for _ in range(3):
+        clock.turn(seconds=1)
+        entries.append((await ask(f"POST {ROOT}/{id}/entries", said, client="bot")).json()["id"])
+    await ask.say(id, "by the user, who gives the text along")
+    remembered = (await ask.sync(id, 1))["entry"]["id"]
+
+    async def unindexed(**more: Any) -> list[str]:
+        found: list[str] = []
+        query: str | None = "?limit=1"
+        while query is not None:
+            answer = await ask(f"GET {ROOT}/unindexed{query}", role="indexer", **more)
+            assert answer.status_code == 200, answer.text
+            found += [one["entry"]["id"] for one in answer.json()["data"]]
+            cursor = answer.json()["cursor"]
+            query = None if cursor is None else f"?limit=1&cursor={cursor}"
+        return found
+
+    async def index(*given: dict[str, Any], role: str | None = "indexer", **more: Any) -> httpx.Response:
+        return await ask(f"POST {ROOT}/index", list(given), role=role, **more)
+
+    def text(entry: str, **more: Any) -> dict[str, Any]:
+        return {"conversationId": id, "entryId": entry, "indexedContent": "a greeting"} | more
+
+    assert await unindexed() == entries
+    assert await unindexed(tenant="another") == []
+    for answer, status in (
+        (await index(text(entries[0]), role=None), 403),
+        (await ask(f"GET {ROOT}/unindexed"), 403),
+        (await index(), 400),
+        (await index(text(entries[0]), text(remembered)), 400),
+        (await index(text(entries[0]), text(str(uuid4()))), 404),
+        (await index(text(entries[0]), text(entries[1], conversationId=other)), 404),
+        (await index(text(entries[0]), tenant="another"), 404),
+        (await ask(f"GET {ROOT}/unindexed?cursor=x", role="indexer"), 400),
+    ):
+        assert answer.status_code == status, answer.text
+    for field in ("conversationId", "entryId", "indexedContent"):
+        answer = await index(text(entries[0]), text(entries[1], **{field: None}))
+        assert answer.json()["details"]["message"] == f"{field} is required for entry 1"
+    assert await unindexed() == entries
+    answer = await index(text(entries[0]), text(entries[2]))
+    assert (answer.status_code, answer.json()) == (200, {"indexed": 2})
+    assert await unindexed() == [entries[1]]
+    await ask(f"DELETE {ROOT}/{id}")
+    assert await unindexed() == []
+    assert (await index(text(entries[1]))).status_code == 404
+
+
+async def test_each_field_at_fault_is_named(ask: Wire) -> None:
+    answer = await ask(f"POST {ROOT}", {"title": 5, "colour": "red"})
+    violations = answer.json()["details"]["violations"]
+    assert {one["field"] for one in violations} == {"title", "colour"}
+    assert all(one["message"] for one in violations)
 
 
 async def test_content_has_its_bounds(ask: Wire) -> None:

@@ -85,6 +85,16 @@ class TransfersAnswer(msgspec.Struct):
     data: list[TransferAnswer]
 
 
+class UnindexedEntryAnswer(msgspec.Struct):
+    conversationId: UUID
+    entry: EntryAnswer
+
+
+class UnindexedAnswer(msgspec.Struct, kw_only=True):
+    data: list[UnindexedEntryAnswer]
+    cursor: str | None
+
+
 class SyncAnswer(msgspec.Struct, kw_only=True):
     epoch: int | msgspec.UnsetType
     noOp: bool

@@ -16,6 +16,7 @@ from elf.families.conversations.model import AccessLevel
 MAX_BODY_BYTES: Final = 8 * 1024 * 1024
 MAX_METADATA_BYTES: Final = 64 * 1024
 MAX_INDEXED_CHARS: Final = 100_000
+MAX_CURSOR_CHARS: Final = 512
 CONTENT: Final = JsonBounds(
     values=1_000_000, long_digits=MAX_BODY_BYTES, depth=64, string_chars=MAX_BODY_BYTES
 )

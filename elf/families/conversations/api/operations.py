@@ -7,9 +7,10 @@ from typing import Final
 from elf.api.path_policy import PathPolicy
 from elf.families.conversations.api.conversations import CONVERSATIONS
 from elf.families.conversations.api.entries import ENTRIES
+from elf.families.conversations.api.indexing import INDEXING
 from elf.families.conversations.errors import STYLE, Missing
 
-OPERATIONS: Final = (*CONVERSATIONS, *ENTRIES)
+OPERATIONS: Final = (*CONVERSATIONS, *ENTRIES, *INDEXING)
 
 _RESOURCES: Final = {
     "conversationId": "conversation",
