@@ -151,14 +151,14 @@ class EntryService:
         client = None if request.channel == "history" else who.client
         epoch = int(request.epoch) if request.epoch is not None and request.epoch.isdigit() else None
         shown = Shown(request.channel != "memory", client, epoch)
-        place = {"after": after_of(request), "limit": request.limit + 1}
+        id, after, limit = request.conversationId, after_of(request), request.limit + 1
         if request.forks == "all":
-            found = await self._store.tree_entries(who, request.conversationId, shown=shown, **place)  # type: ignore[arg-type]
+            found = await self._store.tree_entries(who, id, shown=shown, after=after, limit=limit)
         else:
             is_latest = request.epoch in (None, "latest")
             found = await self._store.entries(
-                who, request.conversationId, shown=shown, is_latest=is_latest, **place  # type: ignore[arg-type]
-            )  # fmt: skip
+                who, id, shown=shown, is_latest=is_latest, after=after, limit=limit
+            )
         page = found[: request.limit]
         more = len(found) > len(page)
         return a.EntriesAnswer(

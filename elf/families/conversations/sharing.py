@@ -20,7 +20,15 @@ from elf.db.queries import Queries
 from elf.families.conversations.errors import Missing, RuleBroken, TransferPending
 from elf.families.conversations.model import AccessLevel
 from elf.families.conversations.rules.access import is_of_owner, may_share
-from elf.families.conversations.trees import LockedTree, Row, Who, again, live, lock_tree, refuse_less
+from elf.families.conversations.trees import (
+    LockedTree,
+    Row,
+    Who,
+    again,
+    lock_tree,
+    read_conversation,
+    refuse_less,
+)
 
 MEMBERSHIP: Final = "membership"
 TRANSFER: Final = "ownership transfer"
@@ -61,10 +69,7 @@ class TreeSharing:
     async def members(self, who: Who, id: UUID) -> list[Membership]:
         """List the members of the tree of a conversation."""
         async with self._database.connection() as connection:
-            row = await connection.fetchrow(self._sql["get_conversation"], who.tenant_id, id, who.user)
-            if row is None:
-                raise Missing("conversation", id)
-            refuse_less(live(row, id)["access_level"], "reader")
+            row = await read_conversation(connection, self._sql, who, id, "reader")
             rows = await connection.fetch(self._sql["list_memberships"], who.tenant_id, row["tree_id"])
         return [Membership(**row) for row in rows]
 

@@ -38,7 +38,16 @@ from elf.families.conversations.rules.view import (
     through,
     view_of,
 )
-from elf.families.conversations.trees import CONVERSATION, Row, Who, again, live, lock_tree, refuse_less
+from elf.families.conversations.trees import (
+    CONVERSATION,
+    Row,
+    Who,
+    again,
+    live,
+    lock_tree,
+    read_conversation,
+    refuse_less,
+)
 
 ENTRY: Final = "entry"
 TICK: Final = timedelta(microseconds=1)
@@ -76,12 +85,12 @@ class ConversationStore:
         id = uuid4()
         async with self._database.transaction() as connection:
             await self._begin(connection, who, id, title=title, metadata=metadata)
-            return _conversation(await self._row(connection, who, id))
+            return _conversation(await self._allowed(connection, who, id, "reader"))
 
-    async def get(self, who: Who, id: UUID, *, least: AccessLevel = "reader") -> Conversation:
+    async def get(self, who: Who, id: UUID) -> Conversation:
         """Read a conversation as one of its members sees it."""
         async with self._database.connection() as connection:
-            return _conversation(await self._allowed(connection, who, id, least))
+            return _conversation(await self._allowed(connection, who, id, "reader"))
 
     async def page(
         self, who: Who, *, mode: str, after: UUID | None, query: str | None, limit: int
@@ -106,7 +115,7 @@ class ConversationStore:
         async with self._database.transaction() as connection:
             await self._locked(connection, who, id)
             await connection.execute(self._sql["retitle"], who.tenant_id, id, title, self._clock.now())
-            return _conversation(await self._row(connection, who, id))
+            return _conversation(await self._allowed(connection, who, id, "reader"))
 
     @again
     async def delete(self, who: Who, id: UUID) -> None:
@@ -146,7 +155,7 @@ class ConversationStore:
             await self._branch(
                 connection, who, row, fork, ranges, title=row["title"] if title is None else title
             )
-            return _conversation(await self._row(connection, who, fork))
+            return _conversation(await self._allowed(connection, who, fork, "reader"))
 
     # Entries
 
@@ -170,7 +179,7 @@ class ConversationStore:
             return await self._write(connection, who, row, entry, epoch)
 
     async def _begun(self, connection: Connection, who: Who, id: UUID, at: ForkPoint | None) -> Row:
-        """Begin a conversation of an id that has none, and return it locked. Raises as `_row` does where there is one.
+        """Begin a conversation of an id that has none, and return it locked. Raises as `_locked` where there is one.
 
         Raises Retryable when another began it meanwhile.
         """
@@ -326,16 +335,8 @@ class ConversationStore:
 
     # Who may, and where things are
 
-    async def _row(self, connection: Connection, who: Who, id: UUID) -> Row:
-        row = await connection.fetchrow(self._sql["get_conversation"], who.tenant_id, id, who.user)
-        if row is None:
-            raise Missing(CONVERSATION, id)
-        return live(row, id)
-
     async def _allowed(self, connection: Connection, who: Who, id: UUID, least: AccessLevel) -> Row:
-        row = await self._row(connection, who, id)
-        refuse_less(row["access_level"], least)
-        return row
+        return await read_conversation(connection, self._sql, who, id, least)
 
     async def _locked(self, connection: Connection, who: Who, id: UUID) -> Row:
         """Return a conversation that nobody else writes to until the transaction ends, to one who may write."""

@@ -59,10 +59,19 @@ async def lock_tree(connection: Connection, sql: Queries, who: Who, id: UUID) ->
     return LockedTree(tree["tree_id"], level)
 
 
-def live(row: Row, id: UUID) -> Row:
-    """Return the row of a conversation. Raises Missing when its tree is deleted."""
-    if row["deleted_at"] is not None:
+def live(row: Row | None, id: UUID) -> Row:
+    """Return the row of a conversation. Raises Missing when there is none, or its tree is deleted."""
+    if row is None or row["deleted_at"] is not None:
         raise Missing(CONVERSATION, id)
+    return row
+
+
+async def read_conversation(
+    connection: Connection, sql: Queries, who: Who, id: UUID, least: AccessLevel
+) -> Row:
+    """Return the row of a conversation. Raises Missing, and Forbidden for one whose level is below `least`."""
+    row = live(await connection.fetchrow(sql["get_conversation"], who.tenant_id, id, who.user), id)
+    refuse_less(row["access_level"], least)
     return row
 
 
