@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from uuid import UUID, uuid4
 
-import anyio
 import msgspec
 
-from elf.core.errors import Conflict, Forbidden, NotFound, ServiceError
-from elf.db.database import Database
+from elf.core.errors import Conflict, Forbidden, NotFound
 from elf.db.queries import Queries, sql_folder
 from elf.families.conversations.model import FAMILY, NewEntry
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore, Shown
 from elf.families.conversations.trees import Who
+from tests.chaos.races import Races
 from tests.notes_kit import TurnedClock
 
 T = TypeVar("T")
@@ -28,21 +25,13 @@ EXPECTED: Final = (NotFound, Forbidden, Conflict)
 
 
 @dataclass
-class ConversationRaces:
-    """Rounds of all races, each in a tenant of its own, over processes that share a database.
+class ConversationRaces(Races):
+    """Races of conversations."""
 
-    `databases` are the connections of each. `faults` say what should not be.
-    """
-
-    databases: Sequence[Database]
-    seed: int
     writers: int = 16
-    faults: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    tenant: str = ""
 
     def __post_init__(self) -> None:
-        self._rng = random.Random(self.seed)
+        super().__post_init__()
         clock, queries = TurnedClock(), Queries.load(sql_folder() / FAMILY)
         self.queries = queries
         self._stores = [ConversationStore(database, clock, queries) for database in self.databases]
@@ -65,38 +54,17 @@ class ConversationRaces:
 
     async def run(self, rounds: int) -> list[str]:
         """Run so many rounds of every race; returns the faults."""
-        for _ in range(rounds):
-            for race in RACES:
-                self.tenant = f"race-{uuid4()}"
-                with anyio.fail_after(120):
-                    await race(self)
-                self.counts[race.__name__] += 1
-        return self.faults
+        return await self.run_all(RACES, rounds)
 
     def who(self, user: str = "ana", client: str | None = None) -> Who:
         return Who(tenant_id=self.tenant, user=user, client=client)
 
-    def expect(self, is_so: bool, what: str) -> None:
-        if not is_so:
-            self.faults.append(f"{what} (seed {self.seed}, {self.tenant})")
-
     async def at_once(self, calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
         """Make calls at about one moment, in any order; returns what they came to that were not refused."""
-        results: list[T] = []
-
-        async def one(call: Callable[[], Awaitable[T]], after_s: float) -> None:
-            await anyio.sleep(after_s)
-            try:
-                results.append(await call())
-            except EXPECTED:
-                self.counts["refused"] += 1
-            except ServiceError as error:
-                self.faults.append(f"{type(error).__name__}: {error} (seed {self.seed}, {self.tenant})")
-
-        async with anyio.create_task_group() as group:
-            for call in self._rng.sample(calls, len(calls)):
-                group.start_soon(one, call, self._rng.random() * SPREAD_S)
-        return results
+        results = await self.meet(calls, spread_s=SPREAD_S, refusals=EXPECTED)
+        done = [one for one in results if not isinstance(one, EXPECTED)]
+        self.counts["refused"] += len(results) - len(done)
+        return done
 
     async def new(self) -> UUID:
         return (await self.store.create(self.who(), title=None, metadata={})).conversation_id

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import anyio
 import msgspec
 
 from elf.api.caller import Caller
 from elf.config.tables.knowledge import KnowledgeTable
-from elf.core.errors import InvalidRequest, ServiceError
+from elf.core.errors import InvalidRequest
 from elf.db.database import Database
 from elf.families.knowledge.api import entities as e
 from elf.families.knowledge.api import lifecycle as lc
@@ -30,6 +29,7 @@ from elf.families.knowledge.lifecycle.states import MemoryStates
 from elf.families.knowledge.rules.effectiveness import harmful_score, helpful_score
 from elf.outbox.chores import Due
 from elf.providers.port import Prompt
+from tests.chaos.races import Races
 from tests.db.knowledge.conftest import KnowledgeHouse
 from tests.notes_kit import TurnedClock
 
@@ -71,21 +71,13 @@ class Process:
 
 
 @dataclass
-class KnowledgeRaces:
-    """Rounds of all races, each in a tenant of its own, over processes that share a database.
+class KnowledgeRaces(Races):
+    """Races of knowledge."""
 
-    `databases` are the connections of each. `faults` say what should not be.
-    """
-
-    databases: Sequence[Database]
-    seed: int
     writers: int = 32
-    faults: list[str] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    tenant: str = ""
 
     def __post_init__(self) -> None:
-        self._rng = random.Random(self.seed)
+        super().__post_init__()
         clock = TurnedClock()
         self.processes = [Process(database, clock) for database in self.databases]
         self.house = self.processes[0].house
@@ -104,35 +96,11 @@ class KnowledgeRaces:
 
     async def run(self, rounds: int) -> list[str]:
         """Run so many rounds of every race; returns the faults."""
-        for _ in range(rounds):
-            for race in RACES:
-                self.tenant = f"race-{uuid4()}"
-                with anyio.fail_after(120):
-                    await race(self)
-                self.counts[race.__name__] += 1
-        return self.faults
-
-    def expect(self, is_so: bool, what: str) -> None:
-        if not is_so:
-            self.faults.append(f"{what} (seed {self.seed}, {self.tenant})")
+        return await self.run_all(RACES, rounds)
 
     async def at_once(self, calls: Sequence[Callable[[], Awaitable[T]]]) -> list[T | InvalidRequest]:
         """Make calls at about one moment, in any order; returns what each came to. Any other error is a fault."""
-        results: list[T | InvalidRequest] = []
-
-        async def one(call: Callable[[], Awaitable[T]], after_s: float) -> None:
-            await anyio.sleep(after_s)
-            try:
-                results.append(await call())
-            except InvalidRequest as refused:
-                results.append(refused)
-            except ServiceError as error:
-                self.faults.append(f"{type(error).__name__}: {error} (seed {self.seed}, {self.tenant})")
-
-        async with anyio.create_task_group() as group:
-            for call in self._rng.sample(calls, len(calls)):
-                group.start_soon(one, call, self._rng.random() * SPREAD_S)
-        return results
+        return await self.meet(calls, spread_s=SPREAD_S, refusals=(InvalidRequest,))
 
     def choice(self, of: Sequence[T]) -> T:
         return self._rng.choice(of)
