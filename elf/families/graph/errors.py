@@ -1,0 +1,100 @@
+"""What can be wrong with a memory, its file or its orchestrator.
+
+Unavailable 503
+├── GraphLivesElsewhere     graph_lives_elsewhere: the files are on another host
+├── GraphDisabled           memory_disabled: the config has this orchestrator, or the family, disabled
+└── FileUnusable            the file cannot be used until somebody has done something about it
+    ├── MemoryDbCorrupt     memory_db_corrupt: it is no database, or a damaged one
+    ├── MemoryDbForeign     memory_db_foreign: it is the file of somebody else
+    ├── MemoryDbTooNew      memory_db_too_new: a later version of ELF has written it
+    ├── UnsafeLayout        unsafe_layout: a folder leads out of its root, or is no folder
+    └── NetworkFileSystem   network_file_system: files are not locked reliably there
+InternalError 500
+└── InvalidRow              memory_row_invalid: somebody wrote what the family does not
+"""
+
+from __future__ import annotations
+
+from elf.core.errors import InternalError, NotFound, Unavailable
+
+
+class GraphLivesElsewhere(Unavailable):
+    """The memory of an orchestrator is kept on another host, which is named."""
+
+    error_code = "graph_lives_elsewhere"
+    concerns_all = False
+
+
+class GraphDisabled(Unavailable):
+    """The memory of an orchestrator is disabled by the config."""
+
+    error_code = "memory_disabled"
+    concerns_all = False
+
+
+class FileUnusable(Unavailable):
+    """The file of an orchestrator cannot be used. It is looked at again from time to time."""
+
+    concerns_all = False
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, retry_after_s=60)
+
+
+class MemoryDbCorrupt(FileUnusable):
+    """A memory.db is no SQLite database, or a damaged one."""
+
+    error_code = "memory_db_corrupt"
+
+
+class MemoryDbForeign(FileUnusable):
+    """A memory.db belongs to another tenant or orchestrator than its folder says."""
+
+    error_code = "memory_db_foreign"
+
+
+class MemoryDbTooNew(FileUnusable):
+    """A memory.db has a schema that only a later version of ELF knows."""
+
+    error_code = "memory_db_too_new"
+
+
+class UnsafeLayout(FileUnusable):
+    """A folder of a memory is no folder, a link, or resolves outside of its root."""
+
+    error_code = "unsafe_layout"
+
+
+class NetworkFileSystem(FileUnusable):
+    """A memory would be on a network file system, where locks of several processes cannot be relied on."""
+
+    error_code = "network_file_system"
+
+
+class InvalidRow(InternalError):
+    """A row of a memory.db breaks the rules of the family: it was written by something else. The message names it."""
+
+    error_code = "memory_row_invalid"
+    is_told = True
+
+
+class NoSuchOrchestrator(NotFound):
+    """There is no such orchestrator for this tenant."""
+
+    def __init__(self, orchestrator_id: str) -> None:
+        path = "$.orchestrator_id"
+        super().__init__(f"{path}: there is no orchestrator {orchestrator_id}", fields=[path])
+
+
+class NoSuchMemory(NotFound):
+    """There is no such memory of this orchestrator."""
+
+    def __init__(self, memory_id: str, *, path: str = "$.memory_id") -> None:
+        super().__init__(f"{path}: there is no memory {memory_id}", fields=[path])
+
+
+class NoSuchEdge(NotFound):
+    """There is no such edge between memories of this orchestrator."""
+
+    def __init__(self, edge_id: str, *, path: str = "$.edge_id") -> None:
+        super().__init__(f"{path}: there is no edge {edge_id}", fields=[path])

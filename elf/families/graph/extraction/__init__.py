@@ -1,0 +1,1 @@
+"""Candidates for memories, out of text."""

@@ -1,0 +1,148 @@
+"""The ledger of ingestion: a row for each file, written in the transaction of its memories, by the file's key (G13)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from elf.families.graph.extraction.candidate import Skipped
+from elf.families.graph.ingest.material import Material
+from elf.families.graph.store.changes import write_all
+from elf.families.graph.store.file import MemoryFile
+from elf.families.graph.store.nodes import NewMemory
+from elf.families.graph.store.statements import Change, Row, Snapshot, moment_of, stored_moment
+
+ACTOR: Final = "ingest"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestedFile:
+    """A file whose memories are written. It is finished once it is where it ends, with its manifest."""
+
+    key: str
+    dropped_name: str
+    final_name: str
+    taken_at: datetime
+    memory_ids: Sequence[str]
+    memories_written: int
+    edges_written: int
+    extractor: str
+    skipped: Sequence[Skipped]
+    is_finished: bool = False
+
+
+class Ledger:
+    """The files that went into one memory."""
+
+    def __init__(self, file: MemoryFile, *, embedding_version: str) -> None:
+        self._file = file
+        self._embedding_version = embedding_version
+
+    async def ingested(self, key: str) -> IngestedFile | None:
+        """Return the row of a key."""
+        return await self._file.read(lambda snapshot: _row(snapshot, key))
+
+    async def unfinished(self) -> list[IngestedFile]:
+        """Return the rows that are not finished, in the order in which they were written."""
+        return await self._file.read(
+            lambda snapshot: [_file_of(row) for row in snapshot.rows("ingests_to_finish")]
+        )
+
+    async def write(
+        self, key: str, names: tuple[str, str], material: Material, taken_at: datetime
+    ) -> IngestedFile:
+        """Write memories and edges with the row of their file, all or none, and return it.
+
+        `names` are what it is called in the drop folder, and where it ends. Where the key has a row by now, nothing is
+        written and that one is returned. Raises a ServiceError: Unavailable where the same may succeed later, another
+        one where it never will.
+        """
+        dropped_name, final_name = names
+
+        def write(change: Change) -> IngestedFile:
+            if (before := _row(change, key)) is not None:
+                return before
+            memories, edges = _written(change, material, self._embedding_version)
+            file = IngestedFile(
+                key=key,
+                dropped_name=dropped_name,
+                final_name=final_name,
+                taken_at=taken_at,
+                memory_ids=[memory.memory_id for memory in material.memories],
+                memories_written=memories,
+                edges_written=edges,
+                extractor=material.extractor,
+                skipped=material.skipped,
+            )
+            change.run("insert_ingest", **_stored(file))
+            return file
+
+        return await self._file.write(write, actor=ACTOR)
+
+    async def finish(self, key: str) -> None:
+        """Mark a row as finished."""
+
+        def finish(change: Change) -> None:
+            change.run("finish_ingest", ingest_key=key, finished_at=stored_moment(change.now))
+
+        await self._file.write(finish, actor=ACTOR)
+
+
+def key_of(dropped_path: str, data: bytes) -> str:
+    """Return the key of a file: the same bytes under the same name are the same file, whenever they come."""
+    return hashlib.sha256(os.fsencode(dropped_path) + b"\0" + data).hexdigest()
+
+
+def _written(change: Change, material: Material, embedding_version: str) -> tuple[int, int]:
+    """Write memories and edges; return how many of each are new or were changed."""
+    new = [NewMemory(memory=memory, key=material.keys.get(memory.memory_id)) for memory in material.memories]
+    written = write_all(change, new, material.edges, embedding_version=embedding_version)
+    for memory_id, quote in material.quotes.items():
+        change.run("put_quote", memory_id=memory_id, quote=quote.text, start=quote.start, end=quote.end)
+    memories = sum(outcome != "NONE" for _, outcome in written.memories)
+    edges = sum(outcome != "NONE" for _, outcome in written.edges)
+    return memories, edges + len(written.contradictions)
+
+
+def _row(snapshot: Snapshot, key: str) -> IngestedFile | None:
+    row = snapshot.row("ingest_by_key", ingest_key=key)
+    return None if row is None else _file_of(row)
+
+
+def _file_of(row: Row) -> IngestedFile:
+    key, dropped_name, final_name, taken_at, memory_ids, memories, edges, extractor, skipped, finished_at = (
+        row
+    )
+    return IngestedFile(
+        key=key,
+        dropped_name=dropped_name,
+        final_name=final_name,
+        taken_at=moment_of(taken_at),
+        memory_ids=json.loads(memory_ids),
+        memories_written=memories,
+        edges_written=edges,
+        extractor=extractor,
+        skipped=msgspec.json.decode(skipped, type=list[Skipped]),
+        is_finished=finished_at is not None,
+    )
+
+
+def _stored(file: IngestedFile) -> Mapping[str, Any]:
+    return {
+        "ingest_key": file.key,
+        "dropped_name": file.dropped_name,
+        "final_name": file.final_name,
+        "taken_at": stored_moment(file.taken_at),
+        "memory_ids": json.dumps(file.memory_ids),
+        "memories_written": file.memories_written,
+        "edges_written": file.edges_written,
+        "extractor": file.extractor,
+        "skipped": msgspec.json.encode(file.skipped).decode(),
+    }

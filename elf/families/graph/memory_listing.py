@@ -1,0 +1,166 @@
+"""Carries out the operations that read memories, their history and their edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from elf.api.caller import Caller
+from elf.api.operation import Handler, Operation
+from elf.families.graph import model as m
+from elf.families.graph.api import listing as a
+from elf.families.graph.api.fields import InOrchestrator
+from elf.families.graph.api.writing import OneMemory
+from elf.families.graph.paging import behind, next_cursor
+from elf.families.graph.places import Places
+from elf.families.graph.recall.bundle import Told
+from elf.families.graph.scope import check_scope
+from elf.families.graph.store.edges import edges_of, unresolved_contradictions
+from elf.families.graph.store.nodes import (
+    MemoryFilter,
+    need_memory,
+    page_of_memories,
+    read_memories,
+    read_versions,
+)
+from elf.families.graph.store.rows import StoredEdge
+from elf.families.graph.store.statements import Snapshot
+
+T = TypeVar("T")
+
+
+class GotMemory(msgspec.Struct, frozen=True, kw_only=True):
+    """A memory."""
+
+    memory: m.MemoryNode
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of a listing."""
+
+    items: list[Any]
+    next_cursor: str | None
+
+
+class EdgeOf(Told, frozen=True, kw_only=True):
+    """An edge, and how it was resolved where it was a contradiction."""
+
+    edge: m.MemoryEdge
+    resolution: m.Resolution | None
+
+
+class Contradiction(Told, frozen=True, kw_only=True):
+    """An edge between two memories that cannot both be true, and its ends."""
+
+    edge: m.MemoryEdge
+    from_memory: m.MemoryNode
+    to_memory: m.MemoryNode
+
+
+class MemoryListing:
+    """Reads from files; each answer is of one moment."""
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+
+    def handlers(self) -> Mapping[Operation, Handler]:
+        """Return what carries out which operation."""
+        return {
+            a.LIST: self.memories,
+            a.GET: self.get,
+            a.HISTORY: self.history,
+            a.EDGES: self.edges,
+            a.CONTRADICTIONS: self.contradictions,
+        }
+
+    async def get(self, request: OneMemory, caller: Caller) -> GotMemory:
+        """Read a memory. Raises NoSuchMemory."""
+        found = await self._read(request, caller, lambda snapshot: need_memory(snapshot, request.memory_id))
+        return GotMemory(memory=found.memory)
+
+    async def memories(self, request: a.ListMemories, caller: Caller) -> Listed:
+        """List memories, those changed last first."""
+        behind = _place(request)
+        where = MemoryFilter(
+            types=None if request.type is None else [request.type],
+            statuses=None if request.status == "all" else [request.status],
+            source_types=None if request.source_type is None else [request.source_type],
+            conversation_id=request.conversation_id,
+            source_path=request.source_path,
+            min_importance=request.min_importance,
+        )
+        found = await self._read(
+            request,
+            caller,
+            lambda snapshot: page_of_memories(snapshot, where, limit=request.limit + 1, behind=behind),
+        )
+        return _listed(request, found, lambda last: (last.updated_at, last.memory_id))
+
+    async def history(self, request: a.MemoryHistory, caller: Caller) -> Listed:
+        """Read what a memory has been, oldest first. Raises NoSuchMemory."""
+        behind = int(_text(request) or 0)
+
+        def look(snapshot: Snapshot) -> list[m.MemoryVersion]:
+            need_memory(snapshot, request.memory_id)
+            return read_versions(snapshot, request.memory_id, behind=behind, limit=request.limit + 1)
+
+        return _listed(request, await self._read(request, caller, look), lambda last: last.version)
+
+    async def edges(self, request: a.EdgesOf, caller: Caller) -> Listed:
+        """Read the edges of a memory, by id. Raises NoSuchMemory."""
+        behind = _text(request)
+
+        def look(snapshot: Snapshot) -> list[StoredEdge]:
+            need_memory(snapshot, request.memory_id)
+            types = None if request.edge_type is None else [request.edge_type]
+            return edges_of(
+                snapshot, request.memory_id, direction=request.direction, edge_types=types, behind=behind,
+                limit=request.limit + 1,
+            )  # fmt: skip
+
+        found = [
+            EdgeOf(edge=one.edge, resolution=one.resolution)
+            for one in await self._read(request, caller, look)
+        ]
+        return _listed(request, found, lambda last: last.edge.edge_id)
+
+    async def contradictions(self, request: a.ListContradictions, caller: Caller) -> Listed:
+        """List the unresolved contradictions, oldest first."""
+        behind = _place(request)
+
+        def look(snapshot: Snapshot) -> list[Contradiction]:
+            edges = unresolved_contradictions(snapshot, behind=behind, limit=request.limit + 1)
+            ids = {end for edge in edges for end in (edge.from_memory_id, edge.to_memory_id)}
+            ends = {memory_id: one.memory for memory_id, one in read_memories(snapshot, ids).items()}
+            return [
+                Contradiction(
+                    edge=edge, from_memory=ends[edge.from_memory_id], to_memory=ends[edge.to_memory_id]
+                )
+                for edge in edges
+            ]
+
+        found = await self._read(request, caller, look)
+        return _listed(request, found, lambda last: (last.edge.created_at, last.edge.edge_id))
+
+    async def _read(self, request: InOrchestrator, caller: Caller, look: Callable[[Snapshot], T]) -> T:
+        await check_scope(self._places, request, caller)
+        async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
+            return await place.read(look)
+
+
+def _listed(request: a.Page, found: Sequence[T], place: Callable[[T], Any]) -> Listed:
+    """Return a page of what was found, which is one more than it may hold where there are more."""
+    return Listed(items=list(found[: request.limit]), next_cursor=next_cursor(request, found, place))
+
+
+def _place(request: a.Page) -> tuple[datetime, str] | None:
+    found = behind(request, tuple[datetime, str])
+    return None if found is None else (found[0].astimezone(UTC), found[1])
+
+
+def _text(request: a.Page) -> str:
+    found = behind(request, str | int)  # type: ignore[arg-type]  # a union is a type to msgspec
+    return "" if found is None else str(found)

@@ -1,0 +1,60 @@
+"""The memory of an orchestrator while it is open: its file, and the folders whose files it may name."""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from elf.families.graph.orchestrators import Residence
+from elf.families.graph.recall.place import Vector
+from elf.families.graph.rules.provenance import check_path, is_granted
+from elf.families.graph.store.file import MemoryFile
+from elf.families.graph.store.layout import Layout
+from elf.families.graph.store.statements import Change, OwnerKey, Snapshot
+
+T = TypeVar("T")
+
+
+class MemoryPlace:
+    """Reads and writes a file, and knows which paths may be named in it."""
+
+    def __init__(self, file: MemoryFile, residence: Residence) -> None:
+        self.file = file
+        self._residence = residence
+
+    @property
+    def key(self) -> OwnerKey:
+        return self.file.key
+
+    @property
+    def layout(self) -> Layout:
+        return self.file.layout
+
+    async def read(self, look: Callable[[Snapshot], T]) -> T:
+        """Look at one state of the memory, in a thread, and return what was seen."""
+        return await self.file.read(look)
+
+    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
+        """Make a change, in a thread, and return what it returned once it is on the disk."""
+        return await self.file.write(change, actor=actor)
+
+    def is_granted(self, path: str) -> bool:
+        """Tell whether the file of a path lies in a folder of the orchestrator or granted to it today. Blocks."""
+        return is_granted(path, real=os.path.realpath(path), folders=self._folders())
+
+    def check_path(self, path: str, *, at: str) -> None:
+        """Raise InvalidRequest for a path that names no file, and ScopeDenied for one that may not be named. Blocks."""
+        check_path(path, real=_real(path), folders=self._folders(), at=at)
+
+    def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
+        """Return the ids of the memories that have vectors of a version, by cosine and id. Blocks."""
+        return self.file.vectors.nearest(snapshot, version, vector)
+
+    def _folders(self) -> list[str]:
+        return [os.path.realpath(folder) for folder in (*self._residence.workspaces, self.layout.memory)]
+
+
+def _real(path: str) -> str | None:
+    """Return what a path resolves to; None where there is no file, such as for a name that no file can have."""
+    return os.path.realpath(path) if os.path.exists(path) else None  # where Path.exists would raise

@@ -1,0 +1,225 @@
+"""Carries out the operations that write and change memories and edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+
+import msgspec
+from anyio import to_thread
+
+from elf.api.caller import Caller
+from elf.api.operation import Handler, Operation
+from elf.core.clock import Clock
+from elf.core.errors import InvalidRequest
+from elf.families.graph import drafts
+from elf.families.graph import model as m
+from elf.families.graph.api import writing as w
+from elf.families.graph.places import Places
+from elf.families.graph.recall.bundle import Told
+from elf.families.graph.recall.place import Place
+from elf.families.graph.rules.texts import summary_of
+from elf.families.graph.scope import actor_of, check_scope
+from elf.families.graph.store import changes
+from elf.families.graph.store.nodes import NewMemory, need_memory
+from elf.families.graph.store.statements import Change
+
+Done = tuple[Sequence[m.MemoryNode], Sequence[m.MemoryEdge]]
+"""The memories that were changed, and the edges that came with it."""
+
+
+class WrittenMemory(Told, frozen=True, kw_only=True):
+    """What became of a memory."""
+
+    memory_id: str
+    outcome: m.Outcome
+
+
+class WrittenEdge(Told, frozen=True, kw_only=True):
+    """What became of an edge."""
+
+    edge_id: str
+    outcome: m.Outcome
+
+
+class Written(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to who writes."""
+
+    memories: list[WrittenMemory]
+    edges: list[WrittenEdge]
+    contradictions: list[m.MemoryEdge]
+
+
+class Changed(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to who changes."""
+
+    memories: list[m.MemoryNode]
+    edges: list[m.MemoryEdge]
+
+
+class MemoryWriting:
+    """`embedding_version` is that of the vectors to be made, and `ring` wakes whoever makes them."""
+
+    def __init__(
+        self, places: Places, clock: Clock, *, embedding_version: str, ring: Callable[[], None]
+    ) -> None:
+        self._places = places
+        self._clock = clock
+        self._version = embedding_version
+        self._ring = ring
+
+    def handlers(self) -> Mapping[Operation, Handler]:
+        """Return what carries out which operation."""
+        return {
+            w.WRITE: self.write,
+            w.WRITE_EDGES: self.write_edges,
+            w.UPDATE: self.update,
+            w.SUPERSEDE: self.supersede,
+            w.RETRACT: self.retract,
+            w.RESTORE: self.restore,
+            w.RESOLVE: self.resolve,
+        }
+
+    async def write(self, request: w.WriteMemories, caller: Caller) -> Written:
+        """Write memories and edges, all or none."""
+        memories = await to_thread.run_sync(_drafted, request, self._clock.now())
+        drafts.refuse_doubles([new.memory.memory_id for new in memories], at="$.memories", name="memoryId")
+        return await self._write(request, caller, memories, request.edges)
+
+    async def write_edges(self, request: w.WriteEdges, caller: Caller) -> Written:
+        """Write edges between memories that there are, all or none."""
+        return await self._write(request, caller, [], request.edges)
+
+    async def update(self, request: w.UpdateMemory, caller: Caller) -> Changed:
+        """Change what is said of a memory, and leave the rest."""
+        drafts.refuse_secrets({"$.reason": request.reason})
+
+        def change(change: Change, place: Place) -> Done:
+            before = need_memory(change, request.memory_id).memory
+            after = _updated(before, request)
+            drafts.check_memory(after, place.check_path, at="$")
+            new = NewMemory(
+                memory=msgspec.structs.replace(after, updated_at=change.now),
+                key=drafts.key_of(after),
+                reason=request.reason,
+            )
+            written = changes.write_all(change, [new], [], embedding_version=self._version)
+            return [memory for memory, _ in written.memories], written.contradictions
+
+        return await self._change(request, caller, change)
+
+    async def supersede(self, request: w.SupersedeMemory, caller: Caller) -> Changed:
+        """Say that a memory is superseded, by one that there is or by a new one."""
+        drafts.refuse_secrets({"$.reason": request.reason})
+        given, reason = request.memory, request.reason
+
+        def change(change: Change, place: Place) -> Done:
+            need_memory(change, request.memory_id)
+            if given is None:
+                winner = need_memory(change, request.by_memory_id or "", path="$.by_memory_id").memory
+            else:
+                winner = self._put(change, place, given, "$.memory")
+            if winner.memory_id == request.memory_id:
+                raise InvalidRequest("$.memory_id: no memory supersedes itself", fields=["$.memory_id"])
+            after, edge = changes.supersede(change, request.memory_id, winner.memory_id, reason=reason)
+            return [after, winner], [edge]
+
+        return await self._change(request, caller, change)
+
+    async def retract(self, request: w.ChangeStatus, caller: Caller) -> Changed:
+        """Say that a memory is not true."""
+        drafts.refuse_secrets({"$.reason": request.reason})
+        return await self._change(
+            request,
+            caller,
+            lambda change, _: ([changes.retract(change, request.memory_id, reason=request.reason)], []),
+        )
+
+    async def restore(self, request: w.ChangeStatus, caller: Caller) -> Changed:
+        """Make a memory active again."""
+        drafts.refuse_secrets({"$.reason": request.reason})
+        return await self._change(
+            request,
+            caller,
+            lambda change, _: ([changes.restore(change, request.memory_id, reason=request.reason)], []),
+        )
+
+    async def resolve(self, request: w.Resolve, caller: Caller) -> Changed:
+        """Resolve a contradiction."""
+        drafts.refuse_secrets({"$.reason": request.reason})
+
+        def change(change: Change, _: Place) -> Done:
+            edge = changes.resolve(change, request.edge_id, request.outcome, reason=request.reason)
+            ends = (edge.from_memory_id, edge.to_memory_id)
+            return [need_memory(change, end).memory for end in ends], [edge]
+
+        return await self._change(request, caller, change)
+
+    def _put(self, change: Change, place: Place, given: w.NewMemory, at: str) -> m.MemoryNode:
+        """Write a memory of a request within a change, and return it as it stands."""
+        new = drafts.new_memory(given, change.key.orchestrator_id, now=change.now, at=at)
+        drafts.check_memory(new.memory, place.check_path, at=at)
+        written = changes.write_all(change, [new], [], embedding_version=self._version)
+        return written.memories[0][0]
+
+    async def _write(
+        self,
+        request: w.WriteMemories | w.WriteEdges,
+        caller: Caller,
+        memories: Sequence[NewMemory],
+        told_edges: Sequence[w.NewEdge],
+    ) -> Written:
+        await check_scope(self._places, request, caller)
+        edges = [drafts.new_edge(told, now=self._clock.now()) for told in told_edges]
+        drafts.refuse_doubles([edge.edge_id for edge in edges], at=changes.EDGES, name="edgeId")
+        async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
+            await to_thread.run_sync(_check, place, memories, edges)
+            written = await place.write(
+                lambda change: changes.write_all(change, memories, edges, embedding_version=self._version),
+                actor=actor_of(caller),
+            )
+        self._ring()
+        return Written(
+            memories=[
+                WrittenMemory(memory_id=one.memory_id, outcome=outcome) for one, outcome in written.memories
+            ],
+            edges=[WrittenEdge(edge_id=one.edge_id, outcome=outcome) for one, outcome in written.edges],
+            contradictions=list(written.contradictions),
+        )
+
+    async def _change(
+        self, request: w.OneMemory | w.Resolve, caller: Caller, change: Callable[[Change, Place], Done]
+    ) -> Changed:
+        await check_scope(self._places, request, caller)
+        async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
+            memories, edges = await place.write(lambda at: change(at, place), actor=actor_of(caller))
+        self._ring()
+        return Changed(memories=list(memories), edges=list(edges))
+
+
+def _drafted(request: w.WriteMemories, now: datetime) -> list[NewMemory]:
+    """Return the memories of a request. Blocks, as what each is about is looked for in its text."""
+    return [
+        drafts.new_memory(told, request.orchestrator_id, now=now, at=f"$.memories[{place}]")
+        for place, told in enumerate(request.memories)
+    ]
+
+
+def _check(place: Place, memories: Sequence[NewMemory], edges: Sequence[m.MemoryEdge]) -> None:
+    for number, new in enumerate(memories):
+        drafts.check_memory(new.memory, place.check_path, at=f"$.memories[{number}]")
+    for number, edge in enumerate(edges):
+        drafts.refuse_secrets({f"{changes.EDGES}[{number}].reason": edge.reason})
+
+
+def _updated(before: m.MemoryNode, request: w.UpdateMemory) -> m.MemoryNode:
+    """Return a memory with what a request says of it."""
+    said = {name: getattr(request, name) for name in ("type", "importance", "content", "confidence")}
+    after = msgspec.structs.replace(
+        before, **{name: value for name, value in said.items() if value is not None}
+    )
+    if request.source is not None:
+        after = msgspec.structs.replace(after, source=drafts.source_of(request.source))
+    if request.summary is None and after.content == before.content:
+        return after
+    return msgspec.structs.replace(after, summary=summary_of(after.content, request.summary))

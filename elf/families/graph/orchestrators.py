@@ -1,0 +1,107 @@
+"""Which orchestrators there are, where each has its memory, and which folders it may name as sources."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from anyio import to_thread
+
+from elf.config.tables.graph import GraphTable, Orchestrator
+from elf.families.graph.errors import GraphDisabled, NoSuchOrchestrator
+from elf.families.graph.homes import Home, Homes, home_name
+from elf.families.graph.model import ORCHESTRATOR_PATTERN
+from elf.families.graph.store.statements import OwnerKey
+
+_FOLDER: Final = re.compile(ORCHESTRATOR_PATTERN.removesuffix("$") + r"\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Residence:
+    """Where an orchestrator is: its runtime root, and the folders beside it whose files it may name."""
+
+    key: OwnerKey
+    runtime_root: Path
+    workspaces: Sequence[Path] = ()
+
+
+class Orchestrators:
+    """Knows orchestrators by the config, and with auto_register whoever comes."""
+
+    def __init__(self, table: GraphTable, homes: Homes) -> None:
+        self._table = table
+        self._homes = homes
+        self._known: dict[OwnerKey, Residence] = {}
+
+    async def residence(self, key: OwnerKey) -> Residence:
+        """Return where an orchestrator is; one that is new is taken up.
+
+        Raises GraphDisabled when the config has it disabled, NoSuchOrchestrator when there is none, Conflict when there
+        are too many, GraphLivesElsewhere when another host has it, and Unavailable when nobody can say.
+        """
+        residence = self.configured(key)
+        if key not in self._known:
+            home = await self.home()
+            is_listed = self._table.orchestrator(key.tenant_id, key.orchestrator_id) is not None
+            await self._homes.take(key, home, residence.runtime_root, is_listed=is_listed)
+            self._known[key] = residence
+        return residence
+
+    async def known(self, key: OwnerKey) -> Residence | None:
+        """Return where an orchestrator is that has a memory already, else None. Raises as `residence`."""
+        self.configured(key)
+        return await self.residence(key) if key in self._known or await self._homes.has(key) else None
+
+    def folder(self, key: OwnerKey) -> Path | None:
+        """Return the runtime root that the config gives an orchestrator, also a disabled one."""
+        try:
+            return self._found(key).runtime_root
+        except NoSuchOrchestrator:
+            return None
+
+    async def here(self) -> Sequence[OwnerKey]:
+        """Return the orchestrators whose memory is on this host. Raises Unavailable."""
+        return await self._homes.here(await self.home())
+
+    async def of_tenant(self, tenant_id: str, orchestrator_id: str | None) -> Sequence[OwnerKey]:
+        """Return the orchestrators of a tenant that are here, or of them the one that is asked for."""
+        return await self._homes.of_tenant(tenant_id, await self.home(), orchestrator_id)
+
+    async def with_memory(
+        self, tenant_id: str | None, *, behind: tuple[str, str] | None, limit: int
+    ) -> Sequence[Home]:
+        """Return orchestrators that have a memory anywhere, of one tenant or of all, in the order of their names."""
+        return await self._homes.page(tenant_id, behind=behind, limit=limit)
+
+    async def home(self) -> str:
+        """Return what this host is called. Raises Unavailable."""
+        return await to_thread.run_sync(home_name, Path(self._table.root))
+
+    def configured(self, key: OwnerKey) -> Residence:
+        """Return where the config has an orchestrator. Raises GraphDisabled and NoSuchOrchestrator."""
+        listed = self._table.orchestrator(key.tenant_id, key.orchestrator_id)
+        found = self._found(key)
+        if not self._table.enabled or (listed is not None and not listed.enabled):
+            raise GraphDisabled(f"the memory of {key.orchestrator_id} is disabled", retry_after_s=60)
+        return found
+
+    def _found(self, key: OwnerKey) -> Residence:
+        listed = self._table.orchestrator(key.tenant_id, key.orchestrator_id)
+        if listed is None and not (self._table.auto_register and _is_folder(key)):
+            raise NoSuchOrchestrator(key.orchestrator_id)
+        usual = Path(self._table.root) / key.tenant_id / key.orchestrator_id
+        if listed is None:
+            return Residence(key=key, runtime_root=usual)
+        root = usual if listed.runtime_root is None else Path(listed.runtime_root)
+        return Residence(key=key, runtime_root=root, workspaces=self._workspaces(listed))
+
+    def _workspaces(self, listed: Orchestrator) -> list[Path]:
+        own = [] if listed.private_workspace is None else [Path(listed.private_workspace)]
+        return [*own, *(Path(self._table.shared_workspaces[name]) for name in listed.shared_access)]
+
+
+def _is_folder(key: OwnerKey) -> bool:
+    return all(_FOLDER.match(name) for name in (key.tenant_id, key.orchestrator_id))

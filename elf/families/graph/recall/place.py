@@ -1,0 +1,46 @@
+"""The memory of an orchestrator, as far as those who recall from it need to know it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from elf.families.graph.store.layout import Layout
+from elf.families.graph.store.statements import Change, OwnerKey, Snapshot
+
+T = TypeVar("T")
+
+Vector = npt.NDArray[np.float32]
+
+
+class Place(Protocol):
+    """Where memories are read and written. What is raised of a file that cannot be used is Unavailable."""
+
+    @property
+    def key(self) -> OwnerKey: ...
+
+    @property
+    def layout(self) -> Layout: ...
+
+    async def read(self, look: Callable[[Snapshot], T]) -> T:
+        """Look at one state of the memory, in a thread, and return what was seen."""
+        ...
+
+    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
+        """Make a change, in a thread, and return what it returned once it is on the disk."""
+        ...
+
+    def is_granted(self, path: str) -> bool:
+        """Tell whether the file of a path lies in a folder of the orchestrator or granted to it today. Blocks."""
+        ...
+
+    def check_path(self, path: str, *, at: str) -> None:
+        """Raise InvalidRequest for a path that names no file, and ScopeDenied for one that may not be named. Blocks."""
+        ...
+
+    def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
+        """Return the ids of the memories that have vectors of a version, by cosine and id. Blocks."""
+        ...

@@ -1,0 +1,115 @@
+"""Recalls from the memory of an orchestrator: the query is embedded, and everything else is read at one moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+import structlog
+
+from elf.core.clock import Clock
+from elf.core.errors import Unavailable
+from elf.families.graph.recall.finding import Found, Grants, Sought, find
+from elf.families.graph.recall.legs import Where
+from elf.families.graph.recall.place import Place, Vector
+from elf.families.graph.store.statements import Change, Snapshot
+
+T = TypeVar("T")
+
+Mode: TypeAlias = Literal["hybrid", "full_text_only"]
+
+EMBEDDING: Final = "embedding"
+SOURCE_PATH: Final = "source_path"
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked, of which memories, and how many each leg and the answer may have."""
+
+    query: str
+    where: Where = field(default_factory=Where)
+    top_n: int
+    rrf_k: int
+    top_k_text: int
+    top_k_vector: int
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled(Generic[T]):
+    """What was found, and what else was looked at in the same moment. `degraded` names what was away or left out."""
+
+    found: Sequence[Found]
+    beside: T
+    mode: Mode
+    degraded: Sequence[str]
+
+
+class QueryVectors(Protocol):
+    """Makes vectors of queries, of the version of which those of memories are."""
+
+    @property
+    def version(self) -> str: ...
+
+    async def of(self, query: str) -> Vector | None:
+        """Return a vector of length 1; None where the model is away or finds no direction."""
+        ...
+
+
+Beside = Callable[[Snapshot, Sequence[Found], Grants], T]
+"""Looks at what stands beside the memories that were found, in a thread."""
+
+
+class Recaller:
+    """Recalls for whoever asks: of the wire, of a bulletin, of a context."""
+
+    def __init__(self, vectors: QueryVectors, clock: Clock) -> None:
+        self._vectors = vectors
+        self._clock = clock
+
+    async def recall(self, place: Place, question: Question, beside: Beside[T]) -> Recalled[T]:
+        """Find memories, and look beside them. Raises InvalidRow for a bad one, and Unavailable without the file."""
+        vector = await self._vectors.of(question.query) if question.top_k_vector else None
+        version, now = self._vectors.version, self._clock.now()
+        grants = Grants(place.is_granted)
+
+        def look(snapshot: Snapshot) -> tuple[list[Found], T]:
+            sought = Sought(
+                query=question.query,
+                nearest=None if vector is None else place.nearest(snapshot, version, vector),
+                where=question.where,
+                top_n=question.top_n,
+                rrf_k=question.rrf_k,
+                top_k_text=question.top_k_text,
+                top_k_vector=question.top_k_vector,
+                now=now,
+            )
+            found = find(snapshot, sought, grants)
+            return found, beside(snapshot, found, grants)
+
+        found, looked = await place.read(look)
+        if grants.denied:
+            await _tell_denied(place, grants.denied)
+        degraded = [EMBEDDING] if vector is None and question.top_k_vector else []
+        degraded += [SOURCE_PATH] if grants.denied else []
+        return Recalled(found, looked, "full_text_only" if vector is None else "hybrid", degraded)
+
+
+async def _tell_denied(place: Place, denied: Mapping[str, str]) -> None:
+    """Log what was left out of an answer; that it cannot be logged takes the answer from nobody."""
+
+    def tell(change: Change) -> None:
+        for memory_id, source_path in denied.items():
+            change.log(
+                "memory.recall.source_path_denied",
+                orchestrator_id=place.key.orchestrator_id,
+                memory_id=memory_id,
+                source_path=source_path,
+            )
+
+    try:
+        await place.write(tell)
+    except Unavailable as error:
+        log.warning("graph.denial_not_logged", memories=len(denied), error=type(error).__name__)

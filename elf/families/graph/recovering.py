@@ -1,0 +1,94 @@
+"""Carries out recoveries: a damaged file is put aside, and what was dropped for it is taken in again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import anyio.to_thread
+
+from elf.api.caller import Caller
+from elf.api.operation import Handler, Operation
+from elf.core.clock import Clock
+from elf.families.graph.api import recovering as a
+from elf.families.graph.api.ingesting import IngestError
+from elf.families.graph.extraction.chat import TextExtractor
+from elf.families.graph.ingest.ingestion import IngestRules, home_of
+from elf.families.graph.ingest.ledger import Ledger
+from elf.families.graph.ingest.reading import FileReader
+from elf.families.graph.ingest.rejection import Rejection
+from elf.families.graph.ingest.retaking import Retaken, Retaking
+from elf.families.graph.memory_place import MemoryPlace
+from elf.families.graph.open_files import OpenFiles
+from elf.families.graph.orchestrators import Orchestrators
+from elf.families.graph.scope import actor_of, check_scope
+from elf.families.graph.store.statements import Change
+
+
+class Recovering:
+    """Recovers what operators ask for; `ring` wakes whoever makes vectors."""
+
+    def __init__(
+        self,
+        orchestrators: Orchestrators,
+        files: OpenFiles,
+        extractor: TextExtractor,
+        clock: Clock,
+        rules: IngestRules,
+        *,
+        ring: Callable[[], None],
+    ) -> None:
+        self._orchestrators = orchestrators
+        self._files = files
+        self._extractor = extractor
+        self._clock = clock
+        self._rules = rules
+        self._ring = ring
+
+    def handlers(self) -> Mapping[Operation, Handler]:
+        """Return what carries out which operation."""
+        return {a.RECOVER: self.run}
+
+    async def run(self, request: a.Recover, caller: Caller) -> a.Recovered:
+        """Put a damaged file aside, and take in what the memory does not know of the files that were processed.
+
+        Asked again, it does what it was kept from. Raises NoSuchOrchestrator, FileUnusable for what is wrong otherwise,
+        and Unavailable when another process does not let go of the file.
+        """
+        await check_scope(self._files, request, caller)
+        put_aside = await self._files.recover(request.tenant_id, request.orchestrator_id)
+        async with self._files.known(request.tenant_id, request.orchestrator_id) as place:
+            if put_aside:
+                await place.write(lambda change: _tell(change, put_aside), actor=actor_of(caller))
+            retaken = await (await self._retaking(place)).run()
+        self._ring()
+        return a.Recovered(put_aside=list(put_aside), files=[_told(one) for one in retaken])
+
+    async def _retaking(self, place: MemoryPlace) -> Retaking:
+        residence = await self._orchestrators.residence(place.key)
+        home = await anyio.to_thread.run_sync(home_of, residence, str(place.layout.memory))
+        return Retaking(
+            home,
+            Ledger(place.file, embedding_version=self._rules.embedding_version),
+            FileReader(home, self._extractor),
+            self._clock,
+            max_bytes=self._rules.max_bytes,
+        )
+
+
+def _tell(change: Change, put_aside: Sequence[str]) -> None:
+    change.log(
+        "memory.worker.recovered", orchestrator_id=change.key.orchestrator_id, put_aside=list(put_aside)
+    )
+
+
+def _told(one: Retaken) -> a.RetakenFile:
+    return a.RetakenFile(
+        sourcePath=one.source_path,
+        memoriesWritten=one.memories_written,
+        edgesWritten=one.edges_written,
+        error=None if one.failure is None else _error(one.failure),
+    )
+
+
+def _error(failure: Rejection) -> IngestError:
+    return IngestError(code=failure.code, message=failure.message, fields=list(failure.fields))

@@ -1,0 +1,123 @@
+"""What one request changes in a memory: all of it, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from elf.core.errors import Conflict
+from elf.families.graph import model as m
+from elf.families.graph.rules.ids import new_id
+from elf.families.graph.store.edges import need_edge, resolve_edge, write_edge
+from elf.families.graph.store.nodes import NewMemory, change_status, contradicted, need_memory, write_memories
+from elf.families.graph.store.statements import Change
+
+CONTRADICTED: Final = "says something else of the same matter"
+EDGES: Final = "$.edges"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of memories and edges, in the order in which they came, and the contradictions that were seen."""
+
+    memories: Sequence[tuple[m.MemoryNode, m.Outcome]] = ()
+    edges: Sequence[tuple[m.MemoryEdge, m.Outcome]] = ()
+    contradictions: Sequence[m.MemoryEdge] = field(default_factory=list)
+
+
+def write_all(
+    change: Change, memories: Sequence[NewMemory], edges: Sequence[m.MemoryEdge], *, embedding_version: str
+) -> Written:
+    """Write memories, of which each id comes once, and then edges between them and those that there are.
+
+    A memory that says another value of what an active one says gets a Contradicts edge to it. Raises NoSuchMemory,
+    InvalidRequest and Conflict, naming the path of the edge in the request.
+    """
+    written = write_memories(change, memories, embedding_version=embedding_version)
+    linked = [write_edge(change, edge, path=f"{EDGES}[{place}]") for place, edge in enumerate(edges)]
+    changed = [new for new, (_, outcome) in zip(memories, written, strict=True) if outcome != "NONE"]
+    return Written(written, linked, [edge for new in changed for edge in _contradict(change, new)])
+
+
+def supersede(
+    change: Change, loser: str, winner: str, *, reason: str | None
+) -> tuple[m.MemoryNode, m.MemoryEdge]:
+    """Say that a memory is superseded by another one, with an edge from this to that.
+
+    Raises NoSuchMemory and InvalidRequest.
+    """
+    edge = m.MemoryEdge(
+        edge_id=new_id(), from_memory_id=winner, to_memory_id=loser, edge_type="Updates", weight=1.0, reason=reason,
+        created_at=change.now,
+    )  # fmt: skip
+    known = _edge_between(change, winner, loser, "Updates")
+    linked = known or write_edge(change, edge, path="$")[0]
+    after = change_status(change, loser, "superseded", "SUPERSEDE", reason=reason, path="$.memory_id")
+    return after, linked
+
+
+def retract(change: Change, memory_id: str, *, reason: str | None) -> m.MemoryNode:
+    """Say that a memory is not true. Raises NoSuchMemory."""
+    return change_status(change, memory_id, "retracted", "RETRACT", reason=reason, path="$.memory_id")
+
+
+def restore(change: Change, memory_id: str, *, reason: str | None) -> m.MemoryNode:
+    """Make a memory active again. Raises NoSuchMemory."""
+    return change_status(change, memory_id, "active", "RESTORE", reason=reason, path="$.memory_id")
+
+
+def resolve(change: Change, edge_id: str, outcome: m.ResolutionOutcome, *, reason: str) -> m.MemoryEdge:
+    """Resolve a contradiction: one end is superseded by the other, or ends are retracted, or both are true.
+
+    Raises NoSuchEdge, and Conflict for an edge that is no contradiction, or no unresolved one.
+    """
+    found = need_edge(change, edge_id)
+    edge = found.edge
+    ends = [need_memory(change, end).memory for end in (edge.from_memory_id, edge.to_memory_id)]
+    if edge.edge_type != "Contradicts":
+        raise Conflict(f"$.edge_id: {edge_id} is no contradiction", fields=["$.edge_id"])
+    if found.resolution is not None or any(end.status != "active" for end in ends):
+        raise Conflict(f"$.edge_id: the contradiction {edge_id} is resolved already", fields=["$.edge_id"])
+    resolution = m.Resolution(outcome=outcome, reason=reason, resolved_at=change.now)
+    resolve_edge(change, edge_id, resolution)
+    first, second = (end.memory_id for end in ends)
+    match outcome:
+        case "keep_from":
+            supersede(change, second, first, reason=reason)
+        case "keep_to":
+            supersede(change, first, second, reason=reason)
+        case "retract_from" | "retract_to" | "retract_both":
+            for memory_id, wanted in ((first, "retract_from"), (second, "retract_to")):
+                if outcome in (wanted, "retract_both"):
+                    retract(change, memory_id, reason=reason)
+        case "both_true":
+            pass
+    change.log(
+        "memory.contradiction.resolved", edge_id=edge_id, outcome=outcome, orchestrator_id=change.key.orchestrator_id
+    )  # fmt: skip
+    return edge
+
+
+def _contradict(change: Change, new: NewMemory) -> list[m.MemoryEdge]:
+    """Add edges from a memory to those that it contradicts, where nobody has done so before."""
+    memory_id = new.memory.memory_id
+    if new.memory.status != "active":
+        return []
+    edges = []
+    for other in contradicted(change, new):
+        if any(
+            _edge_between(change, *ends, "Contradicts") for ends in ((memory_id, other), (other, memory_id))
+        ):
+            continue
+        edge = m.MemoryEdge(
+            edge_id=new_id(), from_memory_id=memory_id, to_memory_id=other, edge_type="Contradicts", weight=1.0,
+            reason=CONTRADICTED, created_at=change.now,
+        )  # fmt: skip
+        edges.append(write_edge(change, edge, path="$")[0])
+    return edges
+
+
+def _edge_between(change: Change, start: str, end: str, edge_type: m.EdgeType) -> m.MemoryEdge | None:
+    row = change.row("edge_between", from_memory_id=start, to_memory_id=end, edge_type=edge_type)
+    return None if row is None else need_edge(change, row[0]).edge

@@ -1,0 +1,113 @@
+"""Edges in a file: read, written between memories that there are, and resolved where they are contradictions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, Literal, TypeAlias
+
+import msgspec
+
+from elf.core.errors import Conflict, InvalidRequest
+from elf.families.graph import model as m
+from elf.families.graph.errors import NoSuchEdge, NoSuchMemory
+from elf.families.graph.store.nodes import read_memory
+from elf.families.graph.store.rows import StoredEdge, edge_of
+from elf.families.graph.store.statements import Change, Snapshot, stored_moment
+
+Direction: TypeAlias = Literal["outgoing", "incoming", "both"]
+FIRST: Final = -(2**62)
+"""Earlier than every moment that is stored."""
+
+
+def need_edge(snapshot: Snapshot, edge_id: str) -> StoredEdge:
+    """Return an edge. Raises NoSuchEdge and InvalidRow."""
+    row = snapshot.row("edge_by_id", edge_id=edge_id)
+    if row is None:
+        raise NoSuchEdge(edge_id)
+    return edge_of(row)
+
+
+def edges_of(
+    snapshot: Snapshot,
+    memory_id: str,
+    *,
+    direction: Direction,
+    edge_types: Sequence[m.EdgeType] | None,
+    behind: str,
+    limit: int,
+) -> list[StoredEdge]:
+    """Return a page of the edges of a memory, by id, behind one. Raises InvalidRow."""
+    statements = {"outgoing": ["edges_from_memory"], "incoming": ["edges_to_memory"]}.get(
+        direction, ["edges_from_memory", "edges_to_memory"]
+    )
+    types = None if edge_types is None else json.dumps(list(edge_types))
+    found = [
+        edge_of(row)
+        for statement in statements
+        for row in snapshot.rows(statement, memory_id=memory_id, edge_types=types, behind=behind, limit=limit)
+    ]
+    return sorted(found, key=lambda one: one.edge.edge_id)[:limit]
+
+
+def unresolved_contradictions(
+    snapshot: Snapshot, *, behind: tuple[datetime, str] | None, limit: int
+) -> list[m.MemoryEdge]:
+    """Return a page of the contradictions that are unresolved, oldest first, behind one. Raises InvalidRow."""
+    after, edge_id = (FIRST, "") if behind is None else (stored_moment(behind[0]), behind[1])
+    rows = snapshot.rows("unresolved_contradictions", after=after, behind=edge_id, limit=limit)
+    return [edge_of(row).edge for row in rows]
+
+
+def write_edge(change: Change, edge: m.MemoryEdge, *, path: str) -> tuple[m.MemoryEdge, m.Outcome]:
+    """Add an edge, or change the weight and reason of the one of its type between its ends; return what stands now.
+
+    There is one edge of a type from one memory to another: it keeps its id and the time it was created. Raises
+    NoSuchMemory, naming the path, when an end is missing, InvalidRequest for an edge to itself, and Conflict when its
+    id is that of an edge between others.
+    """
+    _refuse_ends(change, edge, path)
+    between = change.row(
+        "edge_between",
+        from_memory_id=edge.from_memory_id,
+        to_memory_id=edge.to_memory_id,
+        edge_type=edge.edge_type,
+    )
+    if between is None:
+        _refuse_taken(change, edge, path)
+        change.run("insert_edge", **_stored(edge))
+        return edge, "ADD"
+    before = edge_of(between).edge
+    after = msgspec.structs.replace(edge, edge_id=before.edge_id, created_at=before.created_at)
+    if after == before:
+        return before, "NONE"
+    change.run("update_edge", edge_id=before.edge_id, weight=after.weight, reason=after.reason)
+    return after, "UPDATE"
+
+
+def resolve_edge(change: Change, edge_id: str, resolution: m.Resolution) -> None:
+    """Say how a contradiction was resolved."""
+    change.run(
+        "resolve_edge", edge_id=edge_id, resolution=resolution.outcome, resolution_reason=resolution.reason,
+        resolved_at=stored_moment(resolution.resolved_at),
+    )  # fmt: skip
+
+
+def _refuse_ends(change: Change, edge: m.MemoryEdge, path: str) -> None:
+    if edge.from_memory_id == edge.to_memory_id:
+        field = f"{path}.toMemoryId"
+        raise InvalidRequest(f"{field}: an edge leads to another memory", fields=[field])
+    for end, name in ((edge.from_memory_id, "fromMemoryId"), (edge.to_memory_id, "toMemoryId")):
+        if read_memory(change, end) is None:
+            raise NoSuchMemory(end, path=f"{path}.{name}")
+
+
+def _refuse_taken(change: Change, edge: m.MemoryEdge, path: str) -> None:
+    if change.row("edge_by_id", edge_id=edge.edge_id) is not None:
+        field = f"{path}.edgeId"
+        raise Conflict(f"{field}: this is the id of an edge between others", fields=[field])
+
+
+def _stored(edge: m.MemoryEdge) -> dict[str, object]:
+    return {**msgspec.structs.asdict(edge), "created_at": stored_moment(edge.created_at)}

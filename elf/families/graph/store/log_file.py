@@ -1,0 +1,68 @@
+"""logs/memory.log: a line of JSON for each thing that was done; a full one becomes memory.log.1."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+FULL_BYTES: Final = 8 * 1024 * 1024
+"""From which size on a log file is put aside, in the place of the one before it."""
+_CAREFUL: Final = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | _CAREFUL
+log = structlog.get_logger()
+
+
+def append_events(
+    path: Path | str, events: Sequence[Mapping[str, Any]], *, folder: int | None = None
+) -> None:
+    """Append events to a log file, in one write so that lines of several processes do not mix. Blocks.
+
+    With the descriptor of a folder, the path begins there. What was done is done: where it cannot be written, the log
+    of the service says so.
+    """
+    if not events:
+        return
+    lines = "".join(f"{json.dumps(event, ensure_ascii=False)}\n" for event in events).encode()
+    try:
+        _put_aside_if_full(path, folder)
+        descriptor = os.open(path, _FLAGS, 0o600, dir_fd=folder)
+        try:
+            _write(descriptor, lines)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        log.warning("memory_log_not_written", events=len(events), error=error.strerror)
+
+
+def _write(descriptor: int, lines: bytes) -> None:
+    if os.write(descriptor, lines) < len(lines):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _put_aside_if_full(path: Path | str, folder: int | None) -> None:
+    """Rename a full log file. Who has it open goes on writing there, which loses nothing."""
+    with suppress(FileNotFoundError):  # there is none yet, or another process was first
+        if os.stat(path, dir_fd=folder, follow_symlinks=False).st_size < FULL_BYTES:
+            return
+        descriptor = os.open(path, os.O_RDONLY | _CAREFUL, dir_fd=folder)
+        try:
+            with suppress(BlockingIOError):  # another process does it
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _rename_if_same(path, descriptor, folder)
+        finally:
+            os.close(descriptor)
+
+
+def _rename_if_same(path: Path | str, descriptor: int, folder: int | None) -> None:
+    """Rename a file whose lock is held, unless its name is another file's by now, which is not full."""
+    found = os.stat(path, dir_fd=folder, follow_symlinks=False)
+    if os.path.samestat(found, os.fstat(descriptor)):
+        os.rename(path, f"{path}.1", src_dir_fd=folder, dst_dir_fd=folder)

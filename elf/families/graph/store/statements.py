@@ -1,0 +1,120 @@
+"""What can be done with one connection within a transaction: the family's statements, by name, for one owner."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import apsw
+
+from elf.db.queries import Queries
+
+Row: TypeAlias = tuple[Any, ...]
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerKey:
+    """Whose memory it is."""
+
+    tenant_id: str
+    orchestrator_id: str
+
+
+def stored_moment(moment: datetime) -> int:
+    """Return a moment as it is stored: microseconds since 1970."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment_of(stored: int) -> datetime:
+    """Return a stored moment. Raises OverflowError for one outside of the years that there are."""
+    return _EPOCH + timedelta(microseconds=stored)
+
+
+class Moment(NamedTuple):
+    """When a connection looked at a file: how often others have changed it since it was opened, and it itself."""
+
+    connection: apsw.Connection
+    changes_of_others: int
+    own_changes: int
+
+
+class Snapshot:
+    """What a memory is at one moment: every statement of a read sees the same."""
+
+    def __init__(self, connection: apsw.Connection, queries: Queries, key: OwnerKey) -> None:
+        self.key = key
+        self._connection = connection
+        self._queries = queries
+        self._own: Mapping[str, Any] = {"tenant_id": key.tenant_id, "orchestrator_id": key.orchestrator_id}
+
+    def rows(self, statement: str, **values: Any) -> list[Row]:
+        """Return all rows of a statement."""
+        return self._run(statement, values).fetchall()
+
+    def each(self, statement: str, **values: Any) -> Generator[Row]:
+        """Yield the rows of a statement as they are found; close it where not all of them are wanted."""
+        cursor = self._run(statement, values)
+        try:
+            yield from cursor
+        finally:
+            cursor.close(force=True)
+
+    def row(self, statement: str, **values: Any) -> Row | None:
+        """Return the first row of a statement, or None."""
+        row: Row | None = self._run(statement, values).fetchone()
+        return row
+
+    def moment(self) -> Moment:
+        """Return what two snapshots have in common only where they see the same state."""
+        connection = self._connection
+        return Moment(connection, connection.pragma("data_version"), connection.total_changes())
+
+    def _run(self, statement: str, values: Mapping[str, Any]) -> apsw.Cursor:
+        return self._connection.execute(self._queries[statement], {**self._own, **values})
+
+
+class Change(Snapshot):
+    """A change on its way: what its statements write is there after the commit, or not at all.
+
+    `now` is when it happens, `actor` who does it.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        queries: Queries,
+        key: OwnerKey,
+        *,
+        now: datetime,
+        actor: str | None,
+    ) -> None:
+        super().__init__(connection, queries, key)
+        self.now = now
+        self.actor = actor
+        self.events: list[Mapping[str, Any]] = []
+
+    def run(self, statement: str, **values: Any) -> int:
+        """Carry a statement out, and return how many rows it changed."""
+        self._run(statement, values)
+        return self._connection.changes()
+
+    def run_all(self, statement: str, many: Iterable[Mapping[str, Any]]) -> None:
+        """Carry a statement out for each of many values."""
+        self._connection.executemany(self._queries[statement], ({**self._own, **values} for values in many))
+
+    def log(self, event: str, **detail: Any) -> None:
+        """Say what was done: in the table of what was done, and after the commit in the log file."""
+        self.run(
+            "insert_audit", event=event, actor=self.actor, detail=json.dumps(detail, ensure_ascii=False),
+            created_at=stored_moment(self.now),
+        )  # fmt: skip
+        self.events.append({"timestamp": self.now.isoformat(), "event": event, **detail})
+
+
+Look: TypeAlias = Callable[[Snapshot], Any]
+"""Reads something of a snapshot, in a thread."""

@@ -1,0 +1,102 @@
+"""Takes all memories of a tenant, or of one of its agents, out of the graph: for good, or to take along.
+
+The agent of an orchestrator is the one of its name. Users have no memory of their own here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
+from itertools import groupby
+from typing import Any
+
+import msgspec
+from anyio import to_thread
+
+from elf.core.errors import InvalidRequest
+from elf.families.graph.erasing import erase_at
+from elf.families.graph.open_files import OpenFiles
+from elf.families.graph.orchestrators import Orchestrators
+from elf.families.graph.store.erasing import Erasure
+from elf.families.graph.store.statements import OwnerKey
+from elf.families.graph.transfer.intake import Intake
+from elf.families.graph.transfer.line import Line
+from elf.families.graph.transfer.service import lines_at
+from elf.offers import Subject
+
+
+class Exported(Line, frozen=True, kw_only=True):
+    """A line of the memory of an orchestrator: one object of an export."""
+
+    tenant_id: str
+    orchestrator_id: str
+
+    @property
+    def key(self) -> OwnerKey:
+        return OwnerKey(self.tenant_id, self.orchestrator_id)
+
+
+class GraphSubjects:
+    """Works on the memories that are on this host."""
+
+    def __init__(self, orchestrators: Orchestrators, files: OpenFiles, *, embedding_version: str) -> None:
+        self._orchestrators = orchestrators
+        self._files = files
+        self._version = embedding_version
+
+    async def erase(self, subject: Subject) -> Mapping[str, int]:
+        """Erase all memories of a subject; returns how much of each kind went."""
+        counts: Counter[str] = Counter()
+        for key in await self._keys(subject):
+            async with self._files.known(key.tenant_id, key.orchestrator_id) as place:
+                counts.update((await erase_at(place, Erasure(everything=True), actor=None))[0])
+        return dict(counts)
+
+    async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
+        """Yield all memories of a subject, with what they have been and the edges between them.
+
+        What is told of an orchestrator is of one moment.
+        """
+        for key in await self._keys(subject):
+            whose = {"tenant_id": key.tenant_id, "orchestrator_id": key.orchestrator_id}
+            async with (
+                self._files.known(key.tenant_id, key.orchestrator_id) as place,
+                aclosing(lines_at(place)) as lines,
+            ):
+                async for line in lines:
+                    yield whose | msgspec.to_builtins(line)
+
+    async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
+        """Write what another service exported; returns how much of it is new. What is there already stays as it is.
+
+        Raises InvalidRequest for other objects.
+        """
+        new = 0
+        read = [_read(one) for one in exported]
+        for key, lines in groupby(read, key=lambda one: one.key):
+            new += await self._take_in(key, list(lines))
+        return new
+
+    async def _take_in(self, key: OwnerKey, lines: Sequence[Line]) -> int:
+        async with self._files.using(key.tenant_id, key.orchestrator_id) as place:
+            folder = place.layout.memory
+            intake = await to_thread.run_sync(lambda: Intake(lines, key.orchestrator_id, folder, at="$"))
+            return await place.write(lambda change: intake.write(change, embedding_version=self._version))
+
+    async def _keys(self, subject: Subject) -> Sequence[OwnerKey]:
+        if subject.user is not None:
+            return []
+        return await self._orchestrators.of_tenant(subject.tenant_id, subject.agent_id)
+
+
+def _read(exported: Mapping[str, Any]) -> Exported:
+    try:
+        one = msgspec.convert(exported, Exported)
+    except msgspec.ValidationError as error:
+        raise InvalidRequest(f"this is nothing that the graph exports: {error}") from error
+    if sum(part is not None for part in (one.memory, one.memory_version, one.edge)) != 1:
+        raise InvalidRequest(
+            "this is nothing that the graph exports: it is a memory, what one has been, or an edge"
+        )
+    return one

@@ -1,0 +1,1 @@
+"""Taking memories along: out of one service, and into another."""

@@ -1,0 +1,110 @@
+-- Memories of one file, with their sources, spans, versions and the vectors that are to be made of them.
+-- A memory is read in the order of the fields of its record, and then its version.
+
+-- name: memory_by_id
+-- Reads one memory.
+SELECT m.memory_id, m.orchestrator_id, m.type, m.importance, m.content, m.summary, m.confidence,
+       s.source_type, s.captured_by, s.source_path, s.conversation_id, s.workflow_run_id, s.step_id,
+       m.status, m.created_at, m.updated_at, m.version
+FROM memories m
+LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
+WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = :memory_id;
+
+-- name: memories_by_ids
+-- Reads the memories of a JSON list of ids, those that there are.
+SELECT m.memory_id, m.orchestrator_id, m.type, m.importance, m.content, m.summary, m.confidence,
+       s.source_type, s.captured_by, s.source_path, s.conversation_id, s.workflow_run_id, s.step_id,
+       m.status, m.created_at, m.updated_at, m.version
+FROM json_each(:memory_ids) AS asked
+CROSS JOIN memories m
+  ON m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = asked.value
+LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id);
+
+-- name: page_of_memories
+-- Reads a page of memories, those changed last first, behind a moment and an id. A filter that is NULL takes all.
+SELECT m.memory_id, m.orchestrator_id, m.type, m.importance, m.content, m.summary, m.confidence,
+       s.source_type, s.captured_by, s.source_path, s.conversation_id, s.workflow_run_id, s.step_id,
+       m.status, m.created_at, m.updated_at, m.version
+FROM memories m
+LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
+WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id
+  AND m.updated_at <= :before
+  AND (m.updated_at < :before OR m.memory_id > :behind)
+  AND (:types IS NULL OR m.type IN (SELECT value FROM json_each(:types)))
+  AND (:statuses IS NULL OR m.status IN (SELECT value FROM json_each(:statuses)))
+  AND (:source_types IS NULL OR s.source_type IN (SELECT value FROM json_each(:source_types)))
+  AND (:conversation_id IS NULL OR s.conversation_id = :conversation_id)
+  AND (:source_path IS NULL OR s.source_path = :source_path)
+  AND (:min_importance IS NULL OR m.importance >= :min_importance)
+ORDER BY m.updated_at DESC, m.memory_id
+LIMIT :limit;
+
+-- name: insert_memory
+-- Adds a memory, in its first version.
+INSERT INTO memories (
+  tenant_id, orchestrator_id, memory_id, type, importance, content, summary, confidence, status, subject, attribute,
+  value, created_at, updated_at, version
+) VALUES (
+  :tenant_id, :orchestrator_id, :memory_id, :type, :importance, :content, :summary, :confidence, :status, :subject,
+  :attribute, :value, :created_at, :updated_at, :version
+);
+
+-- name: update_memory
+-- Changes a memory; when it was created stays.
+UPDATE memories
+SET type = :type, importance = :importance, content = :content, summary = :summary, confidence = :confidence,
+    status = :status, subject = :subject, attribute = :attribute, value = :value, updated_at = :updated_at,
+    version = :version
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
+
+-- name: change_status
+-- Changes the status of a memory.
+UPDATE memories
+SET status = :status, updated_at = :updated_at, version = :version
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
+
+-- name: put_source
+-- Says where a memory is from.
+INSERT INTO memory_sources (
+  tenant_id, orchestrator_id, memory_id, source_type, captured_by, source_path, conversation_id, workflow_run_id, step_id
+) VALUES (
+  :tenant_id, :orchestrator_id, :memory_id, :source_type, :captured_by, :source_path, :conversation_id,
+  :workflow_run_id, :step_id
+)
+ON CONFLICT (tenant_id, orchestrator_id, memory_id) DO UPDATE
+SET source_type = excluded.source_type, captured_by = excluded.captured_by, source_path = excluded.source_path,
+    conversation_id = excluded.conversation_id, workflow_run_id = excluded.workflow_run_id, step_id = excluded.step_id;
+
+-- name: delete_spans
+-- Takes the spans of a memory away.
+DELETE FROM memory_spans
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
+
+-- name: insert_span
+-- Adds a span of a memory.
+INSERT INTO memory_spans (tenant_id, orchestrator_id, memory_id, ordinal, start, "end", text)
+VALUES (:tenant_id, :orchestrator_id, :memory_id, :ordinal, :start, :end, :text);
+
+-- name: insert_version
+-- Keeps what a memory is after a change.
+INSERT INTO memory_versions (
+  tenant_id, orchestrator_id, memory_id, version, operation, memory, reason, actor, created_at
+) VALUES (
+  :tenant_id, :orchestrator_id, :memory_id, :version, :operation, :memory, :reason, :actor, :created_at
+);
+
+-- name: versions_of_memory
+-- Reads a page of what a memory has been, oldest first.
+SELECT version, operation, memory, reason, actor, created_at
+FROM memory_versions
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id AND version > :behind
+ORDER BY version
+LIMIT :limit;
+
+-- name: contradicted_by_key
+-- Finds the active memories that say something else of the same attribute of the same subject.
+SELECT memory_id
+FROM memories
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND type = :type AND subject = :subject
+  AND attribute = :attribute AND status = 'active' AND value <> :value AND memory_id <> :memory_id
+ORDER BY memory_id;

@@ -1,0 +1,75 @@
+-- The vectors of one file.
+
+-- name: delete_vectors
+-- Takes the vectors of a memory away.
+DELETE FROM memory_embeddings
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
+
+-- name: insert_vector_to_make
+-- Says that the vectors of a memory are to be made.
+INSERT INTO memory_embeddings (tenant_id, orchestrator_id, memory_id, embedding_version, ordinal)
+VALUES (:tenant_id, :orchestrator_id, :memory_id, :embedding_version, 0);
+
+-- name: insert_missing_vectors_to_make
+-- Says that vectors are to be made of the memories that have none of a version.
+INSERT INTO memory_embeddings (tenant_id, orchestrator_id, memory_id, embedding_version, ordinal)
+SELECT m.tenant_id, m.orchestrator_id, m.memory_id, :embedding_version, 0
+FROM memories m
+WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND NOT EXISTS (
+  SELECT 1
+  FROM memory_embeddings e
+  WHERE e.tenant_id = m.tenant_id AND e.orchestrator_id = m.orchestrator_id AND e.memory_id = m.memory_id
+    AND e.embedding_version = :embedding_version
+);
+
+-- name: vectors_to_make
+-- Reads what vectors are to be made of, those that failed least often first.
+SELECT e.memory_id, m.content, e.attempts
+FROM memory_embeddings e
+JOIN memories m
+  ON m.tenant_id = e.tenant_id AND m.orchestrator_id = e.orchestrator_id AND m.memory_id = e.memory_id
+WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.embedding_version = :embedding_version
+  AND e.vector IS NULL AND e.due_at <= :now
+ORDER BY e.due_at, e.embedding_no
+LIMIT :limit;
+
+-- name: count_vectors_to_make
+-- Counts the memories that vectors are to be made of.
+SELECT count(*)
+FROM memory_embeddings
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND embedding_version = :embedding_version
+  AND vector IS NULL;
+
+-- name: insert_vector
+-- Adds a vector of a memory. It gets a number that no vector had before.
+INSERT INTO memory_embeddings (tenant_id, orchestrator_id, memory_id, embedding_version, ordinal, vector)
+VALUES (:tenant_id, :orchestrator_id, :memory_id, :embedding_version, :ordinal, :vector);
+
+-- name: postpone_vectors
+-- Says that the vectors of a memory could not be made, and when to try again.
+UPDATE memory_embeddings
+SET attempts = attempts + 1, due_at = :due_at
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id
+  AND embedding_version = :embedding_version AND vector IS NULL;
+
+-- name: state_of_vectors
+-- Counts the vectors of a version, and reads the last number.
+SELECT count(*), coalesce(max(embedding_no), 0)
+FROM memory_embeddings INDEXED BY embeddings_made
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND embedding_version = :embedding_version
+  AND vector IS NOT NULL;
+
+-- name: numbers_of_vectors
+-- Reads the numbers of the vectors of a version.
+SELECT embedding_no
+FROM memory_embeddings INDEXED BY embeddings_made
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND embedding_version = :embedding_version
+  AND vector IS NOT NULL;
+
+-- name: vectors_after
+-- Reads the vectors of a version behind a number.
+SELECT embedding_no, memory_id, vector
+FROM memory_embeddings INDEXED BY embeddings_made
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND embedding_version = :embedding_version
+  AND vector IS NOT NULL AND embedding_no > :after
+ORDER BY embedding_no;

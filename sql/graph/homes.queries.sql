@@ -1,0 +1,34 @@
+-- Where the memory of each orchestrator is.
+
+-- name: home_of
+-- Reads where the memory of an orchestrator is.
+SELECT home, folder FROM graph_homes h WHERE h.tenant_id = $1 AND h.orchestrator_id = $2;
+
+-- name: lock_homes
+-- Lets one after the other take homes for orchestrators of a tenant, so that they can be counted.
+SELECT pg_advisory_xact_lock(hashtextextended('graph_homes ' || $1, 0));
+
+-- name: count_homes
+-- Counts the orchestrators of a tenant that have a home.
+SELECT count(*) FROM graph_homes h WHERE h.tenant_id = $1;
+
+-- name: take_home
+-- Says where the memory of an orchestrator is, unless that is said already.
+INSERT INTO graph_homes (tenant_id, orchestrator_id, home, folder, created_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (tenant_id, orchestrator_id) DO NOTHING;
+
+-- name: homes_at
+-- Lists the orchestrators whose memory is at a home.
+SELECT tenant_id, orchestrator_id FROM graph_homes WHERE home = $1 ORDER BY tenant_id, orchestrator_id;
+
+-- name: homes_of_tenant
+-- Lists the orchestrators of a tenant whose memory is at a home, or the one that is asked for.
+SELECT orchestrator_id FROM graph_homes h
+WHERE h.tenant_id = $1 AND h.home = $2 AND ($3::text IS NULL OR h.orchestrator_id = $3)
+ORDER BY orchestrator_id;
+
+-- name: page_of_homes
+-- Lists where memories are, of one tenant or of all, behind one of them, in the order of their names.
+SELECT h.tenant_id, h.orchestrator_id, h.home, h.folder, h.created_at FROM graph_homes h
+WHERE ($1::text IS NULL OR h.tenant_id = $1) AND (h.tenant_id, h.orchestrator_id) > ($2, $3)
+ORDER BY h.tenant_id, h.orchestrator_id LIMIT $4;

@@ -1,0 +1,71 @@
+"""A memory in a file of its own, with a clock that a test can turn."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import anyio
+import pytest
+
+from elf.db import migration
+from elf.db.database import Database
+from elf.db.queries import sql_folder
+from elf.db.schema import schema_steps
+from elf.families.graph.model import FAMILY
+from elf.families.graph.store.file import FileKit, MemoryFile
+from elf.families.graph.store.statements import OwnerKey
+from tests.conftest import TEMPLATE, VECTOR_DIM, dsn_of, run_sql
+from tests.db.graph.graph_kit import KEY, file_kit, opened
+from tests.db.graph.house import House, house_at
+from tests.notes_kit import TurnedClock
+
+
+@pytest.fixture
+def clock() -> TurnedClock:
+    return TurnedClock()
+
+
+@pytest.fixture
+def kit(clock: TurnedClock) -> FileKit:
+    return file_kit(clock)
+
+
+@pytest.fixture
+def key() -> OwnerKey:
+    return KEY
+
+
+@pytest.fixture
+async def file(tmp_path: Path, kit: FileKit, key: OwnerKey) -> AsyncIterator[MemoryFile]:
+    async with anyio.create_task_group() as group:
+        yield await opened(group, tmp_path / "planner", key, kit)
+        group.cancel_scope.cancel()
+
+
+@pytest.fixture(scope="package")
+def graph_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
+    """One database for all tests of this folder: the home of each test's files has a name of its own."""
+    asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE {FAMILY} TEMPLATE {TEMPLATE}"))
+    dsn = dsn_of(postgres_dsn, FAMILY)
+    steps = schema_steps([(FAMILY, sql_folder() / FAMILY)])
+    asyncio.run(migration.apply(dsn, steps, vector_dim=VECTOR_DIM))
+    yield dsn
+    asyncio.run(run_sql(postgres_dsn, f"DROP DATABASE {FAMILY} WITH (FORCE)"))
+
+
+@pytest.fixture
+async def database(graph_dsn: str) -> AsyncIterator[Database]:
+    database = Database(max_conns=8)
+    await database.open(graph_dsn)
+    async with database.connection() as connection:
+        await connection.execute("DELETE FROM graph_homes")
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def house(database: Database, tmp_path: Path) -> AsyncIterator[House]:
+    async with house_at(database, tmp_path) as house:
+        yield house
