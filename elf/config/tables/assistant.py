@@ -1,0 +1,141 @@
+"""[assistant]: what an assistant remembers of its users. The family is on where the file has the table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import Field, model_validator
+
+from elf.config.table import Table
+
+Cosine = Annotated[float, Field(ge=-1.0, le=1.0)]
+Weight = Annotated[float, Field(ge=0.0, le=100.0)]
+Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+AgentName = Annotated[str, Field(min_length=1, max_length=128)]
+
+RAG_LENGTH: Final = 20
+"""How many memories of a category are ranked where the config does not say."""
+
+
+class Category(Table):
+    """A category of memories, and how agents get them.
+
+    `context` all: whole, with each answer; rag: the `rag_length` that suit a query best are ranked.
+    """
+
+    name: Name
+    context: Literal["all", "rag"] = "rag"
+    rag_length: Annotated[int, Field(ge=1, le=100)] | None = None
+
+    @model_validator(mode="after")
+    def _all_has_no_length(self) -> Self:
+        if self.context == "all" and self.rag_length is not None:
+            raise ValueError("rag_length is of categories whose context is rag")
+        return self
+
+
+def _of_the_system() -> list[Category]:
+    return [
+        Category(name="profile", context="all"),
+        Category(name="event", rag_length=30),
+        Category(name="activity", rag_length=50),
+    ]
+
+
+class Categories(Table):
+    """[assistant.categories]: those of the system, and one's own. A name that only allowlists have is rag, too."""
+
+    system: list[Category] = Field(default_factory=_of_the_system)
+    custom: list[Category] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _named_once(self) -> Self:
+        names = Counter(category.name for category in (*self.system, *self.custom))
+        if doubled := [name for name, count in names.items() if count > 1]:
+            raise ValueError(f"two categories are called {doubled[0]}")
+        return self
+
+
+def _allowlists() -> dict[str, list[str]]:
+    return {
+        "supervisor": [
+            "profile", "goals", "preferences", "event", "activity", "relationships", "tasks", "relationship_dynamic",
+        ],
+        "planner": ["goals", "tasks", "projects", "procedural"],
+        "stylist": ["preferences", "tone", "style"],
+        "researcher": ["knowledge", "interests", "history"],
+        "executor": ["tasks", "recent_activity", "constraints", "procedural"],
+    }  # fmt: skip
+
+
+class Ranking(Table):
+    """[assistant.ranking]: how much each term counts in the score of a memory.
+
+    `words` counts only where a query has a vector, too: without one, words stand in for the cosine.
+    """
+
+    cosine: Weight = 0.55
+    importance: Weight = 0.20
+    recency: Weight = 0.15
+    pinned: Weight = 0.10
+    related: Weight = 0.05
+    words: Weight = 0.0
+
+
+class Merging(Table):
+    """[assistant.merging]: what is like what is known becomes one with it.
+
+    Cosines of at least `auto_update` are decided by rules, those of at least `check_low` looked at one by one, and
+    those of at least `fallback_low` where words are shared, too, and the category is one of `fallback_categories`, or
+    these are empty. `mode` says whether a merge makes a new memory or changes the old one.
+    """
+
+    auto_update: Cosine = 0.85
+    check_low: Cosine = 0.60
+    fallback_low: Cosine = 0.30
+    fallback_categories: list[Name] = Field(default_factory=list)
+    mode: Literal["recreate", "update"] = "recreate"
+
+    @model_validator(mode="after")
+    def _in_order(self) -> Self:
+        if not self.fallback_low <= self.check_low <= self.auto_update:
+            raise ValueError("fallback_low must be at most check_low, and that at most auto_update")
+        return self
+
+
+class Extraction(Table):
+    """[assistant.extraction]: how much turns may write, and the least importance of what they add."""
+
+    max_writes_per_turn: Annotated[int, Field(ge=1, le=16)] = 3
+    max_writes_per_day: Annotated[int, Field(ge=1, le=10_000)] = 50
+    min_importance: Annotated[int, Field(ge=1, le=5)] = 1
+
+
+class AssistantTable(Table):
+    """[assistant]; each key is optional.
+
+    Memories whose cosine is at least `link_min` are linked when one of them is written. `allowlists` are the categories
+    that each agent may read; an agent that is not named reads none.
+    """
+
+    link_min: Cosine = 0.55
+    categories: Categories = Categories()
+    allowlists: Annotated[
+        dict[AgentName, Annotated[list[Name], Field(description="a list of names of categories")]],
+        Field(description="a list of categories for each agent"),
+    ] = Field(default_factory=_allowlists)
+    ranking: Ranking = Ranking()
+    merging: Merging = Merging()
+    extraction: Extraction = Extraction()
+
+    @property
+    def undeclared(self) -> list[str]:
+        """The names, sorted, that allowlists have and `categories` does not: they are custom categories, too."""
+        declared = {category.name for category in (*self.categories.system, *self.categories.custom)}
+        listed = {name for names in self.allowlists.values() for name in names}
+        return sorted(listed - declared - BUILT_IN)
+
+
+BUILT_IN: Final = frozenset({"relationship_dynamic", "procedural"})
+"""Categories that are there whatever the config says: of insights, and of how things are done."""

@@ -1,0 +1,72 @@
+"""Writes checkpoints, and what tasks wrote after them."""
+
+from __future__ import annotations
+
+from elf.api.caller import Caller
+from elf.db.errors import retrying
+from elf.families.assistant.api import checkpoints as a
+from elf.families.assistant.checkpoints.owners import owner_of
+from elf.families.assistant.kit import Kit
+from elf.families.assistant.model import Place
+
+
+class CheckpointWriting:
+    """Carries out the operations that write checkpoints. Each may be done again, and leaves the same."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._sql = kit.queries
+
+    async def put(self, request: a.PutCheckpoint, caller: Caller) -> None:
+        """Write a checkpoint, its new values, and what it says for readers that are no graph."""
+        place = self._kit.access.place(request.tenant_id, request.user_id, caller)
+        await retrying(lambda: self._put(place, request))
+
+    async def _put(self, place: Place, request: a.PutCheckpoint) -> None:
+        values = {(value.channel, value.version): value for value in request.values}.values()
+        where = (*place, request.thread_id, request.checkpoint_ns)
+        async with self._kit.database.transaction() as connection:
+            await connection.execute(self._sql["lock_saver_thread"], *place, request.thread_id)
+            await connection.execute(
+                self._sql["put_saver_checkpoint"], *where, request.checkpoint_id, request.parent_id,
+                request.checkpoint.type, request.checkpoint.data, request.metadata.type, request.metadata.data,
+                request.facts, request.versions, [value.channel for value in values],
+                [value.version for value in values], [value.type for value in values],
+                [value.data for value in values],
+            )  # fmt: skip
+            if request.checkpoint_ns:
+                await connection.execute(
+                    self._sql["put_agent_state"], *where, request.checkpoint_id, request.facts
+                )
+            elif request.summary is not None:
+                await connection.execute(
+                    self._sql["put_supervisor_checkpoint"], *place, request.thread_id, request.checkpoint_id,
+                    request.summary | {"checkpoint_id": request.checkpoint_id},
+                )  # fmt: skip
+
+    async def put_writes(self, request: a.PutWrites, caller: Caller) -> None:
+        """Write what a task wrote; the checkpoint itself may come later."""
+        place = self._kit.access.place(request.tenant_id, request.user_id, caller)
+        writes: dict[int, a.Write] = {}
+        for write in request.writes:
+            if write.idx < 0 or write.idx not in writes:
+                writes[write.idx] = write
+        rows = list(writes.values())
+        async with self._kit.database.connection() as connection:
+            await connection.execute(
+                self._sql["put_saver_writes"], *place, request.thread_id, request.checkpoint_ns,
+                request.checkpoint_id, request.task_id, request.task_path, [row.idx for row in rows],
+                [row.channel for row in rows], [row.type for row in rows], [row.data for row in rows],
+            )  # fmt: skip
+
+    async def copy(self, request: a.CopyThread, caller: Caller) -> None:
+        """Copy a thread to another one of the same user."""
+        source, target = request.source_thread_id, request.target_thread_id
+        place = await owner_of(self._kit, request, caller, "owners_of_saver_threads", [source])
+        if place is not None:
+            await retrying(lambda: self._copy(place, source, target))
+
+    async def _copy(self, place: Place, source: str, target: str) -> None:
+        async with self._kit.database.transaction() as connection:
+            await connection.execute(self._sql["lock_saver_threads_alone"], *place, [source, target])
+            await connection.execute(self._sql["copy_saver_thread"], *place, source, target)

@@ -1,0 +1,101 @@
+"""What the rooms of the assistant family share in a process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from elf.config.tables.assistant import AssistantTable
+from elf.core.clock import Clock
+from elf.db.database import Database
+from elf.db.queries import Queries, sql_folder
+from elf.families.assistant.access import Access
+from elf.families.assistant.model import FAMILY
+from elf.families.assistant.rules.filters import CLAUSES
+from elf.families.assistant.store.rows import COLUMNS
+from elf.families.assistant.store.writer import Writer
+from elf.ground import Ground
+from elf.indexing.embedding import TextEmbedder
+from elf.memory_embedding import MemoryEmbedder, memory_model
+from elf.outbox.leased import LeasedOutbox, outbox_queries
+from elf.providers.micro_batch import MicroBatchingEmbedder
+
+OUTBOX: Final = "assistant_outbox"
+QUEUE: Final = "assistant"
+LEASE_S: Final = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kit:
+    """`reads` may be a replica. `texts` is what embeds here, if anything does; `shared_calls` is the actor that owns
+    the calls which writers share, and `patience_s` tells how long one who stores waits for a call, None: as long as it
+    takes. `redact` tells whether credentials are blanked in what is stored. `ring` wakes whoever does jobs: after a
+    commit that left some.
+    """
+
+    config: AssistantTable
+    access: Access
+    database: Database
+    reads: Database
+    clock: Clock
+    queries: Queries
+    outbox: LeasedOutbox
+    texts: TextEmbedder | None
+    redact: bool
+    ring: Callable[[], None]
+    shared_calls: MicroBatchingEmbedder | None = None
+    patience_s: Callable[[], float | None] = lambda: None
+
+    def now(self) -> datetime:
+        return self.clock.now()
+
+    @property
+    def embedder(self) -> MemoryEmbedder:
+        """What makes the vectors of memories, in a process that serves or works."""
+        assert self.texts is not None, "who serves or works has a model"
+        return MemoryEmbedder(self.texts, family=FAMILY, patience_s=self.patience_s)
+
+    @property
+    def writer(self) -> Writer:
+        """What writes memories, in a process that serves or works."""
+        return Writer(
+            self.database, self.queries, version=self.embedder.version, link_min=self.config.link_min,
+            clock=self.clock, ring=self.ring,
+        )  # fmt: skip
+
+
+def assistant_queries() -> Queries:
+    """Read the statements of the family. Raises StartupError when a file cannot be read."""
+    own = Queries.load(sql_folder() / FAMILY, values={"columns": COLUMNS, "filters": CLAUSES})
+    return outbox_queries(OUTBOX, subject="subject_id", own=own)
+
+
+def kit_of(ground: Ground) -> Kit:
+    """Return the kit of a process. Raises StartupError when the statements cannot be read."""
+    queries = assistant_queries()
+    model = memory_model(ground, FAMILY)
+    return Kit(
+        config=ground.config.of(AssistantTable),
+        access=Access(
+            proves_users=ground.config.security.auth.mode == "required",
+            allowlists=ground.config.of(AssistantTable).allowlists,
+        ),
+        database=ground.database,
+        reads=ground.reads,
+        clock=ground.clock,
+        queries=queries,
+        outbox=LeasedOutbox(
+            ground.database,
+            queries,
+            table=OUTBOX,
+            lease_seconds=LEASE_S,
+            is_paused=lambda: model.breaker.refuses,
+        ),
+        texts=model.texts,
+        shared_calls=model.shared_calls,
+        patience_s=model.patience_s,
+        redact=ground.config.security.redact_secrets_on_write,
+        ring=ground.ring(QUEUE),
+    )

@@ -1,0 +1,30 @@
+"""Puts the answering of agents to work in a process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from elf.families.assistant.api import querying as q
+from elf.families.assistant.kit import Kit
+from elf.families.assistant.model import FAMILY
+from elf.families.assistant.query.hits import HitCounter
+from elf.families.assistant.query.service import MemoryQuerying
+from elf.family import Opened
+from elf.ground import Ground
+from elf.memory_embedding import MemoryEmbedder
+
+
+def open_query(ground: Ground, kit: Kit) -> Opened:
+    """Return what answers agents, and counts what they were given."""
+    if not ground.roles.serves:
+        return Opened()
+    hits = HitCounter(kit.database, kit.queries)
+    querying = MemoryQuerying(kit, _embedder(ground, kit), hits)
+    return Opened(handlers={q.QUERY.name: querying.query}, owners=[hits])
+
+
+def _embedder(ground: Ground, kit: Kit) -> MemoryEmbedder:
+    """Return what embeds queries: by the calls that all searches share, where the process has them."""
+    if ground.search is None or kit.texts is None:
+        return kit.embedder
+    return MemoryEmbedder(replace(kit.texts, embedder=ground.search.models.embedder), family=FAMILY)

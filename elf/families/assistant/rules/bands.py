@@ -1,0 +1,131 @@
+"""What becomes of a new memory beside those that it is like, by how like they are.
+
+    cosine   fallback_low      check_low       auto_update
+    ----------+-----------------+----------------+--------------
+      added   | judged where    | judged one by  | the nearest is
+              | words are shared| one            | decided upon
+
+Lower bounds are inclusive. What a judge does not surely know to be one fact is added.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Final, Literal, TypeAlias
+
+from elf.families.assistant.model import Memory
+from elf.families.assistant.rules.judging import Verdict
+
+MOST_FALLBACKS: Final = 3
+RECENT: Final = timedelta(days=90)
+FEWEST_TOKEN_CHARS: Final = 3
+
+_TOKEN: Final = re.compile(r"\w+")
+_INTEGER: Final = re.compile(r"(?<![\w.])\d+(?![\w.]\d)")
+
+Judge: TypeAlias = Callable[[str, str], Verdict]
+Outcome: TypeAlias = Literal["ADD", "UPDATE", "MERGE", "NONE"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """The lower bounds of the bands. `fallback_categories`: empty is all."""
+
+    auto_update: float
+    check_low: float
+    fallback_low: float
+    fallback_categories: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A memory that a new one is like, and their cosine."""
+
+    memory: Memory
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What becomes of a new memory: `into` is the memory that it merges with, updates or equals.
+
+    `similar_to` is the nearest one that it is not known to be one with, `opposites` are those that it contradicts.
+    """
+
+    outcome: Outcome
+    into: Neighbour | None = None
+    similar_to: Neighbour | None = None
+    opposites: Sequence[Neighbour] = field(default=())
+
+
+def decide(
+    text: str, category: str, neighbours: Iterable[Neighbour], bands: Bands, *, judge: Judge, now: datetime
+) -> Decision:
+    """Return what becomes of a new text beside its neighbours in its category."""
+    nearest = sorted(neighbours, key=lambda one: (-one.cosine, one.memory.memory_id))
+    equal = next((one for one in nearest if one.memory.text == text), None)
+    if equal is not None:
+        return Decision("NONE", equal)
+    if nearest and nearest[0].cosine >= bands.auto_update:
+        return _judged(text, nearest[:1], judge, similar_to=nearest[0])
+    checked = [one for one in nearest if one.cosine >= bands.check_low]
+    found = _judged(text, checked, judge)
+    if found.outcome != "ADD":
+        return found
+    fallen = _judged(text, _fallbacks(text, category, nearest, bands, now), judge)
+    return Decision(fallen.outcome, fallen.into, None, [*found.opposites, *fallen.opposites])
+
+
+def _judged(
+    text: str, neighbours: Iterable[Neighbour], judge: Judge, similar_to: Neighbour | None = None
+) -> Decision:
+    """Return the decision about the first neighbour that is one with the text, or that it is added."""
+    opposites = []
+    for one in neighbours:
+        match judge(text, one.memory.text):
+            case "same":
+                return Decision("MERGE", one)
+            case "changed":
+                return Decision("UPDATE", one)
+            case "opposite":
+                opposites.append(one)
+            case "undecided":
+                pass
+    return Decision("ADD", None, None if opposites else similar_to, opposites)
+
+
+def _fallbacks(
+    text: str, category: str, nearest: Iterable[Neighbour], bands: Bands, now: datetime
+) -> list[Neighbour]:
+    """Return the neighbours that are a little like a text, changed not long ago, and share words or numbers with it."""
+    if bands.fallback_categories and category not in bands.fallback_categories:
+        return []
+    able = (
+        one
+        for one in nearest
+        if bands.fallback_low <= one.cosine < bands.check_low
+        and one.memory.updated_at > now - RECENT
+        and shares_words(text, one.memory.text)
+    )
+    return list(islice(able, MOST_FALLBACKS))
+
+
+def shares_words(first: str, second: str) -> bool:
+    """Tell whether texts share a token of three characters, or an integer, or have integers that are one apart."""
+    ours, theirs = _tokens(first), _tokens(second)
+    if ours & theirs:
+        return True
+    numbers, others = _integers(first), _integers(second)
+    return any({number - 1, number, number + 1} & others for number in numbers)
+
+
+def _tokens(text: str) -> set[str]:
+    return {token for token in _TOKEN.findall(text.lower()) if len(token) >= FEWEST_TOKEN_CHARS}
+
+
+def _integers(text: str) -> set[int]:
+    return {int(digits) for digits in _INTEGER.findall(text) if len(digits) <= 18}

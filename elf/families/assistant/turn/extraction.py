@@ -1,0 +1,94 @@
+"""What a turn tells that may be worth keeping, by rules: a user's own words, said of the user."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Final
+
+from elf.families.assistant.model import Role
+from elf.families.assistant.rules.third_person import third_person
+from elf.providers.local.extractor import Asked, extract_notes
+
+MOST_CANDIDATES: Final = 5
+LONG_CHARS: Final = 400
+"""Of more than so many characters of a user's several things are taken, and of fewer one, unless it is sure."""
+SURE: Final = 0.8
+LONGEST_NOTE: Final = 280
+
+_CATEGORIES: Final = MappingProxyType(
+    {
+        "preference": "preferences", "profile": "profile", "plan": "goals", "decision": "tasks", "constraint": "tasks",
+        "fact": "event",
+    }
+)  # fmt: skip
+_ABOUT_A_USER: Final = frozenset({"A rule recognised what may not be eaten or drunk."})
+_FAMILY: Final = "A rule recognised family or pets."
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A message, and who among several said it."""
+
+    role: Role
+    content: str
+    actor_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """Something that a user said, as it may be kept; `quote` stands word for word in what was said."""
+
+    text: str
+    category: str
+    importance: int
+    confidence: float
+    quote: str
+    actor_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """The candidates of a turn in the order in which they were said, and how many statements no pattern fits."""
+
+    candidates: Sequence[Candidate]
+    left: int
+
+
+def extract(messages: Sequence[Said]) -> Extracted:
+    """Return what users tell in messages. Takes time in proportion to their length."""
+    users = [message for message in messages if message.role == "user"]
+    wire = [{"role": message.role, "content": message.content} for message in users]
+    notes = extract_notes(wire, Asked(MOST_CANDIDATES, LONGEST_NOTE, ()))
+    found = [(_candidate(note, users), note) for note in notes]
+    candidates = [candidate for candidate, _ in found if candidate is not None]
+    return Extracted(_enough(candidates, users), len(found) - len(candidates))
+
+
+def _candidate(note: dict[str, Any], users: Sequence[Said]) -> Candidate | None:
+    """Return a note as a candidate; None where it is another speaker's, or fits no pattern."""
+    (evidence,) = note["evidence"]
+    quote = evidence["quote"]
+    body = note["text"].partition(": ")[2]
+    text = third_person(quote) if body[1 : len(quote)] == quote[1:] else None
+    if text is None:
+        return None
+    return Candidate(
+        text=text, category=_category(note), importance=max(1, round(note["importance"] * 4)),
+        confidence=note["confidence"], quote=quote, actor_id=users[evidence["message_index"]].actor_id,
+    )  # fmt: skip
+
+
+def _category(note: dict[str, Any]) -> str:
+    if note["reason"] == _FAMILY:
+        return "relationships"
+    return "profile" if note["reason"] in _ABOUT_A_USER else _CATEGORIES[note["type"]]
+
+
+def _enough(candidates: Sequence[Candidate], users: Sequence[Said]) -> Sequence[Candidate]:
+    """Return all candidates of a turn that is long, or surely tells something; of another one the best."""
+    is_long = sum(len(message.content) for message in users) > LONG_CHARS
+    if is_long or any(candidate.confidence >= SURE for candidate in candidates):
+        return candidates
+    return sorted(candidates, key=lambda one: -one.importance * one.confidence)[:1]

@@ -1,0 +1,24 @@
+"""Puts the taking in of turns to work in a process."""
+
+from __future__ import annotations
+
+from elf.db.garbage import GarbageStep
+from elf.families.assistant.api import turn as t
+from elf.families.assistant.kit import Kit
+from elf.families.assistant.model import FAMILY
+from elf.families.assistant.turn.garbage import TurnGarbage
+from elf.families.assistant.turn.service import TurnTaking
+from elf.family import Opened
+from elf.ground import Ground
+
+
+def open_turn(ground: Ground, kit: Kit) -> Opened:
+    """Return what takes in turns, and what removes what they leave behind."""
+    garbage = TurnGarbage(kit)
+    steps = [
+        GarbageStep(FAMILY, "old_assistant_turns", garbage.drop_turns),
+        GarbageStep(FAMILY, "old_assistant_budgets", garbage.drop_budgets),
+    ]
+    if not ground.roles.serves:
+        return Opened(garbage=steps)
+    return Opened(handlers={t.TAKE.name: TurnTaking(kit).take}, garbage=steps)

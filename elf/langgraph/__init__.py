@@ -1,0 +1,8 @@
+"""Checkpoints of LangGraph in ELF: the extra `langgraph` of the package."""
+
+from __future__ import annotations
+
+from elf.langgraph.migration import Migrated, MigrationFault, migrate
+from elf.langgraph.saver import ElfSaver
+
+__all__ = ["ElfSaver", "Migrated", "MigrationFault", "migrate"]

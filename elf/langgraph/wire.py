@@ -1,0 +1,154 @@
+"""Turns checkpoints into requests, and answers into checkpoints: no I/O."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import (
+    WRITES_IDX_MAP,
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    get_checkpoint_id,
+    get_checkpoint_metadata,
+)
+from langgraph.checkpoint.serde.base import SerializerProtocol
+
+from elf.client.call import Call
+from elf.langgraph import calls as c
+from elf.langgraph.summary import facts_of, summary_of
+
+
+class Wire:
+    """The requests of one tenant's saver. `user_id` is whose threads they are; None: who the config says."""
+
+    def __init__(self, tenant_id: str | None, user_id: str | None, serde: SerializerProtocol) -> None:
+        self._tenant_id = tenant_id
+        self._user_id = user_id
+        self._serde = serde
+
+    def put(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new: ChannelVersions,
+    ) -> Call[None]:
+        values = checkpoint["channel_values"]
+        head = {name: value for name, value in checkpoint.items() if name != "channel_values"}
+        whole = get_checkpoint_metadata(config, metadata)
+        namespace = config["configurable"].get("checkpoint_ns", "")
+        return c.told(
+            "",
+            self._thread(config)
+            | {
+                "checkpoint_id": checkpoint["id"],
+                "parent_id": get_checkpoint_id(config),
+                "checkpoint": self._typed(head),
+                "metadata": self._typed(whole),
+                "facts": facts_of(whole),
+                "versions": {
+                    name: _version(version) for name, version in checkpoint["channel_versions"].items()
+                },
+                "values": [
+                    {"channel": name, "version": _version(version)}
+                    | (self._typed(values[name]) if name in values else {"type": "empty", "data": b""})
+                    for name, version in new.items()
+                ],
+                "summary": None if namespace else summary_of(checkpoint, whole),
+            },
+        )
+
+    def put_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str
+    ) -> Call[None]:
+        rows = [
+            {"channel": name, "idx": WRITES_IDX_MAP.get(name, place)} | self._typed(value)
+            for place, (name, value) in enumerate(writes)
+        ]
+        body = {"checkpoint_id": get_checkpoint_id(config), "task_id": task_id, "task_path": task_path}
+        return c.told("/writes", self._thread(config) | body | {"writes": rows})
+
+    def get(self, config: RunnableConfig) -> Call[c.Found]:
+        return c.asked(
+            "/get", self._thread(config) | {"checkpoint_id": get_checkpoint_id(config)}, c.read_found
+        )
+
+    def list(
+        self,
+        config: RunnableConfig | None,
+        filter: dict[str, Any] | None,
+        before: RunnableConfig | None,
+        limit: int | None,
+        cursor: str | None,
+    ) -> Call[c.Listed]:
+        given = config["configurable"] if config else {}
+        body = {
+            "thread_id": str(given["thread_id"]) if "thread_id" in given else None,
+            "checkpoint_ns": given.get("checkpoint_ns"),
+            "checkpoint_id": get_checkpoint_id(config) if config else None,
+            "before": get_checkpoint_id(before) if before else None,
+            "facts": facts_of(filter or {}),
+            "limit": min(limit, 50) if limit is not None else 50,
+            "cursor": cursor,
+        }
+        return c.asked("/list", self._owner(config) | body, c.read_listed)
+
+    def of_threads(self, path: str, **body: Any) -> Call[None]:
+        """Make a call about threads or runs, which names no config."""
+        return c.told(path, self._owner(None) | body)
+
+    def tuple_of(self, stored: c.Stored, config: RunnableConfig | None) -> CheckpointTuple:
+        """Return a checkpoint as a graph knows it; `config` is what it was asked with."""
+        head = cast("Checkpoint", self._value(stored.checkpoint))
+        return CheckpointTuple(
+            config=self.config_of(stored, stored.checkpoint_id, config),
+            checkpoint={
+                **head,
+                "channel_values": {value.channel: self._value(value) for value in stored.values},
+            },
+            metadata=cast("CheckpointMetadata", self._value(stored.metadata)),
+            parent_config=(
+                None if stored.parent_id is None else self.config_of(stored, stored.parent_id, config)
+            ),
+            pending_writes=[(write.task_id, write.channel, self._value(write)) for write in stored.writes],
+        )
+
+    def config_of(
+        self, stored: c.Stored, checkpoint_id: str, config: RunnableConfig | None
+    ) -> RunnableConfig:
+        return self.config(stored.thread_id, stored.checkpoint_ns, checkpoint_id, config)
+
+    def config(
+        self, thread_id: str, namespace: str, checkpoint_id: str, asked: RunnableConfig | None
+    ) -> RunnableConfig:
+        """Return the config of a checkpoint; it names the user when the one that was asked with did."""
+        user = asked["configurable"].get("user_id") if asked else None
+        where = {"thread_id": thread_id, "checkpoint_ns": namespace, "checkpoint_id": checkpoint_id}
+        return {"configurable": where if user is None else where | {"user_id": user}}
+
+    def _owner(self, config: RunnableConfig | None) -> dict[str, Any]:
+        user = self._user_id
+        if user is None and config is not None:
+            user = config["configurable"].get("user_id")
+        return {"tenant_id": self._tenant_id, "user_id": None if user is None else str(user)}
+
+    def _thread(self, config: RunnableConfig) -> dict[str, Any]:
+        given = config["configurable"]
+        namespace = given.get("checkpoint_ns", "")
+        return self._owner(config) | {"thread_id": str(given["thread_id"]), "checkpoint_ns": namespace}
+
+    def _typed(self, value: object) -> dict[str, Any]:
+        kind, data = self._serde.dumps_typed(value)
+        return {"type": kind, "data": data}
+
+    def _value(self, value: c.Value) -> Any:
+        return self._serde.loads_typed((value.type, value.data))
+
+
+def _version(version: str | float) -> str:
+    return json.dumps(version)

@@ -1,0 +1,23 @@
+-- The jobs of the family.
+
+-- name: read_jobs
+-- What open jobs are about.
+SELECT o.outbox_id, o.tenant_id, o.user_id, o.kind, o.subject_id, o.payload, o.created_at
+FROM assistant_outbox AS o
+WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status IN ('PENDING', 'FAILED');
+
+-- name: lacking_vectors
+-- Those of these memories that are there and have no vector of the model $4.
+SELECT <columns> FROM assistant_memories AS m
+JOIN unnest($1::text[], $2::text[], $3::uuid[]) AS t (tenant_id, user_id, memory_id) USING (tenant_id, user_id, memory_id)
+WHERE NOT EXISTS (
+  SELECT FROM assistant_vectors AS v
+  WHERE v.tenant_id = m.tenant_id AND v.user_id = m.user_id AND v.memory_id = m.memory_id AND v.embedding_version = $4
+);
+
+-- name: drop_done_jobs
+-- Removes jobs that were done before $1.
+DELETE FROM assistant_outbox WHERE outbox_id = ANY (ARRAY(
+  SELECT o.outbox_id FROM assistant_outbox AS o
+  WHERE o.status = 'DONE' AND o.updated_at < $1 ORDER BY o.updated_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+RETURNING outbox_id;

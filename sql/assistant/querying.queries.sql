@@ -1,0 +1,129 @@
+-- How a query is answered. <columns> are those of a memory m, <filters> what is looked for: a place and filters of a
+-- memory m, which are $1 to $13.
+
+-- name: find_candidates
+-- The memories nearest to a vector ($15, or null; of the model $16) and those with any of the words ($17), up to $19 each
+-- way, without some ($18); of each category of $3 at most as many as $14 says, where it says so. A cosine is at least $20
+-- where that is there.
+WITH room AS MATERIALIZED (
+  SELECT c.name, coalesce(c.most, $19::int) AS most FROM unnest($3::text[], $14::int[]) AS c (name, most)
+), asked AS MATERIALIZED (
+  SELECT array_agg(q.query) AS each_word, string_agg(q.query::text, ' | ')::tsquery AS any_word
+  FROM unnest($17::text[]) AS t (word) CROSS JOIN LATERAL plainto_tsquery('simple', t.word) AS q (query)
+  WHERE numnode(q.query) > 0
+), near AS MATERIALIZED (
+  SELECT n.memory_id, row_number() OVER (ORDER BY n.distance, n.memory_id) AS place
+  FROM (
+    SELECT m.memory_id, m.category, v.embedding <=> $15::vector AS distance,
+      row_number() OVER (PARTITION BY m.category ORDER BY v.embedding <=> $15::vector, m.memory_id) AS place
+    FROM assistant_memories AS m JOIN assistant_vectors AS v USING (tenant_id, user_id, memory_id)
+    WHERE $15::vector IS NOT NULL AND v.embedding_version = $16 AND m.memory_id <> ALL ($18::uuid[])
+      AND ($20::float8 IS NULL OR 1 - (v.embedding <=> $15::vector) >= $20) AND <filters>
+  ) AS n
+  JOIN room AS r ON r.name = n.category
+  WHERE n.place <= r.most
+  ORDER BY n.distance, n.memory_id LIMIT $19
+), said AS MATERIALIZED (
+  SELECT s.memory_id, row_number() OVER (ORDER BY s.rank DESC, s.memory_id) AS place
+  FROM (
+    SELECT m.memory_id, m.category, ts_rank(m.words, a.any_word) AS rank,
+      row_number() OVER (PARTITION BY m.category ORDER BY ts_rank(m.words, a.any_word) DESC, m.memory_id) AS place
+    FROM asked AS a CROSS JOIN assistant_memories AS m
+    LEFT JOIN assistant_vectors AS v ON v.tenant_id = m.tenant_id AND v.user_id = m.user_id
+      AND v.memory_id = m.memory_id AND v.embedding_version = $16
+    WHERE m.words @@ a.any_word AND m.memory_id <> ALL ($18::uuid[])
+      AND ($20::float8 IS NULL OR 1 - (v.embedding <=> $15::vector) >= $20) AND <filters>
+  ) AS s
+  JOIN room AS r ON r.name = s.category
+  WHERE s.place <= r.most
+  ORDER BY s.rank DESC, s.memory_id LIMIT $19
+), found AS (
+  SELECT f.memory_id FROM (
+    SELECT m.memory_id, m.category,
+      row_number() OVER (PARTITION BY m.category ORDER BY least(n.place, s.place), m.memory_id) AS place
+    FROM near AS n FULL JOIN said AS s ON s.memory_id = n.memory_id
+    JOIN assistant_memories AS m ON m.tenant_id = $1 AND m.user_id = $2
+      AND m.memory_id = coalesce(n.memory_id, s.memory_id)
+  ) AS f
+  JOIN room AS r ON r.name = f.category
+  WHERE f.place <= r.most
+)
+SELECT <columns>, 1 - (v.embedding <=> $15::vector) AS cosine, coalesce((
+    SELECT count(*) FILTER (WHERE m.words @@ e.query)::float8 / nullif(count(*), 0)
+    FROM unnest(a.each_word) AS e (query)
+  ), 0) AS share_of_words
+FROM found AS f
+CROSS JOIN asked AS a
+JOIN assistant_memories AS m ON m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = f.memory_id
+LEFT JOIN assistant_vectors AS v ON v.tenant_id = m.tenant_id AND v.user_id = m.user_id
+  AND v.memory_id = m.memory_id AND v.embedding_version = $16;
+
+-- name: find_whole
+-- Up to $14 memories of categories that come whole, what matters most first.
+SELECT <columns> FROM assistant_memories AS m WHERE <filters>
+ORDER BY m.importance DESC, m.updated_at DESC, m.memory_id LIMIT $14;
+
+-- name: strengths_among
+-- For each of some memories ($3) that is related to another one of them, the greatest strength.
+SELECT e.memory_id, max(r.strength) AS strength
+FROM assistant_relations AS r CROSS JOIN LATERAL (VALUES (r.from_id), (r.to_id)) AS e (memory_id)
+WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.from_id = ANY ($3::uuid[]) AND r.to_id = ANY ($3::uuid[])
+GROUP BY e.memory_id;
+
+-- name: find_related
+-- Up to $16 memories that are related to some ($14) and none of others ($15), the strongest first, each once.
+SELECT <columns>, e.of_id, e.relation_type, e.strength
+FROM (
+  SELECT DISTINCT ON (b.memory_id) b.memory_id, b.of_id, b.relation_type, b.strength
+  FROM (
+    SELECT r.to_id AS memory_id, r.from_id AS of_id, r.relation_type, r.strength FROM assistant_relations AS r
+    WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.from_id = ANY ($14::uuid[])
+    UNION ALL
+    SELECT r.from_id, r.to_id, r.relation_type, r.strength FROM assistant_relations AS r
+    WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.to_id = ANY ($14::uuid[])
+  ) AS b
+  WHERE b.memory_id <> ALL ($15::uuid[])
+  ORDER BY b.memory_id, b.strength DESC, b.of_id, b.relation_type
+) AS e
+JOIN assistant_memories AS m USING (memory_id)
+WHERE <filters>
+ORDER BY e.strength DESC, m.memory_id LIMIT $16;
+
+-- name: count_hits
+-- Counts that memories were given to agents: each as often as $4 says, at last at $5.
+UPDATE assistant_memories AS m
+SET hit_count = m.hit_count + l.hits, last_accessed = greatest(m.last_accessed, l.at)
+FROM (
+  SELECT o.tenant_id, o.user_id, o.memory_id, h.hits, h.at
+  FROM unnest($1::text[], $2::text[], $3::uuid[], $4::int[], $5::timestamptz[]) AS h (tenant_id, user_id, memory_id, hits, at)
+  JOIN assistant_memories AS o USING (tenant_id, user_id, memory_id)
+  ORDER BY o.tenant_id, o.user_id, o.memory_id FOR NO KEY UPDATE OF o
+) AS l
+WHERE m.tenant_id = l.tenant_id AND m.user_id = l.user_id AND m.memory_id = l.memory_id;
+
+-- name: count_recall
+-- Counts that an agent looked something up in a thread because it was not sure; tells how often, and of how many turns.
+WITH counted AS (
+  INSERT INTO assistant_recalls AS r (tenant_id, user_id, thread_id, agent_id, recalls) VALUES ($1, $2, $3, $4, 1)
+  ON CONFLICT (tenant_id, user_id, thread_id, agent_id) DO UPDATE SET recalls = r.recalls + 1
+  RETURNING r.recalls
+)
+SELECT c.recalls, coalesce(t.turns, 0) AS turns FROM counted AS c
+LEFT JOIN assistant_threads AS t ON t.tenant_id = $1 AND t.user_id = $2 AND t.thread_id = $3;
+
+-- name: see_thread
+-- Notes that a thread was seen, and keeps it until the transaction ends.
+UPDATE assistant_threads AS t SET seen_at = greatest(t.seen_at, $4)
+WHERE t.tenant_id = $1 AND t.user_id = $2 AND t.thread_id = $3
+RETURNING t.rev, t.seen_rev;
+
+-- name: changes_since
+-- What a thread is told of changes behind a revision ($4), oldest first.
+SELECT c.rev, c.memory_id, c.event, c.meta, c.ts FROM assistant_changes AS c
+WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = $3 AND c.rev > $4
+ORDER BY c.rev;
+
+-- name: move_seen
+-- Notes up to which revision a thread has been told.
+UPDATE assistant_threads AS t SET seen_rev = greatest(t.seen_rev, $4)
+WHERE t.tenant_id = $1 AND t.user_id = $2 AND t.thread_id = $3;

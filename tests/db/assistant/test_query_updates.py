@@ -1,0 +1,89 @@
+"""What a thread is told of changes when one of its agents asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anyio
+import pytest
+
+from tests.db.assistant.assistant_kit import AssistantHouse
+from tests.db.assistant.query_kit import ask
+
+pytestmark = pytest.mark.anyio
+
+
+async def _updates(house: AssistantHouse, thread_id: str = "t1", **body: Any) -> Any:
+    return (await ask(house, thread_id=thread_id, **body))["delta"]
+
+
+async def test_a_thread_is_told_of_its_changes_once(house: AssistantHouse) -> None:
+    await house.add("Ship version one.", "goals", thread_id="t1", importance=4)
+    assert await _updates(house) == {
+        "since_rev": 0, "rev": 1, "total": 1,
+        "text": "Memory updates since rev 0:\n- +created: [goals] Ship version one. (imp=4)",
+    }  # fmt: skip
+    assert await _updates(house) == {"since_rev": 1, "rev": 1, "total": 0, "text": ""}
+
+
+async def test_it_is_told_again_of_changes_since_a_revision_that_is_named(house: AssistantHouse) -> None:
+    for number in range(5):
+        await house.add(f"Task {number}.", "tasks", thread_id="t1")
+    await _updates(house)
+    told = await _updates(house, since_rev=1)
+    assert (told["since_rev"], told["rev"], told["total"]) == (1, 5, 4)
+    assert told["text"].splitlines() == [
+        "Memory updates since rev 1:",
+        *(f"- +created: [tasks] Task {number}. (imp=2)" for number in (4, 3, 2)),
+    ]
+    assert (await _updates(house))["total"] == 0
+
+
+async def test_a_thread_that_was_seen_is_told_of_what_is_done_in_another(house: AssistantHouse) -> None:
+    assert (await _updates(house, "t2"))["rev"] == 0
+    await house.add("Ship version one.", "goals", thread_id="t1")
+    assert (await _updates(house, "t2"))["total"] == 1
+    assert (await _updates(house, "t3"))["total"] == 0
+
+
+async def test_what_an_agent_may_not_read_waits_for_one_that_may(house: AssistantHouse) -> None:
+    await house.add("Ship version one.", "goals", thread_id="t1")
+    await house.add("Name is Ana.", "profile", thread_id="t1")
+    await house.add("Write the notes.", "tasks", thread_id="t1")
+    told = await _updates(house)
+    assert (told["total"], "Ana" in told["text"]) == (2, False)
+    told = await _updates(house, agent="supervisor")
+    assert told["text"].splitlines()[1:] == [
+        "- +created: [tasks] Write the notes. (imp=2)", "- +created: [profile] Name is Ana. (imp=2)",
+    ]  # fmt: skip
+    assert (await _updates(house, agent="supervisor"))["total"] == 0
+
+
+async def test_updates_lead_within_the_budget_and_wait_when_no_line_fits(house: AssistantHouse) -> None:
+    for text in ("Ship " + "very " * 10 + "soon.", "Write."):
+        await house.add(text, "tasks", thread_id="t1")
+    answer = await ask(house, thread_id="t1", budget_tokens=16)
+    assert answer["delta"]["text"].splitlines()[1:] == ["- +created: [tasks] Write. (imp=2)"]
+    assert answer["tokens"]["used"] == 11  # nine between blanks, and an item of two
+    await house.add("Ship " + "ever so " * 10 + "soon.", "tasks", thread_id="t1")
+    told = await _updates(house, budget_tokens=16)
+    assert (told["total"], told["text"]) == (1, "")
+    assert "ever so" in (await _updates(house))["text"]
+
+
+async def test_two_that_ask_at_once_are_told_once(house: AssistantHouse) -> None:
+    await house.add("Ship version one.", "goals", thread_id="t1")
+    totals: list[int] = []
+
+    async def one() -> None:
+        totals.append((await _updates(house))["total"])
+
+    async with anyio.create_task_group() as group:
+        for _ in range(6):
+            group.start_soon(one)
+    assert sorted(totals) == [0, 0, 0, 0, 0, 1]
+
+
+async def test_without_a_thread_nothing_is_told(house: AssistantHouse) -> None:
+    await house.add("Ship version one.", "goals", thread_id="t1")
+    assert (await ask(house))["delta"] is None

@@ -1,0 +1,236 @@
+"""The saver of LangGraph: what a checkpointer has to do, whole graphs, and whose threads are whose."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
+from langgraph.checkpoint.conformance import checkpointer_test, validate
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+
+from elf.client import AsyncClient, Client
+from elf.langgraph import ElfSaver, MigrationFault, migrate
+from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
+from tests.db.assistant.saver_kit import graph_with, process_at, thread
+from tests.folders import fresh_folder
+
+BEFORE = ["hi", "left", "right"]
+WHOLE = [*BEFORE, "asked"]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """A whole service, shared by the tests: each has a tenant of its own."""
+    with fresh_folder() as folder, served_beside_the_others(assistant_config(Path(folder))) as url:
+        yield url
+
+
+@pytest.fixture
+def client(address: str) -> Iterator[Client]:
+    with Client(address, tenant_id=uuid4().hex) as client:
+        yield client
+
+
+@pytest.fixture
+async def async_client(address: str) -> AsyncIterator[AsyncClient]:
+    async with AsyncClient(address, tenant_id=uuid4().hex) as client:
+        yield client
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"  # LangGraph runs on nothing else
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_async", [True, False], ids=["async client", "client in threads"])
+async def test_it_does_all_that_the_conformance_package_asks(
+    is_async: bool, async_client: AsyncClient, client: Client
+) -> None:
+    @checkpointer_test(name="ElfSaver")
+    async def of_elf() -> AsyncIterator[BaseCheckpointSaver[Any]]:
+        yield (
+            ElfSaver(async_client=async_client, user_id="ana")
+            if is_async
+            else ElfSaver(client, user_id="ana")
+        )
+
+    report = await validate(of_elf)
+    assert {name: result.failures for name, result in report.results.items() if not result.passed} == {}
+    assert sum(result.tests_passed for result in report.results.values()) > 50
+
+
+def test_a_graph_is_interrupted_resumed_and_taken_back_in_time(client: Client) -> None:
+    graph = graph_with(ElfSaver(client, user_id="ana"))
+    halted = graph.invoke({"messages": ["hi"]}, thread())
+    assert halted["messages"] == BEFORE
+    assert graph.get_state(thread()).next == ("ask",)
+    done = graph_with(ElfSaver(client, user_id="ana")).invoke(Command(resume="yes"), thread())
+    assert (done["messages"], done["approved"]) == (WHOLE, "yes")
+    earlier = next(state for state in graph.get_state_history(thread()) if state.next == ("left", "right"))
+    assert graph.invoke(None, earlier.config)["messages"] == BEFORE
+    again = graph.invoke(Command(resume="no"), thread())
+    assert (again["messages"], again["approved"]) == (WHOLE, "no")
+    assert graph.get_state(earlier.config).values["messages"] == ["hi"]
+
+
+@pytest.mark.anyio
+async def test_an_async_graph_is_interrupted_and_resumed(async_client: AsyncClient) -> None:
+    graph = graph_with(ElfSaver(async_client=async_client, user_id="ana"))
+    assert (await graph.ainvoke({"messages": ["hi"]}, thread()))["messages"] == BEFORE
+    done = await graph.ainvoke(Command(resume="yes"), thread())
+    assert (done["messages"], done["approved"]) == (WHOLE, "yes")
+    states = [state async for state in graph.aget_state_history(thread())]
+    assert [len(state.values.get("messages", [])) for state in states] == [4, 3, 1, 1, 0]
+
+
+@pytest.mark.timeout(240)
+def test_what_was_kept_is_there_after_the_service_was_killed() -> None:
+    with fresh_folder() as folder:
+        config = assistant_config(Path(folder))
+        with process_at(config) as (process, url):
+            with Client(url, tenant_id="acme") as client:
+                graph = graph_with(ElfSaver(client, user_id="ana"))
+                assert graph.invoke({"messages": ["hi"]}, thread())["messages"] == BEFORE
+            process.kill()
+            process.wait(timeout=60)
+        with process_at(config) as (_, url), Client(url, tenant_id="acme") as client:
+            graph = graph_with(ElfSaver(client, user_id="ana"))
+            done = graph.invoke(Command(resume="yes"), thread())
+            assert (done["messages"], done["approved"]) == (WHOLE, "yes")
+
+
+def test_users_who_share_the_name_of_a_thread_share_nothing_else(client: Client) -> None:
+    graph = graph_with(ElfSaver(client))
+    ana, ben = thread(user_id="ana"), thread(user_id="ben")
+    graph.invoke({"messages": ["hi"]}, ana)
+    assert graph.get_state(ben).values == {}
+    graph.invoke({"messages": ["hello"]}, ben)
+    assert graph.get_state(ana).values["messages"][0] == "hi"
+    saver = ElfSaver(client)
+    with pytest.raises(ValueError, match="user_id"):
+        saver.delete_thread("t1")
+    ElfSaver(client, user_id="ben").delete_thread("t1")
+    assert graph.get_state(ben).values == {}
+    saver.delete_thread("t1")
+    assert graph.get_state(ana).values == {}
+
+
+def test_an_id_that_is_guessed_is_of_no_use_to_another_user_or_tenant(client: Client) -> None:
+    graph_with(ElfSaver(client, user_id="ana")).invoke({"messages": ["hi"]}, thread())
+    found = ElfSaver(client, user_id="ana").get_tuple(thread())
+    assert found is not None
+    run_id = "r1"
+    ElfSaver(client, user_id="ana").put(
+        thread("t2", checkpoint_ns=""), empty_checkpoint(), {"run_id": run_id}, {}
+    )
+    for other in (
+        ElfSaver(client, user_id="ben"), ElfSaver(client.within(tenant_id=uuid4().hex), user_id="ana"),
+    ):  # fmt: skip
+        assert other.get_tuple(found.config) is None
+        assert list(other.list(None)) == []
+        other.delete_thread("t1")
+        other.delete_for_runs([run_id])
+        other.prune(["t1", "t2"], strategy="delete")
+        other.copy_thread("t1", "mine")
+        assert other.get_tuple(thread("mine")) is None
+    mine = ElfSaver(client, user_id="ana")
+    assert mine.get_tuple(found.config) == found
+    assert mine.get_tuple(thread("t2")) is not None
+
+
+def test_pruning_leaves_nothing_that_only_older_checkpoints_had(client: Client) -> None:
+    saver = ElfSaver(client, user_id="ana")
+    graph = graph_with(saver)
+    graph.invoke({"messages": ["hi"]}, thread())
+    before = saver.get_tuple(thread())
+    saver.prune(["t1"])
+    (left,) = saver.list(thread("t1", checkpoint_ns=""))
+    assert left == before
+    assert graph.invoke(Command(resume="yes"), thread())["messages"] == WHOLE
+
+
+def test_pruning_keeps_what_a_channel_of_changes_is_put_together_from(client: Client) -> None:
+    saver = ElfSaver(client, user_id="ana")
+    config = thread("t1", checkpoint_ns="")
+    for step in range(4):
+        checkpoint = empty_checkpoint()
+        version = saver.get_next_version(None, None)
+        checkpoint["channel_versions"] = {"log": version}
+        if step == 1:
+            checkpoint["channel_values"] = {"log": ["seed"]}
+        counters = {"log": (step, step)}
+        config = saver.put(
+            config, checkpoint, {"step": step, "counters_since_delta_snapshot": counters}, {"log": version}
+        )
+        saver.put_writes(config, [("log", step)], "task")
+    was = saver.get_delta_channel_history(config=config, channels=["log"])
+    assert (was["log"]["seed"], [write[2] for write in was["log"]["writes"]]) == (["seed"], [1, 2])
+    saver.prune(["t1"])
+    assert [one.metadata["step"] for one in saver.list(thread())] == [3, 2, 1]
+    assert saver.get_delta_channel_history(config=config, channels=["log"]) == was
+
+
+def test_a_filled_saver_in_memory_is_taken_over_whole(client: Client) -> None:
+    source, target = InMemorySaver(), ElfSaver(client, user_id="ana")
+    graph = graph_with(source)
+    for name in ("t1", "t2"):
+        graph.invoke({"messages": ["hi"]}, thread(name))
+    graph.invoke(Command(resume="yes"), thread("t2"))
+    migrated = migrate(source, target)
+    assert (migrated.threads, migrated.checkpoints) == (2, len(list(source.list(None))))
+    assert migrated.writes > 0
+    assert migrate(source, target) == migrated
+    for one in source.list(None):
+        found = target.get_tuple(one.config)
+        assert found is not None
+        assert found == one
+    assert graph_with(target).invoke(Command(resume="yes"), thread("t1"))["messages"] == WHOLE
+
+
+def test_a_migration_that_loses_something_says_what(client: Client) -> None:
+    class Forgetful(ElfSaver):
+        def put(self, config: Any, checkpoint: Any, metadata: Any, new_versions: Any) -> Any:
+            fewer = {name: version for name, version in new_versions.items() if name != "messages"}
+            return super().put(config, checkpoint, metadata, fewer)
+
+    source = InMemorySaver()
+    graph_with(source).invoke({"messages": ["hi"]}, thread())
+    with pytest.raises(MigrationFault, match=r"thread t1, .* channel messages differs"):
+        migrate(source, Forgetful(client, user_id="ana"))
+
+
+def test_a_thread_says_what_its_newest_checkpoint_says_to_readers_that_are_no_graph(client: Client) -> None:
+    saver = ElfSaver(client, user_id="ana")
+    graph_with(saver).invoke({"messages": ["hi"], "approved": "?"}, thread())
+    newest = saver.get_tuple(thread())
+    assert newest is not None
+    with httpx.Client(base_url=client.base_url) as http:
+        place = {"tenant_id": client.calls.tenant_id, "user_id": "ana"}
+        path = "/v1/assistant/threads/t1/checkpoint"
+        data = http.get(path, params=place).json()["checkpoint_data"]
+        inner = next(one for one in saver.list(thread()) if one.config["configurable"]["checkpoint_ns"])
+        assert operator.itemgetter("checkpoint_id", "step", "graph_state", "conversation_history")(data) == (
+            newest.checkpoint["id"], 2, {"approved": "?", "thought": "of hi"}, BEFORE,
+        )  # fmt: skip
+        (state,) = data["agent_states"].values()
+        assert state["checkpoint_id"] == inner.checkpoint["id"]
+        assert http.post(path, json={**place, "checkpoint_data": {"a": 1}}).status_code == 409
+        saver.delete_thread("t1")
+        assert http.get(path, params=place).status_code == 404
+        kept = http.post(path, json={**place, "checkpoint_data": {"a": 1}}).json()
+        assert (kept["checkpoint_data"], kept["thread_id"]) == ({"a": 1}, "t1")
+        assert http.get(path, params=place | {"user_id": "ben"}).status_code == 404
+
+
+def test_sync_methods_need_a_client(address: str) -> None:
+    saver = ElfSaver(async_client=AsyncClient(address, tenant_id="acme"), user_id="ana")
+    with pytest.raises(RuntimeError, match="client"):
+        saver.get_tuple(thread())
