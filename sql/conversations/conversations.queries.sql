@@ -5,28 +5,33 @@
 WITH conversation AS (
   SELECT 1 FROM conversations AS c WHERE c.tenant_id = $1 AND c.conversation_id = $3
 ), tree AS (
-  INSERT INTO conversation_trees (tenant_id, tree_id, owner_user_id, created_at)
-  SELECT $1, $2, $4, $7 WHERE NOT EXISTS (SELECT FROM conversation)
+  INSERT INTO conversation_trees (tenant_id, tree_id, owner_user_id, creator, created_at)
+  SELECT $1, $2, $4, $4, $7 WHERE NOT EXISTS (SELECT FROM conversation)
   RETURNING tree_id
 ), member AS (
-  INSERT INTO conversation_memberships (tenant_id, tree_id, user_id, access_level, created_at)
-  SELECT $1, t.tree_id, $4, 'owner', $7 FROM tree AS t
+  INSERT INTO conversation_memberships (tenant_id, tree_id, user_id, access_level, is_creator, created_at)
+  SELECT $1, t.tree_id, $4, 'owner', true, $7 FROM tree AS t
 )
-INSERT INTO conversations (tenant_id, conversation_id, tree_id, title, metadata, created_at, updated_at)
-SELECT $1, $3, t.tree_id, $5, $6, $7, $7 FROM tree AS t
+INSERT INTO conversations (tenant_id, conversation_id, tree_id, title, titled_by, metadata, created_at, updated_at)
+SELECT $1, $3, t.tree_id, $5::text, CASE WHEN $5::text IS NOT NULL THEN $4 END, $6, $7, $7 FROM tree AS t
 RETURNING conversation_id;
 
 -- name: insert_fork
--- Adds a fork, unless there is a conversation of this id. Its tree is kept from being deleted meanwhile.
-WITH tree AS MATERIALIZED (
-  SELECT t.tree_id FROM conversation_trees AS t
-  WHERE t.tenant_id = $1 AND t.tree_id = $2 AND t.deleted_at IS NULL FOR KEY SHARE OF t
+-- Adds a fork, unless there is a conversation of this id, with a title of its user ($10), else with that of its parent ($5)
+-- as it is now. Its tree is kept from being deleted meanwhile, and its member stays.
+WITH parent AS MATERIALIZED (
+  SELECT t.tree_id, p.title, p.titled_by FROM conversation_trees AS t
+  JOIN conversations AS p ON p.tenant_id = t.tenant_id AND p.tree_id = t.tree_id AND p.conversation_id = $5
+  JOIN conversation_memberships AS m ON m.tenant_id = t.tenant_id AND m.tree_id = t.tree_id AND m.user_id = $10
+  WHERE t.tenant_id = $1 AND t.tree_id = $2 AND t.deleted_at IS NULL FOR KEY SHARE OF t, m FOR SHARE OF p
 )
 INSERT INTO conversations (
-  tenant_id, conversation_id, tree_id, title, forked_at_conversation_id, forked_at_entry_id, ancestors, ancestor_ends,
-  created_at, updated_at
+  tenant_id, conversation_id, tree_id, title, titled_by, forked_at_conversation_id, forked_at_entry_id, ancestors,
+  ancestor_ends, created_at, updated_at
 )
-SELECT $1, $3, t.tree_id, $4, $5, $6, $7, $8, $9, $9 FROM tree AS t
+SELECT $1, $3, p.tree_id, coalesce($4::text, p.title), CASE WHEN $4::text IS NULL THEN p.titled_by ELSE $10 END, $5, $6,
+  $7, $8, $9, $9
+FROM parent AS p
 ON CONFLICT DO NOTHING
 RETURNING conversation_id;
 
@@ -40,7 +45,7 @@ WHERE c.tenant_id = $1 AND c.conversation_id = $2;
 
 -- name: lock_conversation
 -- The same for one who is to write to it: others wait, its tree is not deleted and its member stays meanwhile.
-SELECT c.*, t.owner_user_id, t.deleted_at, m.access_level
+SELECT c.*, t.owner_user_id, t.creator, t.deleted_at, m.access_level
 FROM conversations AS c
 JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
 JOIN conversation_memberships AS m ON m.tenant_id = c.tenant_id AND m.tree_id = c.tree_id AND m.user_id = $3
@@ -59,8 +64,10 @@ SELECT m.access_level FROM conversation_memberships AS m
 WHERE m.tenant_id = $1 AND m.tree_id = $2 AND m.user_id = $3;
 
 -- name: retitle
--- Gives a conversation a title, or none.
-UPDATE conversations AS c SET title = $3, updated_at = greatest(c.updated_at, $4) WHERE c.tenant_id = $1 AND c.conversation_id = $2;
+-- Gives a conversation a title, or none; who does that is $5.
+UPDATE conversations AS c
+SET title = $3::text, titled_by = CASE WHEN $3::text IS NOT NULL THEN $5 END, updated_at = greatest(c.updated_at, $4)
+WHERE c.tenant_id = $1 AND c.conversation_id = $2;
 
 -- name: list_forks
 -- The conversations of a tree: the root first.
@@ -77,8 +84,8 @@ UPDATE conversation_trees AS t SET deleted_at = $3 WHERE t.tenant_id = $1 AND t.
 -- name: restore_tree
 -- Brings a deleted tree back; its owner is a member again.
 WITH member AS (
-  INSERT INTO conversation_memberships (tenant_id, tree_id, user_id, access_level, created_at)
-  SELECT $1, $2, t.owner_user_id, 'owner', $3 FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.tree_id = $2
+  INSERT INTO conversation_memberships (tenant_id, tree_id, user_id, access_level, is_creator, created_at)
+  SELECT $1, $2, t.owner_user_id, 'owner', t.owner_user_id = t.creator, $3 FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.tree_id = $2
 )
 UPDATE conversation_trees AS t SET deleted_at = NULL WHERE t.tenant_id = $1 AND t.tree_id = $2;
 
@@ -99,3 +106,9 @@ WHERE m.tenant_id = $1 AND m.user_id = $2 AND (c.updated_at, c.conversation_id) 
     SELECT FROM jsonb_path_query(c.metadata, '$.** ? (@.type() == "string")') AS v (text)
     WHERE strpos(lower(v.text #>> '{}'), $6) > 0))
 ORDER BY c.updated_at DESC, c.conversation_id DESC LIMIT $7;
+
+-- name: count_conversations
+-- How many conversations there are of all tenants, and how many that are deleted and not yet evicted.
+SELECT CASE WHEN t.deleted_at IS NULL THEN 'live' ELSE 'deleted' END AS state, count(*) AS conversations
+FROM conversations AS c JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
+GROUP BY 1;

@@ -7,17 +7,19 @@ WHERE m.tenant_id = $1 AND m.tree_id = $2 ORDER BY m.created_at, m.user_id;
 
 -- name: put_membership
 -- Gives a user a level in a tree.
-INSERT INTO conversation_memberships AS m (tenant_id, tree_id, user_id, access_level, created_at)
-VALUES ($1, $2, $3, $4, $5)
+INSERT INTO conversation_memberships AS m (tenant_id, tree_id, user_id, access_level, is_creator, created_at)
+SELECT $1, $2, $3, $4, t.creator = $3, $5 FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.tree_id = $2
 ON CONFLICT (tenant_id, tree_id, user_id) DO UPDATE SET access_level = $4
 RETURNING m.user_id, m.access_level, m.created_at;
 
 -- name: drop_membership
--- Takes a user's level in a tree away, and the transfer of the tree to this user.
+-- Takes a user's level in a tree away, and the transfer of the tree to this user. Returns how many transfers that were.
 WITH transfers AS (
-  DELETE FROM conversation_transfers AS x WHERE x.tenant_id = $1 AND x.tree_id = $2 AND x.to_user_id = $3
+  DELETE FROM conversation_transfers AS x WHERE x.tenant_id = $1 AND x.tree_id = $2 AND x.to_user_id = $3 RETURNING 1
+), member AS (
+  DELETE FROM conversation_memberships AS m WHERE m.tenant_id = $1 AND m.tree_id = $2 AND m.user_id = $3
 )
-DELETE FROM conversation_memberships AS m WHERE m.tenant_id = $1 AND m.tree_id = $2 AND m.user_id = $3;
+SELECT count(*) FROM transfers;
 
 -- name: insert_transfer
 -- Adds a transfer, unless its tree has one.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final, TypeVar
 from uuid import UUID, uuid4
 
@@ -11,10 +12,15 @@ import msgspec
 
 from elf.core.errors import Conflict, Forbidden, NotFound
 from elf.db.queries import Queries, sql_folder
+from elf.families.conversations.eviction import Eviction
+from elf.families.conversations.finding.corpus import conversations_corpus
 from elf.families.conversations.model import FAMILY, NewEntry
+from elf.families.conversations.oversight import Oversight
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore, Shown
 from elf.families.conversations.trees import Who
+from elf.indexing.fresh import FreshWrites
+from elf.indexing.writes import CorpusWrites
 from tests.chaos.races import Races
 from tests.notes_kit import TurnedClock
 
@@ -33,9 +39,32 @@ class ConversationRaces(Races):
     def __post_init__(self) -> None:
         super().__post_init__()
         clock, queries = TurnedClock(), Queries.load(sql_folder() / FAMILY)
-        self.queries = queries
-        self._stores = [ConversationStore(database, clock, queries) for database in self.databases]
+        self.clock, self.queries = clock, queries
+        self._stores = [
+            ConversationStore(database, clock, queries, embedding_version="test:model:8", ring=list)
+            for database in self.databases
+        ]
         self._sharings = [TreeSharing(database, clock, queries) for database in self.databases]
+
+        self.oversight = Oversight(self.databases[0], clock, queries)
+        corpus = conversations_corpus(queries, embedding_version="test:model:8")
+        writes = CorpusWrites(corpus, FreshWrites(), ring=list)
+        self._evictions = [Eviction(database, queries, writes, step=2) for database in self.databases]
+
+    @property
+    def eviction(self) -> Eviction:
+        """That of any of the processes."""
+        return self._rng.choice(self._evictions)
+
+    async def left(self) -> dict[str, int]:
+        """How many trees and entries there are."""
+        async with self.databases[0].connection() as connection:
+            return {
+                table: await connection.fetchval(
+                    f"SELECT count(*) FROM {table} WHERE tenant_id = $1", self.tenant
+                )
+                for table in ("conversation_trees", "conversation_entries")
+            }
 
     @property
     def store(self) -> ConversationStore:
@@ -166,13 +195,37 @@ async def writes_against_delete(races: ConversationRaces) -> None:
     await races.at_once([*writes, lambda: races.store.delete(races.who(), id)])
     races.expect(await races.at_once([lambda: races.store.get(races.who(), id)]) == [], "it is not deleted")
     races.expect(await races.at_once(writes) == [], "what is deleted was written to")
-    await races.store.restore(races.tenant, id)
+    await races.oversight.restore(races.tenant, id)
     forks = await races.store.forks(races.who(), id)
     for fork in forks:
         found = await races.at_once([lambda fork=fork: races.store.get(races.who(), fork["conversation_id"])])  # type: ignore[misc]
         races.expect(len(found) == 1, "a fork is lost")
 
 
+async def evictions_at_once(races: ConversationRaces) -> None:
+    """Deleted trees are evicted by three at once while another is written to: they vanish whole, and it stays."""
+    kept = await races.new()
+    for _ in range(3):
+        id = await races.new()
+        for _ in range(3):
+            await races.say(id)
+        await races.store.delete(races.who(), id)
+    races.clock.turn(days=1)
+    before = races.clock.now() - timedelta(hours=1)
+
+    async def evict() -> int:
+        told = [percent async for percent in races.eviction.run(races.tenant, before)]
+        races.expect(told == sorted(told) and told[-1] == 100, f"progress is {told}")
+        return len(told)
+
+    writes: list[Callable[[], Awaitable[Any]]] = [lambda: races.say(kept)] * 4
+    await races.at_once([evict, evict, evict, *writes])
+    await evict()  # what one of them had at work was left to it
+    left = await races.left()
+    races.expect(left == {"conversation_trees": 1, "conversation_entries": 4}, f"{left} are left")
+
+
 RACES: Final = (
     syncs_of_one_scope, first_appends_of_one_id, share_against_remove, accept_against_cancel, writes_against_delete,
+    evictions_at_once,
 )  # fmt: skip

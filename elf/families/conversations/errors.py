@@ -25,6 +25,13 @@ class RuleBroken(InvalidRequest):
     """A request of the right shape that goes against a rule."""
 
 
+class JustificationRequired(RuleBroken):
+    """An operator has to say why, and did not."""
+
+    def __init__(self) -> None:
+        super().__init__("Justification is required for admin operations")
+
+
 class Missing(NotFound):
     """There is no such thing for this caller, or it is deleted."""
 
@@ -40,6 +47,33 @@ class TransferPending(Conflict):
     def __init__(self, transfer_id: UUID) -> None:
         super().__init__("A pending ownership transfer already exists for this conversation")
         self.transfer_id = transfer_id
+
+
+class RecorderOff(Conflict):
+    """Answers are not recorded by this service."""
+
+    rpc_status = "FAILED_PRECONDITION"
+
+    def __init__(self) -> None:
+        super().__init__("answers are not recorded here: the recorder is off")
+
+
+class RecordingBroken(Conflict):
+    """A recording was broken off, and all that there is of it was told."""
+
+    rpc_status = "ABORTED"
+
+    def __init__(self) -> None:
+        super().__init__("the recording was broken off")
+
+
+class TooManyStreams(Unavailable):
+    """As many answers are recorded and replayed as may be at a time."""
+
+    rpc_status = "RESOURCE_EXHAUSTED"
+
+    def __init__(self) -> None:
+        super().__init__("too many answers are recorded or replayed at this moment")
 
 
 class ErrorBody(BaseModel):
@@ -66,20 +100,40 @@ def error_body(failure: ServiceError) -> ErrorBody:
     """Return what is told of a failure."""
     if isinstance(failure, TransferPending):
         return _body(failure.message, "TRANSFER_ALREADY_PENDING", existingTransferId=str(failure.transfer_id))
+    if isinstance(failure, JustificationRequired):
+        return _body(failure.message, "JUSTIFICATION_REQUIRED")
     if isinstance(failure, Missing):
         return _body("Not found", "not_found", details={"resource": failure.resource, "id": failure.id})
     if isinstance(failure, InvalidRequest) and not isinstance(failure, RuleBroken):
-        violations = [
-            {"field": path.removeprefix("$."), "message": failure.message} for path in failure.fields
-        ]
-        details = {"message": failure.message, "violations": violations}
+        details = {"message": failure.message, "violations": _violations(failure)}
         return _body("Validation failed", "validation_error", details=details)
     error, code = _KINDS.get(failure.status, ("Bad request", "bad_request"))
     return _body(error, code, details={"message": failure.message})
+
+
+def _violations(failure: InvalidRequest) -> list[dict[str, str]]:
+    problems = failure.problems or [failure.message.removeprefix(f"{path}: ") for path in failure.fields]
+    return [
+        {"field": path.removeprefix("$."), "message": problem}
+        for path, problem in zip(failure.fields, problems, strict=True)
+    ]
+
+
+class ErrorEvent(BaseModel):
+    """The last event of a stream that failed."""
+
+    model_config = ConfigDict(frozen=True)
+
+    error: str = Field(description="What went wrong.")
+
+
+def error_event(failure: ServiceError) -> ErrorEvent:
+    """Return what a stream tells of a failure."""
+    return ErrorEvent(error=failure.message)
 
 
 def _body(error: str, code: str, **more: Any) -> ErrorBody:
     return ErrorBody.model_validate({"error": error, "code": code, **more})
 
 
-STYLE: Final = ErrorStyle(ErrorBody, error_body)
+STYLE: Final = ErrorStyle(ErrorBody, error_body, error_event)

@@ -11,14 +11,17 @@ from elf.api.caller import Caller
 from elf.api.cursor import Cursor, decode_cursor, encode_cursor
 from elf.api.operation import Handler, Operation
 from elf.core.blank_text import is_blank
+from elf.core.clock import Clock
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.conversations.api import answers as a
 from elf.families.conversations.api import indexing as i
 from elf.families.conversations.errors import Missing, RuleBroken
+from elf.families.conversations.rules.words import spaced
 from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ENTRY, entry_of
 from elf.families.conversations.trees import again
+from elf.indexing.writes import CorpusWrites
 
 _BEGINNING = Cursor(datetime.min.replace(tzinfo=UTC), UUID(int=0))
 
@@ -34,9 +37,11 @@ class GivenText(NamedTuple):
 class IndexTexts:
     """Carries out what indexers ask for: in all conversations of their tenant, whoever is a member."""
 
-    def __init__(self, database: Database, queries: Queries) -> None:
+    def __init__(self, database: Database, clock: Clock, queries: Queries, writes: CorpusWrites) -> None:
         self._database = database
+        self._clock = clock
         self._sql = queries
+        self._writes = writes
 
     def handlers(self) -> Mapping[Operation, Handler]:
         """Return what carries out which operation."""
@@ -62,7 +67,11 @@ class IndexTexts:
                     raise Missing(ENTRY, one.entry_id)
                 if row["channel"] != "history":
                     raise RuleBroken("Only entries of the history channel are indexed")
-            await connection.execute(self._sql["index_entries"], tenant_id, list(texts), list(texts.values()))
+            await connection.execute(
+                self._sql["index_entries"], tenant_id, list(texts), list(texts.values()),
+                [spaced(text) for text in texts.values()], self._writes.embedding_version, self._clock.now(),
+            )  # fmt: skip
+            await self._writes.wrote(connection, (tenant_id,), list(texts))
 
     async def unindexed(self, request: i.ListUnindexed, caller: Caller) -> a.UnindexedAnswer:
         tenant_id = who_of(caller).tenant_id

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from elf.config.model import Config
 from elf.config.tables.conversations import ConversationsTable
-from elf.families.conversations.api.operations import OPERATIONS, PATHS
+from elf.families.conversations.api.operations import OPERATIONS, PATHS, operations_of
+from elf.families.conversations.api.tools import TOOLS, instructions, tools_of
 from elf.families.conversations.model import FAMILY
 from elf.family import Family, Opened
 
@@ -20,10 +22,18 @@ def _open(ground: Ground) -> Opened:
     return open_conversations(ground)
 
 
-def _about(*, fixed: Mapping[str, str], defaults: Mapping[str, str]) -> str:
-    return "Keeps conversations: everything said between users and agents."
+def _fit(family: Family, config: Config) -> Family:
+    bounds = config.of(ConversationsTable).bounds
+    return replace(family, operations=operations_of(bounds), tools=tools_of(bounds))
 
 
 CONVERSATIONS: Final = Family(
-    name=FAMILY, table=ConversationsTable, operations=OPERATIONS, paths=PATHS, about=_about, open=_open
+    name=FAMILY,
+    table=ConversationsTable,
+    operations=OPERATIONS,
+    paths=PATHS,
+    tools=TOOLS,
+    about=instructions,
+    open=_open,
+    fit=_fit,
 )

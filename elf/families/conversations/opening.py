@@ -2,26 +2,103 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from elf.api.rpc import Servicer
+from elf.config.tables.conversations import ConversationsTable
 from elf.db.queries import Queries, sql_folder
+from elf.families.conversations.admin_service import AdminService
+from elf.families.conversations.census import ConversationCensus
+from elf.families.conversations.contexts import ContextReader
+from elf.families.conversations.entry_counts import EntryCounts
+from elf.families.conversations.eviction import Eviction
+from elf.families.conversations.finding.corpus import conversations_corpus
+from elf.families.conversations.finding.opening import open_search
 from elf.families.conversations.index_texts import IndexTexts
 from elf.families.conversations.model import FAMILY
-from elf.families.conversations.service import ConversationService, EntryService
+from elf.families.conversations.offers import ConversationItems, ConversationRecall
+from elf.families.conversations.oversight import Oversight
+from elf.families.conversations.recording.opening import open_recorder
+from elf.families.conversations.recording.recorder import Recorder
+from elf.families.conversations.service import ConversationService, EntryService, ResponseService
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
+from elf.families.conversations.subjects.offer import ConversationSubjects
 from elf.family import Opened
-from elf.ground import Ground
+from elf.ground import Ground, indexed
+from elf.indexing.indexed import IndexedCorpus
 
 
 def open_conversations(ground: Ground) -> Opened:
     """Return the conversations family at work. Raises StartupError when its statements cannot be read."""
-    if not ground.roles.serves:
-        return Opened()
     queries = Queries.load(sql_folder() / FAMILY)
-    store = ConversationStore(ground.database, ground.clock, queries)
-    services = (
-        ConversationService(store, TreeSharing(ground.database, ground.clock, queries)),
-        EntryService(store),
-        IndexTexts(ground.database, queries),
+    version = ground.config.embedding_version
+    corpus = indexed(ground, conversations_corpus(queries, embedding_version=version, tokens=ground.tokens))
+    recorder, beside = open_recorder(ground, queries)
+    eviction = Eviction(ground.database, queries, corpus.writes)
+    counts = EntryCounts()
+    served = _served(ground, queries, corpus, recorder, eviction, counts)
+    age = timedelta(days=ground.config.of(ConversationsTable).evict_after_days)
+    return replace(
+        served,
+        corpora=[corpus],
+        owners=beside.owners if served.handlers else (),
+        garbage=[*beside.garbage, *([eviction.garbage(age)] if age else [])],
+        gauges=beside.gauges,
+        totals=counts.totals() if served.handlers else (),
+        stored_gauges=[ConversationCensus(ground.database, queries).gauge()],
+        grpc=_servicers(ground, recorder),
     )
-    done_by = {operation: handle for service in services for operation, handle in service.handlers().items()}
-    return Opened(handlers={operation.name: handle for operation, handle in done_by.items()})
+
+
+def _served(
+    ground: Ground,
+    queries: Queries,
+    corpus: IndexedCorpus,
+    recorder: Recorder,
+    eviction: Eviction,
+    counts: EntryCounts,
+) -> Opened:
+    """Return what answers whoever calls; nothing in a process that does not serve."""
+    if ground.search is None:
+        return Opened()
+    database, clock = ground.database, ground.clock
+    store = ConversationStore(
+        database, clock, queries, embedding_version=corpus.corpus.embedding_version, ring=corpus.ring
+    )
+    subjects = ConversationSubjects(database, queries, corpus.writes)
+    search = open_search(ground, ground.search, corpus.index, queries)
+    services = (
+        ConversationService(store, TreeSharing(database, clock, queries)),
+        EntryService(store, counts),
+        ContextReader(database, queries),
+        IndexTexts(database, clock, queries, corpus.writes),
+        search,
+        ResponseService(recorder),
+        AdminService(
+            Oversight(database, clock, queries),
+            search,
+            eviction,
+            subjects,
+            clock,
+            asks_why=ground.config.of(ConversationsTable).require_justification,
+        ),
+    )
+    return Opened(
+        handlers={
+            operation.name: handle for service in services for operation, handle in service.handlers().items()
+        },
+        recall=ConversationRecall(search),
+        items=ConversationItems(store, database, queries),
+        subjects=subjects,
+    )
+
+
+def _servicers(ground: Ground, recorder: Recorder) -> Sequence[Servicer]:
+    if ground.config.service.grpc_bind is None or not ground.roles.serves:
+        return ()
+    from elf.families.conversations.grpc.servicers import servicers  # which loads protobuf
+
+    return servicers(recorder, ground.config.of(ConversationsTable).bounds)

@@ -15,8 +15,11 @@ from elf.families.conversations.api import answers as a
 from elf.families.conversations.api import conversations as c
 from elf.families.conversations.api import entries as e
 from elf.families.conversations.api import fields as f
+from elf.families.conversations.api import recording as r
+from elf.families.conversations.entry_counts import EntryCounts
 from elf.families.conversations.errors import RuleBroken
 from elf.families.conversations.model import Channel, ForkPoint, NewEntry
+from elf.families.conversations.recording.recorder import Recorder
 from elf.families.conversations.rules.history import (
     CONTENT_TYPE,
     check_history,
@@ -79,10 +82,11 @@ class ConversationService:
     async def get(self, request: f.OneConversation, caller: Caller) -> a.ConversationAnswer:
         return a.conversation(await self._store.get(who_of(caller), request.conversationId))
 
-    async def patch(self, request: c.PatchConversation, caller: Caller) -> a.ConversationAnswer:
-        return a.conversation(
-            await self._store.retitle(who_of(caller), request.conversationId, request.title)
-        )
+    async def patch(self, request: c.ChangeConversation, caller: Caller) -> a.ConversationAnswer:
+        who, id = who_of(caller), request.conversationId
+        if "title" not in request.model_fields_set:
+            return a.conversation(await self._store.get(who, id, level="writer"))
+        return a.conversation(await self._store.retitle(who, id, request.title))
 
     async def delete(self, request: f.OneConversation, caller: Caller) -> None:
         await self._store.delete(who_of(caller), request.conversationId)
@@ -137,8 +141,9 @@ class ConversationService:
 class EntryService:
     """What is said in conversations, and what agents remember of it."""
 
-    def __init__(self, store: ConversationStore) -> None:
+    def __init__(self, store: ConversationStore, counts: EntryCounts) -> None:
         self._store = store
+        self._counts = counts
 
     def handlers(self) -> Mapping[Operation, Handler]:
         """Return what carries out which operation."""
@@ -169,6 +174,7 @@ class EntryService:
         who = who_of(caller)
         entry = new_entry(request, who)
         written = await self._store.append(who, request.conversationId, entry, at=fork_point(request))
+        self._counts.written(entry.channel)
         return a.entry(written)
 
     async def sync(self, request: e.SyncEntries, caller: Caller) -> a.SyncAnswer:
@@ -181,12 +187,27 @@ class EntryService:
         done = await self._store.sync(
             who, request.conversationId, request.contentType, request.content, request.userId
         )
+        self._counts.synced(done.outcome)
         return a.SyncAnswer(
             epoch=msgspec.UNSET if done.epoch is None else done.epoch,
             noOp=done.entry is None,
-            epochIncremented=done.is_new_epoch,
+            epochIncremented=done.outcome == "new_epoch",
             entry=None if done.entry is None else a.entry(done.entry),
         )
+
+
+class ResponseService:
+    """The answers of agents while they are made."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def handlers(self) -> Mapping[Operation, Handler]:
+        """Return what carries out which operation."""
+        return {r.CANCEL_RESPONSE: self.cancel}
+
+    async def cancel(self, request: f.OneConversation, caller: Caller) -> None:
+        await self._recorder.cancel(who_of(caller), request.conversationId)
 
 
 def after_of(request: f.Paged) -> UUID | None:

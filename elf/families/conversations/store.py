@@ -6,9 +6,9 @@ do it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
 
@@ -20,13 +20,16 @@ from elf.db.errors import Retryable, UniqueViolation
 from elf.db.queries import Queries
 from elf.families.conversations.errors import Missing, RuleBroken
 from elf.families.conversations.model import (
+    LEVELS,
     AccessLevel,
     Conversation,
     Entry,
     ForkPoint,
     NewEntry,
 )
-from elf.families.conversations.rules.memory import Change, Epoch, change_of, continued
+from elf.families.conversations.rules.access import allows
+from elf.families.conversations.rules.history import role_of
+from elf.families.conversations.rules.memory import Change, Epoch, SyncOutcome, change_of, continued
 from elf.families.conversations.rules.view import (
     Place,
     Range,
@@ -38,19 +41,21 @@ from elf.families.conversations.rules.view import (
     through,
     view_of,
 )
+from elf.families.conversations.rules.words import spaced
 from elf.families.conversations.trees import (
     CONVERSATION,
     Row,
     Who,
     again,
     live,
+    lock_conversation,
     lock_tree,
     read_conversation,
     refuse_less,
 )
 
 ENTRY: Final = "entry"
-TICK: Final = timedelta(microseconds=1)
+WRITERS: Final = [level for level in LEVELS if allows(level, "writer")]
 
 
 class Shown(NamedTuple):
@@ -62,20 +67,33 @@ class Shown(NamedTuple):
 
 
 class Synced(NamedTuple):
-    """What a sync came to: the epoch that is the latest now, whether it began, and what was written, if anything."""
+    """What came of a sync: the epoch that is the latest now, and what was written, if anything."""
 
+    outcome: SyncOutcome
     epoch: int | None
-    is_new_epoch: bool
     entry: Entry | None
 
 
 class ConversationStore:
-    """Creates, forks, reads and writes conversations."""
+    """Creates, forks, reads and writes conversations.
 
-    def __init__(self, database: Database, clock: Clock, queries: Queries) -> None:
+    Texts by which entries are found are for an index of `embedding_version`; `ring` wakes who brings them there.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        clock: Clock,
+        queries: Queries,
+        *,
+        embedding_version: str,
+        ring: Callable[[], object],
+    ) -> None:
         self._database = database
         self._clock = clock
         self._sql = queries
+        self._version = embedding_version
+        self._ring = ring
 
     # Conversations
 
@@ -85,12 +103,12 @@ class ConversationStore:
         id = uuid4()
         async with self._database.transaction() as connection:
             await self._begin(connection, who, id, title=title, metadata=metadata)
-            return _conversation(await self._allowed(connection, who, id, "reader"))
+            return conversation_of(await self._allowed(connection, who, id, "reader"))
 
-    async def get(self, who: Who, id: UUID) -> Conversation:
-        """Read a conversation as one of its members sees it."""
+    async def get(self, who: Who, id: UUID, *, level: AccessLevel = "reader") -> Conversation:
+        """Read a conversation as one of its members of this level sees it."""
         async with self._database.connection() as connection:
-            return _conversation(await self._allowed(connection, who, id, "reader"))
+            return conversation_of(await self._allowed(connection, who, id, level))
 
     async def page(
         self, who: Who, *, mode: str, after: UUID | None, query: str | None, limit: int
@@ -107,15 +125,17 @@ class ConversationStore:
             rows = await connection.fetch(
                 self._sql["list_conversations"], who.tenant_id, who.user, mode, moment, behind_id, part, limit
             )
-        return [_conversation(row) for row in rows]
+        return [conversation_of(row) for row in rows]
 
     @again
     async def retitle(self, who: Who, id: UUID, title: str | None) -> Conversation:
         """Give a conversation a title, or none."""
         async with self._database.transaction() as connection:
             await self._locked(connection, who, id)
-            await connection.execute(self._sql["retitle"], who.tenant_id, id, title, self._clock.now())
-            return _conversation(await self._allowed(connection, who, id, "reader"))
+            await connection.execute(
+                self._sql["retitle"], who.tenant_id, id, title, self._clock.now(), who.user
+            )
+            return conversation_of(await self._allowed(connection, who, id, "reader"))
 
     @again
     async def delete(self, who: Who, id: UUID) -> None:
@@ -124,18 +144,6 @@ class ConversationStore:
             tree = await lock_tree(connection, self._sql, who, id)
             refuse_less(tree.level, "owner")
             await connection.execute(self._sql["delete_tree"], who.tenant_id, tree.tree_id, self._clock.now())
-
-    @again
-    async def restore(self, tenant_id: str, id: UUID) -> bool:
-        """Bring the deleted tree of a conversation back; tell whether it was deleted. Raises Missing."""
-        async with self._database.transaction() as connection:
-            tree = await connection.fetchrow(self._sql["lock_tree"], tenant_id, id)
-            if tree is None:
-                raise Missing(CONVERSATION, id)
-            if tree["deleted_at"] is None:
-                return False
-            await connection.execute(self._sql["restore_tree"], tenant_id, tree["tree_id"], self._clock.now())
-            return True
 
     async def forks(self, who: Who, id: UUID) -> Sequence[Row]:
         """List the conversations of a tree."""
@@ -148,14 +156,12 @@ class ConversationStore:
         """Fork a conversation at an entry that it shows: the fork has all that comes before it."""
         async with self._database.transaction() as connection:
             row = await self._allowed(connection, who, id, "writer")
-            view = _view(row)
+            view = view_of_row(row)
             place = await self._visible(connection, who, view, entry_id)
             fork = uuid4()
             ranges = before(view, place)
-            await self._branch(
-                connection, who, row, fork, ranges, title=row["title"] if title is None else title
-            )
-            return _conversation(await self._allowed(connection, who, fork, "reader"))
+            await self._branch(connection, who, row, fork, ranges, title=title)
+            return conversation_of(await self._allowed(connection, who, fork, "reader"))
 
     # Entries
 
@@ -163,7 +169,17 @@ class ConversationStore:
     async def append(self, who: Who, id: UUID, entry: NewEntry, *, at: ForkPoint | None = None) -> Entry:
         """Write an entry; a conversation that is not there yet begins with it, forked at `at` where that is given."""
         with _meeting_beginners():
-            return await self._append_once(who, id, entry, at)
+            return await self._append_at_once(who, id, entry) or await self._append_once(who, id, entry, at)
+
+    async def _append_at_once(self, who: Who, id: UUID, entry: NewEntry) -> Entry | None:
+        """Write an entry by one statement, as most can be; None for one that takes more, or is refused."""
+        if entry.channel == "memory":
+            return None
+        async with self._database.connection() as connection:
+            written = await self._written(connection, who, id, entry, None)
+        if written is not None and entry.indexed_content is not None:
+            self._ring()
+        return written
 
     async def _append_once(self, who: Who, id: UUID, entry: NewEntry, at: ForkPoint | None) -> Entry:
         async with self._database.transaction() as connection:
@@ -173,7 +189,7 @@ class ConversationStore:
             refuse_less(row["access_level"], "writer")
             epoch = None
             if entry.channel == "memory":
-                latest = await self._latest(connection, who, _view(row))
+                latest = await self._latest(connection, who, view_of_row(row))
                 number = 1 if latest is None else latest.number
                 epoch = continued(latest, number, entry.content_type, entry.content)
             return await self._write(connection, who, row, entry, epoch)
@@ -206,9 +222,9 @@ class ConversationStore:
 
     async def _begin_fork(self, connection: Connection, who: Who, id: UUID, at: ForkPoint) -> bool:
         parent = await self._allowed(connection, who, at.conversation_id, "writer")
-        view = _view(parent)
+        view = view_of_row(parent)
         place = await self._visible(connection, who, view, at.entry_id)
-        return await self._branch(connection, who, parent, id, through(view, place), title=parent["title"])
+        return await self._branch(connection, who, parent, id, through(view, place))
 
     async def _branch(
         self,
@@ -218,16 +234,19 @@ class ConversationStore:
         id: UUID,
         ranges: Sequence[Range],
         *,
-        title: str | None,
+        title: str | None = None,
     ) -> bool:
-        """Add a fork that has these ranges. Raises Missing when its tree is deleted meanwhile."""
+        """Add a fork that has these ranges, and the title of its parent where none is given.
+
+        Raises Missing when its tree is deleted meanwhile.
+        """
         last = last_place(ranges)
         entry_id = None
         if last is not None:
             entry_id = await connection.fetchval(self._sql["entry_at"], who.tenant_id, *last)
         made = await connection.fetchval(
             self._sql["insert_fork"], who.tenant_id, parent["tree_id"], id, title, parent["conversation_id"], entry_id,
-            [one.conversation_id for one in ranges], [one.end for one in ranges], self._clock.now(),
+            [one.conversation_id for one in ranges], [one.end for one in ranges], self._clock.now(), who.user,
         )  # fmt: skip
         if (
             made is None
@@ -244,12 +263,12 @@ class ConversationStore:
         assert who.client is not None, "memory is a client's"
         async with self._database.transaction() as connection:
             row = await self._locked(connection, who, id)
-            latest = await self._latest(connection, who, _view(row))
+            latest = await self._latest(connection, who, view_of_row(row))
             change = change_of(latest, content_type, items)
             if change is None:
-                return Synced(None if latest is None else latest.number, False, None)
+                return Synced("noop", None if latest is None else latest.number, None)
             written = await self._remember(connection, who, row, latest, change, content_type, user)
-            return Synced(change.epoch, change.starts and not change.is_first, written)
+            return Synced(change.outcome, change.epoch, written)
 
     async def _remember(
         self,
@@ -271,23 +290,37 @@ class ConversationStore:
     async def _write(
         self, connection: Connection, who: Who, row: Row, entry: NewEntry, epoch: Epoch | None
     ) -> Entry:
-        """Add an entry behind the last of a locked conversation, later than that."""
-        now: datetime = self._clock.now()
-        if row["last_entry_at"] is not None:
-            now = max(now, row["last_entry_at"] + TICK)
-        written = Entry(
-            entry_id=uuid4(), conversation_id=row["conversation_id"], user_id=entry.user_id, client_id=entry.client_id,
-            channel=entry.channel, epoch=None if epoch is None else epoch.number, content_type=entry.content_type,
-            content=msgspec.json.encode(entry.content).decode(), created_at=now,
-        )  # fmt: skip
-        await connection.execute(
-            self._sql["insert_entry"], who.tenant_id, written.conversation_id, row["last_seq"] + 1, written.entry_id,
-            row["tree_id"], written.user_id, written.client_id, written.channel, written.epoch, written.content_type,
-            written.content, entry.indexed_content,
-            *((None, None, None) if epoch is None else (epoch.count, epoch.digest, epoch.content_type)),
-            now, entry.title, entry.preview,
-        )  # fmt: skip
+        """Add an entry to a conversation that is locked. Raises Retryable when who asks may write to it no more."""
+        written = await self._written(connection, who, row["conversation_id"], entry, epoch)
+        if written is None:
+            raise Retryable("what one may do was changed at this moment")
+        if entry.indexed_content is not None:
+            connection.after_commit(self._ring)
         return written
+
+    async def _written(
+        self, connection: Connection, who: Who, id: UUID, entry: NewEntry, epoch: Epoch | None
+    ) -> Entry | None:
+        """Add an entry to a conversation, and return it; None where there is none that one may write to."""
+        entry_id, number = uuid4(), None if epoch is None else epoch.number
+        content = msgspec.json.encode(entry.content).decode()
+        moment = await connection.fetchval(
+            self._sql["write_entry"], who.tenant_id, id, who.user, WRITERS, entry_id, entry.user_id, entry.client_id,
+            entry.channel, number, entry.content_type, content,
+            *((None, None, None) if epoch is None else (epoch.count, epoch.digest, epoch.content_type)),
+            self._clock.now(), entry.title, entry.preview, *self._found_by(entry),
+        )  # fmt: skip
+        if moment is None:
+            return None
+        return Entry(
+            entry_id=entry_id, conversation_id=id, user_id=entry.user_id, client_id=entry.client_id,
+            channel=entry.channel, epoch=number, content_type=entry.content_type, content=content, created_at=moment,
+        )  # fmt: skip
+
+    def _found_by(self, entry: NewEntry) -> tuple[str | None, ...]:
+        """Return who speaks, the text by which an entry is found, its words, and the version of the index."""
+        text = entry.indexed_content
+        return role_of(entry.content), text, None if text is None else spaced(text), self._version
 
     async def entries(
         self, who: Who, id: UUID, *, shown: Shown, is_latest: bool, after: UUID | None, limit: int
@@ -298,7 +331,7 @@ class ConversationStore:
         """
         async with self._database.connection() as connection:
             row = await self._allowed(connection, who, id, "reader")
-            view = _view(row)
+            view = view_of_row(row)
             parts = [(one, 0) for one in view]
             if after is not None:
                 parts = behind(view, await self._cursor(connection, who, view, after))
@@ -340,12 +373,7 @@ class ConversationStore:
 
     async def _locked(self, connection: Connection, who: Who, id: UUID) -> Row:
         """Return a conversation that nobody else writes to until the transaction ends, to one who may write."""
-        row = await connection.fetchrow(self._sql["lock_conversation"], who.tenant_id, id, who.user)
-        if row is None:
-            await self._allowed(connection, who, id, "writer")
-            raise Retryable("it was changed at this moment")
-        refuse_less(row["access_level"], "writer")
-        return row
+        return await lock_conversation(connection, self._sql, who, id)
 
     async def _visible(self, connection: Connection, who: Who, view: View, entry_id: UUID) -> Place:
         """Return where an entry is that a caller sees in a view. Raises Missing."""
@@ -395,11 +423,13 @@ def _may_see(who: Who, entry: Row) -> bool:
     )
 
 
-def _view(row: Row) -> list[Range]:
+def view_of_row(row: Row) -> list[Range]:
+    """Return what a conversation shows."""
     return view_of(row["conversation_id"], row["ancestors"], row["ancestor_ends"])
 
 
-def _conversation(row: Row) -> Conversation:
+def conversation_of(row: Row) -> Conversation:
+    """Return a conversation as it is stored."""
     return Conversation(**{name: row[name] for name in Conversation.__dataclass_fields__})
 
 

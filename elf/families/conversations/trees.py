@@ -10,7 +10,7 @@ from uuid import UUID
 
 from elf.core.errors import Forbidden
 from elf.db.database import Connection
-from elf.db.errors import retrying
+from elf.db.errors import Retryable, retrying
 from elf.db.queries import Queries
 from elf.families.conversations.errors import Missing
 from elf.families.conversations.model import AccessLevel
@@ -72,6 +72,16 @@ async def read_conversation(
     """Return the row of a conversation. Raises Missing, and Forbidden for one whose level is below `least`."""
     row = live(await connection.fetchrow(sql["get_conversation"], who.tenant_id, id, who.user), id)
     refuse_less(row["access_level"], least)
+    return row
+
+
+async def lock_conversation(connection: Connection, sql: Queries, who: Who, id: UUID) -> Row:
+    """Return a conversation that nobody else writes to until the transaction ends, to one who may write."""
+    row = await connection.fetchrow(sql["lock_conversation"], who.tenant_id, id, who.user)
+    if row is None:
+        await read_conversation(connection, sql, who, id, "writer")
+        raise Retryable("it was changed at this moment")
+    refuse_less(row["access_level"], "writer")
     return row
 
 

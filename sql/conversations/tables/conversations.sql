@@ -21,3 +21,4 @@ CREATE TABLE IF NOT EXISTS conversations (
   CHECK (cardinality(ancestors) = cardinality(ancestor_ends))
 );
 CREATE INDEX IF NOT EXISTS idx_conversations_tree ON conversations (tenant_id, tree_id, updated_at DESC, conversation_id DESC);
+CREATE INDEX IF NOT EXISTS idx_conversations_newest ON conversations (tenant_id, updated_at DESC, conversation_id DESC);

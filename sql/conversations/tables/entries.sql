@@ -2,7 +2,7 @@
 --
 -- Content is json, not jsonb, which would sort its keys. `memory_count` and `memory_digest` say of a memory entry how
 -- many items its epoch has up to here, as this conversation shows it, and are a running digest of these;
--- `memory_type` is their content type, null when there are several.
+-- `memory_type` is their content type, null when there are several. `is_indexed` when there is a text by which it is found.
 CREATE TABLE IF NOT EXISTS conversation_entries (
   tenant_id text NOT NULL,
   conversation_id uuid NOT NULL,
@@ -15,7 +15,7 @@ CREATE TABLE IF NOT EXISTS conversation_entries (
   epoch int NULL,
   content_type text NOT NULL,
   content json NOT NULL,
-  indexed_content text NULL,
+  is_indexed boolean NOT NULL,
   memory_count int NULL,
   memory_digest bytea NULL,
   memory_type text NULL,
@@ -25,12 +25,14 @@ CREATE TABLE IF NOT EXISTS conversation_entries (
   FOREIGN KEY (tenant_id, conversation_id) REFERENCES conversations ON DELETE CASCADE,
   CHECK ((channel = 'memory') = (epoch IS NOT NULL)),
   CHECK (channel = 'history' OR client_id IS NOT NULL AND memory_count IS NOT NULL AND memory_digest IS NOT NULL),
-  CHECK (channel = 'history' OR indexed_content IS NULL)
+  CHECK (channel = 'history' OR NOT is_indexed)
 );
 CREATE INDEX IF NOT EXISTS idx_conversation_entries_history ON conversation_entries (tenant_id, conversation_id, seq)
   WHERE channel = 'history';
 CREATE INDEX IF NOT EXISTS idx_conversation_entries_memory
   ON conversation_entries (tenant_id, conversation_id, client_id, seq) WHERE channel = 'memory';
+CREATE INDEX IF NOT EXISTS idx_conversation_entries_epochs
+  ON conversation_entries (tenant_id, conversation_id, client_id, epoch, seq) WHERE channel = 'memory';
 CREATE INDEX IF NOT EXISTS idx_conversation_entries_tree ON conversation_entries (tenant_id, tree_id, created_at, entry_id);
 CREATE INDEX IF NOT EXISTS idx_conversation_entries_unindexed ON conversation_entries (tenant_id, created_at, entry_id)
-  WHERE channel = 'history' AND indexed_content IS NULL;
+  WHERE channel = 'history' AND NOT is_indexed;

@@ -29,7 +29,7 @@ async def test_whatever_the_order_nothing_is_doubled_lost_or_half_done(races: Co
 @pytest.mark.parametrize(
     ("query", "was", "instead", "found"),
     [
-        ("lock_conversation", "FOR NO KEY UPDATE OF c", "", "conversation_entries_pkey"),
+        ("write_entry", "FOR NO KEY UPDATE OF c", "", "conversation_entries_pkey"),
         (
             "delete_transfer",
             "DELETE FROM conversation_transfers AS x WHERE",

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from elf.core.errors import Forbidden, ServiceError
 from elf.families.conversations.errors import Missing, RuleBroken, TransferPending
 from elf.families.conversations.model import LEVELS, AccessLevel, NewEntry
+from elf.families.conversations.oversight import Oversight
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
 from elf.families.conversations.trees import Who
@@ -201,11 +202,11 @@ async def test_with_the_recipient_the_transfer_goes(house: House) -> None:
     assert await house.sharing.transfers(house.who("ana"), "all") == []
 
 
-async def test_a_restored_tree_has_its_owner_and_nobody_else(house: House) -> None:
+async def test_a_restored_tree_has_its_owner_and_nobody_else(house: House, oversight: Oversight) -> None:
     await house.sharing.transfer(house.who("ana"), house.root, "writer")
     await house.store.delete(house.who("ana"), house.fork)
     assert await house.sharing.transfers(house.who("writer"), "all") == []
-    assert await house.store.restore(house.tenant, house.root)
+    assert await oversight.restore(house.tenant, house.root)
     assert await house.levels() == {"ana": "owner"}
 
 

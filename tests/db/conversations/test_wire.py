@@ -4,108 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import datetime
-from itertools import count
 from typing import Any
 from uuid import UUID, uuid4
 
 import httpx
 import pytest
-from werkzeug.datastructures import Headers
 
-from elf.api.caller import Caller
-from elf.db.database import Database
-from elf.db.queries import Queries
-from elf.families.conversations.api.operations import OPERATIONS, PATHS
-from elf.families.conversations.index_texts import IndexTexts
-from elf.families.conversations.service import ConversationService, EntryService
-from elf.families.conversations.sharing import TreeSharing
-from elf.families.conversations.store import ConversationStore
-from elf.web.app import create_app
-from elf.web.readiness import Readiness
+from elf.api.operation import Handler
+from tests.db.conversations.wire_kit import ROOT, Wire, asking
 from tests.notes_kit import TurnedClock
 
 pytestmark = pytest.mark.anyio
 
-ROOT = "/v1/conversations"
-NUMBERS = count()
-
-
-async def identify(headers: Headers) -> Caller:
-    return Caller(
-        user=headers.get("X-User"),
-        client=headers.get("X-Client"),
-        roles=frozenset(headers.getlist("X-Role")),
-        bound={"tenant_id": headers.get("X-Tenant", "")},
-    )
-
-
-class Wire:
-    """Asks as ana, in a tenant of its own, unless it is said otherwise."""
-
-    def __init__(self, client: httpx.AsyncClient) -> None:
-        self._client = client
-        self.tenant = f"wire-{next(NUMBERS)}-{uuid4()}"
-
-    async def __call__(
-        self,
-        call: str,
-        body: Any = None,
-        *,
-        user: str = "ana",
-        client: str | None = None,
-        tenant: str | None = None,
-        role: str | None = None,
-    ) -> httpx.Response:
-        method, path = call.split(" ")
-        headers = {"X-User": user, "X-Tenant": tenant or self.tenant}
-        if client is not None:
-            headers["X-Client"] = client
-        if role is not None:
-            headers["X-Role"] = role
-        return await self._client.request(method, path, json=body, headers=headers)
-
-    async def new(self, **body: Any) -> str:
-        answer = await self(f"POST {ROOT}", body)
-        assert answer.status_code == 201, answer.text
-        return str(answer.json()["id"])
-
-    async def say(self, id: str, text: str, **more: Any) -> str:
-        answer = await self(
-            f"POST {ROOT}/{id}/entries", {"contentType": "history", "content": [{"text": text}]}, **more
-        )
-        assert answer.status_code == 201, answer.text
-        return str(answer.json()["id"])
-
-    async def sync(self, id: str, *items: Any, client: str = "bot") -> Any:
-        body = {"channel": "memory", "contentType": "LC4J", "content": list(items)}
-        answer = await self(f"POST {ROOT}/{id}/entries/sync", body, client=client)
-        assert answer.status_code == 200, answer.text
-        return answer.json()
-
-    async def entries(self, id: str, query: str = "", **more: Any) -> list[Any]:
-        answer = await self(f"GET {ROOT}/{id}/entries{query}", **more)
-        assert answer.status_code == 200, answer.text
-        assert answer.json()["nextCursor"] is None
-        found: list[Any] = answer.json()["data"]
-        return found
-
 
 @pytest.fixture
-async def ask(
-    store: ConversationStore, sharing: TreeSharing, database: Database, queries: Queries
-) -> AsyncIterator[Wire]:
-    services = (ConversationService(store, sharing), EntryService(store), IndexTexts(database, queries))
-    done_by = {operation: handle for service in services for operation, handle in service.handlers().items()}
-    assert set(done_by) == set(OPERATIONS)
-    app = create_app(
-        OPERATIONS,
-        {operation.name: handle for operation, handle in done_by.items()},
-        readiness=lambda: Readiness(ready=True, parts=[]),
-        identify=identify,
-        policies=PATHS,
-    )
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://elf") as client:
-        yield Wire(client)
+async def ask(handlers: Mapping[str, Handler]) -> AsyncIterator[Wire]:
+    async with asking(handlers) as wire:
+        yield wire
 
 
 def texts(entries: list[Any]) -> list[str]:
@@ -459,8 +374,19 @@ async def test_indexers_give_entries_the_texts_by_which_they_are_found(ask: Wire
 async def test_each_field_at_fault_is_named(ask: Wire) -> None:
     answer = await ask(f"POST {ROOT}", {"title": 5, "colour": "red"})
     violations = answer.json()["details"]["violations"]
-    assert {one["field"] for one in violations} == {"title", "colour"}
-    assert all(one["message"] for one in violations)
+    assert {one["field"]: one["message"] for one in violations} == {
+        "title": "should be a valid string",
+        "colour": "is not a known field",
+    }
+    answer = await ask(f"POST {ROOT}/index", [{"a": 1}, {"indexedContent": 5}], role="indexer")
+    violations = answer.json()["details"]["violations"]
+    assert violations == [
+        {"field": "$[0].a", "message": "is not a known field"},
+        {"field": "$[1].indexedContent", "message": "should be a valid string"},
+    ]
+    answer = await ask(f"POST {ROOT}", {"title": "\0"})
+    (violation,) = answer.json()["details"]["violations"]
+    assert violation == {"field": "title", "message": "NUL bytes are not allowed"}
 
 
 async def test_content_has_its_bounds(ask: Wire) -> None:
@@ -485,3 +411,20 @@ async def test_content_has_its_bounds(ask: Wire) -> None:
     ):
         answer = await ask(f"GET {ROOT}/{id}/entries{query}", client="bot")
         assert (answer.status_code, answer.json()["code"]) == (400, "validation_error"), query
+
+
+async def test_a_context_is_told_with_where_it_is_from(ask: Wire) -> None:
+    id = await ask.new()
+    said = [await ask.say(id, text) for text in ("Hello", "How are you?")]
+    context = (await ask(f"GET {ROOT}/{id}/context")).json()
+    assert [one["id"] for one in context.pop("entries")] == said
+    assert context == {"source": "history", "truncated": False}
+    await ask.sync(id, {"text": "well"})
+    mine = (await ask(f"GET {ROOT}/{id}/context", client="bot")).json()
+    assert [one["content"] for one in mine.pop("entries")] == [[{"text": "well"}]]
+    assert mine == {"source": "memory", "epoch": 1, "truncated": False}
+    cut = (await ask(f"GET {ROOT}/{id}/context?maxChars=1")).json()
+    assert ([one["id"] for one in cut["entries"]], cut["truncated"]) == (said[1:], True)
+    for size in ("0", "1000001", "x"):
+        refused = await ask(f"GET {ROOT}/{id}/context?maxChars={size}")
+        assert refused.json()["details"]["violations"][0]["field"] == "maxChars"

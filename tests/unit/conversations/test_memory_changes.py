@@ -36,7 +36,7 @@ def epoch(items: list[Any], number: int = 3, content_type: str | None = "LC4J") 
 
 def test_nothing_is_begun_by_nothing() -> None:
     assert change_of(None, "LC4J", []) is None
-    assert change_of(None, "LC4J", [1]) == Change(epoch=1, items=[1], starts=True, is_first=True)
+    assert change_of(None, "LC4J", [1]) == Change(outcome="first", epoch=1, items=[1])
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,18 @@ def test_nothing_is_begun_by_nothing() -> None:
     [
         ([1, 2], [1, 2], None),
         ([], [], None),
-        ([1, 2], [1, 2, 3], Change(epoch=3, items=[3], starts=False)),
-        ([], [1], Change(epoch=3, items=[1], starts=False)),
-        ([1, 2], [1], Change(epoch=4, items=[1], starts=True)),
-        ([1, 2], [2, 1], Change(epoch=4, items=[2, 1], starts=True)),
-        ([1, 2], [2, 1, 3], Change(epoch=4, items=[2, 1, 3], starts=True)),
-        ([1, 2], [], Change(epoch=4, items=[], starts=True)),
-        ([1], [True], Change(epoch=4, items=[True], starts=True)),
+        ([1, 2], [1, 2, 3], Change(outcome="extended", epoch=3, items=[3])),
+        ([], [1], Change(outcome="extended", epoch=3, items=[1])),
+        ([1, 2], [1], Change(outcome="new_epoch", epoch=4, items=[1])),
+        ([1, 2], [2, 1], Change(outcome="new_epoch", epoch=4, items=[2, 1])),
+        ([1, 2], [2, 1, 3], Change(outcome="new_epoch", epoch=4, items=[2, 1, 3])),
+        ([1, 2], [], Change(outcome="new_epoch", epoch=4, items=[])),
+        ([1], [True], Change(outcome="new_epoch", epoch=4, items=[True])),
         ([1], [1.0], None),
         ([{"a": 1, "b": [2]}], [{"b": [2.0], "a": 1}], None),
-        ([["a", "b"]], [["b", "a"]], Change(epoch=4, items=[["b", "a"]], starts=True)),
-        (["1"], [1], Change(epoch=4, items=[1], starts=True)),
-        ([None], [[]], Change(epoch=4, items=[[]], starts=True)),
+        ([["a", "b"]], [["b", "a"]], Change(outcome="new_epoch", epoch=4, items=[["b", "a"]])),
+        (["1"], [1], Change(outcome="new_epoch", epoch=4, items=[1])),
+        ([None], [[]], Change(outcome="new_epoch", epoch=4, items=[[]])),
     ],
 )  # fmt: skip
 def test_a_memory_goes_on_or_begins_anew(
@@ -67,8 +67,8 @@ def test_a_memory_goes_on_or_begins_anew(
 def test_another_content_type_begins_anew() -> None:
     for known in ("SpringAI", None):
         latest = epoch([1], content_type=known)
-        assert change_of(latest, "LC4J", [1]) == Change(epoch=4, items=[1], starts=True)
-        assert change_of(latest, "LC4J", [1, 2]) == Change(epoch=4, items=[1, 2], starts=True)
+        assert change_of(latest, "LC4J", [1]) == Change(outcome="new_epoch", epoch=4, items=[1])
+        assert change_of(latest, "LC4J", [1, 2]) == Change(outcome="new_epoch", epoch=4, items=[1, 2])
 
 
 @given(st.lists(JSON, max_size=4), st.lists(JSON, max_size=4))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 import msgspec
@@ -26,6 +27,7 @@ class ConversationAnswer(_Sparse, kw_only=True):
     accessLevel: m.AccessLevel
     forkedAtEntryId: UUID | None = None
     forkedAtConversationId: UUID | None = None
+    deletedAt: datetime | None = None
 
 
 class ForkAnswer(_Sparse, kw_only=True):
@@ -56,6 +58,7 @@ class EntryAnswer(_Sparse, kw_only=True):
     id: UUID
     conversationId: UUID
     userId: str | None = None
+    clientId: str | None = None
     channel: m.Channel
     epoch: int | None = None
     contentType: str
@@ -71,6 +74,13 @@ class ConversationsAnswer(msgspec.Struct, kw_only=True):
 class EntriesAnswer(msgspec.Struct, kw_only=True):
     data: list[EntryAnswer]
     nextCursor: UUID | None
+
+
+class ContextAnswer(_Sparse, kw_only=True):
+    source: Literal["memory", "history"]
+    epoch: int | None = None
+    entries: list[EntryAnswer]
+    truncated: bool
 
 
 class ForksAnswer(msgspec.Struct):
@@ -93,6 +103,21 @@ class UnindexedEntryAnswer(msgspec.Struct):
 class UnindexedAnswer(msgspec.Struct, kw_only=True):
     data: list[UnindexedEntryAnswer]
     cursor: str | None
+
+
+class SearchResultAnswer(_Sparse, kw_only=True):
+    conversationId: UUID
+    conversationTitle: str | None = None
+    entryId: UUID
+    score: float
+    highlights: str | None = None
+    entry: EntryAnswer | None = None
+
+
+class SearchAnswer(msgspec.Struct, kw_only=True):
+    data: list[SearchResultAnswer]
+    nextCursor: str | None
+    degraded: list[str] | msgspec.UnsetType
 
 
 class SyncAnswer(msgspec.Struct, kw_only=True):
@@ -122,6 +147,11 @@ def conversation(one: m.Conversation) -> ConversationAnswer:
         forkedAtEntryId=one.forked_at_entry_id,
         forkedAtConversationId=one.forked_at_conversation_id,
     )
+
+
+def shown_to_admins(answer: ConversationAnswer, one: m.Conversation) -> ConversationAnswer:
+    """Return the answer with what only operators see of a conversation."""
+    return msgspec.structs.replace(answer, deletedAt=one.deleted_at)
 
 
 def fork(row: Row) -> ForkAnswer:
@@ -169,3 +199,8 @@ def entry(one: m.Entry) -> EntryAnswer:
         content=msgspec.Raw(one.content.encode()),
         createdAt=one.created_at,
     )
+
+
+def entry_for_admins(one: m.Entry) -> EntryAnswer:
+    """Return an entry with what only operators see of it."""
+    return msgspec.structs.replace(entry(one), clientId=one.client_id)

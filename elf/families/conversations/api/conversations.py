@@ -31,7 +31,11 @@ class ListConversations(f.Paged):
     )
     limit: f.Limit = 20
     query: (
-        Annotated[str, Field(max_length=1000, description="Part of the title or of a text in the metadata.")]
+        Annotated[
+            str,
+            f.bound("query_chars"),
+            Field(description="Part of the title or of a text in the metadata."),
+        ]
         | None
     ) = None
 
@@ -43,7 +47,13 @@ class CreateConversation(Request):
     metadata: f.Metadata = Field(default_factory=dict)
 
 
-class PatchConversation(f.OneConversation):
+class ChangeConversation(f.OneConversation):
+    """Its title, null for none; one that is left out stays."""
+
+    title: f.Title | None = None
+
+
+class PatchConversation(ChangeConversation):
     """Its title, null for none."""
 
     title: f.Title | None

@@ -80,12 +80,12 @@ LIST_ENTRIES: Final = Operation(
 APPEND: Final = Operation(
     "append_entry", "POST", f"{ONE}/entries", "Append an entry", CreateEntry, Entry,
     tag=TAG, errors=(Forbidden, NotFound), text="any", status=201, needs_user=True, error_style=STYLE,
-    max_body_bytes=f.MAX_BODY_BYTES, json_bounds=f.CONTENT,
+    max_body_bytes=f.STANDARD.entry_body_bytes, json_bounds=f.content_of(f.STANDARD),
 )  # fmt: skip
 SYNC: Final = Operation(
     "sync_entries", "POST", f"{ONE}/entries/sync", "Say all that an agent remembers", SyncEntries, Synced,
     tag=TAG, errors=(Forbidden, NotFound), text="any", needs_user=True, error_style=STYLE,
-    max_body_bytes=f.MAX_BODY_BYTES, json_bounds=f.CONTENT,
+    max_body_bytes=f.STANDARD.entry_body_bytes, json_bounds=f.content_of(f.STANDARD),
 )  # fmt: skip
 
 ENTRIES: Final = (LIST_ENTRIES, APPEND, SYNC)

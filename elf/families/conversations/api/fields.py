@@ -2,71 +2,117 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, Final, get_args
 from uuid import UUID
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from annotated_types import Le, MaxLen
+from pydantic import AfterValidator, Field, JsonValue
 
-from elf.api.bodies import FreeJson, Request
-from elf.api.json_bounds import JsonBounds
+from elf.api.bodies import WHOLE, FreeJson, Request
+from elf.api.bound import Bound
+from elf.api.json_bounds import USUAL, JsonBounds
+from elf.config.tables.conversations import Bounds
 from elf.core.blank_text import NOT_BLANK
-from elf.families.conversations.model import AccessLevel
+from elf.families.conversations import model as m
 
-MAX_BODY_BYTES: Final = 8 * 1024 * 1024
-MAX_METADATA_BYTES: Final = 64 * 1024
-MAX_INDEXED_CHARS: Final = 100_000
+STANDARD: Final = Bounds()
+"""Those of a config that raises none."""
+
 MAX_CURSOR_CHARS: Final = 512
-CONTENT: Final = JsonBounds(
-    values=1_000_000, long_digits=MAX_BODY_BYTES, depth=64, string_chars=MAX_BODY_BYTES
-)
-"""The bounds of content: what it may hold is bounded by its body."""
+CONTENT_VALUES: Final = 1_000_000
+"""Of a body of the standard size; a larger one may hold more."""
 
-LAST_EPOCH: Final = 2**31 - 1
+EPOCH_DIGITS: Final = 9
 
 
-def _lowered(value: Any) -> Any:
-    return value.lower() if isinstance(value, str) else value
+def _in_any_case(*words: str) -> str:
+    """Return what a text has to match, in every engine of regular expressions, that is one of these words."""
+    return "|".join("".join(f"[{letter.upper()}{letter}]" for letter in word) for word in words)
 
 
-def _metadata(metadata: dict[str, Any]) -> dict[str, Any]:
-    if len(msgspec.json.encode(metadata)) > MAX_METADATA_BYTES:
-        raise ValueError(f"must be at most {MAX_METADATA_BYTES:,} bytes of JSON")
-    return metadata
+def _channel(text: str) -> str:
+    if text.lower() not in get_args(m.Channel):
+        raise ValueError("should be history or memory")
+    return text.lower()
+
+
+def _json_bytes(most: int) -> AfterValidator:
+    """Return what refuses an object that is larger as JSON."""
+
+    def judged(value: dict[str, Any]) -> dict[str, Any]:
+        if len(msgspec.json.encode(value)) > most:
+            raise ValueError(f"must be at most {most:,} bytes of JSON")
+        return value
+
+    return AfterValidator(judged)
+
+
+def metadata_of(bounds: Bounds) -> JsonBounds:
+    """Return the bounds of metadata: a larger body may hold more values, as long as those of any other."""
+    return replace(USUAL, values=USUAL.values * bounds.body_bytes // STANDARD.body_bytes)
+
+
+def content_of(bounds: Bounds) -> JsonBounds:
+    """Return the bounds of content: beyond its items and levels, what it may hold is bounded by its body."""
+    size = bounds.entry_body_bytes
+    values = CONTENT_VALUES * size // STANDARD.entry_body_bytes
+    return JsonBounds(values=values, long_digits=size, depth=bounds.content_levels, string_chars=size)
+
+
+def bound(key: str, holds: Callable[[int], Any] = MaxLen) -> Bound:
+    """Return a bound that [conversations.bounds] may raise."""
+    return Bound(key, getattr(STANDARD, key), holds)
 
 
 def _epoch(text: str) -> str:
-    if text in ("latest", "all") or (text.isascii() and text.isdigit() and int(text) <= LAST_EPOCH):
-        return text
-    raise ValueError("should be latest, all or a number from 0 on")
+    is_number = text.isascii() and text.isdigit() and len(text) <= EPOCH_DIGITS
+    if not is_number and text.lower() not in ("latest", "all"):
+        raise ValueError(f"should be latest, all or a number from 0 on, of at most {EPOCH_DIGITS} digits")
+    return text.lower()
 
 
-Title = Annotated[str, Field(max_length=500, description="What it is called.")]
-UserId = Annotated[str, Field(min_length=1, max_length=255, pattern=NOT_BLANK, description="A user.")]
+Title = Annotated[str, bound("title_chars"), Field(description="What it is called.")]
+UserId = Annotated[str, bound("user_id_chars"), Field(min_length=1, pattern=NOT_BLANK, description="A user.")]
 ContentType = Annotated[
     str,
-    Field(
-        min_length=1, max_length=127, pattern=NOT_BLANK, description="What the content is, such as history."
-    ),
+    bound("content_type_chars"),
+    Field(min_length=1, pattern=NOT_BLANK, description="What the content is, such as history."),
 ]
 Content = Annotated[
-    list[JsonValue], Field(max_length=10_000, description="Any JSON values, kept as they are."), FreeJson()
+    list[JsonValue],
+    bound("content_items"),
+    Field(description="Any JSON values, kept as they are."),
+    FreeJson(),
 ]
-Metadata = Annotated[dict[str, JsonValue], Field(description="Any JSON object."), AfterValidator(_metadata)]
+Metadata = Annotated[
+    dict[str, JsonValue], Field(description="Any JSON object."), bound("metadata_bytes", _json_bytes)
+]
 IndexedContent = Annotated[
-    str, Field(max_length=MAX_INDEXED_CHARS, description="The text by which the entry is found.")
+    str, bound("indexed_content_chars"), Field(description="The text by which the entry is found.")
 ]
 Channel = Annotated[
-    str, BeforeValidator(_lowered), Field(pattern="^(history|memory)$", description="history or memory.")
+    str,
+    AfterValidator(_channel),
+    Field(
+        description="history or memory, in any case.",
+        json_schema_extra={"pattern": f"^({_in_any_case(*get_args(m.Channel))})$"},
+    ),
 ]
 Epoch = Annotated[
     str,
-    BeforeValidator(_lowered),
     AfterValidator(_epoch),
-    Field(max_length=10, description="latest, all, or the number of one."),
+    Field(
+        description="latest, all, or the number of one.",
+        json_schema_extra={"pattern": f"^({_in_any_case('latest', 'all')}|[0-9]{{1,{EPOCH_DIGITS}}})$"},
+    ),
 ]
-SharedLevel = Annotated[AccessLevel, Field(description="owner, manager, writer or reader.")]
-Limit = Annotated[int, Field(ge=1, le=200, description="How many at most.")]
+SharedLevel = Annotated[m.AccessLevel, Field(description="owner, manager, writer or reader.")]
+Limit = Annotated[int, Field(ge=1, description="How many at most."), bound("limit", Le)]
+WholeLimit = Annotated[Limit, WHOLE]
+"""That of a body: a query string has no numbers that could be written in two ways."""
 After = Annotated[UUID, Field(description="The nextCursor of the page before.")]
 
 

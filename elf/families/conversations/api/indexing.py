@@ -16,7 +16,6 @@ from elf.families.conversations.api.entries import Entry
 from elf.families.conversations.errors import STYLE
 
 INDEXER: Final = "indexer"
-MAX_ENTRIES: Final = 1000
 
 
 class IndexedEntry(Request):
@@ -30,7 +29,7 @@ class IndexedEntry(Request):
 class IndexEntries(Request):
     """Entries to be found by these texts: all, or none."""
 
-    entries: Annotated[list[IndexedEntry], Field(max_length=MAX_ENTRIES)]
+    entries: Annotated[list[IndexedEntry], f.bound("index_batch")]
 
 
 class ListUnindexed(Request):
@@ -66,7 +65,7 @@ class UnindexedPage(Response):
 INDEX: Final = Operation(
     "index_entries", "POST", "/v1/conversations/index", "Say by which texts entries are found", IndexEntries, Indexed,
     tag=TAG, errors=(Forbidden, NotFound), text="any", body="entries", role=INDEXER, needs_user=True,
-    error_style=STYLE, max_body_bytes=f.MAX_BODY_BYTES, json_bounds=f.CONTENT,
+    error_style=STYLE, max_body_bytes=f.STANDARD.entry_body_bytes, json_bounds=f.content_of(f.STANDARD),
 )  # fmt: skip
 UNINDEXED: Final = Operation(
     "list_unindexed_entries", "GET", "/v1/conversations/unindexed", "List entries without such a text", ListUnindexed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 _DURATION: Final = re.compile(
@@ -31,3 +31,11 @@ def parsed_duration(text: str) -> timedelta:
     if duration <= timedelta(0):
         raise ValueError("must be longer than nothing")
     return duration
+
+
+def moment_before(moment: datetime, duration: timedelta) -> datetime:
+    """Return the moment that lies so long before another, or the first there is."""
+    try:
+        return moment - duration
+    except OverflowError:
+        return datetime.min.replace(tzinfo=UTC)

@@ -73,6 +73,12 @@ def of_a_user(content: Sequence[Any]) -> dict[str, Any]:
     raise RuleBroken("Message content is required")
 
 
+def role_of(content: Sequence[Any]) -> str | None:
+    """Return who speaks in the content of an entry of a history, USER or AI; None for what is none."""
+    role = content[0].get("role") if content and isinstance(content[0], dict) else None
+    return role if role in ROLES else None
+
+
 def text_of(content: Sequence[Any]) -> str | None:
     """Return the first text of some content, white space collapsed; None when there is none but white space."""
     for block in content:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import blake3
 import msgspec
 
 NOTHING: Final = b""
+
+SyncOutcome = Literal["noop", "first", "extended", "new_epoch"]
+"""What came of a sync: nothing was to be written, or a first epoch began, the latest went on, a new one began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,29 +33,28 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """What is to be written: `items` as one entry of an epoch. `starts` when the epoch begins with it."""
+    """What is to be written: `items` as one entry of an epoch, which goes on, or begins with it."""
 
+    outcome: SyncOutcome
     epoch: int
     items: Sequence[Any]
-    starts: bool
-    is_first: bool = False
 
 
 def change_of(latest: Epoch | None, content_type: str, items: Sequence[Any]) -> Change | None:
     """Return what a memory of these items changes, or None when it is as it was."""
     if latest is None:
-        return Change(epoch=1, items=items, starts=True, is_first=True) if items else None
+        return Change(outcome="first", epoch=1, items=items) if items else None
     begins_alike = _begins_with(items, latest)
     if begins_alike and len(items) == latest.count:
         # What was emptied has no items that could be of another type.
         return None if latest.content_type == content_type or not items else _anew(latest, items)
     if begins_alike and items and latest.content_type == content_type:
-        return Change(epoch=latest.number, items=items[latest.count :], starts=False)
+        return Change(outcome="extended", epoch=latest.number, items=items[latest.count :])
     return _anew(latest, items)
 
 
 def _anew(latest: Epoch, items: Sequence[Any]) -> Change:
-    return Change(epoch=latest.number + 1, items=items, starts=True)
+    return Change(outcome="new_epoch", epoch=latest.number + 1, items=items)
 
 
 def _begins_with(items: Sequence[Any], latest: Epoch) -> bool:

@@ -1,0 +1,131 @@
+"""What the family offers to whoever stands above all families: candidates for an answer, and items.
+
+Items are of two kinds: a conversation, and an entry of one. Who asks is the caller; a subject's agent is the client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+from uuid import UUID
+
+import anyio
+import msgspec
+
+from elf.api.caller import Caller
+from elf.core.errors import Forbidden, InvalidRequest, NotFound
+from elf.db.database import Database
+from elf.db.queries import Queries
+from elf.families.conversations.api.search import SearchConversations
+from elf.families.conversations.errors import Missing, RuleBroken
+from elf.families.conversations.finding.search import ConversationSearch
+from elf.families.conversations.model import Entry
+from elf.families.conversations.rules.history import text_of
+from elf.families.conversations.service import who_of
+from elf.families.conversations.store import ConversationStore, entry_of
+from elf.families.conversations.trees import Who
+from elf.offers import Item, Question, Subject
+
+CONVERSATION: Final = "conversation"
+ENTRY: Final = "entry"
+MOST_FOUND: Final = 200
+QUERY_CHARS: Final = 1000
+
+
+class ConversationItems:
+    """Reads and forgets conversations and entries for their members. What they may not see is not there."""
+
+    def __init__(self, store: ConversationStore, database: Database, queries: Queries) -> None:
+        self._store = store
+        self._database = database
+        self._sql = queries
+
+    async def read(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> Item:
+        """Read a conversation, or an entry that the caller sees. Raises NotFound."""
+        who, id = _who(subject, caller), _id(kind, item_id)
+        if kind == ENTRY:
+            return _item(await self._entry(who, id))
+        try:
+            found = await self._store.get(who, id)
+        except Forbidden:
+            raise Missing(kind, item_id) from None
+        return Item(kind=kind, id=item_id, text=found.title or found.last_message_preview or "")
+
+    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
+        """Delete the whole tree of a conversation, which its owner may. Raises NotFound, and Forbidden for a member.
+
+        An entry is part of what others have read and forked: it does not go alone. Raises RuleBroken.
+        """
+        await self.read(kind, item_id, subject, caller)
+        if kind == ENTRY:
+            raise RuleBroken("an entry is not forgotten alone: forget its conversation, with all its forks")
+        await self._store.delete(_who(subject, caller), _id(kind, item_id))
+
+    async def _entry(self, who: Who, id: UUID) -> Entry:
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._sql["read_entry"], who.tenant_id, id, who.user, who.client)
+        if row is None:
+            raise Missing(ENTRY, id)
+        return entry_of(row)
+
+
+class ConversationRecall:
+    """Finds entries for an answer, as `search` does, of what the caller is a member of."""
+
+    def __init__(self, search: ConversationSearch) -> None:
+        self._search = search
+
+    async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]:
+        """Return the best entries; none when they cannot be found in time, or there is nothing to look for."""
+        asked = question.text[:QUERY_CHARS].replace("\0", " ")
+        if not asked.strip() or caller.user is None or not _is_of(who_of(caller), question.subject):
+            return []
+        request = SearchConversations(
+            query=asked, limit=min(question.limit, MOST_FOUND), includeEntry=False, groupByConversation=False
+        )
+        found: Sequence[Any] = ()
+        with anyio.move_on_after(question.deadline_s):
+            found = (await self._search.search(request, caller)).data
+        return [
+            Item(
+                kind=ENTRY, id=str(one.entryId), text=one.highlights or "", terms={"relevance": one.score},
+                provenance=[f"{CONVERSATION}:{one.conversationId}"],
+            )
+            for one in found
+        ]  # fmt: skip
+
+
+def _item(entry: Entry) -> Item:
+    content = msgspec.json.decode(entry.content)
+    return Item(
+        kind=ENTRY,
+        id=str(entry.entry_id),
+        text=text_of(content) or entry.content,
+        provenance=[f"{CONVERSATION}:{entry.conversation_id}"],
+    )
+
+
+def _who(subject: Subject, caller: Caller) -> Who:
+    """Return for whom it is done. Raises NotFound for a subject that is not the caller."""
+    who = who_of(caller)
+    if not _is_of(who, subject):
+        raise NotFound("there is no such item")
+    return who
+
+
+def _is_of(who: Who, subject: Subject) -> bool:
+    """Tell whether a subject is whoever asks, or leaves open who it is."""
+    return (
+        subject.tenant_id == who.tenant_id
+        and subject.user in (None, who.user)
+        and subject.agent_id in (None, who.client)
+    )
+
+
+def _id(kind: str, item_id: str) -> UUID:
+    if kind not in (CONVERSATION, ENTRY):
+        raise InvalidRequest(f"$.kind: should be {CONVERSATION} or {ENTRY}", fields=["$.kind"])
+    try:
+        return UUID(item_id)
+    except ValueError:
+        raise Missing(kind, item_id) from None

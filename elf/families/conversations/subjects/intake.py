@@ -1,0 +1,147 @@
+"""Taking in what another service exported. What is there already stays as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final, TypeVar
+from uuid import UUID, uuid5
+
+import msgspec
+
+from elf.core.slices import Slices, in_slices
+from elf.db.database import Connection, Database
+from elf.db.queries import Queries
+from elf.families.conversations.rules.history import role_of
+from elf.families.conversations.rules.words import spaced
+from elf.families.conversations.subjects import exported as x
+from elf.families.conversations.trees import again
+from elf.indexing.writes import CorpusWrites
+
+BYTES_AT_ONCE: Final = 8 * 1024 * 1024
+
+P = TypeVar("P", bound=x.Exported)
+
+
+class Intake:
+    """Adds pieces, `step` a transaction or fewer large ones: trees with members, then conversations, then entries.
+
+    A piece whose tree or conversation is not there is left out.
+    """
+
+    def __init__(self, database: Database, queries: Queries, writes: CorpusWrites, *, step: int) -> None:
+        self._database = database
+        self._sql = queries
+        self._writes = writes
+        self._step = step
+
+    async def take_in(self, given: Sequence[x.Given]) -> int:
+        """Keep pieces of whatever tenants; returns how many of them are new."""
+        new = 0
+        for tenant_id in sorted({one.piece.tenant_id for one in given}):
+            mine = [one for one in given if one.piece.tenant_id == tenant_id]
+            for some in _parts(mine, self._step):
+                new += await self._take_in_some(tenant_id, some)
+        return new
+
+    @again
+    async def _take_in_some(self, tenant_id: str, pieces: Sequence[x.Exported]) -> int:
+        async with self._database.transaction() as connection:
+            ids = EntryIds(tenant_id, await self._trees_of_others(connection, tenant_id, pieces))
+            new = 0
+            for tree in _of(x.ExportedTree, pieces):
+                new += await connection.fetchval(self._sql["take_in_tree"], *_tree(tree))
+            for one in _of(x.ExportedConversation, pieces):
+                new += await connection.fetchval(self._sql["take_in_conversation"], *_conversation(one, ids))
+            entries = _of(x.ExportedEntry, pieces)
+            return new + await self._take_in_entries(connection, tenant_id, entries, ids)
+
+    async def _trees_of_others(
+        self, connection: Connection, tenant_id: str, pieces: Sequence[x.Exported]
+    ) -> Collection[UUID]:
+        trees = list({one.tree_id for one in pieces})
+        rows = await connection.fetch(self._sql["trees_of_others"], tenant_id, trees)
+        return {row["tree_id"] for row in rows}
+
+    async def _take_in_entries(
+        self, connection: Connection, tenant_id: str, entries: Sequence[x.ExportedEntry], ids: EntryIds
+    ) -> int:
+        if not entries:
+            return 0
+        columns = zip(*await in_slices(_rows(entries, ids)), strict=True)
+        rows = await connection.fetch(
+            self._sql["take_in_entries"], tenant_id, *map(list, columns), self._writes.embedding_version
+        )
+        found = [row["entry_id"] for row in rows if row["has_text"]]
+        await self._writes.wrote(connection, (tenant_id,), found)
+        return len(rows)
+
+
+class EntryIds:
+    """The ids that entries get here: their own, or others where another tenant has their tree, the same each time.
+
+    An id is of one entry alone, whatever its tenant.
+    """
+
+    def __init__(self, tenant_id: str, trees_of_others: Collection[UUID]) -> None:
+        self._tenant_id = tenant_id
+        self._trees_of_others = trees_of_others
+
+    def __call__(self, tree_id: UUID, entry_id: UUID) -> UUID:
+        return uuid5(entry_id, self._tenant_id) if tree_id in self._trees_of_others else entry_id
+
+
+def _parts(given: Sequence[x.Given], most: int) -> Iterator[list[x.Exported]]:
+    """Yield pieces in parts of so many at most, and of no more than some bytes but for a piece that is larger."""
+    part: list[x.Exported] = []
+    size = 0
+    for one in given:
+        if part and (len(part) == most or size + one.size > BYTES_AT_ONCE):
+            yield part
+            part, size = [], 0
+        part.append(one.piece)
+        size += one.size
+    if part:
+        yield part
+
+
+def _rows(entries: Sequence[x.ExportedEntry], ids: EntryIds) -> Slices[list[Sequence[Any]]]:
+    """Return the values of entries, each in the order of take_in_entries."""
+    rows = []
+    for one in entries:
+        rows.append(_entry(one, ids))
+        yield
+    return rows
+
+
+def _of(kind: type[P], pieces: Iterable[x.Exported]) -> list[P]:
+    return [one for one in pieces if isinstance(one, kind)]
+
+
+_NO_TRANSFER: Final = (None,) * len(x.ExportedTransfer.__struct_fields__)
+
+
+def _tree(tree: x.ExportedTree) -> Sequence[Any]:
+    members = tree.members
+    return (
+        tree.tenant_id, tree.tree_id, tree.owner_user_id, tree.creator, tree.created_at, tree.deleted_at,
+        [one.user_id for one in members], [one.access_level for one in members], [one.created_at for one in members],
+        *(_NO_TRANSFER if tree.transfer is None else msgspec.structs.astuple(tree.transfer)),
+    )  # fmt: skip
+
+
+def _conversation(one: x.ExportedConversation, ids: EntryIds) -> Sequence[Any]:
+    at = one.forked_at_entry_id
+    return (
+        one.tenant_id, one.tree_id, one.conversation_id, one.title, one.titled_by, one.metadata,
+        one.forked_at_conversation_id, None if at is None else ids(one.tree_id, at), one.ancestors, one.ancestor_ends,
+        one.last_seq, one.last_entry_at, one.last_message_preview, one.created_at, one.updated_at,
+    )  # fmt: skip
+
+
+def _entry(one: x.ExportedEntry, ids: EntryIds) -> Sequence[Any]:
+    return (
+        one.conversation_id, one.seq, ids(one.tree_id, one.entry_id), one.user_id, one.client_id, one.channel,
+        one.epoch, one.content_type, msgspec.json.encode(one.content).decode(), one.memory_count, one.memory_digest,
+        one.memory_type, one.is_erased, one.created_at, role_of(one.content), one.text,
+        None if one.text is None else spaced(one.text),
+    )  # fmt: skip
