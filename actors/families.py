@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from elf.db.schema import Step, schema_steps
+from elf.families.conversations.manifest import CONVERSATIONS
+from elf.families.graph.manifest import GRAPH
 from elf.families.knowledge.manifest import KNOWLEDGE
 from elf.families.notes.manifest import NOTES
 from elf.family import Family
 
-FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE)
+FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH)
 
 
 def steps_on(families: Sequence[Family] = FAMILIES) -> tuple[Step, ...]:

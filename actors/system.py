@@ -12,7 +12,6 @@ from pathlib import Path
 
 import anyio
 import httpx
-from quart import Quart
 from werkzeug.datastructures import Headers
 
 from actors.assembly.identity import add_identity
@@ -31,6 +30,7 @@ from actors.telemetry.metrics import Metrics
 from actors.telemetry.span_exporter import tracer_for
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy
+from elf.api.rpc import Servicer
 from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
@@ -49,6 +49,7 @@ from elf.search.guards import guarded_consolidator
 from elf.web.admin import COLLECT_GARBAGE
 from elf.web.admission import Admission
 from elf.web.app import create_app
+from elf.web.application import Application
 from elf.web.openapi import ADMIN, PUBLIC, About
 from elf.web.readiness import Part, Readiness, database_part
 from elf.web.spans import traced
@@ -116,7 +117,9 @@ class System:
         self.run = supervisor.run
         self.snapshot = supervisor.snapshot
         self.http_address = _address(sockets.http)
-        self.fronts = Fronts(self.http_address, _address(sockets.admin), _address(sockets.mcp))
+        self.fronts = Fronts(
+            self.http_address, _address(sockets.admin), _address(sockets.mcp), _address(sockets.grpc)
+        )
 
 
 @asynccontextmanager
@@ -141,7 +144,7 @@ async def open_system(
     async with AsyncExitStack() as stack:
         serves, works = "api" in roles, "worker" in roles
         if sockets is None:
-            taken = bound(config.service, http=serves, admin=serves, mcp="mcp" in roles)
+            taken = bound(config.service, http=serves, admin=serves, mcp="mcp" in roles, grpc=serves)
             sockets = stack.enter_context(taken)
         here = Roles(serves=serves, administers=sockets.admin is not None, works=works)
         on = families_on(families, config)
@@ -241,20 +244,23 @@ class _Builder:
             is_crowded=self._is_crowded,
         )
 
-    def _add_fronts(self, work: Work) -> Quart | None:
+    def _add_fronts(self, work: Work) -> Application | None:
         """Add the fronts that this process has; returns the public one."""
         api = None
         if self._sockets.http is not None:
             spans = {name: span for family in self._families for name, span in family.spans.items()}
+            handlers = traced(work.handlers, spans, tracer_for(self._config.tracing, self.supervisor))
             api = self._add_front(
                 "http_front",
                 [operation for family in self._families for operation in family.operations],
-                traced(work.handlers, spans, tracer_for(self._config.tracing, self.supervisor)),
+                handlers,
                 self._sockets.http,
                 about=PUBLIC,
                 admission=self._admission,
                 policies=[policy for family in self._families for policy in family.paths],
             )
+            if self._sockets.grpc is not None:
+                self._add_grpc(self._sockets.grpc, work.servicers, handlers)
         if self._sockets.admin is not None:
             admin = self._add_front(
                 "admin_front",
@@ -271,6 +277,25 @@ class _Builder:
             )
             self._metrics.add_page(admin, admits=self._admits_auditor)
         return api
+
+    def _add_grpc(
+        self, held: socket.socket, servicers: Sequence[Servicer], handlers: Mapping[str, Handler]
+    ) -> None:
+        from actors.assembly.grpc import (
+            add_grpc_front,
+        )  # which loads gRPC: half of its services are without it
+
+        add_grpc_front(
+            self.supervisor,
+            held,
+            servicers,
+            handlers,
+            identify=self._identify,
+            measures=self._metrics.measures,
+            admission=self._admission,
+            is_ready=lambda: self._readiness().ready,
+            max_calls=self._connection_limit,
+        )
 
     def _guarded(self, operations: Sequence[Operation]) -> Sequence[Operation]:
         """Return what operators do, for those who have the role once it must be proved who calls."""
@@ -304,7 +329,7 @@ class _Builder:
         about: About,
         admission: Admission | None = None,
         policies: Sequence[PathPolicy] = (),
-    ) -> Quart:
+    ) -> Application:
         visitors = visitors_of(name, self._config.service, sock)
         app = create_app(
             operations,
@@ -337,7 +362,7 @@ class _Builder:
         self._metrics.watch_connections(connections)
         return connections
 
-    def _way_to(self, api: Quart | None) -> Callable[[], httpx.AsyncClient]:
+    def _way_to(self, api: Application | None) -> Callable[[], httpx.AsyncClient]:
         if api is not None:
             return partial(client_of_app, api)
         return partial(client_of_address, reachable_from_here(self._config.service.http_address))

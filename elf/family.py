@@ -12,6 +12,7 @@ from anyio.abc import TaskStatus
 
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy
+from elf.api.rpc import Servicer
 from elf.api.tool import Tool
 from elf.config.model import Config
 from elf.config.table import Table
@@ -64,6 +65,16 @@ class Gauge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Total:
+    """A metric that only grows for as long as the process runs, and is read as a Gauge is."""
+
+    name: str
+    about: str
+    labels: Labels = ()
+    read: Callable[[], Mapping[Labels, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredGauge:
     """A metric that only the database knows. `read` returns None when it cannot be had in time, and never raises."""
 
@@ -88,9 +99,9 @@ class Opened:
     handlers: by its name, what carries out each operation of the fronts that this process has. corpora: what is in the
     vector index; each is kept, compared and rebuilt with the others. outboxes: by queue, those whose state is shown.
     queues: leased work that is done here. garbage: what outlives its time. chores: what is done from time to time, once
-    over all processes. owners: what else runs. gauges, stored_gauges: its metrics. warnings: what an operator has to
-    know at this moment. needed_to_read: the tables without which nothing of it can be read. recall, items, subjects:
-    what it offers to whoever stands above all families.
+    over all processes. owners: what else runs. grpc: its services, where gRPC is served. gauges, totals, stored_gauges:
+    its metrics. warnings: what an operator has to know at this moment. needed_to_read: the tables without which nothing
+    of it can be read. recall, items, subjects: what it offers to whoever stands above all families.
     """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)
@@ -100,13 +111,41 @@ class Opened:
     garbage: Sequence[GarbageStep] = ()
     chores: Sequence[Chore] = ()
     owners: Sequence[Owner] = ()
+    grpc: Sequence[Servicer] = ()
     gauges: Sequence[Gauge] = ()
+    totals: Sequence[Total] = ()
     stored_gauges: Sequence[StoredGauge] = ()
     warnings: Callable[[], Sequence[str]] = _nothing
     needed_to_read: Sequence[str] = ()
     recall: Recall | None = None
     items: Items | None = None
     subjects: Subjects | None = None
+
+
+def together(rooms: Sequence[Opened]) -> Opened:
+    """Return what the parts of a family bring, as one. Of `recall`, `items` and `subjects` one part has each."""
+    return Opened(
+        handlers={name: handler for room in rooms for name, handler in room.handlers.items()},
+        corpora=[one for room in rooms for one in room.corpora],
+        outboxes={name: outbox for room in rooms for name, outbox in room.outboxes.items()},
+        queues=[one for room in rooms for one in room.queues],
+        garbage=[one for room in rooms for one in room.garbage],
+        chores=[one for room in rooms for one in room.chores],
+        owners=[one for room in rooms for one in room.owners],
+        grpc=[one for room in rooms for one in room.grpc],
+        gauges=[one for room in rooms for one in room.gauges],
+        totals=[one for room in rooms for one in room.totals],
+        stored_gauges=[one for room in rooms for one in room.stored_gauges],
+        warnings=lambda: [warning for room in rooms for warning in room.warnings()],
+        needed_to_read=[one for room in rooms for one in room.needed_to_read],
+        recall=next((room.recall for room in rooms if room.recall is not None), None),
+        items=next((room.items for room in rooms if room.items is not None), None),
+        subjects=next((room.subjects for room in rooms if room.subjects is not None), None),
+    )
+
+
+def _as_it_is(family: Family, _: Config) -> Family:
+    return family
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +158,7 @@ class Family:
     is carried out by the handler of its name. `tools` are what models are offered, at the path `mcp`, which is
     /mcp/<name> by default. `paths` are those that it owns whole, and how it answers there. `spans` are how operations
     are called in traces. `local_answers` returns what answers by rules where the config has no language model.
+    `fit` returns the family as a config has it, such as with operations of larger bounds.
     """
 
     name: str
@@ -133,6 +173,7 @@ class Family:
     sql: Path | None = None
     mcp: str = ""
     paths: Sequence[PathPolicy] = ()
+    fit: Callable[[Family, Config], Family] = _as_it_is
 
     @property
     def mcp_path(self) -> str:
@@ -146,9 +187,9 @@ class Family:
 
 
 def families_on(families: Iterable[Family], config: Config) -> tuple[Family, ...]:
-    """Return those of the families that are on by a config."""
+    """Return those of the families that are on by a config, as it has them."""
     return tuple(
-        family
+        family.fit(family, config)
         for family in families
         if family.table is None or getattr(config, family.name, None) is not None
     )

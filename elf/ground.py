@@ -60,9 +60,10 @@ class Models:
 class Ground:
     """What a family builds on. Nothing here works yet while families are opened: the database is not connected.
 
-    `reads` may be a replica. `texts` cuts and embeds texts, where there is a model; `fleet` are the other processes
-    that do, and may have another one. `ring` returns what wakes the workers of a queue, here and elsewhere. `index`
-    returns the index of a space. `search` is there where the process serves, `tokens` where token vectors are kept.
+    `reads` may be a replica. `dsn` returns the address of the database, for a session of one's own. `texts` cuts and
+    embeds texts, where there is a model; `fleet` are the other processes that do, and may have another one. `ring`
+    returns what wakes the workers of a queue, here and elsewhere. `index` returns the index of a space. `search` is
+    there where the process serves, `tokens` where token vectors are kept.
     """
 
     config: Config
@@ -71,6 +72,7 @@ class Ground:
     clock: Clock
     database: Database
     reads: Database
+    dsn: Callable[[], str]
     models: Models
     texts: TextEmbedder | None
     fleet: Fleet

@@ -27,7 +27,7 @@ def missing_files(wheel: Path) -> list[str]:
     wanted |= {
         str(path.relative_to(REPO))
         for root in ("elf", "actors")
-        for kind in ("py", "css")
+        for kind in ("py", "pyi", "proto", "css")
         for path in REPO.glob(f"{root}/**/*.{kind}")
     }
     return sorted(wanted - held)

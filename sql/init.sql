@@ -10,3 +10,7 @@
 \ir notes/002-leases.sql
 \ir notes/003-corpus.sql
 \ir knowledge/001-tables.sql
+\ir conversations/001-tables.sql
+\ir conversations/002-recordings.sql
+\ir conversations/003-subjects.sql
+\ir graph/001-tables.sql

@@ -40,6 +40,7 @@ def add_search(
         later_answer=answers.send_nowait,
         later_tokens=made.send_nowait,
         trace=trace,
+        measures=shared.metrics.measures,
     )
     shared.supervisor.add(toolkit.models.embedder)
     shared.metrics.watch_channels(answers)

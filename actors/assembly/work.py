@@ -18,6 +18,7 @@ from actors.signals.outbox_wake import OutboxListener
 from actors.telemetry.metrics import Metrics
 from actors.workers.gc_ticker import GcTicker
 from elf.api.operation import Handler
+from elf.api.rpc import Servicer
 from elf.config.model import Config
 from elf.db.garbage import GarbageCollector
 from elf.db.health import DatabaseHealth
@@ -40,10 +41,12 @@ T = TypeVar("T")
 class Work:
     """What the fronts of a process are made of: what carries out each operation, by its name, and how it is.
 
-    `warnings` are what an operator has to know now. `close` ends what is open once the actors have stopped.
+    `servicers` are what is served over gRPC, `warnings` what an operator has to know now. `close` ends what is open
+    once the actors have stopped.
     """
 
     handlers: Mapping[str, Handler]
+    servicers: Sequence[Servicer]
     health: DatabaseHealth
     warnings: Callable[[], Sequence[str]]
     close: Callable[[], Awaitable[None]]
@@ -87,6 +90,7 @@ def add_work(
     handlers = {name: do for one in opened.values() for name, do in one.handlers.items()}
     return Work(
         handlers=common_admin_handlers(collector) | index_handlers(corpora) | handlers,
+        servicers=_all(one.grpc for one in opened.values()),
         health=health,
         warnings=lambda: [*ground.fleet.warnings(), *_all(one.warnings() for one in opened.values())],
         close=indexes.aclose,
@@ -118,6 +122,7 @@ def _ground(
         clock=shared.clock,
         database=shared.database,
         reads=shared.reads,
+        dsn=shared.dsn,
         models=models,
         texts=texts,
         fleet=Fleet(shared.config.embedding_version, chunking),
@@ -143,6 +148,7 @@ def _add_families(
         for owner in family.owners:
             shared.supervisor.add(owner, needs=["database"])
         shared.metrics.watch_gauges(family.gauges)
+        shared.metrics.watch_totals(family.totals)
     add_keepers(shared, corpora)
     if roles.works:
         _add_queues(shared, families, corpora, listener, is_crowded)

@@ -1,4 +1,4 @@
-"""One connection to a front: Hypercorn's protocols, and what they leave to whoever runs them.
+"""One connection to a front: HTTP/1.1, or Hypercorn's HTTP/2, and what Hypercorn leaves to whoever runs it.
 
 Hypercorn waits for its keep-alive limit when a client has closed an idle connection, gives a client no answer that has
 closed its side only, and ends the whole connection, as if by a fault of its own, when a client of HTTP/2 sends more of
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 import anyio
 import h2.errors
@@ -23,10 +23,13 @@ from hypercorn.config import Config as HypercornConfig
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol import ProtocolWrapper
 from hypercorn.protocol.h2 import H2Protocol
-from hypercorn.protocol.h11 import H2CProtocolRequiredError, H2ProtocolAssumedError
 from hypercorn.typing import ASGIFramework, ConnectionState, LifespanState
 from hypercorn.utils import parse_socket_addr
 from priority.priority import PriorityError
+
+from actors.fronts.http1 import Http1
+
+HTTP2_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 # What the libraries of the protocols raise at bytes that are not theirs.
 BROKEN_PROTOCOL: Final = (h2.exceptions.H2Error, PriorityError)
@@ -68,6 +71,7 @@ class ClientConnection(TCPServer):
         self._watcher = watcher
         self._at_work = 0
         self._has_ended = False
+        self._idle_since: float | None = self.loop.time()
         self._has_nothing_to_answer = asyncio.Event()
         self._has_nothing_to_answer.set()
 
@@ -75,7 +79,7 @@ class ClientConnection(TCPServer):
         try:
             async with TaskGroup(self.loop) as group:
                 self._task_group = group
-                self.protocol = self._new_protocol(group)
+                self.protocol = cast("ProtocolWrapper", _Protocol(self, group))
                 self._watcher.waits(self)
                 await self.idle_task.restart(group, self._idle_timeout)
                 await self._read_data()
@@ -85,25 +89,6 @@ class ClientConnection(TCPServer):
     def cut(self) -> None:
         """End the connection now, whatever it is at."""
         self.writer.transport.abort()
-
-    def _new_protocol(self, group: TaskGroup) -> ProtocolWrapper:
-        sock = self.writer.get_extra_info("socket")
-        here, there = (
-            parse_socket_addr(sock.family, name) for name in (sock.getsockname(), sock.getpeername())
-        )
-        state = ConnectionState(self.state)
-        return _Protocol(
-            self.app,
-            self.config,
-            self.context,
-            group,
-            state,
-            False,
-            there,
-            here,
-            self.protocol_send,
-            "http/1.1",
-        )
 
     async def _read_data(self) -> None:
         with suppress(OSError):  # the connection is lost
@@ -121,14 +106,37 @@ class ClientConnection(TCPServer):
         await self.idle_task.stop()
 
     async def protocol_send(self, event: Event) -> None:
-        if isinstance(event, Updated) and self._has_ended:
-            return  # Hypercorn would begin to wait for the next request
-        if isinstance(event, Updated) and not event.idle:
-            self._has_nothing_to_answer.clear()
+        if isinstance(event, Updated):
+            self._note(is_idle=event.idle)
+            return
         await super().protocol_send(event)
-        is_idle = isinstance(event, Updated) and event.idle
-        if is_idle or isinstance(event, Closed) or self.writer.is_closing():
+        if isinstance(event, Closed) or self.writer.is_closing():
             self._has_nothing_to_answer.set()
+
+    def _note(self, *, is_idle: bool) -> None:
+        if self._has_ended:
+            return
+        self._idle_since = self.loop.time() if is_idle else None
+        if is_idle:
+            self._has_nothing_to_answer.set()
+        else:
+            self._has_nothing_to_answer.clear()
+
+    async def _idle_timeout(self) -> None:
+        """Close the connection when it has been idle for long, or is idle when the front ends.
+
+        Hypercorn's own is started and cancelled with each request.
+        """
+        terminated = self.context.terminated
+        while (left := self._idle_seconds_left()) > 0 and not terminated.is_set():
+            with anyio.move_on_after(left):
+                await terminated.wait()
+        await self._has_nothing_to_answer.wait()
+        await asyncio.shield(self._initiate_server_close())
+
+    def _idle_seconds_left(self) -> float:
+        idle_s = 0.0 if self._idle_since is None else self.loop.time() - self._idle_since
+        return self.config.keep_alive_timeout - idle_s
 
     async def _answer(
         self, scope: Any, receive: Receive, send: Send, sync_spawn: object, call_soon: object
@@ -182,25 +190,45 @@ class _Exchange:
             pass
 
 
-class _Protocol(ProtocolWrapper):
-    """HTTP/1.1 until the client speaks HTTP/2."""
+class _Protocol:
+    """HTTP/1.1, unless a client speaks HTTP/2 from its first byte on."""
+
+    def __init__(self, connection: ClientConnection, group: TaskGroup) -> None:
+        sock = connection.writer.get_extra_info("socket")
+        here, there = (
+            parse_socket_addr(sock.family, name) for name in (sock.getsockname(), sock.getpeername())
+        )
+        self._connection = connection
+        self._group = group
+        self._here, self._there = here, there
+        self._beginning = b""
+        self._spoken: Http1 | _Http2 | None = None
 
     async def handle(self, event: Event) -> None:
-        try:
-            await self.protocol.handle(event)
-        except H2ProtocolAssumedError as error:
-            await self._speak_http2(error.data)
-        except H2CProtocolRequiredError as error:
-            await self._speak_http2(error.data, error.headers, error.settings)
+        if self._spoken is None:
+            event = await self._begin(event)
+        if self._spoken is not None:
+            await self._spoken.handle(event)
 
-    async def _speak_http2(self, data: bytes, *upgrade: Any) -> None:
-        self.protocol = http2 = _Http2(
-            self.app, self.config, self.context, self.task_group, self.state, self.ssl, self.client, self.server,
-            self.send,
-        )  # fmt: skip
-        await http2.initiate(*upgrade)
-        if data:
-            await http2.handle(RawData(data))
+    async def _begin(self, event: Event) -> Event:
+        """Choose the protocol as soon as what has come of the first bytes tells, and return all of it."""
+        data = event.data if isinstance(event, RawData) else b""
+        self._beginning += data
+        if data and self._beginning != HTTP2_PREFACE and HTTP2_PREFACE.startswith(self._beginning):
+            return event
+        connection = self._connection
+        if self._beginning.startswith(HTTP2_PREFACE):
+            self._spoken = _Http2(
+                connection.app, connection.config, connection.context, self._group,
+                ConnectionState(connection.state), False, self._there, self._here, connection.protocol_send,
+            )  # fmt: skip
+            await self._spoken.initiate()
+        elif isinstance(event, RawData):
+            addresses = self._there, self._here
+            self._spoken = Http1(
+                connection.app, connection.context, self._group, addresses, connection.protocol_send
+            )
+        return RawData(self._beginning) if isinstance(event, RawData) else event
 
 
 class _Http2(H2Protocol):

@@ -7,27 +7,32 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
+from actors.fronts.held_port import hold
 from actors.fronts.http_front import bind
 from elf.config.model import Service
 from elf.config.places import Address
 
 
 class Sockets(NamedTuple):
-    """A bound socket for each front that the process has."""
+    """A bound socket for each front that the process has; that of gRPC only holds the port."""
 
     http: socket.socket | None = None
     admin: socket.socket | None = None
     mcp: socket.socket | None = None
+    grpc: socket.socket | None = None
 
     @classmethod
-    def inherited(cls, *, http: int | None, admin: int | None) -> Sockets:
+    def inherited(cls, *, http: int | None, admin: int | None, grpc: int | None) -> Sockets:
         """Take over bound sockets by their descriptors."""
-        return cls(*(None if number is None else socket.socket(fileno=number) for number in (http, admin)))
+        taken = (
+            None if number is None else socket.socket(fileno=number) for number in (http, admin, None, grpc)
+        )
+        return cls(*taken)
 
 
 @contextmanager
 def bound(
-    service: Service, *, http: bool = False, admin: bool = False, mcp: bool = False
+    service: Service, *, http: bool = False, admin: bool = False, mcp: bool = False, grpc: bool = False
 ) -> Iterator[Sockets]:
     """Take the ports of these fronts. Raises StartupError naming the key of a port that is taken."""
     with ExitStack() as stack:
@@ -39,4 +44,7 @@ def bound(
             http=take(http, service.http_address, "service.http_bind"),
             admin=take(admin, service.admin_address, "service.admin_bind"),
             mcp=take(mcp, service.mcp_address, "service.mcp_bind"),
+            grpc=stack.enter_context(hold(service.grpc_address, key="service.grpc_bind"))
+            if grpc and service.grpc_address
+            else None,
         )

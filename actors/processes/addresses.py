@@ -17,6 +17,7 @@ class Fronts(NamedTuple):
     http: Address | None = None
     admin: Address | None = None
     mcp: Address | None = None
+    grpc: Address | None = None
     others: Sequence[tuple[str, Address]] = ()
 
     def lines(self) -> list[str]:
@@ -25,6 +26,7 @@ class Fronts(NamedTuple):
             f"elf: ready at http://{self.http}" if self.http else "elf: ready",
             *([f"elf: admin at http://{self.admin}"] if self.admin else []),
             *([f"elf: mcp at http://{self.mcp}/mcp"] if self.mcp else []),
+            *([f"elf: grpc at {self.grpc}"] if self.grpc else []),
             *(f"elf: admin of {name} at http://{address}" for name, address in self.others),
         ]
 
@@ -34,6 +36,8 @@ class Fronts(NamedTuple):
             yield "API", f"http://{self.http}  (described at http://{self.http}/docs)"
         if self.mcp:
             yield "MCP", f"http://{self.mcp}/mcp"
+        if self.grpc:
+            yield "gRPC", f"{self.grpc}  (without TLS)"
         if self.admin:
             yield "admin", f"http://{self.admin}  (this machine only)"
         for name, address in self.others:

@@ -79,7 +79,7 @@ async def _serve_system(assignment: Assignment) -> None:
     await serve(
         assignment.config,
         frozenset({assignment.role}),
-        sockets=Sockets.inherited(http=assignment.http, admin=assignment.admin),
+        sockets=Sockets.inherited(http=assignment.http, admin=assignment.admin, grpc=assignment.grpc),
         process=assignment.name,
         ready=lambda _: _say_ready(),
         reload=_reload,

@@ -34,8 +34,8 @@ log = structlog.get_logger()
 class Assignment(BaseModel):
     """What a process is to do: told to it as a line of JSON, and nothing else is.
 
-    `http`, `admin` and `mcp` are the descriptors of the sockets its fronts listen on. They were bound by the process
-    that tells, and their addresses are those of the config.
+    `http`, `admin` and `mcp` are the descriptors of the sockets its fronts listen on, `grpc` that of one that holds a
+    port. They were bound by the process that tells, and their addresses are those of the config.
     """
 
     model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
@@ -46,6 +46,7 @@ class Assignment(BaseModel):
     http: int | None = None
     admin: int | None = None
     mcp: int | None = None
+    grpc: int | None = None
 
     @field_validator("config", mode="before")
     @classmethod
@@ -55,7 +56,7 @@ class Assignment(BaseModel):
     @property
     def descriptors(self) -> tuple[int, ...]:
         """Those of the sockets that the process inherits."""
-        return tuple(number for number in (self.http, self.admin, self.mcp) if number is not None)
+        return tuple(number for number in (self.http, self.admin, self.mcp, self.grpc) if number is not None)
 
 
 class ChildEnded(Exception):

@@ -26,7 +26,7 @@ from elf.config.auth import Auth
 from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address
-from elf.config.processes import OPERATED, Processes
+from elf.config.processes import OPERATED, Processes, admin_ports
 
 STOP_TIMEOUT_S = KILL_AFTER_S + REAP_S
 
@@ -82,13 +82,16 @@ class _Ports(NamedTuple):
 def _taken(config: Config, processes: Processes) -> Iterator[_Ports]:
     """Take the ports of all processes. Raises StartupError naming the key of one that is taken."""
     with ExitStack() as stack:
-        shared = stack.enter_context(bound(config.service, http=processes.api > 0, mcp=processes.mcp > 0))
-        told = _resolved(config, shared.http, shared.mcp)
+        shared = stack.enter_context(
+            bound(config.service, http=processes.api > 0, mcp=processes.mcp > 0, grpc=processes.api > 0)
+        )
+        told = _resolved(config, shared)
         admins: dict[str, socket.socket] = {}
+        free = _admin_ports(config, processes)
         assignments = []
         for name, role in processes.named():
             if role in OPERATED:
-                address = _after(config.service.admin_address, len(admins))
+                address = config.service.admin_address._replace(port=free.pop(0))
                 admins[name] = stack.enter_context(bind(address, key="service.admin_bind"))
                 log.info("admin_address", process=name, address=str(bound_address(admins[name])))
             assignments.append(
@@ -99,21 +102,24 @@ def _taken(config: Config, processes: Processes) -> Iterator[_Ports]:
                     http=_descriptor(shared.http if role == "api" else None),
                     admin=_descriptor(admins.get(name)),
                     mcp=_descriptor(shared.mcp if role == "mcp" else None),
+                    grpc=_descriptor(shared.grpc if role == "api" else None),
                 )
             )
         yield _Ports(fronts=_fronts(shared, admins), assignments=assignments)
 
 
-def _resolved(config: Config, http: socket.socket | None, mcp: socket.socket | None) -> Config:
+def _admin_ports(config: Config, processes: Processes) -> list[int]:
+    grpc = config.service.grpc_address
+    count = sum(role in OPERATED for _, role in processes.named())
+    return admin_ports(config.service.admin_address.port, count, skipped=grpc and grpc.port)
+
+
+def _resolved(config: Config, shared: Sockets) -> Config:
     """Return what each process is told: the ports that were chosen, and nothing about other processes."""
-    binds = {"http_bind": http, "mcp_bind": mcp}
+    binds = {"http_bind": shared.http, "mcp_bind": shared.mcp, "grpc_bind": shared.grpc}
     chosen = {key: str(bound_address(sock)) for key, sock in binds.items() if sock is not None}
     service = config.service.model_copy(update=chosen)
     return config.model_copy(update={"service": service, "processes": None})
-
-
-def _after(first: Address, number: int) -> Address:
-    return first if first.port == 0 else first._replace(port=first.port + number)
 
 
 def _fronts(shared: Sockets, admins: dict[str, socket.socket]) -> Fronts:
@@ -122,6 +128,7 @@ def _fronts(shared: Sockets, admins: dict[str, socket.socket]) -> Fronts:
         http=_address(shared.http),
         admin=addresses[0][1] if addresses else None,
         mcp=_address(shared.mcp),
+        grpc=_address(shared.grpc),
         others=addresses[1:],
     )
 

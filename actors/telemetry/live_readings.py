@@ -13,7 +13,7 @@ from actors.fronts.connections import Connections
 from actors.kernel import Channel, SupervisorSnapshot
 from elf.db.database import Database
 from elf.db.health import DatabaseState
-from elf.family import Gauge, Labels, StoredGauge
+from elf.family import Gauge, Labels, StoredGauge, Total
 from elf.search.breaker import BreakerState, CircuitBreaker
 from elf.search.cache import KINDS, AnswerCache, CacheCounts
 
@@ -185,6 +185,17 @@ def cache_metrics(caches: Iterable[AnswerCache]) -> list[Metric]:
 def gauge_metrics(gauges: Iterable[Gauge]) -> list[Metric]:
     """Return what families show of themselves."""
     return [metric_of(gauge, gauge.read()) for gauge in gauges]
+
+
+def total_metrics(totals: Iterable[Total]) -> list[Metric]:
+    """Return what families count of themselves."""
+    metrics: list[Metric] = []
+    for total in totals:
+        metric = CounterMetricFamily(total.name, total.about, labels=total.labels)
+        for labels, value in total.read().items():
+            metric.add_metric(labels, value)
+        metrics.append(metric)
+    return metrics
 
 
 def metric_of(gauge: Gauge | StoredGauge, values: Mapping[Labels, float]) -> Metric:

@@ -7,7 +7,6 @@ from typing import Any
 
 from prometheus_client import ProcessCollector
 from prometheus_client.metrics_core import Metric
-from quart import Quart
 from werkzeug.datastructures import Headers
 
 from actors.fronts.connections import Connections
@@ -25,17 +24,19 @@ from actors.telemetry.live_readings import (
     garbage_metrics,
     gauge_metrics,
     pool_metrics,
+    total_metrics,
 )
 from elf.api.caller import Caller
 from elf.core.errors import ServiceError
 from elf.db.database import Database
 from elf.db.health import DatabaseState
-from elf.family import Gauge
+from elf.family import Gauge, Total
 from elf.identity.identify import Identify
 from elf.identity.refusal import refusal_reason
 from elf.search.breaker import CircuitBreaker
 from elf.search.cache import AnswerCache
 from elf.search.trace import SearchTrace, TraceSink
+from elf.web.application import Application
 from elf.web.measures import PrometheusMeasures
 from elf.web.metrics import Admits, add_metrics_page, count_requests
 
@@ -60,6 +61,7 @@ class Metrics:
         self._caches: list[AnswerCache] = []
         self._connections: list[Connections] = []
         self._gauges: list[Gauge] = []
+        self._totals: list[Total] = []
         self._garbage_failures: Mapping[tuple[str, str], int] = {}
         self._turns: Callable[[], Mapping[str, Turns]] | None = None
         self._collect_stored: CollectStored | None = None
@@ -92,6 +94,10 @@ class Metrics:
         """Show what families show of themselves."""
         self._gauges.extend(gauges)
 
+    def watch_totals(self, totals: Iterable[Total]) -> None:
+        """Show what families count of themselves."""
+        self._totals.extend(totals)
+
     def watch_garbage(self, failures: Mapping[tuple[str, str], int]) -> None:
         """Show how often the steps of collections failed, as `failures` counts it."""
         self._garbage_failures = failures
@@ -112,12 +118,12 @@ class Metrics:
         """Return a sink that counts and times searches by their traces, and passes these on."""
 
         def counted(trace: SearchTrace) -> object:
-            self.measures.search(stages=trace.stages, degraded=trace.degraded)
+            self.measures.search(family=trace.family, stages=trace.stages, degraded=trace.degraded)
             return sink(trace)
 
         return counted
 
-    def count_requests(self, app: Quart, *, front: str) -> None:
+    def count_requests(self, app: Application, *, front: str) -> None:
         """Count and time the requests of an application."""
         count_requests(app, front=front, measures=self.measures)
 
@@ -134,7 +140,7 @@ class Metrics:
 
         return counted
 
-    def add_page(self, app: Quart, *, admits: Admits) -> None:
+    def add_page(self, app: Application, *, admits: Admits) -> None:
         """Serve /metrics with an application, to whom `admits` lets through."""
         add_metrics_page(app, self.collect, admits=admits)
 
@@ -151,6 +157,7 @@ class Metrics:
             *breaker_metrics(self._breakers),
             *cache_metrics(self._caches),
             *gauge_metrics(self._gauges),
+            *total_metrics(self._totals),
             *garbage_metrics(self._garbage_failures),
             *(admission_metrics(self._turns()) if self._turns else ()),
             *connection_metrics(self._connections),

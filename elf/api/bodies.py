@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, TypeAlias, get_args
+from typing import Annotated, ClassVar, Final, TypeAlias, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -45,6 +45,14 @@ def drops_nul(annotation: object, metadata: Sequence[object] = ()) -> bool:
     if any(isinstance(mark, NulDropped) for mark in metadata):
         return True
     return any(isinstance(part, NulDropped) or drops_nul(part) for part in get_args(annotation))
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WHOLE: Final = BeforeValidator(_whole)
+"""The last annotation of a whole number, so that its schema keeps the bounds: in JSON, 5.0 is the number 5."""
 
 
 def no_credential(identifier: str) -> str:

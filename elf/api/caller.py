@@ -29,7 +29,10 @@ class Caller:
     def require_user(self) -> None:
         """Raise Unauthorized when nobody knows for whom this is."""
         if self.user is None:
-            raise Unauthorized("this is done for a user: say for whom")
+            raise Unauthorized(
+                "this is done for a user: say for whom, by a token, by a key that has a user, or in X-User-ID with "
+                "a key that acts for users"
+            )
 
     def require(self, role: str) -> None:
         """Raise Unauthorized when nobody knows who this is, and Forbidden for somebody who has not this role."""

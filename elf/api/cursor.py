@@ -32,21 +32,16 @@ def encode_cursor(moment: datetime, id: UUID, *of: str | None) -> str:
 
     `of` says which listing it is, such as its name and whose it is; it cannot be read from the cursor.
     """
-    text = f"{moment.isoformat()}|{id}|{_mark(of)}"
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return sealed(f"{moment.isoformat()}|{id}", *of)
 
 
 def decode_cursor(text: str, *of: str | None) -> Cursor:
     """Read a cursor of a listing. Raises InvalidRequest naming the field when it is not one of ours, or of another."""
     try:
-        padded = text.encode("ascii") + b"=" * (-len(text) % 4)
-        parts = base64.b64decode(padded, altchars=b"-_", validate=True).decode().split("|")
-        text_of_moment, id, mark = parts
+        text_of_moment, id = unsealed(text, *of).split("|")
         moment = datetime.fromisoformat(text_of_moment)
         if moment.tzinfo is None:
             raise ValueError("the moment has no time zone")
-        if mark != _mark(of):
-            raise ValueError("it is of another listing")
         return Cursor(moment.astimezone(UTC), UUID(id))
     except (ValueError, OverflowError) as error:  # OverflowError: outside of the years 1 to 9999 in UTC
         raise InvalidRequest(
@@ -54,5 +49,19 @@ def decode_cursor(text: str, *of: str | None) -> Cursor:
         ) from error
 
 
-def _mark(of: tuple[str | None, ...]) -> str:
+def sealed(place: str, *of: object) -> str:
+    """Return the cursor behind a place in a listing, of which `of` says, in JSON's values, which it is."""
+    return base64.urlsafe_b64encode(f"{place}|{_mark(of)}".encode()).decode().rstrip("=")
+
+
+def unsealed(text: str, *of: object) -> str:
+    """Return the place in a cursor. Raises ValueError when it is not one of ours, or of another listing."""
+    padded = text.encode("ascii") + b"=" * (-len(text) % 4)
+    place, _, mark = base64.b64decode(padded, altchars=b"-_", validate=True).decode().rpartition("|")
+    if mark != _mark(of):
+        raise ValueError("it is of another listing")
+    return place
+
+
+def _mark(of: tuple[object, ...]) -> str:
     return blake3.blake3(msgspec.json.encode(of)).hexdigest(MARK_BYTES)

@@ -14,8 +14,10 @@ from elf.core.errors import ServiceError
 class ErrorStyle:
     """How errors are told: `write` makes the `body` of a failure, whose message may be shown to anyone.
 
-    Status and headers are the same in every style.
+    Status and headers are the same in every style. `write_event` makes the last event of a stream that fails, where
+    that is not the body.
     """
 
     body: type[BaseModel]
     write: Callable[[ServiceError], BaseModel]
+    write_event: Callable[[ServiceError], BaseModel] | None = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 import string
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 from pydantic import BaseModel
 
+from elf.api.audit import Audit
 from elf.api.caller import Caller
 from elf.api.error_style import ErrorStyle
 from elf.api.json_bounds import USUAL, JsonBounds
@@ -18,7 +19,7 @@ from elf.core.errors import ServiceError
 Answer: TypeAlias = BaseModel | msgspec.Struct
 """What a handler returns. A struct's JSON is that of the operation's response model, made in a fraction of the time."""
 
-Events: TypeAlias = AsyncGenerator[BaseModel, None]
+Events: TypeAlias = AsyncGenerator[Answer, None]
 """What the handler of a stream returns; it is closed when it ends, and when the client goes away."""
 
 TextPolicy: TypeAlias = Literal["english", "any"]
@@ -38,15 +39,16 @@ class Operation:
 
     `name` is its own among all operations of a front. `path` may hold parameters in braces, such as
     `/v1/memory/notes/{note_id}`; each is a field of `request`. `response` is None when the answer has no body, with
-    `status` 204. `tag` is the heading it stands under in documents. `errors` are its failures beyond those that any
-    request may meet: bad input, a path that leads nowhere, a fault, and something that is away. `brief` is the response
-    to a request whose `detail` is brief. `is_slow` when it waits for a language model. `text` says which language its
-    text may be in. `body` names the field of `request` that the whole body is, such as a list; without it the body is
-    an object of fields. `max_body_bytes` is the largest body, where it is not that of the front. `role` is the role
-    that a caller needs. `reads` when it changes nothing although it has a body. `error_style` is the form of its
-    errors, where it is not that of the front. `is_open` when nobody is asked who calls, `needs_user` when a caller
-    without a user is refused. `query` names the fields that the query string has although there is a body; a DELETE
-    with `takes_body` may have one, too. `json_bounds` says how much its JSON may hold.
+    `status` 204, or 200 where existing clients expect that. `tag` is the heading it stands under in documents. `errors`
+    are its failures beyond those that any request may meet: bad input, a path that leads nowhere, a fault, and
+    something that is away. `brief` is the response to a request whose `detail` is brief. `is_slow` when it waits for a
+    language model. `text` says which language its text may be in. `body` names the field of `request` that the whole
+    body is, such as a list; without it the body is an object of fields. `max_body_bytes` is the largest body, where it
+    is not that of the front. `role` is the role that a caller needs. `reads` when it changes nothing although it has a
+    body. `error_style` is the form of its errors, where it is not that of the front. `is_open` when nobody is asked who
+    calls, `needs_user` when a caller without a user is refused. `query` names the fields that the query string has
+    although there is a body; a DELETE with `takes_body` may have one, too. `json_bounds` says how much its JSON may
+    hold. `audit` is told of each of its calls, also of those that are refused.
     """
 
     name: str
@@ -71,10 +73,13 @@ class Operation:
     query: tuple[str, ...] = field(default=(), kw_only=True)
     takes_body: bool = field(default=False, kw_only=True)
     json_bounds: JsonBounds = field(default=USUAL, kw_only=True)
+    audit: Audit | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if (self.status == 204) != (self.response is None):
-            raise ValueError(f"{self.name}: status 204 and no response go together")
+        if self.response is None and self.status == 201:
+            raise ValueError(f"{self.name}: what was made is in the response")
+        if self.status == 204 and self.response is not None:
+            raise ValueError(f"{self.name}: status 204 has no response")
         if self.is_open and self.method != "GET":
             raise ValueError(f"{self.name}: only what is read may be open to everybody")
         if self.body is not None and not (self.has_body and self.body in self.request.model_fields):
@@ -103,6 +108,27 @@ class Stream(Operation):
     Its handler checks the request, raising as any other does, and returns the events. It has its turn among other
     requests until then. What fails later is an event of the type `error`, and the last.
     """
+
+
+@dataclass(frozen=True, slots=True)
+class Watchable(Operation):
+    """An operation without an answer whose progress may be watched: by who adds `async=true` to its path, or accepts
+    server-sent events.
+
+    Its handler returns `event`s, as that of a Stream does. They are the answer of who watches; for others it is done,
+    or has failed, when they end.
+    """
+
+    event: type[BaseModel] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        Operation.__post_init__(self)  # super() does not know the class that slots have made
+        if self.response is not None or not self.has_body:
+            raise ValueError(f"{self.name}: what may be watched has a body and no answer")
+
+
+WATCHED_BY: Final = "async"
+"""The parameter of the query string by which a Watchable is watched: true or false."""
 
 
 def for_anyone(handle: Callable[[Any], Awaitable[Outcome]]) -> Handler:

@@ -39,7 +39,7 @@ NOT_CARRIED = (
 def run(options: argparse.Namespace) -> int:
     """Write the notes page by page, to a file or to standard output."""
     config = configured(options)
-    with _opened(options.file) as file, progress("exporting", unit="notes") as show:
+    with output_file(options.file) as file, progress("exporting", unit="notes") as show:
         count = anyio.run(_export, Service(config, options), _lists(config, calls(options)), file, show)
     print(f"elf: {count} notes exported; {NOT_CARRIED}", file=sys.stderr)
     return ExitCode.DONE
@@ -52,8 +52,8 @@ def _lists(config: Config, within: Calls) -> list[Listing[Note]]:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[TextIO]:
-    """Open the file; it is there only once it is whole."""
+def output_file(path: Path) -> Iterator[TextIO]:
+    """Open a file to be written; it is there only once it is whole."""
     if path == STDOUT:
         yield sys.stdout
         return

@@ -14,6 +14,7 @@ import anyio
 
 from elf.cli.client import Reply, Service
 from elf.cli.commands import Commands
+from elf.cli.families import NOTHING, OWN_COMMANDS
 from elf.cli.flags import context as add_context
 from elf.cli.flags import json_flag
 from elf.cli.notes import configured, context, run_request, say_more
@@ -29,9 +30,17 @@ CURSOR = "next_cursor"
 
 
 def add_family(family: type[FamilyClient[Any]], commands: Commands) -> None:
-    """Add a command for each method of a family's client, with its parameters as arguments and flags."""
+    """Add a command for each method of a family's client, with its parameters as arguments and flags.
+
+    What commands the family has of its own take their place.
+    """
+    own = OWN_COMMANDS.get(family.name, NOTHING)
+    own.add(commands)
     for name, method in methods_of(family).items():
-        verb = Verb(family, method.build, inspect.signature(method.build, eval_str=True))
+        if name in own.replaced:
+            continue
+        signature = inspect.signature(method.build, eval_str=True)
+        verb = Verb(family, method.build, signature, own.shown.get(name, show_with(family.cursor)))
         command = commands.add(name.replace("_", "-"), verb.run, verb.does)
         for parameter in verb.parameters:
             add_parameter(command, parameter)
@@ -41,11 +50,12 @@ def add_family(family: type[FamilyClient[Any]], commands: Commands) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Verb:
-    """A method of a family's client as a command: `build` makes its call, and has the signature."""
+    """A method of a family's client as a command: `build` makes its call, and has the signature; `show` prints."""
 
     family: type[FamilyClient[Any]]
     build: Callable[..., Any]
     signature: inspect.Signature
+    show: Callable[[Any], None]
 
     @property
     def does(self) -> str:
@@ -62,7 +72,7 @@ class Verb:
         """Ask, and print the answer."""
         if get_origin(self.signature.return_annotation) is Stream:
             return self._follow(options)
-        return run_request(options, self._request, _show)
+        return run_request(options, self._request, self.show)
 
     async def _request(self, service: Service, config: Config, options: argparse.Namespace) -> Reply:
         asked = self._asked(service, options)
@@ -95,11 +105,16 @@ class Verb:
         return self.build(family, **given)
 
 
-def _show(body: Any) -> None:
+def show_with(cursor: str) -> Callable[[Any], None]:
+    """Return what prints an answer of any shape, in which `cursor` is where the next page begins."""
+    return lambda body: _show(body, cursor)
+
+
+def _show(body: Any, cursor: str) -> None:
     """Print each field of an answer, then its rows below one another; an answer without a body prints nothing."""
     named = body if isinstance(body, Mapping) else {"": body}
     tables = [value for value in named.values() if _is_table(value)]
-    fields = [(name, value) for name, value in named.items() if value not in ([], *tables) and name != CURSOR]
+    fields = [(name, value) for name, value in named.items() if value not in ([], *tables) and name != cursor]
     if fields:
         print_columns(fields)
     for rows in tables:
@@ -107,8 +122,8 @@ def _show(body: Any) -> None:
         print_columns([[row.get(name) for name in names] for row in rows])
     if named and not fields and not tables:
         print("elf: nothing found", file=sys.stderr)
-    if CURSOR in named:
-        say_more(dict(named))
+    if named.get(cursor):
+        say_more({CURSOR: named[cursor]})
 
 
 def _is_table(value: Any) -> bool:

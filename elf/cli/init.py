@@ -19,6 +19,7 @@ from elf.core.errors import StartupError
 _CHANGES: Final = (
     ('\nhttp_bind = "127.0.0.1:', '\nhttp_bind = "0.0.0.0:'),
     ('\nmcp_bind = "127.0.0.1:', '\nmcp_bind = "0.0.0.0:'),
+    ('\ngrpc_bind = "127.0.0.1:', '\ngrpc_bind = "0.0.0.0:'),
     ("\nbind_localhost_only = true\n", "\nbind_localhost_only = false\n"),
     ('\nmode = "off"\n# In mode off,', '\nmode = "required"\n# In mode off,'),
 )

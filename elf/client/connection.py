@@ -20,6 +20,8 @@ from elf.client.retries import Course, Retries
 from elf.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from elf.client.families.conversations import ConversationsClient
+    from elf.client.families.graph import GraphClient
     from elf.client.families.knowledge import KnowledgeClient
 
 DEFAULT_TIMEOUT_S = 30.0
@@ -160,6 +162,20 @@ class Connection(Generic[Transport]):
         from elf.client.families.knowledge import KnowledgeClient
 
         return KnowledgeClient(self)
+
+    @property
+    def conversations(self) -> ConversationsClient[Self]:
+        """The client of conversations; their user is whoever calls."""
+        from elf.client.families.conversations import ConversationsClient
+
+        return ConversationsClient(self)
+
+    @property
+    def graph(self) -> GraphClient[Self]:
+        """The client of the graph; the agent of the context is the orchestrator whose memory it is."""
+        from elf.client.families.graph import GraphClient
+
+        return GraphClient(self)
 
     def _course(self, call: Call[Any], retries: Retries | None, now: Callable[[], float]) -> Course:
         return Course(call, self._retries if retries is None else retries, self.base_url, now)

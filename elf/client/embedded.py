@@ -151,7 +151,8 @@ def _config(where: Config | Path | str | None, stack: ExitStack) -> Config:
         _make(path)
         config = example_config(path.absolute())
     free = "127.0.0.1:0"
-    service = config.service.model_copy(update={"http_bind": free, "mcp_bind": free, "admin_bind": free})
+    binds = {"http_bind": free, "mcp_bind": free, "admin_bind": free, "grpc_bind": None}
+    service = config.service.model_copy(update=binds)
     return config.model_copy(update={"service": service})
 
 

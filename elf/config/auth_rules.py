@@ -39,8 +39,12 @@ def _keys_differ(keys: Sequence[Any]) -> Iterator[Breach]:
 
 
 def _front_asks_who_calls(name: str) -> Rule:
-    def rule(bind: str, security: Mapping[str, Any]) -> Iterator[Breach]:
-        if security.get("bind_localhost_only") is not False or is_loopback(parse_address(bind)):
+    def rule(bind: str | None, security: Mapping[str, Any]) -> Iterator[Breach]:
+        if (
+            bind is None
+            or security.get("bind_localhost_only") is not False
+            or is_loopback(parse_address(bind))
+        ):
             return  # or another rule says so already
         if _mode(security) == "off":
             yield Breach(
@@ -80,6 +84,7 @@ AUTH_RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
     (_keys_differ, ("security.auth.keys",)),
     (_front_asks_who_calls("http_bind"), ("service.http_bind", "security")),
     (_front_asks_who_calls("mcp_bind"), ("service.mcp_bind", "security")),
+    (_front_asks_who_calls("grpc_bind"), ("service.grpc_bind", "security")),
     (_somebody_may_call, ("security",)),
     (_secrets_are_in_a_file, ("security.auth.jwt",)),
 )

@@ -78,21 +78,24 @@ def _must_be_true(value: bool) -> bool:
 class Service(Table):
     """[service]: where the fronts listen, how much is logged, and in which form.
 
-    `log_format` is json, text for people, or auto: text when standard error is a terminal, else json.
+    Without `grpc_bind` no gRPC is served. `log_format` is json, text for people, or auto: text when standard error is a
+    terminal, else json.
     """
 
     http_bind: Bind
     mcp_bind: Bind
     admin_bind: Bind
+    grpc_bind: Bind | None = None
     log_level: LogLevel
     log_format: LogFormat = "auto"
     limits: Limits | None = None
     access: Access | None = None
 
-    @field_validator("http_bind", "mcp_bind", "admin_bind")
+    @field_validator("http_bind", "mcp_bind", "admin_bind", "grpc_bind")
     @classmethod
-    def _is_host_and_port(cls, value: str) -> str:
-        parse_address(value)
+    def _is_host_and_port(cls, value: str | None) -> str | None:
+        if value is not None:
+            parse_address(value)
         return value
 
     @property
@@ -102,6 +105,10 @@ class Service(Table):
     @property
     def mcp_address(self) -> Address:
         return parse_address(self.mcp_bind)
+
+    @property
+    def grpc_address(self) -> Address | None:
+        return None if self.grpc_bind is None else parse_address(self.grpc_bind)
 
     @property
     def admin_address(self) -> Address:

@@ -35,3 +35,13 @@ class Processes(Table):
             count = getattr(self, role)
             for number in range(1, count + 1):
                 yield (role if count == 1 else f"{role}-{number}"), role
+
+
+def admin_ports(first: int, count: int, *, skipped: int | None) -> list[int]:
+    """Return the ports at which operators reach so many processes: those from the first on, without the skipped one.
+
+    When the first is 0, the system chooses all of them.
+    """
+    if first == 0:
+        return [0] * count
+    return [port for port in range(first, first + count + 1) if port != skipped][:count]

@@ -8,13 +8,14 @@ values is missing or FAULTY.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Final
 
 from elf.config.auth_rules import AUTH_RULES
 from elf.config.breach import FAULTY, Breach, Rule, key_path
 from elf.config.packaged import CONSOLIDATOR_NAME, DIMENSIONS, ENCODER_NAMES, EXTRACTOR_NAME
 from elf.config.places import LOCAL, is_loopback, parse_address
-from elf.config.processes import OPERATED, ROLES
+from elf.config.processes import OPERATED, ROLES, admin_ports
 
 
 def breaches(tables: Mapping[str, Any]) -> list[Breach]:
@@ -66,8 +67,8 @@ def _admin_is_loopback(admin_bind: str) -> Iterator[Breach]:
 
 
 def _front_is_loopback(name: str) -> Rule:
-    def rule(bind: str, localhost_only: bool) -> Iterator[Breach]:
-        if localhost_only and not is_loopback(parse_address(bind)):
+    def rule(bind: str | None, localhost_only: bool) -> Iterator[Breach]:
+        if bind is not None and localhost_only and not is_loopback(parse_address(bind)):
             problem = (
                 "must be a loopback address, such as 127.0.0.1, while security.bind_localhost_only is true"
             )
@@ -77,7 +78,9 @@ def _front_is_loopback(name: str) -> Rule:
 
 
 def _binds_differ(first: str, second: str) -> Rule:
-    def rule(first_bind: str, second_bind: str) -> Iterator[Breach]:
+    def rule(first_bind: str, second_bind: str | None) -> Iterator[Breach]:
+        if second_bind is None:
+            return
         if parse_address(first_bind) == parse_address(second_bind) and parse_address(first_bind).port != 0:
             yield Breach(key_path(f"service.{second}"), f"must differ from service.{first}")
 
@@ -173,19 +176,24 @@ def _there_are_processes(processes: Mapping[str, Any] | None) -> Iterator[Breach
 
 
 def _admin_ports_are_free(
-    admin_bind: str, http_bind: str, mcp_bind: str, processes: Mapping[str, Any] | None
+    admin_bind: str,
+    http_bind: str,
+    mcp_bind: str,
+    service: Mapping[str, Any],
+    processes: Mapping[str, Any] | None,
 ) -> Iterator[Breach]:
-    first = parse_address(admin_bind)
-    wanted = _admin_fronts(processes)
-    if first.port == 0 or wanted < 2:
+    first, wanted = parse_address(admin_bind).port, _admin_fronts(processes)
+    if first == 0 or wanted < 2:
         return
-    last = first.port + wanted - 1
+    grpc_bind = service.get("grpc_bind")
+    skipped = parse_address(grpc_bind).port if isinstance(grpc_bind, str) else None
+    *_, last = admin_ports(first, wanted, skipped=skipped)
     if last > 65_535:
         problem = f"must leave {wanted} ports up to 65535, one for each api and worker of [processes]"
         yield Breach(key_path("service.admin_bind"), problem)
     for name, bind in (("http_bind", http_bind), ("mcp_bind", mcp_bind)):
-        if first.port < parse_address(bind).port <= last:
-            problem = f"must not be a port from {first.port} to {last}: operators reach the [processes] there"
+        if first < parse_address(bind).port <= last:
+            problem = f"must not be a port from {first} to {last}: operators reach the [processes] there"
             yield Breach(key_path(f"service.{name}"), problem)
 
 
@@ -210,11 +218,14 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
         ("providers.embedding.api_base", "providers.embedding.dimensions", "storage.qdrant.vector_dim"),
     ),
     (_admin_is_loopback, ("service.admin_bind",)),
-    (_front_is_loopback("http_bind"), ("service.http_bind", "security.bind_localhost_only")),
-    (_front_is_loopback("mcp_bind"), ("service.mcp_bind", "security.bind_localhost_only")),
-    (_binds_differ("http_bind", "mcp_bind"), ("service.http_bind", "service.mcp_bind")),
-    (_binds_differ("http_bind", "admin_bind"), ("service.http_bind", "service.admin_bind")),
-    (_binds_differ("mcp_bind", "admin_bind"), ("service.mcp_bind", "service.admin_bind")),
+    *(
+        (_front_is_loopback(front), (f"service.{front}", "security.bind_localhost_only"))
+        for front in ("http_bind", "mcp_bind", "grpc_bind")
+    ),
+    *(
+        (_binds_differ(first, second), (f"service.{first}", f"service.{second}"))
+        for first, second in combinations(("http_bind", "mcp_bind", "admin_bind", "grpc_bind"), 2)
+    ),
     (_scopes_are_named_once, ("scopes.allowed",)),
     (_profiles_name_scopes, ("scopes.allowed", "scopes.read_profiles")),
     *(
@@ -244,7 +255,7 @@ _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
     (_there_are_processes, ("processes",)),
     (
         _admin_ports_are_free,
-        ("service.admin_bind", "service.http_bind", "service.mcp_bind", "processes"),
+        ("service.admin_bind", "service.http_bind", "service.mcp_bind", "service", "processes"),
     ),
     (
         _not_both_zero("rerank_weight", "retrieval_weight"),

@@ -3,7 +3,7 @@
     ElfError
     ├── ConfigError               a config file is wrong; carries every fault found in it
     ├── StartupError              the process cannot start: a port is taken, a folder in use, a file damaged
-    └── ServiceError              a request cannot be answered; has an error_code and an HTTP status
+    └── ServiceError              a request cannot be answered; has an error_code, an HTTP status and a gRPC status
         ├── InvalidRequest        400 INVALID_REQUEST
         ├── Unauthorized          401 UNAUTHORIZED
         ├── ScopeDenied           403 SCOPE_DENIED
@@ -62,15 +62,21 @@ class StartupError(ElfError):
 
 
 class ServiceError(ElfError):
-    """A request cannot be answered. `fields` are the paths at fault, in request order, when there are any."""
+    """A request cannot be answered. `fields` are the paths at fault, in request order, when there are any.
+
+    `problems` say what is wrong with each of the fields; without them the message says it of all. `status` is that of
+    HTTP, `rpc_status` the name of that of gRPC.
+    """
 
     error_code: ClassVar[str] = "INTERNAL_ERROR"
     status: ClassVar[int] = 500
+    rpc_status: ClassVar[str] = "INTERNAL"
 
-    def __init__(self, message: str, *, fields: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, fields: Sequence[str] = (), problems: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.message = message
         self.fields = tuple(fields)
+        self.problems = tuple(problems)
 
 
 class InvalidRequest(ServiceError):
@@ -78,6 +84,7 @@ class InvalidRequest(ServiceError):
 
     error_code = "INVALID_REQUEST"
     status = 400
+    rpc_status = "INVALID_ARGUMENT"
 
 
 class Unauthorized(ServiceError):
@@ -85,6 +92,7 @@ class Unauthorized(ServiceError):
 
     error_code = "UNAUTHORIZED"
     status = 401
+    rpc_status = "UNAUTHENTICATED"
 
 
 class ScopeDenied(ServiceError):
@@ -92,6 +100,7 @@ class ScopeDenied(ServiceError):
 
     error_code = "SCOPE_DENIED"
     status = 403
+    rpc_status = "PERMISSION_DENIED"
 
 
 class Forbidden(ServiceError):
@@ -99,6 +108,7 @@ class Forbidden(ServiceError):
 
     error_code = "FORBIDDEN"
     status = 403
+    rpc_status = "PERMISSION_DENIED"
 
 
 class NotFound(ServiceError):
@@ -106,6 +116,7 @@ class NotFound(ServiceError):
 
     error_code = "NOT_FOUND"
     status = 404
+    rpc_status = "NOT_FOUND"
 
 
 class Conflict(ServiceError):
@@ -113,6 +124,7 @@ class Conflict(ServiceError):
 
     error_code = "CONFLICT"
     status = 409
+    rpc_status = "ALREADY_EXISTS"
 
 
 class PayloadTooLarge(ServiceError):
@@ -120,6 +132,7 @@ class PayloadTooLarge(ServiceError):
 
     error_code = "PAYLOAD_TOO_LARGE"
     status = 413
+    rpc_status = "RESOURCE_EXHAUSTED"
 
 
 class NonEnglishInput(ServiceError):
@@ -127,13 +140,15 @@ class NonEnglishInput(ServiceError):
 
     error_code = "NON_ENGLISH_INPUT"
     status = 422
+    rpc_status = "INVALID_ARGUMENT"
 
 
 class InternalError(ServiceError):
-    """A fault of ELF itself."""
+    """A fault of ELF itself. Only the log says what it is, unless `is_told`: then whoever asks reads it, too."""
 
     error_code = "INTERNAL_ERROR"
     status = 500
+    is_told: ClassVar[bool] = False
 
 
 class NotOffered(ServiceError):
@@ -141,6 +156,7 @@ class NotOffered(ServiceError):
 
     error_code = "NOT_OFFERED"
     status = 501
+    rpc_status = "UNIMPLEMENTED"
 
 
 class Unavailable(ServiceError):
@@ -151,6 +167,7 @@ class Unavailable(ServiceError):
 
     error_code = "UNAVAILABLE"
     status = 503
+    rpc_status = "UNAVAILABLE"
     concerns_all: bool = True
 
     def __init__(self, message: str, *, retry_after_s: int = 1) -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Final, TypeAlias, TypeVar
+from itertools import chain, islice
+from typing import Any, Final, TypeAlias, TypeVar
+
+from elf.core.slices import Slices
 
 T = TypeVar("T")
 
@@ -18,6 +21,7 @@ Judge: TypeAlias = Callable[[str], T | None]
 """Returns what is wrong with a string, or None."""
 
 _PIECE: Final = 64
+_SIMPLE_PIECE: Final = 2048
 _LONGEST_STEP: Final = 128
 
 
@@ -58,6 +62,23 @@ def judged(
                 continue
             steps.append(step(key))
             open_containers.append(_children(item))
+
+
+def nested_deeper(value: object, depth: int) -> Slices[bool]:
+    """Tell whether the containers of a decoded JSON value have more levels than `depth`, the outermost included.
+
+    A part of what `judged` finds, in a fraction of its time.
+    """
+    level: list[Any] = [value] if isinstance(value, dict | list) else []
+    for _ in range(depth):
+        items = chain.from_iterable(one.values() if isinstance(one, dict) else one for one in level)
+        level = []
+        while piece := list(islice(items, _SIMPLE_PIECE)):
+            level += [item for item in piece if isinstance(item, dict | list)]
+            yield
+        if not level:
+            return False
+    return bool(level)
 
 
 def _children(value: object) -> Iterator[tuple[str | int, object]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -19,7 +20,8 @@ from elf.core.errors import ElfError
 from elf.core.log_text import drop_unsaid, put_in_words, text_renderer
 from elf.core.secrets import redact, redact_json
 
-MAX_NAME_CHARS: Final = 32
+MAX_NAME_CHARS: Final = 96  # routes are long
+_ID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 LEVELS = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -39,10 +41,10 @@ def configure_logging(level: str, *, form: str = "json", process: str | None = N
             *([] if process is None else [_tagged(process)]),
             structlog.processors.add_log_level,
             *([drop_unsaid] if is_text else []),
-            structlog.processors.TimeStamper(fmt="%H:%M:%S" if is_text else "iso", utc=not is_text),
             structlog.processors.ExceptionRenderer(tracebacks),
             *([] if level == "debug" else [mask_foreign_messages]),
             redact_fields,
+            structlog.processors.TimeStamper(fmt="%H:%M:%S" if is_text else "iso", utc=not is_text),
             *_renderers(is_text=is_text, colors=is_terminal),
         ],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
@@ -70,8 +72,10 @@ def mask_foreign_messages(
     _logger: Any, _method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
     """Take the messages out of rendered exceptions, but for ELF's own: a library's may quote a note's text."""
+    if "exception" not in event:
+        return event
     own = {kind.__name__ for kind in _family(ElfError)}
-    for trace in _all_exceptions(event.get("exception", [])):
+    for trace in _all_exceptions(event["exception"]):
         if trace["exc_type"] not in own:
             trace["exc_value"] = "(shown at level debug)"
             trace["exc_notes"] = []
@@ -100,6 +104,8 @@ def redact_fields(
 
 def _redacted(value: Any) -> Any:
     if isinstance(value, str):
+        if _ID.fullmatch(value):  # another with each request; by chance it reads like a number of an account
+            return value
         return _redacted_name(value) if len(value) <= MAX_NAME_CHARS else redact(value)
     return redact_json(value) if isinstance(value, dict | list) else value
 

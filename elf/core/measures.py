@@ -24,12 +24,16 @@ class Measures(Protocol):
         """An HTTP request was answered; `route` is the template of its path, such as /v1/memory/notes/{note_id}."""
         ...
 
+    def rpc(self, *, front: str, method: str, code: str, seconds: float) -> None:
+        """A gRPC call was answered; `method` is its path, such as /memory.v1.SystemService/GetHealth."""
+        ...
+
     def refusal(self, *, front: str, reason: str) -> None:
         """Somebody was refused for who it is, or is not; `reason` is one of a few, such as unknown_key."""
         ...
 
-    def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
-        """A search was answered: the milliseconds of each stage, and the parts it had to do without."""
+    def search(self, *, family: str, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
+        """A search of a family was answered: the milliseconds of each stage, and the parts it had to do without."""
         ...
 
     def provider_call(
@@ -45,10 +49,13 @@ class NoMeasures:
     def request(self, *, front: str, method: str, route: str, status: int, seconds: float) -> None:
         """Do nothing."""
 
+    def rpc(self, *, front: str, method: str, code: str, seconds: float) -> None:
+        """Do nothing."""
+
     def refusal(self, *, front: str, reason: str) -> None:
         """Do nothing."""
 
-    def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
+    def search(self, *, family: str, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
         """Do nothing."""
 
     def provider_call(

@@ -28,6 +28,11 @@ _STOP_WORDS: Final = frozenset(
 )
 
 
+def without_stop_words(words: Iterable[str]) -> list[str]:
+    """Return those of the words, in lower case, that say something of their own."""
+    return [word for word in words if word not in _STOP_WORDS]
+
+
 class TermMatch(NamedTuple):
     """`terms`: the query's words, as written and in its order, that a result holds; `fields`: where, sorted."""
 

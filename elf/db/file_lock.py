@@ -21,7 +21,9 @@ class FileLock:
     """
 
     def __init__(self, path: Path) -> None:
-        self._descriptor: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._descriptor: int | None = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600
+        )
 
     @property
     def descriptor(self) -> int:

@@ -24,7 +24,7 @@ COMMON: Final = "common"  # the steps of what all families share
 _INCLUDE = re.compile(r"^\\ir[ \t]+(\S+)((?:[ \t]+\w+=\w+)*)[ \t]*$", re.MULTILINE)
 _UNSAID = re.compile(r"<(?!vector_dim>)\w+>")
 _CREATED = re.compile(
-    r"^CREATE (?:(?:TABLE|(?:UNIQUE )?INDEX) IF NOT EXISTS|OR REPLACE VIEW) (\w+)", re.MULTILINE
+    r"^CREATE (?:(?:(?:UNLOGGED )?TABLE|(?:UNIQUE )?INDEX) IF NOT EXISTS|OR REPLACE VIEW) (\w+)", re.MULTILINE
 )
 _DROPPED = re.compile(r"^DROP (?:TABLE|INDEX|VIEW) IF EXISTS (\w+)", re.MULTILINE)
 _VECTOR = re.compile(r"^\s*(?:ADD COLUMN IF NOT EXISTS )?(\w+) vector\(<vector_dim>\)", re.MULTILINE)

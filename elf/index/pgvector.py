@@ -22,7 +22,7 @@ from pgvector import Vector as PgVector
 from elf.core.errors import IndexUnavailable, InternalError, Unavailable
 from elf.db import schema
 from elf.db.database import Connection, Database
-from elf.db.errors import retrying
+from elf.db.errors import Retryable, retrying
 from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.db.queries import Queries, sql_folder
 from elf.index.bm25 import Bm25Encoder
@@ -119,7 +119,8 @@ class PgvectorIndex:
         for start in range(0, len(ordered), UPSERT_POINTS):
             with _failures():
                 rows = self._rows(ordered[start : start + UPSERT_POINTS])
-                await retrying(partial(self._write, rows))
+                left = await retrying(partial(self._write, rows))
+                await retrying(partial(self._sweep, left))
 
     def _rows(self, points: Sequence[IndexPoint]) -> Rows:
         rows = Rows(self._space)
@@ -127,13 +128,19 @@ class PgvectorIndex:
             rows.add(point, dense=self._unit(point.dense), words=self._encoder.document(point.text))
         return rows
 
-    async def _write(self, rows: Rows) -> None:
+    async def _write(self, rows: Rows) -> Sequence[int]:
+        """Write points with their words; returns the shelves that some of them stood on before."""
+        ids, shelves = [row[0] for row in rows.points], list(rows.shelves)
         async with self._database.transaction() as connection:
             await self._execute(connection, "put_shelves", *columns(list(rows.shelves.values()), 3))
+            if len(await self._fetch(connection, "hold_shelves", shelves)) < len(shelves):
+                raise Retryable("a shelf was swept at this moment")
+            left = await self._fetch(connection, "shelves_of_points", ids, shelves)
             await self._execute(connection, "put_points", *columns(rows.points, 9))
             # The statement before has waited for other writers of these points: this one sees what they wrote.
-            await self._execute(connection, "drop_postings", [row[0] for row in rows.points])
+            await self._execute(connection, "drop_postings", ids)
             await self._execute(connection, "put_postings", *columns(rows.postings, 5))
+        return [row["shelf"] for row in left]
 
     async def delete_owners(self, owner_ids: Sequence[UUID], *, keep: Sequence[UUID] = ()) -> None:
         if owner_ids:
@@ -144,14 +151,30 @@ class PgvectorIndex:
             await self._delete("drop_points", list(point_ids))
 
     async def _delete(self, name: str, *ids: list[UUID]) -> None:
-        async def delete() -> None:
+        async def delete() -> Sequence[int]:
             async with self._database.transaction() as connection:
                 gone = await self._fetch(connection, name, *ids)
                 if gone:  # by a statement of its own, as in _write
                     await self._execute(connection, "drop_postings", [row["point_id"] for row in gone])
+            return list({row["shelf"] for row in gone})
 
         with _failures():
-            await retrying(delete)
+            left = await retrying(delete)
+            await retrying(partial(self._sweep, left))
+
+    async def _sweep(self, shelves: Sequence[int]) -> None:
+        """Remove those of the shelves on which nothing stands any more: their fields name who it was of.
+
+        The last of several who empty one sees that it is empty, as each looks when its own work is committed.
+        """
+        if not shelves:
+            return
+        async with self._database.connection() as connection:
+            empty = [row["shelf"] for row in await self._fetch(connection, "empty_shelves", shelves)]
+        if empty:
+            async with self._database.transaction() as connection:
+                await self._fetch(connection, "lock_shelves", empty)
+                await self._execute(connection, "sweep_shelves", empty)
 
     # Finding
 

@@ -22,6 +22,11 @@ class CorpusWrites:
         self._fresh = fresh
         self._ring = ring
 
+    @property
+    def embedding_version(self) -> str:
+        """The version by which new subjects are to be found."""
+        return self._corpus.embedding_version
+
     async def wrote(self, connection: Connection, place: Place, subject_ids: Sequence[UUID]) -> None:
         """Have these subjects of a place indexed as they are once the transaction is committed.
 

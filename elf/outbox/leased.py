@@ -6,8 +6,8 @@ many times, and is then given up, which statistics and metrics show.
 
 No two living processes have a job at once (see Leases); one that notices late that it has lost a job cannot end it.
 The end of a lease is the last resort. A process renews the leases of what waits or is worked on in it, gives back what
-it could not give back at once as soon as it leases again, and, when it starts where no other works, gives back what a
-dead one had leased (see Presence).
+it could not give back at once as soon as it leases again, and, when its session begins where no other works, gives back
+what a dead one had leased, or itself without having heard of it (see Presence).
 """
 
 from __future__ import annotations

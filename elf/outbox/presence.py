@@ -14,11 +14,13 @@ class Presence:
     """Tells all processes over a database that this one leases from an outbox.
 
     It is told by an advisory lock of Postgres that is the outbox's own and that each of them holds shared, in a session
-    that ends with the process. Whoever leases does so only while it is told: see `wait_told`. The first session of a
-    process tries to hold the lock alone. If it can, nobody else lives, and it calls `take_over` before anybody else can
-    come; it then shares the lock without having let go of it.
+    that ends with the process. Whoever leases does so only while it is told: see `wait_told`. Each session tries to
+    hold the lock alone first. If it can, nobody else lives, and it calls `take_over` before anybody else can come; it
+    then shares the lock without having let go of it.
 
-    A process whose session is gone is dead to the others, so it gives up what it has leased: `lost` is called.
+    A process whose session is gone is dead to the others, so it gives up what it has leased: `lost` is called. Its next
+    session may take over what itself had leased: also those leases that Postgres gave in the moment of its death, when
+    nobody heard of them.
     """
 
     def __init__(
@@ -33,19 +35,16 @@ class Presence:
         )
         self._take_over = take_over
         self._lost = lost
-        self._is_first = True
         self._told = anyio.Event()
 
     async def tell(self, session: Connection) -> None:
         """Tell it for as long as `session` lives. Raises DatabaseUnavailable."""
-        alone = self._is_first and await session.fetchval("SELECT pg_try_advisory_lock($1)", self._lock)
+        alone = await session.fetchval("SELECT pg_try_advisory_lock($1)", self._lock)
         if alone:
             await self._take_over(session)
         await session.execute("SELECT pg_advisory_lock_shared($1)", self._lock)
         if alone:
             await session.execute("SELECT pg_advisory_unlock($1)", self._lock)
-        # Later, what is leased may be this process's own.
-        self._is_first = False
         self._told.set()
 
     def untell(self) -> None:

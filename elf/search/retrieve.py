@@ -113,6 +113,11 @@ class CandidateRetrieval:
         self._rules = rules
 
     @property
+    def index(self) -> Lookup:
+        """The index as it is asked, behind its breaker."""
+        return self._index
+
+    @property
     def embedding_version(self) -> str:
         return self._embedder.version
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from elf.config.model import Config
+from elf.core.measures import Measures
 from elf.index.port import VectorIndex
 from elf.index.space import Space
 from elf.providers.factory import Providers
@@ -36,6 +37,7 @@ class SearchToolkit:
     reranker: CachedReranker
     late: LateInteraction | None
     trace: TraceSink
+    measures: Measures
     later_tokens: Callable[[TokenPut], object]
 
     def retrieval(self, index: VectorIndex, space: Space) -> CandidateRetrieval:
@@ -71,6 +73,7 @@ def search_toolkit(
     later_answer: Callable[[LatePut], object],
     later_tokens: Callable[[TokenPut], object],
     trace: TraceSink,
+    measures: Measures,
 ) -> SearchToolkit:
     """Put the toolkit together. `later_answer` is handed what is to be cached; without a cache nothing is kept."""
     models = guarded_models(config, providers)
@@ -81,6 +84,7 @@ def search_toolkit(
         reranker=_reranker(config, models, cache, later_answer),
         late=providers.late,
         trace=trace,
+        measures=measures,
         later_tokens=later_tokens,
     )
 

@@ -5,25 +5,31 @@ from __future__ import annotations
 from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
-from quart import Response, request
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge, RequestTimeout
 
 from elf.api.error_style import ErrorStyle
 from elf.core.errors import (
     InternalError,
     InvalidRequest,
-    NotFound,
-    PayloadTooLarge,
+    NotOffered,
     ServiceError,
     Unauthorized,
     Unavailable,
 )
-from elf.web.rendering import JSON
+from elf.web.response import JSON, Response
+from elf.web.routes import MethodNotAllowed
 
 MAX_BODY_BYTES = 1024 * 1024
 BODY_TIMEOUT_S = 15
-RESPONSE_TIMEOUT_S = 30
 MASKED = "the service failed; the log has the details"
+
+
+class BodyTimeout(InvalidRequest):
+    """The client took too long to send its request."""
+
+    status = 408
+
+    def __init__(self) -> None:
+        super().__init__(f"the body did not arrive within {BODY_TIMEOUT_S} seconds")
 
 
 class ErrorBody(BaseModel):
@@ -50,35 +56,41 @@ ELF_STYLE: Final = ErrorStyle(ErrorBody, _elf_body)
 
 def error_body(failure: ServiceError, style: ErrorStyle | None = None) -> BaseModel:
     """Return what is told of a failure; what failed within the service is not."""
-    shown = InternalError(MASKED) if failure.status == 500 else failure
-    return (style or ELF_STYLE).write(shown)
+    return (style or ELF_STYLE).write(shown(failure))
 
 
-def error_response(
-    failure: ServiceError, *, status: int | None = None, style: ErrorStyle | None = None
-) -> Response:
-    """Return the wire form of a failure; `status` takes the place of the failure's own."""
-    body = error_body(failure, style)
-    response = Response(body.model_dump_json(), status=status or failure.status, content_type=JSON)
+def error_event(failure: ServiceError, style: ErrorStyle | None = None) -> BaseModel:
+    """Return what the last event of a stream tells of a failure."""
+    style = style or ELF_STYLE
+    return (style.write_event or style.write)(shown(failure))
+
+
+def shown(failure: ServiceError) -> ServiceError:
+    """Return a failure as anyone may see it."""
+    is_told = failure.status != 500 or (isinstance(failure, InternalError) and failure.is_told)
+    return failure if is_told else InternalError(MASKED)
+
+
+def is_a_fault(failure: ServiceError) -> bool:
+    """Tell whether a failure is one of the service itself, of which the log has the details."""
+    return failure.status >= 500 and not isinstance(failure, (Unavailable, NotOffered))
+
+
+def error_response(failure: ServiceError, *, style: ErrorStyle | None = None) -> Response:
+    """Return the wire form of a failure."""
+    body = error_body(failure, style).model_dump_json().encode()
+    response = Response(body, status=failure.status, content_type=JSON)
     if isinstance(failure, Unavailable):
-        response.headers["Retry-After"] = str(failure.retry_after_s)
+        response.headers["retry-after"] = str(failure.retry_after_s)
     if isinstance(failure, Unauthorized):
-        response.headers["WWW-Authenticate"] = "Bearer"
+        response.headers["www-authenticate"] = "Bearer"
+    if isinstance(failure, MethodNotAllowed):
+        response.headers["allow"] = ", ".join(failure.allowed)
     return response
 
 
 def as_service_error(error: BaseException) -> ServiceError:
-    """Return the failure that an error of a handler, of the framework or of the code amounts to."""
+    """Return the failure that an error of a handler or of the code amounts to."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
-    if isinstance(error, ServiceError):
-        return error
-    if isinstance(error, RequestEntityTooLarge):
-        return PayloadTooLarge(f"the body is larger than {MAX_BODY_BYTES} bytes")
-    if isinstance(error, RequestTimeout):
-        return InvalidRequest(f"the body did not arrive within {BODY_TIMEOUT_S} seconds")
-    if isinstance(error, HTTPException) and error.code == 404:
-        return NotFound(f"there is nothing at {request.path}")
-    if isinstance(error, HTTPException) and error.code is not None and error.code < 500:
-        return InvalidRequest(error.description or error.name)
-    return InternalError("the service failed")
+    return error if isinstance(error, ServiceError) else InternalError("the service failed")

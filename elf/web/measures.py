@@ -84,27 +84,37 @@ class PrometheusMeasures:
             buckets=_REQUEST_BUCKETS,
             registry=own,
         )
+        self._rpcs = _Timed(
+            ("elf_grpc_calls", "gRPC calls answered."),
+            (
+                "elf_grpc_call_duration_seconds",
+                "How long gRPC calls took, streams from their first message to their last.",
+            ),
+            ("front", "method", "code"),
+            buckets=_REQUEST_BUCKETS,
+            registry=own,
+        )
         self._refusals = Counter(
             "elf_callers_refused",
             "Requests refused for who makes them, or because nobody knows who does.",
             ("front", "reason"),
             registry=own,
         )
-        self._searches = Counter("elf_searches", "Searches answered.", registry=own)
+        self._searches = Counter("elf_searches", "Searches answered.", ("family",), registry=own)
         self._degraded = Counter(
             "elf_searches_degraded",
             "Searches answered without a part that was away.",
-            ("part",),
+            ("family", "part"),
             registry=own,
         )
         self._stage_seconds = Histogram(
             "elf_search_stage_duration_seconds",
             "How long the stages of searches took.",
-            ("stage",),
+            ("family", "stage"),
             buckets=_STAGE_BUCKETS,
             registry=own,
         )
-        self._stages: dict[str, Histogram] = {}
+        self._stages: dict[tuple[str, str], Histogram] = {}
         self._calls = _Timed(
             ("elf_provider_calls", "Calls to model providers that ended."),
             (
@@ -126,19 +136,24 @@ class PrometheusMeasures:
         """Count and time a request."""
         self._requests.observe((front, method if method in METHODS else OTHER, route, str(status)), seconds)
 
+    def rpc(self, *, front: str, method: str, code: str, seconds: float) -> None:
+        """Count and time a call."""
+        self._rpcs.observe((front, method, code), seconds)
+
     def refusal(self, *, front: str, reason: str) -> None:
         """Count a refusal."""
         self._refusals.labels(front, reason).inc()
 
-    def search(self, *, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
+    def search(self, *, family: str, stages: Sequence[tuple[str, float]], degraded: Sequence[str]) -> None:
         """Count a search, time its stages."""
-        self._searches.inc()
+        self._searches.labels(family).inc()
         for name, milliseconds in stages:
-            if name not in self._stages:
-                self._stages[name] = self._stage_seconds.labels(name)
-            self._stages[name].observe(milliseconds / 1000.0)
+            labels = family, name
+            if labels not in self._stages:
+                self._stages[labels] = self._stage_seconds.labels(*labels)
+            self._stages[labels].observe(milliseconds / 1000.0)
         for part in degraded:
-            self._degraded.labels(part).inc()
+            self._degraded.labels(family, part).inc()
 
     def provider_call(
         self, *, provider: str, outcome: CallOutcome, seconds: float, failed_tries: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias
 
@@ -9,29 +10,30 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
-from quart import Quart, Response, g, request
 from werkzeug.datastructures import Headers
 
 from elf.core.measures import Measures
-from elf.web.access_log import route, seconds_taken
+from elf.web.application import Application
+from elf.web.exchange import Exchange
+from elf.web.measures import UNMATCHED
+from elf.web.response import Response
 
 
-def count_requests(app: Quart, *, front: str, measures: Measures) -> None:
+def count_requests(app: Application, *, front: str, measures: Measures) -> None:
     """Tell `measures` of each request that an application made by `create_app` answers."""
 
-    async def count(response: Response) -> Response:
+    def count(exchange: Exchange, response: Response) -> None:
         measures.request(
             front=front,
-            method=request.method,
-            route=route(),
-            status=response.status_code,
-            seconds=seconds_taken(),
+            method=exchange.method,
+            route=exchange.route_path or UNMATCHED,
+            status=response.status,
+            seconds=time.perf_counter() - exchange.started,
         )
-        if "refusal" in g:
-            measures.refusal(front=front, reason=g.refusal)
-        return response
+        if exchange.refusal is not None:
+            measures.refusal(front=front, reason=exchange.refusal)
 
-    app.after_request(count)
+    app.after_each(count)
 
 
 Admits: TypeAlias = Callable[[Headers], Awaitable[None]]
@@ -43,15 +45,15 @@ async def admit_everybody(_: Headers) -> None:
 
 
 def add_metrics_page(
-    app: Quart, collect: Callable[[], Awaitable[Iterable[Metric]]], *, admits: Admits = admit_everybody
+    app: Application, collect: Callable[[], Awaitable[Iterable[Metric]]], *, admits: Admits = admit_everybody
 ) -> None:
     """Serve /metrics in Prometheus's text format; `collect` is asked for the metrics at each request."""
 
-    async def metrics() -> Response:
-        await admits(request.headers)
+    async def metrics(exchange: Exchange) -> Response:
+        await admits(exchange.headers)
         return Response(metrics_page(await collect()), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
-    app.add_url_rule("/metrics", "metrics", metrics, methods=["GET"])
+    app.add_page("/metrics", metrics)
 
 
 def metrics_page(metrics: Iterable[Metric]) -> bytes:

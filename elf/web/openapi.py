@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from elf.api.error_style import ErrorStyle
 from elf.api.json_bounds import MAX_VALUES
-from elf.api.operation import Operation, Stream
+from elf.api.operation import WATCHED_BY, Operation, Stream, Watchable
 from elf.core.errors import (
     Conflict,
     Forbidden,
@@ -31,7 +31,7 @@ from elf.web.event_stream import EVENT_STREAM
 from elf.web.examples import example_of
 from elf.web.failures import BODY_TIMEOUT_S, ELF_STYLE, MAX_BODY_BYTES, ErrorBody
 from elf.web.readiness import Health, Readiness
-from elf.web.rendering import JSON
+from elf.web.response import JSON
 from elf.web.schemas import ModelSchemas, Schema, resolved, without_null
 from elf.web.security_schemes import REFUSALS, asked_who, with_schemes
 
@@ -68,7 +68,8 @@ Browsers may call from pages of this machine only: a request whose Origin is ano
 PUBLIC = About(
     title="ELF memory API",
     description="Evidence-linked fact memory for agents: short notes, where each comes from, and a search that finds "
-    "the right ones. All text is English; CJK characters are refused with 422.",
+    "the right ones; beside them what agents learn, conversations, and graphs of what orchestrators know. "
+    "Notes are English: CJK characters in them are refused with 422.",
 )
 ADMIN = About(
     title="ELF admin API",
@@ -105,6 +106,14 @@ HEADERS: Final[Document] = {
         "required": True,
         "schema": {"type": "integer", "minimum": 0},
     },
+}
+
+WATCHED: Final[Document] = {
+    "name": WATCHED_BY,
+    "in": "query",
+    "required": False,
+    "description": "true: the answer is a stream of how it goes, as for who accepts server-sent events.",
+    "schema": {"type": "boolean", "default": False},
 }
 
 
@@ -150,7 +159,11 @@ def _document(
 
 
 def _answers(operations: Sequence[Operation]) -> list[type[BaseModel]]:
-    return [model for one in operations for model in (one.response, one.brief) if model is not None]
+    watched = [one.event for one in operations if isinstance(one, Watchable)]
+    return [
+        *watched,
+        *(model for one in operations for model in (one.response, one.brief) if model is not None),
+    ]
 
 
 def _styles(operations: Sequence[Operation]) -> list[type[BaseModel]]:
@@ -183,6 +196,9 @@ def _entry(operation: Operation, schemas: ModelSchemas, failures: Document) -> D
     if operation.has_body:
         entry["requestBody"] = _body(schemas, operation)
     entry["responses"] = {str(operation.status): _success(operation, schemas)} | _failed(operation, failures)
+    if isinstance(operation, Watchable):
+        entry.setdefault("parameters", []).append(WATCHED)
+        entry["responses"]["200"] = _events(operation.event, schemas)
     entry["responses"] = dict(sorted(entry["responses"].items()))
     return entry
 
@@ -247,10 +263,17 @@ def _success(operation: Operation, schemas: ModelSchemas) -> Document:
     schema = schemas.response(operation.response)
     meaning = resolved(schema, schemas.components).get("description", operation.summary)
     if isinstance(operation, Stream):
-        return _empty(meaning) | {"content": {EVENT_STREAM: {"schema": _event(schema)}}}
+        return _events(operation.response, schemas)
     if operation.brief is None:
         return _answer(meaning, schema)
     return _answer(meaning, {"anyOf": [schema, schemas.response(operation.brief)]})
+
+
+def _events(model: type[BaseModel], schemas: ModelSchemas) -> Document:
+    """Return the answer that is a stream."""
+    schema = schemas.response(model)
+    meaning = resolved(schema, schemas.components).get("description", "How it goes.")
+    return _empty(meaning) | {"content": {EVENT_STREAM: {"schema": _event(schema)}}}
 
 
 def _event(schema: Schema) -> Schema:

@@ -6,18 +6,14 @@ which any JSON object is, fields that nobody knows, and items beyond the bound o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Annotated, Any, TypeVar, cast, get_args, get_origin
+from typing import Any, TypeVar
 
-from annotated_types import MaxLen
-from pydantic import AfterValidator, BaseModel
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel
 
 from elf.core.errors import InvalidRequest
 from elf.core.json_strings import shortened
 from elf.core.slices import Slices
-from elf.web.text_paths import is_free, model_within, takes_scalars
+from elf.web.field_shapes import FieldShape, holds_free, shapes_of
 
 MAX_UNKNOWN = 100
 
@@ -40,34 +36,35 @@ class _Outliner:
         if not isinstance(value, dict):
             return _emptied(value)
         outline: dict[str, Any] = {}
-        fields = model.model_fields
+        shapes = shapes_of(model)
         for name, item in value.items():
-            field = fields.get(name)
-            if field is None:
+            shape = shapes.get(name)
+            if shape is None:
                 self._note_unknown(f"{path}.{shortened(name)}")
                 outline[name] = None
+            elif isinstance(item, dict | list):
+                outline[name] = yield from self._container(shape, item, f"{path}.{name}")
             else:
-                outline[name] = yield from self._field(field, item, f"{path}.{name}")
+                outline[name] = item
         yield
         return outline
 
-    def _field(self, field: FieldInfo, item: Any, path: str) -> Slices[Any]:
-        model = model_within(field.annotation)
-        if is_free(field):
+    def _container(self, shape: FieldShape, item: dict[str, Any] | list[Any], path: str) -> Slices[Any]:
+        if shape.is_free:
             if isinstance(item, list):
-                _refuse_more(field, item, path)
+                _refuse_more(shape, item, path)
             return _emptied(item)
-        if takes_scalars(field.annotation) and isinstance(item, dict):
-            _refuse_more(field, item, path)
+        if shape.takes_scalars and isinstance(item, dict):
+            _refuse_more(shape, item, path)
             return {key: _emptied(value) for key, value in item.items()}
-        if model is None:
-            return item if _takes_list(field.annotation) else _emptied(item)
-        if not isinstance(item, list):
-            return (yield from self.of(model, item, path))
-        _refuse_more(field, item, path)
+        if shape.model is None:
+            return item if shape.takes_list else _emptied(item)
+        if isinstance(item, dict):
+            return (yield from self.of(shape.model, item, path))
+        _refuse_more(shape, item, path)
         items = []
         for index, one in enumerate(item):
-            items.append((yield from self.of(model, one, f"{path}[{index}]")))
+            items.append((yield from self.of(shape.model, one, f"{path}[{index}]")))
         return items
 
     def _note_unknown(self, path: str) -> None:
@@ -79,21 +76,15 @@ class _Outliner:
             )
 
 
-def _refuse_more(field: FieldInfo, items: list[Any] | dict[str, Any], path: str) -> None:
-    most = next((bound.max_length for bound in field.metadata if isinstance(bound, MaxLen)), None)
-    if most is not None and len(items) > most:
+def _refuse_more(shape: FieldShape, items: list[Any] | dict[str, Any], path: str) -> None:
+    if shape.most is not None and len(items) > shape.most:
         what = "list" if isinstance(items, list) else "object"
-        raise InvalidRequest(
-            f"{path}: {what} should have at most {most} items, not {len(items)}", fields=[path]
-        )
+        problem = f"{what} should have at most {shape.most} items, not {len(items)}"
+        raise InvalidRequest(f"{path}: {problem}", fields=[path])
 
 
 def _emptied(item: Any) -> Any:
     return type(item)() if isinstance(item, dict | list) else item
-
-
-def _takes_list(annotation: Any) -> bool:
-    return get_origin(annotation) is list or any(map(_takes_list, get_args(annotation)))
 
 
 def filled(request: Model, value: Any) -> Model:
@@ -111,17 +102,17 @@ def filled(request: Model, value: Any) -> Model:
 
 
 def _filled(request: Model, value: Any, path: str, faults: dict[str, str]) -> Model:
-    if not _holds_free(type(request)):
+    if not holds_free(type(request)):
         return request
     changes: dict[str, Any] = {}
-    for name, field in type(request).model_fields.items():
+    for name, shape in shapes_of(type(request)).items():
         if name not in value:
             continue
-        if is_free(field):
-            changes[name] = _judged(field, value[name], f"{path}.{name}", faults)
+        if shape.is_free:
+            changes[name] = _judged(shape, value[name], f"{path}.{name}", faults)
         elif isinstance(given := getattr(request, name), BaseModel):
             changes[name] = _filled(given, value[name], f"{path}.{name}", faults)
-        elif isinstance(given, list) and model_within(field.annotation):
+        elif isinstance(given, list) and shape.model is not None:
             changes[name] = [
                 _filled(one, raw, f"{path}.{name}[{index}]", faults)
                 for index, (one, raw) in enumerate(zip(given, value[name], strict=True))
@@ -129,29 +120,13 @@ def _filled(request: Model, value: Any, path: str, faults: dict[str, str]) -> Mo
     return request.model_copy(update=changes)
 
 
-def _judged(field: FieldInfo, item: Any, path: str, faults: dict[str, str]) -> Any:
+def _judged(shape: FieldShape, item: Any, path: str, faults: dict[str, str]) -> Any:
     """Have the validators of a field look at its free JSON: those of the model saw an empty object in its place."""
     if item is None:
         return None
     try:
-        for validator in [*field.metadata, *_marks_within(field.annotation)]:
-            if isinstance(validator, AfterValidator):
-                item = cast("Callable[[Any], Any]", validator.func)(item)
+        for validator in shape.validators:
+            item = validator(item)
     except ValueError as fault:
         faults[path] = str(fault)
     return item
-
-
-def _marks_within(annotation: Any) -> Iterator[Any]:
-    """Yield what `Annotated` says of the parts of an annotation, such as of the first of `Metadata | None`."""
-    if get_origin(annotation) is Annotated:
-        yield from annotation.__metadata__
-    for part in get_args(annotation):
-        yield from _marks_within(part)
-
-
-@cache
-def _holds_free(model: type[BaseModel]) -> bool:
-    fields = model.model_fields.values()
-    within = (model_within(field.annotation) for field in fields)
-    return any(map(is_free, fields)) or any(inner is not None and _holds_free(inner) for inner in within)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
 from pydantic import BaseModel, ValidationError
 
 from elf.api.binding import bound_values
+from elf.api.body_faults import faults_told, in_words
 from elf.api.caller import ANONYMOUS, Caller
 from elf.api.json_bounds import USUAL, JsonBounds
 from elf.api.operation import TextPolicy
 from elf.core.errors import InvalidRequest, NonEnglishInput
 from elf.core.json_size import holding_more_digits, holding_more_values
-from elf.core.json_strings import shortened
 from elf.core.slices import Slices, at_once
 from elf.web.outline import filled, outlined
 from elf.web.text_paths import TextFault, text_faults
@@ -52,7 +52,8 @@ def reading_body(
             raise
         own = re.compile(rf"\$\.{re.escape(whole)}\b")
         fields = [own.sub("$", path) for path in error.fields]
-        raise type(error)(own.sub("$", error.message), fields=fields) from None
+        message = own.sub("$", error.message)
+        raise type(error)(message, fields=fields, problems=error.problems) from None
 
 
 def _reading(
@@ -82,8 +83,8 @@ def _reading(
     if isinstance(value, dict):
         value = bound_values(model, _merged(value, path_values), caller)
     beside = [*path_values.values(), *caller.bound.values()]
-    is_ascii = body.isascii() and b"\\u" not in body and not any(map(_is_odd, beside))
-    yield from _check_text(model, value, text, is_ascii=is_ascii, bounds=bounds)
+    is_plain = _is_plain(body, text) and not any(map(_is_odd, beside))
+    yield from _check_text(model, value, text, is_plain=is_plain, chars=len(body), bounds=bounds)
     outline = yield from outlined(model, value)
     content = msgspec.json.encode(outline)
     yield
@@ -106,7 +107,8 @@ def parse_values(
 ) -> Model:
     """Read the values of a query string and a path into `model`, with the same errors as `reading_body`."""
     filled = bound_values(model, values, caller)
-    at_once(_check_text(model, filled, text, is_ascii=False, bounds=USUAL))
+    chars = sum(map(len, filled.values()))
+    at_once(_check_text(model, filled, text, is_plain=False, chars=chars, bounds=USUAL))
     return _validated(lambda: model.model_validate_strings(filled))
 
 
@@ -127,16 +129,23 @@ def _merged(value: dict[str, Any], path_values: Mapping[str, str]) -> dict[str, 
     return value | dict(path_values)
 
 
+def _is_plain(body: bytes, text: TextPolicy) -> bool:
+    """Tell whether a JSON body surely holds no character that its text may not."""
+    if text == "any":
+        return b"\\u0000" not in body  # JSON has no other way to write a NUL
+    return body.isascii() and b"\\u" not in body
+
+
 def _is_odd(text: str) -> bool:
     return not text.isascii() or "\x00" in text
 
 
 def _check_text(
-    model: type[BaseModel], value: Any, text: TextPolicy, *, is_ascii: bool, bounds: JsonBounds
+    model: type[BaseModel], value: Any, text: TextPolicy, *, is_plain: bool, chars: int, bounds: JsonBounds
 ) -> Slices[None]:
     faults: dict[TextFault, list[str]] = {}
     room = MAX_PATHS_CHARS
-    for found in text_faults(model, value, is_ascii=is_ascii, bounds=bounds):
+    for found in text_faults(model, value, is_plain=is_plain, chars=chars, bounds=bounds):
         if found is None:
             yield
             continue
@@ -166,28 +175,9 @@ def _validated(validate: Callable[[], Model]) -> Model:
 
 
 def _invalid(error: ValidationError) -> InvalidRequest:
-    faults = error.errors(include_url=False, include_input=False)
-    paths = [_path(fault["loc"]) for fault in faults]
-    shown = [f"{path}: {_problem(fault)}" for path, fault in zip(paths, faults, strict=True)][
-        :MAX_FAULTS_SHOWN
-    ]
-    if len(faults) > len(shown):
-        shown.append(f"and {len(faults) - len(shown)} more")
-    return InvalidRequest("; ".join(shown), fields=list(dict.fromkeys(paths)))
-
-
-def _path(location: Sequence[int | str]) -> str:
-    return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{shortened(part)}" for part in location)
-
-
-def _problem(fault: Any) -> str:
-    if fault["type"] == "missing":
-        return "is missing"
-    if fault["type"] == "extra_forbidden":
-        return "is not a known field"
-    if fault["type"] == "string_pattern_mismatch":
-        return "should not be blank"  # requests have no other pattern, and this one is a list of characters
-    if fault["type"] == "uuid_parsing":
-        return "should be a valid UUID"  # pydantic's message quotes a character of the value
-    message = str(fault["msg"]).removeprefix("Value error, ").removeprefix("Input ")
-    return message[:1].lower() + message[1:]
+    told = faults_told(error)
+    first = dict(reversed(told))  # a path with several faults is named once, for the first of them
+    paths = list(dict.fromkeys(path for path, _ in told))
+    return InvalidRequest(
+        in_words(told, most=MAX_FAULTS_SHOWN), fields=paths, problems=[first[path] for path in paths]
+    )

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Final
 
 import anyio.lowlevel
 import msgspec
 from pydantic import BaseModel
-from quart import Response
 
 from elf.api.operation import Answer
 from elf.core.slices import Slices, in_slices
+from elf.web.response import JSON, Response
 
-JSON: Final = "application/json"
 _PART_BYTES: Final = 256 * 1024
 
 
@@ -26,14 +25,17 @@ def _written(value: object) -> msgspec.Raw:
 _encode = msgspec.json.Encoder(enc_hook=_written).encode
 
 
+def json_of(answer: Answer) -> bytes:
+    """Return the JSON of an answer that is small."""
+    return answer.model_dump_json().encode() if isinstance(answer, BaseModel) else _encode(answer)
+
+
 async def json_response(answer: Answer, *, status: int = 200) -> Response:
     """Return an answer on its way; a large one is written and sent part by part."""
     parts = await in_slices(rendering(answer))
     if len(parts) == 1:
         return Response(parts[0], status=status, content_type=JSON)
-    response = Response(_sent(parts), status=status, content_type=JSON)
-    response.headers["Content-Length"] = str(sum(map(len, parts)))
-    return response
+    return Response(_sent(parts), status=status, content_type=JSON, length=sum(map(len, parts)))
 
 
 def rendering(answer: Answer) -> Slices[list[bytes]]:
@@ -74,7 +76,7 @@ def _items(values: Sequence[object]) -> Iterator[bytes]:
     yield b"]"
 
 
-async def _sent(parts: Sequence[bytes]) -> AsyncIterator[bytes]:
+async def _sent(parts: Sequence[bytes]) -> AsyncGenerator[bytes, None]:
     for part in parts:
         yield part
         await anyio.lowlevel.checkpoint()

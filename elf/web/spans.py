@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from opentelemetry.context import Context, get_current
+from opentelemetry.context import attach, detach, get_current
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, get_current_span
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.types import AttributeValue
 from pydantic import BaseModel
-from quart import g, has_request_context, request
+from structlog.contextvars import get_contextvars
+from werkzeug.datastructures import Headers
 
 from elf.api.caller import Caller
 from elf.api.operation import Handler, Outcome
@@ -37,11 +38,23 @@ def traced(
     handlers: Mapping[str, Handler], spans: Mapping[str, MemorySpan], tracer: Tracer
 ) -> dict[str, Handler]:
     """Return the handlers with a span around each call of those that `spans` names."""
-    propagator = TraceContextTextMapPropagator()
     return {
-        name: _traced(handle, span, tracer, propagator) if (span := spans.get(name)) else handle
+        name: _traced(handle, span, tracer) if (span := spans.get(name)) else handle
         for name, handle in handlers.items()
     }
+
+
+@contextmanager
+def continued_trace(headers: Headers) -> Iterator[None]:
+    """Have the spans within belong to the trace that a client names as `traceparent`, if it does."""
+    if TRACEPARENT not in headers:
+        yield
+        return
+    token = attach(TraceContextTextMapPropagator().extract(headers, context=get_current()))
+    try:
+        yield
+    finally:
+        detach(token)
 
 
 def describing_spans(sink: TraceSink) -> TraceSink:
@@ -56,14 +69,11 @@ def describing_spans(sink: TraceSink) -> TraceSink:
     return described
 
 
-def _traced(
-    handle: Handler, memory: MemorySpan, tracer: Tracer, propagator: TraceContextTextMapPropagator
-) -> Handler:
+def _traced(handle: Handler, memory: MemorySpan, tracer: Tracer) -> Handler:
     async def handled(asked: BaseModel, caller: Caller) -> Outcome:
         with (
             tracer.start_as_current_span(
                 memory.operation,
-                context=_callers_context(propagator),
                 # The conventions describe the caller's side; this one serves.
                 kind=SpanKind.SERVER,
                 record_exception=False,  # a message may quote what a user wrote
@@ -80,14 +90,6 @@ def _traced(
             return answer
 
     return handled
-
-
-def _callers_context(propagator: TraceContextTextMapPropagator) -> Context:
-    """Return the context that the request's `traceparent` names; without one, that of this task."""
-    here = get_current()
-    if has_request_context() and TRACEPARENT in request.headers:
-        return propagator.extract(request.headers, context=here)
-    return here
 
 
 @contextmanager
@@ -116,8 +118,8 @@ def _of_request(asked: BaseModel, memory: MemorySpan) -> dict[str, AttributeValu
         attributes[RECORD] = str(note_id)
     if memory.asked_for is not None:
         attributes[RECORDS] = memory.asked_for(asked)
-    if has_request_context() and "request_id" in g:
-        attributes["elf.request_id"] = g.request_id
+    if (request_id := get_contextvars().get("request_id")) is not None:
+        attributes["elf.request_id"] = request_id
     return attributes
 
 

@@ -2,72 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Final
 
-import anyio
 import structlog
 from pydantic import BaseModel
-from quart import Response, g, request
-from werkzeug.exceptions import RequestEntityTooLarge, RequestTimeout
+from werkzeug.datastructures import Headers, MIMEAccept
+from werkzeug.http import parse_accept_header
 
 from elf.api.caller import ANONYMOUS, Caller
-from elf.api.operation import Handler, Operation, Outcome
+from elf.api.operation import WATCHED_BY, Events, Handler, Operation, Outcome, Watchable
 from elf.api.path_policy import PathPolicy
-from elf.core.errors import InvalidRequest, NotFound, PayloadTooLarge
-from elf.core.slices import in_slices
+from elf.core.errors import InvalidRequest, NotFound
+from elf.core.slices import at_once, in_slices
 from elf.identity.identify import Identify
 from elf.web.admission import Admission, tenant_of
-from elf.web.event_stream import event_response
-from elf.web.failures import BODY_TIMEOUT_S, MAX_BODY_BYTES
+from elf.web.event_stream import EVENT_STREAM, event_response
+from elf.web.exchange import Exchange
+from elf.web.failures import MAX_BODY_BYTES
 from elf.web.parsing import parse_values, reading_body
 from elf.web.query_strings import check_path, query_values
 from elf.web.rendering import json_response
+from elf.web.response import Response
+
+QUICK_BYTES: Final = 4096
+"""A body of so many bytes is read in a part of a slice."""
 
 
-def largest_body(operations: Sequence[Operation]) -> int:
-    """Return how many bytes the body of any of the operations may have."""
-    return max([MAX_BODY_BYTES, *(operation.max_body_bytes or 0 for operation in operations)])
+class View:
+    """Answers the requests for an operation."""
 
+    def __init__(
+        self,
+        operation: Operation,
+        handle: Handler,
+        admission: Admission | None,
+        identify: Identify,
+        policy: PathPolicy | None = None,
+    ) -> None:
+        self._operation = operation
+        self._handle = handle
+        self._admission = admission
+        self._identify = identify
+        self._policy = policy
 
-def view(
-    operation: Operation,
-    handle: Handler,
-    admission: Admission | None,
-    identify: Identify,
-    policy: PathPolicy | None = None,
-) -> Callable[..., Awaitable[Response]]:
-    """Return what answers the requests for an operation, given the parameters of their path."""
+    async def __call__(self, exchange: Exchange) -> Response:
+        if self._operation.audit is None:
+            return await self._answer(exchange)
+        with exchange.audit.told():
+            return await self._answer(exchange)
 
-    async def carried_out(body: bytes, values: dict[str, str], caller: Caller) -> Outcome:
-        try:
-            parsed = await _parsed(operation, body, values, caller)
-        except InvalidRequest as error:
-            raise _missing(operation, policy, values, error) or error from None
-        structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
-        return await handle(parsed, caller)
-
-    async def answered(**path_values: str) -> Response:
-        if path_values:
-            check_path(request.scope["raw_path"], operation.path)
-        caller = ANONYMOUS if operation.is_open else await identify(request.headers)
-        structlog.contextvars.bind_contextvars(**_who(caller))
-        g.changes = operation.changes
-        if operation.needs_user:
-            caller.require_user()
-        if operation.role is not None:
-            caller.require(operation.role)
+    async def _answer(self, exchange: Exchange) -> Response:
+        operation = self._operation
+        if exchange.values:
+            check_path(exchange.scope["raw_path"], operation.path)
+        exchange.changes = operation.changes
+        caller = await self._caller(exchange)
         if operation.has_body:
-            body = await _body(operation.max_body_bytes or MAX_BODY_BYTES)
-            values = _from_query(operation) | path_values
+            body = await exchange.body(operation.max_body_bytes or MAX_BODY_BYTES)
+            values = _from_query(operation, exchange.query) | exchange.values
         else:
-            body, values = b"", query_values(request.query_string) | path_values
-        if admission is None:
-            return await _response(operation, await carried_out(body, values, caller))
+            body, values = b"", query_values(exchange.query) | exchange.values
+        exchange.listen()
+        if self._admission is None:
+            return await _response(exchange, operation, await self._outcome(exchange, body, values, caller))
         tenant = caller.bound.get("tenant_id") or values.get("tenant_id")
-        async with admission.turn(operation, tenant_of(body) if tenant is None else tenant):
-            return await _response(operation, await carried_out(body, values, caller))
+        async with self._admission.turn(operation, tenant_of(body) if tenant is None else tenant):
+            return await _response(exchange, operation, await self._outcome(exchange, body, values, caller))
 
-    return answered
+    async def _caller(self, exchange: Exchange) -> Caller:
+        async def noted(headers: Headers) -> Caller:
+            exchange.audit.caller = caller = await self._identify(headers)
+            return caller
+
+        return await caller_of(self._operation, noted, exchange.headers)
+
+    async def _outcome(
+        self, exchange: Exchange, body: bytes, values: dict[str, str], caller: Caller
+    ) -> Outcome:
+        try:
+            parsed = await _parsed(self._operation, body, values, caller)
+        except InvalidRequest as error:
+            raise _missing(self._operation, self._policy, values, error) or error from None
+        structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
+        exchange.audit.request = parsed
+        return await self._handle(parsed, caller)
+
+
+async def caller_of(operation: Operation, identify: Identify, headers: Headers) -> Caller:
+    """Return who asks for an operation, by the headers of the request. Raises what refuses one who may not."""
+    caller = ANONYMOUS if operation.is_open else await identify(headers)
+    bind_caller(caller)
+    if operation.needs_user:
+        caller.require_user()
+    if operation.role is not None:
+        caller.require(operation.role)
+    return caller
+
+
+def bind_caller(caller: Caller) -> None:
+    """Have the log tell who does what is done from here on."""
+    known = {name: value for name in ("user", "client") if (value := getattr(caller, name)) is not None}
+    structlog.contextvars.bind_contextvars(**known)
 
 
 def _missing(
@@ -80,19 +117,28 @@ def _missing(
     return None if wrong is None else policy.missing(wrong, values[wrong])
 
 
-def _who(caller: Caller) -> dict[str, str]:
-    """Return who does what is done, for the log."""
-    return {name: value for name in ("user", "client") if (value := getattr(caller, name)) is not None}
-
-
-def _from_query(operation: Operation) -> dict[str, str]:
+def _from_query(operation: Operation, query: bytes) -> dict[str, str]:
     """Return what the query string says of a request that has a body. Raises InvalidRequest for what it may not say."""
-    if not operation.query:
+    if not operation.query and not isinstance(operation, Watchable):
         return {}
-    values = query_values(request.query_string)
+    values = query_values(query)
+    if isinstance(operation, Watchable):
+        _check_watched(values.pop(WATCHED_BY, "false"))
     if unknown := [f"$.{name}" for name in values if name not in operation.query]:
         raise InvalidRequest(f"{unknown[0]}: is not a known parameter", fields=unknown)
     return values
+
+
+def _check_watched(value: str) -> None:
+    if value not in ("true", "false"):
+        raise InvalidRequest(f"$.{WATCHED_BY}: should be true or false", fields=[f"$.{WATCHED_BY}"])
+
+
+def _is_watched(exchange: Exchange) -> bool:
+    """Tell whether the client wants to see how it goes."""
+    accepted = parse_accept_header(exchange.headers.get("Accept"), MIMEAccept)
+    wants_events = any(kind == EVENT_STREAM and quality > 0 for kind, quality in accepted)
+    return wants_events or query_values(exchange.query).get(WATCHED_BY) == "true"
 
 
 async def _parsed(operation: Operation, body: bytes, values: dict[str, str], caller: Caller) -> BaseModel:
@@ -101,34 +147,24 @@ async def _parsed(operation: Operation, body: bytes, values: dict[str, str], cal
             operation.request, body, values, caller=caller, text=operation.text, whole=operation.body,
             bounds=operation.json_bounds,
         )  # fmt: skip
-        return await in_slices(reading)
+        return at_once(reading) if len(body) <= QUICK_BYTES else await in_slices(reading)
     return parse_values(operation.request, values, caller=caller, text=operation.text)
 
 
-async def _response(operation: Operation, answer: Outcome) -> Response:
+async def _response(exchange: Exchange, operation: Operation, answer: Outcome) -> Response:
     if answer is None:
         return Response(status=operation.status)
     if not isinstance(answer, AsyncGenerator):
         return await json_response(answer, status=operation.status)
-    if request.method == "HEAD":
+    if isinstance(operation, Watchable) and not _is_watched(exchange):
+        await _exhaust(answer)
+        return Response(status=operation.status)
+    if exchange.method == "HEAD":
         await answer.aclose()
-    return event_response(answer, operation.error_style)
+    return event_response(exchange.audit.following(answer), operation.error_style)
 
 
-async def _body(most: int) -> bytes:
-    """Return the body of the request. Raises PayloadTooLarge for more bytes than these."""
-    too_large = PayloadTooLarge(f"the body is larger than {most} bytes")
-    if (request.content_length or 0) > most:
-        raise too_large
-    body = bytearray()
-    try:
-        with anyio.fail_after(BODY_TIMEOUT_S):
-            async for part in request.body:
-                body += part
-                if len(body) > most:
-                    raise too_large
-    except TimeoutError:
-        raise RequestTimeout from None
-    except RequestEntityTooLarge:
-        raise too_large from None
-    return bytes(body)
+async def _exhaust(events: Events) -> None:
+    async with aclosing(events):
+        async for _ in events:
+            pass

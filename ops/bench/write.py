@@ -57,21 +57,29 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """One keep-alive HTTP/1.1 connection with as little work of its own as can be."""
+    """One keep-alive HTTP/1.1 connection with as little work of its own as can be; `headers` go with each request."""
 
-    def __init__(self, host: str, port: int) -> None:
+    def __init__(self, host: str, port: int, **headers: str) -> None:
         self._host, self._port = host, port
+        self._headers = "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items())
 
     async def open(self) -> None:
         self._reader, self._writer = await asyncio.open_connection(self._host, self._port)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether the service has closed it, as it does with those that are idle."""
+        return self._reader.at_eof()
+
     async def send(self, method: str, path: str, body: bytes = b"") -> Answer:
         """Send a request and return its answer, whatever the status."""
-        fields = f"Host: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        fields = (
+            f"{self._headers}Host: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
+        )
         self._writer.write(f"{method} {path} HTTP/1.1\r\n{fields}\r\n\r\n".encode() + body)
         status, *lines = (await self._reader.readuntil(b"\r\n\r\n")).lower().split(b"\r\n")
         headers = dict(line.split(b": ", 1) for line in lines if line)
-        content = await self._reader.readexactly(int(headers[b"content-length"]))
+        content = await self._reader.readexactly(int(headers.get(b"content-length", 0)))
         return Answer(int(status.split()[1]), headers, content)
 
     async def ask(self, method: str, path: str, body: bytes = b"") -> bytes:
@@ -198,14 +206,20 @@ async def opened(config: Config) -> AsyncIterator[Database]:
 @contextlib.asynccontextmanager
 async def opened_aside(config: Config) -> AsyncIterator[Database]:
     """Open an empty database with the same tables on the same server, and drop it in the end."""
+    async with made_aside(config) as dsn, _pool(dsn) as database:
+        yield database
+
+
+@contextlib.asynccontextmanager
+async def made_aside(config: Config) -> AsyncIterator[str]:
+    """Make such a database and yield its DSN."""
     name = f"bench_{uuid.uuid4().hex}"
     async with _server_of(config) as dsn:
         aside = urlsplit(dsn)._replace(path=f"/{name}").geturl()
         await _run(dsn, f"CREATE DATABASE {name}")
         try:
             await migration.apply(aside, steps_on(), vector_dim=config.storage.qdrant.vector_dim)
-            async with _pool(aside) as database:
-                yield database
+            yield aside
         finally:
             await _run(dsn, f"DROP DATABASE {name} WITH (FORCE)")
 

@@ -2,7 +2,7 @@
 """Races: 32 clients write at the same moment, again and again, and nothing may be doubled or lost.
 
     python -m ops.chaos.races -c CONFIG [--repeat 200]
-    python -m ops.chaos.races --family knowledge [--repeat 200] [--seed 1]
+    python -m ops.chaos.races --family knowledge|conversations [--repeat 200] [--seed 1]
 
 Of notes, on the running service of a config file, three kinds of race take turns: different texts under one key (one
 active note, a gapless history whose last version is the note), one text without a key (one note), and one text without
@@ -10,7 +10,11 @@ a key in two tenants (one note each). Every answer must be 200.
 
 Of knowledge, on a database of its own with the services of two processes: one fact key, marks of one rule, a merge
 against facts of what is merged, two opposite merges, the sweep against confirmations, and two workers in one shard.
-What each has to leave is told in tests/chaos/knowledge_races.py. Exits with 1 at any fault.
+What each has to leave is told in tests/chaos/knowledge_races.py.
+
+Of conversations, in the same way with 16 writers: syncs of one memory, first appends of one id, sharing against
+removing, accepting a transfer against cancelling it, writes and forks against deletion, and three evictions at once;
+they are told in tests/chaos/conversation_races.py. Exits with 1 at any fault.
 """
 
 from __future__ import annotations
@@ -22,9 +26,10 @@ import itertools
 import sys
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import httpx
 
@@ -33,11 +38,17 @@ from elf.config import load
 from elf.db import migration
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
+from tests.chaos.conversation_races import ConversationRaces
 from tests.chaos.knowledge_races import KnowledgeRaces
 from tests.folders import fresh_folder
 from tests.notes_kit import DIM
 
 CLIENTS = 32
+FamilyRaces: TypeAlias = KnowledgeRaces | ConversationRaces
+FAMILIES: Final[Mapping[str, Callable[..., FamilyRaces]]] = {
+    "knowledge": partial(KnowledgeRaces, writers=CLIENTS),
+    "conversations": ConversationRaces,
+}
 
 
 class Race:
@@ -116,8 +127,8 @@ async def run(url: str, repeat: int) -> None:
     print(f"{repeat} rounds of 3 races with {CLIENTS} clients: {dict(total)}; nothing doubled, nothing lost")
 
 
-async def of_knowledge(repeat: int, seed: int) -> int:
-    """Run the races of knowledge and print what came of them; returns the exit code."""
+async def of_family(races_of: Callable[..., FamilyRaces], repeat: int, seed: int) -> int:
+    """Run the races of a family and print what came of them; returns the exit code."""
     began = time.monotonic()
     with fresh_folder() as folder:
         server = EmbeddedServer(folder / "postgres")
@@ -127,14 +138,14 @@ async def of_knowledge(repeat: int, seed: int) -> int:
             await migration.apply(dsn, steps_on(), vector_dim=DIM)
             for database in databases:
                 await database.open(dsn)
-            races = KnowledgeRaces(databases, seed=seed, writers=CLIENTS)
+            races = races_of(databases, seed=seed)
             faults = await races.run(repeat)
         finally:
             for database in databases:
                 await database.close()
             await server.leave()
     print(
-        f"seed {seed}: {repeat} rounds, {CLIENTS} writers, {time.monotonic() - began:.0f} s, {len(faults)} faults"
+        f"seed {seed}: {repeat} rounds, {races.writers} writers, {time.monotonic() - began:.0f} s, {len(faults)} faults"
     )
     for what, count in sorted(races.counts.items()):
         print(f"  {count:6} {what}")
@@ -147,12 +158,12 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("-c", "--config", type=Path)
-    parser.add_argument("--family", choices=("notes", "knowledge"), default="notes")
+    parser.add_argument("--family", choices=("notes", *FAMILIES), default="notes")
     parser.add_argument("--repeat", type=int, default=200, help="rounds (default 200)")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    if options.family == "knowledge":
-        sys.exit(asyncio.run(of_knowledge(options.repeat, options.seed)))
+    if options.family in FAMILIES:
+        sys.exit(asyncio.run(of_family(FAMILIES[options.family], options.repeat, options.seed)))
     if options.config is None:
         parser.error("races of notes need the config file of a running service")
     asyncio.run(run(f"http://{load(options.config).service.http_address}", options.repeat))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Send every operation of a service random requests made from its OpenAPI documents, and judge every answer by them.
 
-    python -m ops.fuzz.operations [--examples 200] [--seed 1] [--only public|admin] [--folder DIR]
+    python -m ops.fuzz.operations [--examples 200] [--seed 1] [--only public|admin] [--family NAME]
+        [--random-alone] [--folder DIR]
 
 The service is one of its own, on the example config. Sent are the edges of every bound, then random requests, which
-keep to the documents and break them by turns. Before that, clients of every family work; afterwards all that was
-acknowledged must be there. Prints the counts, and exits with 1 when an answer is not one that its document describes,
-or anything is lost.
+keep to the documents and break them by turns. Before that, clients of each family that is asked work; afterwards all
+that was acknowledged must be there. Prints the counts, and exits with 1 when an answer is not one that its document
+describes, or anything is lost.
 """
 
 from __future__ import annotations
@@ -30,17 +31,30 @@ PLACE = {"tenant_id": "before the fuzz", "project_id": "p", "agent_id": "a"}
 
 def fuzz(service: RunningService, options: argparse.Namespace) -> list[str]:
     """Send the requests, print what came of them, and return the faults."""
-    worked = [_worked(Task(family.work, [service], PLACE), options.seed) for family in PROOFS]
+    asked = [family for family in PROOFS if options.family in (None, family.name)]
+    worked = [_worked(Task(family.work, [service], PLACE), options.seed) for family in asked]
     faults = []
     for name, url in (("public", service.url), ("admin", service.admin_url)):
         if options.only in (None, name):
-            findings = examine(url, examples=options.examples, seed=options.seed)
+            findings = examine(
+                url,
+                examples=options.examples,
+                seed=options.seed,
+                coverage=not options.random_alone,
+                only=_operations(options.family),
+            )
             report(name, findings)
             faults += [f"{fault}\n{shown}" for fault, shown in findings.faults.items()]
     for task, claims in worked:
         faults += task.problems(claims)
         print(f"{len(claims)} pieces of work were acknowledged before")
     return [*faults, *service.complaints()]
+
+
+def _operations(family: str | None) -> set[str] | None:
+    """The names of the operations of a family; None for all there are."""
+    (known,) = [one.family for one in PROOFS if one.name == family] or [None]
+    return known and {one.name for one in (*known.operations, *known.admin_operations)}
 
 
 def _worked(task: Task[Any], seed: int) -> tuple[Task[Any], list[Any]]:
@@ -67,6 +81,8 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=("public", "admin"), help="one of the fronts")
+    parser.add_argument("--family", choices=[one.name for one in PROOFS], help="one of the families")
+    parser.add_argument("--random-alone", action="store_true", help="without the edges of every bound")
     parser.add_argument("--folder", type=Path, help="where its data and log go")
     options = parser.parse_args()
     folder = options.folder or Path(tempfile.mkdtemp(prefix="elf-fuzz-"))

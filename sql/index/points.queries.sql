@@ -98,6 +98,29 @@ SELECT t.shelf, t.place, t.fields FROM unnest($1::bigint[], $2::bigint[], $3::js
 ORDER BY t.shelf
 ON CONFLICT (shelf) DO NOTHING;
 
+-- name: hold_shelves
+-- Keeps shelves from being swept until points stand on them. Returns those that are there.
+SELECT s.shelf FROM index_shelves<space> AS s WHERE s.shelf = ANY ($1::bigint[]) ORDER BY s.shelf FOR KEY SHARE;
+
+-- name: shelves_of_points
+-- The shelves on which points stand that are to stand on others ($2), or nowhere.
+SELECT DISTINCT p.shelf FROM index_points<space> AS p
+WHERE p.point_id = ANY ($1::uuid[]) AND p.shelf <> ALL ($2::bigint[]);
+
+-- name: empty_shelves
+-- Those of some shelves on which nothing stands.
+SELECT t.shelf FROM unnest($1::bigint[]) AS t (shelf)
+WHERE NOT EXISTS (SELECT FROM index_points<space> AS p WHERE p.shelf = t.shelf);
+
+-- name: lock_shelves
+-- Shelves on which nobody is about to put a point, or has put one by now.
+SELECT s.shelf FROM index_shelves<space> AS s WHERE s.shelf = ANY ($1::bigint[]) ORDER BY s.shelf FOR UPDATE;
+
+-- name: sweep_shelves
+-- Removes locked shelves on which nothing stands.
+DELETE FROM index_shelves<space> AS s
+WHERE s.shelf = ANY ($1::bigint[]) AND NOT EXISTS (SELECT FROM index_points<space> AS p WHERE p.shelf = s.shelf);
+
 -- name: put_points
 -- Writes points, in the order of their ids, so that writers who meet wait and never lock each other out.
 -- The tags of a point come joined by commas: an array of arrays would have to be rectangular.
@@ -122,19 +145,19 @@ INSERT INTO index_postings<space> (term, place, point_id, shelf, weight)
 SELECT t.* FROM unnest($1::int[], $2::bigint[], $3::uuid[], $4::bigint[], $5::real[]) AS t;
 
 -- name: drop_points
--- Deletes points by id and returns the ids of those that were there.
+-- Deletes points by id and returns those that were there, with their shelves.
 WITH locked AS (
   SELECT p.point_id FROM index_points<space> AS p WHERE p.point_id = ANY ($1::uuid[]) ORDER BY p.point_id FOR UPDATE
 )
-DELETE FROM index_points<space> AS p USING locked WHERE p.point_id = locked.point_id RETURNING p.point_id;
+DELETE FROM index_points<space> AS p USING locked WHERE p.point_id = locked.point_id RETURNING p.point_id, p.shelf;
 
 -- name: drop_owners
--- Deletes the points of owners but those to keep, and returns their ids.
+-- Deletes the points of owners but those to keep, and returns them with their shelves.
 WITH locked AS (
   SELECT p.point_id FROM index_points<space> AS p
   WHERE p.owner_id = ANY ($1::uuid[]) AND p.point_id <> ALL ($2::uuid[]) ORDER BY p.point_id FOR UPDATE
 )
-DELETE FROM index_points<space> AS p USING locked WHERE p.point_id = locked.point_id RETURNING p.point_id;
+DELETE FROM index_points<space> AS p USING locked WHERE p.point_id = locked.point_id RETURNING p.point_id, p.shelf;
 
 -- name: scan_points
 -- A page of all points in the order of their ids, from the first ($1 null) or behind an id. Those that have to be written

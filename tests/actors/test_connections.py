@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import socket
@@ -36,7 +37,11 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 class App:
-    """An ASGI application: /slow answers when the test lets it, /unread answers without reading the request."""
+    """An ASGI application.
+
+    /slow answers when the test lets it, /begun tells the head of its answer before that and not how long it is, and
+    /unread answers without reading the request.
+    """
 
     def __init__(self) -> None:
         self.asked, self.may_answer = anyio.Event(), anyio.Event()
@@ -53,7 +58,10 @@ class App:
         if scope["path"] == "/slow":
             self.asked.set()
             await self.may_answer.wait()
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        headers = [] if scope["path"] == "/begun" else [(b"content-length", b"2")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        if scope["path"] == "/begun":
+            await self.may_answer.wait()
         await send({"type": "http.response.body", "body": b"ok"})
 
 
@@ -122,7 +130,47 @@ async def answer(stream: SocketStream) -> bytes:
     return seen
 
 
+async def test_an_answer_of_a_known_length_leaves_in_one_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    pieces: list[bytes] = []
+    write = asyncio.StreamWriter.write
+
+    def noted(writer: asyncio.StreamWriter, data: bytes) -> None:
+        pieces.append(data)
+        write(writer, data)
+
+    monkeypatch.setattr(asyncio.StreamWriter, "write", noted)
+    async with served() as front:
+        seen = await answer(await front.asking(GET))
+    assert pieces == [seen]
+
+
+async def test_the_head_of_an_answer_that_is_still_made_does_not_wait_for_the_rest() -> None:
+    async with served() as front:
+        stream = await front.asking(GET.replace(b"/", b"/begun", 1))
+        assert (await stream.receive()).endswith(b"\r\n\r\n")
+        front.app.may_answer.set()
+        assert b"ok" in await stream.receive()
+
+
 # The end of a connection
+
+
+async def test_an_idle_connection_is_closed_in_time_and_one_at_work_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_front, "KEEP_ALIVE_S", 0.05)
+    async with served() as front:
+        busy = await front.asking(GET_SLOW)
+        await front.app.asked.wait()
+        idle = [await front.connect(), await front.asking(GET)]
+        assert b"200" in await answer(idle[1])
+        for stream in idle:
+            with pytest.raises(anyio.EndOfStream):
+                await stream.receive()
+        front.app.may_answer.set()
+        assert b"200" in await answer(busy)
+        with pytest.raises(anyio.EndOfStream):
+            await busy.receive()
 
 
 async def test_a_connection_that_its_client_closes_is_closed_here_at_once() -> None:

@@ -163,8 +163,9 @@ async def test_searches_are_counted_by_their_traces_which_go_on_their_way() -> N
     sink(trace)
     page = await page_of(metrics)
     assert sunk == [trace]
-    assert page.value("elf_searches_total") == page.value("elf_searches_degraded_total", part="rerank") == 1
-    assert page.value("elf_search_stage_duration_seconds_count", stage="index") == 1
+    assert page.value("elf_searches_total", family="notes") == 1
+    assert page.value("elf_searches_degraded_total", family="notes", part="rerank") == 1
+    assert page.value("elf_search_stage_duration_seconds_count", family="notes", stage="index") == 1
 
 
 async def test_the_page_says_what_runs_and_what_the_process_uses() -> None:

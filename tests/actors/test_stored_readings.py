@@ -17,9 +17,10 @@ from actors.telemetry.stored_readings import (
     StoredReadings,
 )
 from elf.core.errors import DatabaseUnavailable, InternalError
+from elf.db.census import COUNTED_FOR_S, TIMEOUT_S
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
-from elf.families.notes.keeping.note_counts import COUNTED_FOR_S, TIMEOUT_S, NoteCensus
+from elf.families.notes.keeping.note_counts import NoteCensus
 from elf.outbox.chores import ChoreRuns, chore_queries
 from elf.outbox.leased import LeasedOutbox
 from elf.web.metrics import metrics_page

@@ -198,8 +198,8 @@ async def test_the_length_of_vectors_is_not_part_of_a_digest_and_is_checked_by_i
     await bring(empty_dsn, with_words(words))
     await run_sql(
         empty_dsn,
-        "DROP TABLE note_embeddings, note_chunk_embeddings, knowledge_facts, knowledge_rules, knowledge_episodes"
-        " CASCADE",
+        "DROP TABLE note_embeddings, note_chunk_embeddings, knowledge_facts, knowledge_rules, knowledge_episodes,"
+        " conversations_chunk_embeddings CASCADE",
     )
     with pytest.raises(StartupError, match=r"8 dimensions \(words\).*vector_dim is 16"):
         await migration.apply(empty_dsn, with_words(words), vector_dim=16)

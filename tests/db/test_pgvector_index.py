@@ -158,6 +158,43 @@ async def test_writers_of_the_same_points_leave_the_words_of_one_of_them(
     assert len(counts) == await index.count()
 
 
+LOST = (
+    "SELECT FROM index_points AS p WHERE NOT EXISTS (SELECT FROM index_shelves AS s WHERE s.shelf = p.shelf)"
+)
+EMPTY = (
+    "SELECT FROM index_shelves AS s WHERE NOT EXISTS (SELECT FROM index_points AS p WHERE p.shelf = s.shelf)"
+)
+
+
+async def test_what_a_point_was_of_is_named_nowhere_when_the_point_is_gone_or_another_s(
+    database: Database, index: PgvectorIndex
+) -> None:
+    gone, moved = point("hello", tenant="first"), point("hello", tenant="second")
+    await index.upsert([gone, moved])
+    await index.upsert([point("hello", point_id=moved.point_id, tenant="third")])
+    await index.delete_owners([gone.owner_id])
+    (shelf,) = await rows(database, "SELECT fields FROM index_shelves")
+    assert shelf["fields"]["tenant_id"] == "third"
+    assert [hit.point_id for hit in (await index.query([words("hello")]))[0].bm25] == [moved.point_id]
+
+
+async def test_shelves_are_emptied_and_filled_at_once_and_no_point_loses_its_own(
+    database: Database, index: PgvectorIndex
+) -> None:
+    async def fill_and_empty(number: int) -> None:
+        for time in range(30):
+            one = point("hello", tenant=f"tenant {(number + time) % 3}")
+            await index.upsert([one])
+            assert await rows(database, LOST) == []
+            await index.delete_points([one.point_id])
+
+    async with anyio.create_task_group() as tasks:
+        for number in range(6):
+            tasks.start_soon(fill_and_empty, number)
+    assert await rows(database, EMPTY) == []
+    assert await index.count() == 0
+
+
 # Finding
 
 

@@ -92,5 +92,3 @@ GUARDED: Final = (
     ),
     *map(_of_role, ROLES),
 )
-
-IDENTITIES: Final = [one.identity for one in (OWNER, *GUARDED) if one.identity is not None]

@@ -6,14 +6,36 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from elf.client.families.conversations import ConversationsClient
+from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
 from elf.client.family import FamilyClient
+from elf.families.conversations import manifest as conversations_manifest
+from elf.families.graph import manifest as graph_manifest
 from elf.families.knowledge import manifest as knowledge_manifest
 from elf.families.notes import manifest
 from elf.family import Family
-from tests.families import knowledge_leaks, knowledge_proof, notes_leaks, notes_rows, notes_work, notes_world
+from tests.families import (
+    conversations_callers,
+    conversations_leaks,
+    conversations_rows,
+    conversations_work,
+    conversations_world,
+    graph_callers,
+    graph_leaks,
+    graph_rows,
+    graph_work,
+    graph_world,
+    knowledge_leaks,
+    knowledge_proof,
+    notes_leaks,
+    notes_rows,
+    notes_work,
+    notes_world,
+)
+from tests.families.callers import GUARDED, OWNER
 from tests.families.leaks import Leaks
-from tests.families.rows import Caller, Row, World
+from tests.families.rows import CALLERS, Caller, Row, World
 from tests.families.toy_corpus import client as toy_corpus_client
 from tests.families.toy_corpus import manifest as toy_corpus_manifest
 from tests.families.toy_corpus import proof as toy_corpus_proof
@@ -23,18 +45,15 @@ from tests.families.toy_rows import proof as toy_rows_proof
 from tests.families.work import FamilyWork
 
 
-def as_they_are(caller: Caller) -> Caller:
-    return caller
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proof:
     """What a family brings to be proven.
 
     Its rows of the isolation table, an owner to try them on, and leaks that they have to find; and its random work,
     with the proof that it is there. `client` is that of its calls, notes have none beside `Client` itself; `config` is
-    its table of the config file, where it has one. `meets` is how it sees a caller, where it tells them apart by other
-    fields than notes do.
+    its table of the config file, where it has one. `callers` are who calls where nobody is asked who it is, `guarded`
+    where everybody is, and `owner` whom the things belong to that they are after: where it tells them apart by other
+    fields than notes do, they are its own.
     """
 
     family: Family
@@ -43,7 +62,9 @@ class Proof:
     leaks: Leaks
     work: FamilyWork[Any]
     client: type[FamilyClient[Any]] | None = None
-    meets: Callable[[Caller], Caller] = as_they_are
+    callers: Sequence[Caller] = CALLERS
+    guarded: Sequence[Caller] = GUARDED
+    owner: Caller = OWNER
     config: str = ""
 
     @property
@@ -84,9 +105,33 @@ KNOWLEDGE: Final = Proof(
     work=knowledge_proof.KnowledgeWork(),
     config="[knowledge]\n",
     client=KnowledgeClient,
-    meets=knowledge_proof.by_tenant,
+    callers=[*map(knowledge_proof.by_tenant, CALLERS)],
+    guarded=[*map(knowledge_proof.by_tenant, GUARDED)],
 )
-PROOFS: Final = (NOTES, KNOWLEDGE, TOY_ROWS, TOY_CORPUS)
+CONVERSATIONS: Final = Proof(
+    family=conversations_manifest.CONVERSATIONS,
+    rows=conversations_rows.ROWS,
+    settle=conversations_world.settle,
+    leaks=conversations_leaks.LEAKS,
+    work=conversations_work.ConversationsWork(),
+    config="[conversations]\n",
+    client=ConversationsClient,
+    callers=conversations_callers.CALLERS,
+    guarded=conversations_callers.GUARDED,
+    owner=conversations_callers.OWNER,
+)
+GRAPH: Final = Proof(
+    family=graph_manifest.GRAPH,
+    rows=graph_rows.ROWS,
+    settle=graph_world.settle,
+    leaks=graph_leaks.LEAKS,
+    work=graph_work.GraphWork(),
+    config="[graph]\nauto_register = true\n",
+    client=GraphClient,
+    callers=graph_callers.CALLERS,
+    guarded=graph_callers.GUARDED,
+)
+PROOFS: Final = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, TOY_ROWS, TOY_CORPUS)
 
 # What the service offers whatever its families are.
 SERVICE_ROWS: Final = (
@@ -105,3 +150,8 @@ SERVICE_ROWS: Final = (
     ),
 )
 EVERY_ROW: Final = (*SERVICE_ROWS, *(row for proof in PROOFS for row in proof.rows))
+
+IDENTITIES: Final = {
+    one.identity for proof in PROOFS for one in (proof.owner, *proof.guarded) if one.identity is not None
+}
+"""What callers prove of themselves, where they are asked who they are."""

@@ -16,12 +16,20 @@ from urllib.parse import quote
 import httpx
 
 from elf.core.errors import Forbidden, InvalidRequest, NotFound, ScopeDenied, Unauthorized
+from tests.families.identities import Identities
 
 TIMEOUT_S: Final = 60.0
 # A front closes what is idle for some seconds; a request must not meet that.
 LIMITS: Final = httpx.Limits(keepalive_expiry=1.0)
 STATUS_OF: Final = {
     kind.error_code: kind.status for kind in (InvalidRequest, Unauthorized, ScopeDenied, Forbidden, NotFound)
+}
+OWN_CODES: Final = {
+    "bad_request": InvalidRequest.error_code,
+    "validation_error": InvalidRequest.error_code,
+    "unauthorized": Unauthorized.error_code,
+    "forbidden": Forbidden.error_code,
+    "not_found": NotFound.error_code,
 }
 PREFIXES: Final = {"/mcp/knowledge": "knowledge "}
 MCP_HEADERS: Final = {"accept": "application/json, text/event-stream"}
@@ -179,9 +187,10 @@ class McpFront:
         (content,) = result["content"]
         if not result.get("isError", False):
             return Reply(True, content["text"])
-        return Reply(
-            False, content["text"], STATUS_OF.get(json.loads(content["text"]).get("error_code"), 500)
-        )
+        told = json.loads(content["text"])
+        # Conversations have error bodies of their own, with the code in lower case.
+        code = told.get("error_code") or OWN_CODES.get(told.get("code"))
+        return Reply(False, content["text"], STATUS_OF.get(code, 500))
 
     def _send(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> httpx.Response:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -197,7 +206,7 @@ Front: TypeAlias = HttpFront | McpFront
 class Fronts:
     """All fronts of a running service, the one of tools once for each of `mcp_paths`; a context manager.
 
-    `headers` say who asks when nothing else is said.
+    `headers` say who asks when nothing else is said. Where callers are asked who they are, `identities` prove it.
     """
 
     def __init__(
@@ -207,7 +216,9 @@ class Fronts:
         mcp_url: str,
         mcp_paths: Sequence[str],
         headers: Mapping[str, str] = {},
+        identities: Identities | None = None,
     ) -> None:
+        self.identities = identities
         self.public = HttpFront("public", url, headers)
         self.admin = HttpFront("admin", admin_url, headers)
         self._tools = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
@@ -13,17 +13,18 @@ from actors.processes.diverted_logs import LogDiversion
 from actors.system import open_system
 from elf.config import Config
 from tests.families.fronts import Fronts
+from tests.families.identities import Identities
 from tests.families.served import FAMILIES, fronts_of
 
 
 @contextmanager
-def running_here(config: Config, headers: Mapping[str, str] = {}) -> Iterator[Fronts]:
-    """Run the service on a loop in a thread of its own, and give its fronts; `headers` are as for `fronts_of`."""
+def running_here(config: Config, identities: Identities | None = None) -> Iterator[Fronts]:
+    """Run the service on a loop in a thread of its own, and give its fronts; `identities` are as for `fronts_of`."""
     with (
         start_blocking_portal("asyncio", {"use_uvloop": True}) as portal,
         portal.wrap_async_context_manager(_running(config)) as addresses,
         fronts_of(
-            f"http://{addresses.http}", f"http://{addresses.admin}", f"http://{addresses.mcp}/mcp", headers
+            f"http://{addresses.http}", f"http://{addresses.admin}", f"http://{addresses.mcp}/mcp", identities
         ) as fronts,
     ):
         yield fronts

@@ -36,13 +36,14 @@ project = "{{user}}"
 class Identity:
     """A key that may be bound to one field, or the token of a user: to its tenant, and to the user's own project.
 
-    One that is `wrong` proves nothing.
+    A user may come by a `client`, which sends its own key along. One that is `wrong` proves nothing.
     """
 
     proof: Literal["none", "key", "token"]
     bound: tuple[str, str] | None = None
     user: str = ""
     role: str = "admin"
+    client: str = ""
     wrong: bool = False
 
 
@@ -54,7 +55,9 @@ class Identities:
     """The identities that a service knows: the keys of its config, and the tokens of an issuer."""
 
     def __init__(self, identities: Iterable[Identity]) -> None:
-        self._keys = {one: new_key() for one in {*identities, FREE} if one.proof == "key"}
+        known = {*identities, FREE}
+        self._keys = {one: new_key() for one in known if one.proof == "key"}
+        self._clients = {one.client: new_key() for one in known if one.client}
         self._issuer = Issuer(SigningKey("known", "ES256"))
         self._stranger = SigningKey("known", "ES256")
 
@@ -66,12 +69,16 @@ class Identities:
             return {"X-API-Key": self._keys[identity]}
         claims = {"tenant": context["tenant_id"], "roles": [identity.role]}
         key = self._stranger if identity.wrong else None
-        return {"Authorization": f"Bearer {self._issuer.token(identity.user, key=key, **claims)}"}
+        token = {"Authorization": f"Bearer {self._issuer.token(identity.user, key=key, **claims)}"}
+        return token | ({"X-API-Key": self._clients[identity.client]} if identity.client else {})
 
     def config(self, folder: Path) -> str:
         """Return [security.auth]; what is in a file of its own is written into this folder."""
         (folder / "jwks.json").write_bytes(self._issuer.jwks())
         keys = [_table(one, key) for one, key in self._keys.items() if not one.wrong]
+        keys += [
+            _table(Identity("key", role="user", client=name), key) for name, key in self._clients.items()
+        ]
         holders = [f'[security.auth.roles.{role}]\nclaims = ["{role}"]\n' for role in ROLES if role != "user"]
         return "\n".join([AUTH.format(issuer=self._issuer.url), *holders, *keys])
 
@@ -79,7 +86,7 @@ class Identities:
 def _table(identity: Identity, key: str) -> str:
     lines = [
         "[[security.auth.keys]]",
-        'name = "bot"',
+        f'name = "{identity.client or "bot"}"',
         f'hash = "{hash_of(key)}"',
         f'role = "{identity.role}"',
     ]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Final
+from typing import Any, Final
 
+from elf.core.errors import Forbidden
 from tests.families.callers import OWNER
 from tests.families.fronts import Front, Fronts, Reply
 from tests.families.identities import ROLES, Identities
@@ -24,6 +25,7 @@ from tests.families.rows import CALLERS, FOREIGN, INCOMPLETE, Arguments, Attempt
 # public front.
 PAGE: Final = "foreign page"
 OUTSIDE: Final = "public front"
+FORBIDDEN: Final = Forbidden.status
 # Both are refused before their body is read, upon which a front closes the connection: nobody else may use it.
 ALONE: Final = {"Connection": "close"}
 PAGE_HEADERS: Final = {"Origin": "https://elsewhere.example", **ALONE}
@@ -107,14 +109,15 @@ def examine(
     rows: Iterable[Row],
     *,
     callers: Sequence[Caller] = CALLERS,
-    identities: Identities | None = None,
+    owner: Caller = OWNER,
+    until_found: bool = False,
 ) -> Table:
-    """Try every cell of these rows. Where callers are asked who they are, `identities` prove it."""
+    """Try every cell of these rows; with `until_found` those of each operation until one is found out."""
     table = Table(callers)
     for row in rows:
         for name in row.names:
             for front in fronts.offering(name):
-                _examine(_Trial(fronts, front, name, world, row, table, identities))
+                _examine(_Trial(fronts, front, name, world, row, table, owner, until_found))
     return table
 
 
@@ -128,12 +131,26 @@ class _Trial:
     world: World
     row: Row
     table: Table
-    identities: Identities | None
+    owner: Caller
+    until_found: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all that was to be learnt of this operation is known."""
+        return self.until_found and any(
+            one.name == self.name and one.caller != self.owner.name for one in self.table.findings
+        )
+
+    @property
+    def identities(self) -> Identities | None:
+        """What proves who asks, where anybody is asked."""
+        return self.fronts.identities
 
     def ask(self, caller: Caller, arguments: Arguments) -> Reply:
         self.table.count(self.front.name, self.name, caller.name)
         headers = caller.headers(self.identities, self.world.place)
-        return self.front.ask(self.name, caller.sent(arguments), headers=headers)
+        sent = {key: value for key, value in caller.sent(arguments).items() if key not in self.row.lacks}
+        return self.front.ask(self.name, sent, headers=headers)
 
     def find(self, caller: str, attempt: str, fault: str) -> None:
         self.table.findings.append(Finding(self.name, caller, attempt, fault))
@@ -163,6 +180,8 @@ def _examine(trial: _Trial) -> None:
         return
     before = None if trial.front.only_reads(trial.name) else trial.world.state()
     for one in trial.table.callers:
+        if trial.is_over:
+            return
         caller = one.seen_at(trial.front, trial.name, trial.world.place)
         if trial.row.spans and caller.kind is INCOMPLETE and trial.identities is None:
             continue
@@ -170,7 +189,7 @@ def _examine(trial: _Trial) -> None:
             _try_refused(trial, caller, status)
         elif caller.kind not in trial.row.open_to:
             _try_caller(trial, caller)
-    if before is not None and trial.world.state() != before:
+    if before is not None and not trial.is_over and trial.world.state() != before:
         trial.find("somebody", "all attempts", "what the owner has is changed")
     for attempt in trial.row.attempts:
         if trial.row.role and trial.identities is None:
@@ -181,14 +200,15 @@ def _examine(trial: _Trial) -> None:
 
 def _try_strangers(trial: _Trial) -> None:
     """A page of another site is not served, and the public front does not do what operators do."""
-    request = _owners(trial, trial.row.attempts[0]) if trial.row.attempts else {}
+    request = trial.owner.sent(_owners(trial, trial.row.attempts[0])) if trial.row.attempts else {}
+    proof = trial.owner.headers(trial.identities, trial.world.place) or trial.front.headers
     trial.table.count(trial.front.name, trial.name, PAGE)
-    if trial.front.ask(trial.name, request, headers={**trial.front.headers, **PAGE_HEADERS}).ok:
+    if trial.front.ask(trial.name, request, headers={**proof, **PAGE_HEADERS}).ok:
         trial.find(PAGE, "any request", "is served")
     if trial.front is trial.fronts.admin and trial.name not in trial.fronts.public.offers:
         trial.table.count(trial.front.name, trial.name, OUTSIDE)
         way = trial.fronts.admin.where(trial.name)
-        headers = {**trial.front.headers, **ALONE}
+        headers = {**proof, **ALONE}
         if trial.fronts.public.ask_at(way, request, headers=headers).ok:
             trial.find(OUTSIDE, "any request", "is served")
 
@@ -198,7 +218,7 @@ def _owners(trial: _Trial, attempt: Attempt) -> Arguments:
 
 
 def _try_anybody(trial: _Trial) -> None:
-    for caller in (OWNER, *trial.table.callers) if trial.identities else (OWNER,):
+    for caller in (trial.owner, *trial.table.callers) if trial.identities else (trial.owner,):
         has_role = caller.identity is None or trial.role in ROLES[caller.identity.role] | {""}
         is_served = trial.row.open_to_nobody or (has_role and caller.always != 401)
         reply = trial.ask(caller, trial.row.asked)
@@ -242,12 +262,14 @@ def _try(trial: _Trial, caller: Caller, attempt: Attempt) -> None:
         trial.find(caller.name, attempt.label, f"is told {told}")
     if attempt.check is not None and reply.ok and (fault := attempt.check(reply, own)):
         trial.find(caller.name, attempt.label, fault)
+    if caller.kind in attempt.forbidden and reply.status != FORBIDDEN:
+        trial.find(caller.name, attempt.label, f"gets {reply.status}, not {FORBIDDEN}: {reply.text[:200]}")
     if caller.kind not in attempt.refused:
         return
     if reply.ok:
         trial.find(caller.name, attempt.label, f"is served: {reply.text[:200]}")
         return
-    other = {**context, **attempt.arguments(world.unknown(), own)}
+    other = {**context, **attempt.arguments(world.unknown(caller.kind), own)}
     twin = trial.ask(caller, other)
     if _plain(reply, arguments) != _plain(twin, other):
         trial.find(caller.name, attempt.label, f"can tell it from nothing: {reply.text} is not {twin.text}")
@@ -255,7 +277,7 @@ def _try(trial: _Trial, caller: Caller, attempt: Attempt) -> None:
 
 def _try_owner(trial: _Trial, attempt: Attempt) -> None:
     arguments = _owners(trial, attempt)
-    reply = trial.ask(OWNER, arguments)
+    reply = trial.ask(trial.owner, arguments)
     if not reply.ok:
         trial.find(OWNER.name, attempt.label, f"is refused: {reply.text}")
     elif attempt.owner_sees and not _told(reply, trial.world.hidden_from(FOREIGN), arguments):
@@ -263,7 +285,7 @@ def _try_owner(trial: _Trial, attempt: Attempt) -> None:
 
 
 def _try_without_role(trial: _Trial, attempt: Attempt) -> None:
-    reply = trial.ask(OWNER, _owners(trial, attempt))
+    reply = trial.ask(trial.owner, _owners(trial, attempt))
     if reply.ok or trial.row.role not in reply.text:
         trial.find(OWNER.name, attempt.label, f"is not asked for the role {trial.row.role}: {reply.text}")
 
@@ -276,6 +298,15 @@ def _told(reply: Reply, hidden: Iterable[str], arguments: Arguments) -> list[str
 def _plain(reply: Reply, arguments: Arguments) -> str:
     """The answer without what the request named, longest first: an id may begin as another value does."""
     text = reply.text
-    for value in sorted((str(one) for one in arguments.values()), key=len, reverse=True):
+    for value in sorted(map(str, _values(arguments)), key=len, reverse=True):
         text = text.replace(value, "...")
     return text
+
+
+def _values(value: Any) -> Iterator[Any]:
+    """What a request names, however deep within it."""
+    if isinstance(value, str | int | float | None):
+        yield value
+        return
+    for one in value.values() if isinstance(value, Mapping) else value:
+        yield from _values(one)

@@ -65,7 +65,7 @@ class Knowledge:
     def hidden_from(self, kind: Kind) -> Iterable[str]:
         return () if kind in SHARED else [self.word, *self.ids]
 
-    def unknown(self) -> Knowledge:
+    def unknown(self, kind: Kind) -> Knowledge:
         new = [str(uuid4()) for _ in self.ids]
         fact, superseded, rule, episode, entity, other_entity, spare, trace, handle = new
         return replace(

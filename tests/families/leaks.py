@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -31,7 +32,6 @@ class Condition(NamedTuple):
         return loose
 
 
-NOT_OFFERED_YET: Final = frozenset({"conversations"})
 BY_TENANT: Final = Condition("tenants", re.compile(r"\w+\.tenant_id = (\$\d+)"))
 BY_PROJECT: Final = Condition("projects", re.compile(r"\w+\.project_id = (\$\d+)"))
 BY_AGENT: Final = Condition("agents", re.compile(r"\w+\.agent_id = (\$\d+)"))
@@ -114,10 +114,12 @@ def index_without(*fields: str) -> Plant:
 def queries_by_tenant(folders: Iterable[Path]) -> Iterator[str]:
     """The names of all queries in these folders, and in those of the service, that ask for a tenant.
 
-    Those of a family that is not offered yet are left out: no service here could let anything out by them.
+    A folder of a family that no service offers yet is none of them.
     """
-    paths = {path for folder in (sql_folder(), *folders) for path in folder.rglob(QUERY_FILES)}
-    for path in sorted(path for path in paths if path.parent.name not in NOT_OFFERED_YET):
+    rooms = [folder for folder in sql_folder().iterdir() if folder.is_dir()]
+    common = [folder for folder in rooms if find_spec(f"elf.families.{folder.name}") is None]
+    paths = {path for folder in (*common, *folders) for path in folder.rglob(QUERY_FILES)}
+    for path in sorted(paths):
         for name, statement in parse_blocks(read_sql(path), source=str(path)):
             if BY_TENANT.pattern.search(statement):
                 yield name

@@ -89,7 +89,7 @@ class NotesWorld:
         own = [*private, *self.common_search.tokens]
         return [*own, *self.shared.tokens] if kind is FOREIGN else own
 
-    def unknown(self) -> NotesWorld:
+    def unknown(self, kind: Kind) -> NotesWorld:
         def kept(one: Kept) -> Kept:
             return replace(one, note_id=str(uuid4()), version_id=str(uuid4()))
 

@@ -20,9 +20,10 @@ class Kind(Enum):
     COLLEAGUE = "another agent of the same project: it sees what they share"
     INCOMPLETE = "one that leaves out a part of the context: what is private is not known to it"
     NARROW = "one that speaks for the owner's agent by a read profile without what is private"
+    STRANGER = "another user of the same tenant, whom nobody shares anything with: it is forbidden by name"
 
 
-FOREIGN, COLLEAGUE, INCOMPLETE, NARROW = Kind
+FOREIGN, COLLEAGUE, INCOMPLETE, NARROW, STRANGER = Kind
 EVERYBODY: Final = frozenset(Kind)
 
 
@@ -34,7 +35,8 @@ class Caller:
     `identity` is what it proves; `leaves_out` are the fields of its context, and others, that it never sends, because
     they bind it. With a `role_alone` it differs from others on the front of operators only. Whatever it asks for with
     the field `naming`, or at all without one, is answered with the status `always`. Who has another value of one of the
-    fields `apart` is FOREIGN.
+    fields `apart` is FOREIGN. What it `says` of itself where nobody proves anything are headers, with the fields of its
+    context filled in.
     """
 
     name: str
@@ -47,6 +49,7 @@ class Caller:
     role_alone: bool = False
     always: int | None = None
     apart: tuple[str, ...] = ("tenant_id", "project_id")
+    says: Mapping[str, str] = field(default_factory=dict)
 
     def context(self, place: Mapping[str, str]) -> dict[str, str]:
         """The context that it has, the owner's being `place`."""
@@ -58,10 +61,11 @@ class Caller:
         return {key: value for key, value in arguments.items() if key not in self.leaves_out}
 
     def headers(self, identities: Identities | None, place: Mapping[str, str]) -> Mapping[str, str] | None:
-        """What proves who it is; None where nobody is asked."""
+        """What proves who it is, or says so where nobody is asked; None where nobody says it either."""
+        context = self.context(place)
         if identities is None or self.identity is None:
-            return None
-        return identities.headers(self.identity, self.context(place))
+            return {name: value.format(**context) for name, value in self.says.items()} or None
+        return identities.headers(self.identity, context)
 
     def seen_at(self, front: Front, name: str, place: Mapping[str, str]) -> Caller:
         """The caller as a front makes it that fills in what is left out: who it is then."""
@@ -103,8 +107,8 @@ class World(Protocol):
         """Ids, words and cursors that a caller of this kind must never be told."""
         ...
 
-    def unknown(self) -> World:
-        """The same world, but that its ids are of nothing that exists."""
+    def unknown(self, kind: Kind) -> World:
+        """The same world, but that the ids which a caller of this kind must not be told are of nothing that exists."""
         ...
 
     def of(self, caller: Caller) -> World:
@@ -122,14 +126,15 @@ class Attempt:
 
     `arguments` returns the fields to send beside the context, from the owner's world and the caller's own, which only
     callers have that are owners (`by_owners`). Callers of the kinds `refused` must be answered as if what they name did
-    not exist; the others may be served, and are told nothing that is hidden from them. Kinds that may do the very thing
-    are not in `tried_by`. `owner_sees`: the owner's own answer must tell something that is hidden from others. `check`
-    returns what else is wrong with an answer, or None.
+    not exist, those of the kinds `forbidden` with 403; the others may be served, and are told nothing that is hidden
+    from them. Kinds that may do the very thing are not in `tried_by`. `owner_sees`: the owner's own answer must tell
+    something that is hidden from others. `check` returns what else is wrong with an answer, or None.
     """
 
     label: str
     arguments: Callable[[Any, Any], Arguments] = lambda world, own: {}
     refused: frozenset[Kind] = frozenset()
+    forbidden: frozenset[Kind] = frozenset()
     tried_by: frozenset[Kind] = EVERYBODY
     owner_sees: bool = True
     by_owners: bool = False
@@ -147,7 +152,8 @@ class Row:
     operation is about nobody's memory; then it takes no context but what is `asked`, and its answer must not tell
     anything hidden; it is `open_to_nobody` when even nobody may ask. `role` names the role that it needs beyond what
     its front does: where nobody has it, the owner is refused as well. It `spans` tenants when it is about all of them
-    for an operator who names none; then INCOMPLETE callers are tried only where everybody is asked who it is.
+    for an operator who names none; then INCOMPLETE callers are tried only where everybody is asked who it is. What it
+    `lacks` are fields of the context that it does not take.
     """
 
     names: Sequence[str]
@@ -158,3 +164,4 @@ class Row:
     role: str = ""
     open_to_nobody: bool = False
     spans: bool = False
+    lacks: frozenset[str] = frozenset()

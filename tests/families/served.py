@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -12,7 +11,7 @@ from elf.family import Family, tables_of
 from tests.families.callers import SHARED_ONLY
 from tests.families.every import PROOFS
 from tests.families.fronts import Fronts
-from tests.families.identities import Identities
+from tests.families.identities import FREE, Identities
 from tests.keys_kit import without_auth
 from tests.system.service import RunningService, write_config
 
@@ -47,10 +46,14 @@ def service_of_all(config: Path, *, name: str = "service") -> RunningService:
     return RunningService(config, name=name, command=[sys.executable, "-m", __name__, str(config)])
 
 
-def fronts_of(url: str, admin_url: str, mcp_url: str, headers: Mapping[str, str] = {}) -> Fronts:
-    """Return the fronts of a running service with all families; `headers` say who asks when nothing else is said."""
+def fronts_of(url: str, admin_url: str, mcp_url: str, identities: Identities | None = None) -> Fronts:
+    """Return the fronts of a running service with all families.
+
+    Where callers are asked who they are, `identities` prove it, and an operator asks when nothing else is said.
+    """
     paths = [family.mcp_path for family in FAMILIES if family.tools]
-    return Fronts(url, admin_url, mcp_url, paths, headers)
+    headers = {} if identities is None else identities.headers(FREE, {})
+    return Fronts(url, admin_url, mcp_url, paths, headers, identities)
 
 
 def main(path: Path) -> int:

@@ -6,17 +6,16 @@ where there is nothing to try, which the row says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.families.callers import GUARDED, IDENTITIES
-from tests.families.every import EVERY_ROW, PROOFS, SERVICE_ROWS, Proof
+from tests.families.every import EVERY_ROW, IDENTITIES, PROOFS, SERVICE_ROWS, Proof
 from tests.families.fronts import Fronts
-from tests.families.identities import FREE, Identities
+from tests.families.identities import Identities
 from tests.families.isolation import examine, without_row
-from tests.families.rows import CALLERS
+from tests.families.rows import Caller
 from tests.families.served import fronts_of, guarded_config_of_all, service_of_all
 from tests.folders import fresh_folder
 
@@ -27,34 +26,30 @@ def test_everything_that_is_offered_stands_in_the_table(fronts: Fronts) -> None:
 
 @pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)
 def test_nobody_is_served_or_told_what_is_anothers(fronts: Fronts, family: Proof) -> None:
-    callers = [*map(family.meets, CALLERS)]
-    table = examine(fronts, family.settle(fronts, callers), [*SERVICE_ROWS, *family.rows], callers=callers)
-    print(f"\n{table}")  # noqa: T201 - the table is to be read
-    assert [str(finding) for finding in table.findings] == []
+    _assert_isolated(fronts, family, family.callers)
 
 
 @pytest.fixture(scope="module")
-def guarded(model_folder: Path) -> Iterator[tuple[Fronts, Identities]]:
-    """The fronts of a service that asks who calls, and whom it knows."""
+def guarded(model_folder: Path) -> Iterator[Fronts]:
+    """The fronts of a service that asks who calls."""
     with fresh_folder() as folder:
         known = Identities(IDENTITIES)
         config = guarded_config_of_all(folder, known, cache_dir=f'"{model_folder}"')
         with (
             service_of_all(config) as service,
-            fronts_of(service.url, service.admin_url, service.mcp_url, known.headers(FREE, {})) as fronts,
+            fronts_of(service.url, service.admin_url, service.mcp_url, known) as fronts,
         ):
-            yield fronts, known
+            yield fronts
 
 
 @pytest.mark.parametrize("family", PROOFS, ids=lambda family: family.name)
-def test_nobody_is_told_anothers_whatever_it_proves_itself_to_be(
-    guarded: tuple[Fronts, Identities], family: Proof
-) -> None:
-    fronts, identities = guarded
-    callers = [*map(family.meets, GUARDED)]
+def test_nobody_is_told_anothers_whatever_it_proves_itself_to_be(guarded: Fronts, family: Proof) -> None:
+    _assert_isolated(guarded, family, family.guarded)
+
+
+def _assert_isolated(fronts: Fronts, family: Proof, callers: Sequence[Caller]) -> None:
     world = family.settle(fronts, callers)
-    rows = [*SERVICE_ROWS, *family.rows]
-    table = examine(fronts, world, rows, callers=callers, identities=identities)
+    table = examine(fronts, world, [*SERVICE_ROWS, *family.rows], callers=callers, owner=family.owner)
     print(f"\n{table}")  # noqa: T201 - the table is to be read
     assert [str(finding) for finding in table.findings] == []
 

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.families.callers import GUARDED, IDENTITIES, OWNER
-from tests.families.every import EVERY_ROW, PROOFS, Proof
+from tests.families.every import EVERY_ROW, IDENTITIES, PROOFS, Proof
 from tests.families.fronts import Fronts
 from tests.families.here import running_here
-from tests.families.identities import FREE, Identities
+from tests.families.identities import Identities
 from tests.families.isolation import examine
 from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
 from tests.families.rows import Row, World
@@ -24,13 +23,12 @@ from tests.folders import fresh_folder
 
 @dataclass(frozen=True)
 class Place:
-    """A service in this process, into whose code leaks can be planted, and who calls it."""
+    """A service in this process that asks who calls, into whose code leaks can be planted."""
 
     fronts: Fronts
-    identities: Identities
 
     def settle(self, family: Proof) -> World:
-        return family.settle(self.fronts, [*map(family.meets, GUARDED)])
+        return family.settle(self.fronts, family.guarded)
 
     def let_out_by(self, leak: Leak) -> set[str]:
         """The operations offered here that a leak lets something out by."""
@@ -38,9 +36,11 @@ class Place:
 
     def found(self, family: Proof, world: World, operations: Iterable[str]) -> set[str]:
         """The operations that let something out, as callers met it who should get nothing."""
-        rows, callers = rows_of(operations), [*map(family.meets, GUARDED)]
-        table = examine(self.fronts, world, rows, callers=callers, identities=self.identities)
-        return {finding.name for finding in table.findings if finding.caller != OWNER.name}
+        rows = rows_of(operations)
+        table = examine(
+            self.fronts, world, rows, callers=family.guarded, owner=family.owner, until_found=True
+        )
+        return {finding.name for finding in table.findings if finding.caller != family.owner.name}
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def place(model_folder: Path) -> Iterator[Place]:
     known = Identities(IDENTITIES)
     with fresh_folder() as folder:
         config = loaded(guarded_config_of_all(folder, known, cache_dir=f'"{model_folder}"'))
-        with running_here(config, known.headers(FREE, {})) as fronts:
-            yield Place(fronts, known)
+        with running_here(config, known) as fronts:
+            yield Place(fronts)
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ from tests.system.service import RunningService, wait_for
 C = TypeVar("C")
 LONGEST_ANSWER_S: Final = 25.0
 AGAIN_S: Final = 0.05
+NOT_FOUND: Final = 404
 PAUSE_S: Final = 0.02  # between two pieces of work: the service needs the processors, too
 
 
@@ -30,7 +31,7 @@ class InDoubt(Exception):
 class WorkClient:
     """A caller that sends a request until it is served, now to the one of several services, now to the other.
 
-    `rng` is its own; `place` the context that it works in.
+    `rng` is its own; `place` the context that it works in, `headers` say who it is.
     """
 
     def __init__(
@@ -46,22 +47,38 @@ class WorkClient:
         self._stop = stop
         self._http = httpx.Client(timeout=LONGEST_ANSWER_S)
         self.place = dict(place)
+        self.headers: dict[str, str] = {}
         self.rng = rng
 
     def ask(self, name: str, **arguments: Any) -> Any:
         """Return the body of the answer. Raises InDoubt; AssertionError for an answer that no client should get."""
+        response = self._answered(name, arguments)
+        assert response.is_success, f"{name}: {response.status_code} {response.text}"
+        return response.json()
+
+    def finds(self, name: str, **arguments: Any) -> bool:
+        """Tell whether what is asked for is there. Raises as `ask`."""
+        response = self._answered(name, arguments)
+        assert response.is_success or response.status_code == NOT_FOUND, f"{name}: {response.text}"
+        return response.is_success
+
+    def drop(self, name: str, **arguments: Any) -> None:
+        """Have something gone; whoever has to ask again may find it gone. Raises as `ask`."""
+        self.finds(name, **arguments)
+
+    def _answered(self, name: str, arguments: Mapping[str, Any]) -> httpx.Response:
         while True:
             url = self.rng.choice(self._services).url
             if url and (response := self._answer(url, name, {**self.place, **arguments})) is not None:
-                assert response.is_success, f"{name}: {response.status_code} {response.text}"
-                return response.json()
+                return response
             if self._stop.wait(AGAIN_S):
                 raise InDoubt
 
     def _answer(self, url: str, name: str, arguments: Mapping[str, Any]) -> httpx.Response | None:
         """Return the answer; None when there is none, or it asks to come again."""
         try:
-            response = self._http.send(request_for(self._http, self._operations[name], arguments, base=url))
+            way = self._operations[name]
+            response = self._http.send(request_for(self._http, way, arguments, self.headers, base=url))
         except httpx.TimeoutException as error:
             raise AssertionError(f"{name}: no answer within {LONGEST_ANSWER_S} s") from error
         except httpx.TransportError:

@@ -14,7 +14,6 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from quart import Quart
 from werkzeug.datastructures import Headers
 
 from actors.fronts.connections import Connections
@@ -33,6 +32,7 @@ from elf.mcp.api import client_of_app
 from elf.mcp.callers import Callers
 from elf.mcp.sessions import memory_server
 from elf.web.app import create_app
+from elf.web.application import Application
 from elf.web.readiness import Readiness
 from tests.fronts.mcp_kit import MODES, config_with, failure, read
 from tests.keys_kit import with_keys
@@ -69,7 +69,7 @@ class Api:
         self.asked: list[tuple[Caller, Any]] = []
         handlers = {operation.name: self._handler(operation) for operation in operations.OPERATIONS}
         ready = Readiness(ready=True, parts=[], process=None, warnings=[])
-        self.app: Quart = create_app(
+        self.app: Application = create_app(
             operations.OPERATIONS, handlers, readiness=lambda: ready, identify=by_key
         )
 

@@ -9,7 +9,6 @@ from uuid import UUID
 import httpx
 import pytest
 from pydantic import BaseModel
-from quart import Quart
 
 from elf.api.operation import for_anyone
 from elf.config.places import Address
@@ -27,6 +26,7 @@ from elf.families.notes.api import operations as o
 from elf.families.notes.api.tools import TOOLS
 from elf.mcp.api import MAX_ANSWER_BYTES, MAX_ANSWER_VALUES, client_of_address, client_of_app
 from elf.web.app import create_app
+from elf.web.application import Application
 from elf.web.readiness import Readiness
 from tests.fronts.mcp_kit import failure, in_process
 
@@ -41,7 +41,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-def api_that_raises(error: ServiceError) -> Quart:
+def api_that_raises(error: ServiceError) -> Application:
     async def handle(_: BaseModel) -> BaseModel:
         raise error
 

@@ -20,6 +20,7 @@ import psutil
 
 REPO = Path(__file__).resolve().parents[2]
 READY = re.compile(rb"elf: ready at (http://\S+)\nelf: admin at (http://\S+)\nelf: mcp at (http://\S+)\n")
+GRPC = re.compile(rb"elf: grpc at (\S+)\n")
 
 T = TypeVar("T")
 
@@ -31,6 +32,7 @@ def write_config(folder: Path, original: Path = REPO / "elf.example.toml", **cha
         "http_bind": '"127.0.0.1:0"',
         "mcp_bind": '"127.0.0.1:0"',
         "admin_bind": '"127.0.0.1:0"',
+        "grpc_bind": '"127.0.0.1:0"',
     } | changes
     for key, value in lines.items():
         text, count = re.subn(rf"^{key} = .*$", f"{key} = {value}", text, flags=re.MULTILINE)
@@ -59,6 +61,7 @@ class RunningService:
         self._command = command or up_command(config)
         self._environment = environment
         self._process: subprocess.Popen[bytes] | None = None
+        self._said = b""
         self.url = self.admin_url = self.mcp_url = ""
 
     def __enter__(self) -> Self:
@@ -139,19 +142,29 @@ class RunningService:
             self.url = ""
             self._process = None
 
+    @property
+    def grpc_address(self) -> str:
+        """Where a service listens that offers gRPC: host and port."""
+        return self._read_until(GRPC)[1].decode()
+
     def _read_addresses(self) -> tuple[str, str, str]:
+        self._said = b""
+        match = self._read_until(READY)
+        return match[1].decode(), match[2].decode(), match[3].decode()
+
+    def _read_until(self, pattern: re.Pattern[bytes]) -> re.Match[bytes]:
+        """Read what the service says until it has said this."""
         stdout = self.process.stdout
         assert stdout is not None
         deadline = time.monotonic() + self.start_timeout_s
-        seen = b""
-        while (match := READY.search(seen)) is None:
+        while (match := pattern.search(self._said)) is None:
             ready, _, _ = select.select([stdout], [], [], max(0.0, deadline - time.monotonic()))
             chunk = os.read(stdout.fileno(), 4096) if ready else b""
             if not chunk:
                 self.kill()
                 raise AssertionError(f"the service did not become ready:\n{self.log[-4000:]}")
-            seen += chunk
-        return match[1].decode(), match[2].decode(), match[3].decode()
+            self._said += chunk
+        return match
 
     # Processes
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -15,15 +17,18 @@ from tests.metrics_kit import (
     dashboard_variables,
     selectors,
 )
-from tests.system.service import RunningService, note
+from tests.system.said import Speaker
+from tests.system.service import RunningService, note, wait_for
 
 SEARCH = {"front": "http_front", "method": "POST", "route": "/v1/memory/search", "status": "200"}
 PROMETHEUS_OWN = {"up"}
 PROMETHEUS_LABELS = {"job", "instance"}
-# What only goes wrong has no series while all is well, and chores have none where no family has any.
+# What only goes wrong has no series while all is well, and what nobody asked for has none yet.
 AT_TIMES = {
-    "elf_searches_degraded_total": {"part"},
+    "elf_searches_degraded_total": {"family", "part"},
     "elf_chore_runs": {"family", "chore", "status"},
+    "elf_grpc_calls_total": {"front", "method", "code"},
+    "elf_grpc_call_duration_seconds_bucket": {"front", "method", "code", "le"},
 }
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "observability.md"
 
@@ -71,11 +76,87 @@ def test_requests_searches_and_calls_are_counted_as_they_are_made(
     assert grown("elf_http_requests_total", **read) == 1
     nowhere = {"front": "http_front", "method": "GET", "route": "unmatched", "status": "404"}
     assert grown("elf_http_requests_total", **nowhere) == 1
-    assert grown("elf_searches_total") == 3
-    assert grown("elf_search_stage_duration_seconds_count", stage="embed") == 3
-    assert grown("elf_search_stage_duration_seconds_count", stage="index") == 3
+    assert grown("elf_searches_total", family="notes") == 3
+    assert grown("elf_search_stage_duration_seconds_count", family="notes", stage="embed") == 3
+    assert grown("elf_search_stage_duration_seconds_count", family="notes", stage="index") == 3
     assert grown("elf_provider_calls_total", provider="embedding", outcome="answered") >= 3
     assert grown("elf_channel_sent_total", channel="traces") == 3
+
+
+def test_entries_syncs_and_searches_of_conversations_are_counted(service: RunningService) -> None:
+    before = page_of(service)
+    ana = Speaker(service)
+    trip = ana.begin()
+    ana.say(trip, "We fly to Lisbon on Friday.")
+    bot = {"Authorization": f"Bearer {ana.name}", "X-Client-ID": "planner"}
+    for content in (["a"], ["a"], ["a", "b"], ["c"]):
+        body = {"channel": "memory", "contentType": "plan", "content": content}
+        answer = service.client.post(f"/v1/conversations/{trip}/entries/sync", headers=bot, json=body)
+        assert answer.status_code == 200, answer.text
+    for type in ("auto", "semantic", "fulltext"):
+        ana.search("Lisbon", searchType=type)
+    after = page_of(service)
+
+    def grown(name: str, /, **labels: str) -> float:
+        return after.value(name, **labels) - before.value(name, **labels)
+
+    outcomes = ("noop", "first", "extended", "new_epoch")
+    assert [grown("elf_conversation_syncs_total", outcome=outcome) for outcome in outcomes] == [1, 1, 1, 1]
+    channels = ("history", "memory")
+    assert [grown("elf_conversation_entries_written_total", channel=channel) for channel in channels] == [
+        1,
+        3,
+    ]
+    mine = {"family": "conversations"}
+    assert grown("elf_searches_total", **mine) == 3
+    assert grown("elf_searches_total", family="notes") == 0
+    for stage in ("waiting", "embed", "index", "revalidate", "meaning", "words"):
+        assert grown("elf_search_stage_duration_seconds_count", stage=stage, **mine) == 1, stage
+    for state in ("live", "deleted"):
+        assert after.has("elf_conversations", state=state)
+    for kind in ("recording", "replay"):
+        assert after.value("elf_conversation_streams", kind=kind) == 0
+        assert after.has("elf_conversation_streams", kind=kind)
+
+
+def test_what_is_done_with_memories_of_the_graph_is_counted_and_nobody_named(service: RunningService) -> None:
+    before = page_of(service)
+    place = {"tenant_id": f"t{uuid4()}", "orchestrator_id": "planner"}
+
+    def ask(path: str, **body: object) -> dict[str, Any]:
+        answer = service.client.post(f"/v1/graph/{path}", json={**place, **body})
+        assert answer.status_code == 200, answer.text
+        told: dict[str, Any] = answer.json()
+        return told
+
+    ask("writeback/transcript", message_id="m1", conversation_id="c1", text="The office is in Lisbon.")
+    home = service.config.parent / ".elf" / "graph" / place["tenant_id"] / "planner" / "memory"
+    for name, text in (("a.txt", "It rains in Lisbon."), ("b.csv", "a,b")):
+        (home / "ingest" / name).write_text(text)
+    wait_for(lambda: ask("ingest/run") and not [*(home / "ingest").glob("[ab].*")], "both files are taken")
+    broken = {**place, "tenant_id": f"t{uuid4()}"}
+    elsewhere = home.parents[2] / broken["tenant_id"] / "planner"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "memory").symlink_to(home)
+    assert ask("context", **broken, purpose="diagnostics", prompt="office")["status"] == "disabled"
+    after = page_of(service)
+
+    def grown(name: str, /, **labels: str) -> float:
+        return after.value(name, **labels) - before.value(name, **labels)
+
+    outcomes = ("processed", "duplicate", "rejected")
+    assert [grown("elf_graph_ingested_files_total", outcome=outcome) for outcome in outcomes] == [1, 0, 1]
+    kinds = ("full_text", "bulletin", "disabled")
+    assert [grown("elf_graph_fallbacks_total", kind=kind) for kind in kinds] == [0, 0, 1]
+    assert grown("elf_graph_files_broken") == 1
+    assert after.value("elf_graph_files_open") >= 1
+    assert grown("elf_graph_changes_total") >= grown("elf_graph_commits_total") >= 3
+    assert grown("elf_graph_commit_seconds_total") > 0
+    assert after.has("elf_graph_vectors_to_make")
+    wait_for(lambda: page_of(service).value("elf_graph_writes_waiting") == 0, "nothing waits for the disk")
+    assert place["tenant_id"] not in service.admin.get("/metrics").text
+    warnings = service.client.get("/ready").json()["warnings"]
+    assert [one for one in warnings if "of the graph cannot be used" in one] != []
 
 
 def test_the_cache_counts_from_the_start(page: Page) -> None:
@@ -111,7 +192,11 @@ def test_the_parts_of_the_process_and_the_database_are_shown(service: RunningSer
         page.value("elf_database_connections", pool="primary", state=state) for state in ("idle", "in_use")
     ]
     assert 1 <= sum(pool) <= page.value("elf_database_connections_max", pool="primary") == 16
-    for family, outbox in (("notes", "indexing"), ("common", "traces")):
+    for family, outbox in (
+        ("notes", "indexing"),
+        ("conversations", "conversations_indexing"),
+        ("common", "traces"),
+    ):
         assert page.has("elf_outbox_oldest_job_age_seconds", family=family, outbox=outbox)
         assert {
             page.has("elf_outbox_jobs", family=family, outbox=outbox, status=status)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import psutil
@@ -45,7 +46,11 @@ COMMON = {
     "fleet_watch",
     "admin_front",
 }
-API = {"http_front", "cache_writer", "token_writer", "query_batcher", "knowledge_batcher", "fresh_listener"}
+RECORDER = {"recording_news", "recording_keeper", "recording_follower"}
+API = {
+    "http_front", "grpc_front", "cache_writer", "token_writer",
+    "query_batcher", "knowledge_batcher", "fresh_listener", *RECORDER,
+}  # fmt: skip
 INDEXING = {"indexing_worker_1", "indexing_worker_2", "indexing_dispatcher"}
 WORKER = {*INDEXING, "notes_renewer", "gc_ticker"}
 
@@ -140,6 +145,42 @@ def test_a_note_added_through_one_process_is_found_through_the_others(
         answer = other.post("/v1/memory/update", json=changed | {"text": "The tram stops at midnight."})
         assert answer.json()["op"] == "UPDATE"
         wait_for(lambda: found(one, tenant, "tram midnight") == [note_id], "the first finds the new text")
+
+
+def test_what_one_process_stores_of_conversations_the_other_lists_remembers_forks_and_finds(
+    several: SeveralProcesses,
+) -> None:
+    path = f"/v1/conversations/{uuid4()}"
+    proof = {"Authorization": f"Bearer ana-{uuid4().hex}", "X-Client-ID": "bot"}
+    said = {
+        "channel": "history",
+        "contentType": "history",
+        "content": [{"role": "AI", "text": "The ferry is late."}],
+    }
+    memory = {"channel": "memory", "contentType": "LC4J"}
+    with several.connected("api-1") as one, several.connected("api-2") as other:
+
+        def ask(client: httpx.Client, call: str, body: Any = None) -> Any:
+            method, rest = call.split(" ")
+            answer = client.request(method, rest, json=body, headers=proof)
+            assert answer.is_success, answer.text
+            return answer.json() if answer.content else None
+
+        first = ask(one, f"POST {path}/entries", said | {"indexedContent": "a late ferry"})["id"]
+        second = ask(other, f"POST {path}/entries", said)["id"]
+        assert [entry["id"] for entry in ask(one, f"GET {path}/entries")["data"]] == [first, second]
+        assert ask(one, f"POST {path}/entries/sync", memory | {"content": [1, 2]})["epoch"] == 1
+        grown = ask(other, f"POST {path}/entries/sync", memory | {"content": [1, 2, 3]})
+        assert (grown["epoch"], grown["epochIncremented"], grown["entry"]["content"]) == (1, False, [3])
+        assert ask(one, f"POST {path}/entries/sync", memory | {"content": [1, 2, 3]})["noOp"]
+        fork = ask(other, f"POST {path}/entries/{second}/fork", {})["id"]
+        assert [entry["id"] for entry in ask(one, f"GET /v1/conversations/{fork}/entries")["data"]] == [first]
+        for way in ("fulltext", "auto"):
+            found = ask(other, "POST /v1/conversations/search", {"query": "late ferry", "searchType": way})
+            assert [hit["entryId"] for hit in found["data"]] == [first]
+        ask(other, f"DELETE {path}")
+        assert one.get(path, headers=proof).status_code == 404
+        assert ask(one, "GET /v1/conversations?mode=all")["data"] == []
 
 
 def test_the_jobs_of_a_killed_worker_are_done_by_the_other_when_their_lease_ends(

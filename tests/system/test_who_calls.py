@@ -7,11 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
+import grpc
 import pytest
 
 from elf.core.api_key import hash_of, new_key
+from elf.families.conversations.grpc import memory_service_pb2 as pb
+from elf.families.conversations.grpc import memory_service_pb2_grpc as rpc
 from tests.families.fronts import Fronts, Reply
 from tests.folders import fresh_folder
 from tests.issuer import Issuer, SigningKey
@@ -309,6 +312,39 @@ def _without(reply: Reply, fields: Mapping[str, Any]) -> str:
     for value in fields.values():
         text = text.replace(str(value), "...")
     return text
+
+
+@pytest.mark.parametrize(
+    ("who", "status", "code"),
+    [
+        ("ana", 200, "OK"),
+        ("bob", 403, "PERMISSION_DENIED"),
+        ("a", 401, "UNAUTHENTICATED"),  # the keys of programs, which speak for no user
+        ("b", 401, "UNAUTHENTICATED"),
+    ],
+)
+def test_a_conversation_is_its_users_over_rest_and_grpc_and_no_programs(
+    house: tuple[RunningService, Mapping[str, Mapping[str, str]]], who: str, status: int, code: str
+) -> None:
+    service, headers = house
+    word = f"trip{uuid4().hex[:10]}"
+    made = service.client.post("/v1/conversations", json={"title": word}, headers=headers["ana"]).json()["id"]
+    read = service.client.get(f"/v1/conversations/{made}", headers=headers[who])
+    listed = service.client.get("/v1/conversations?mode=all", headers=headers[who])
+    assert (read.status_code, word in read.text, word in listed.text) == (status, who == "ana", who == "ana")
+    with grpc.insecure_channel(service.grpc_address) as channel:
+        assert read_over_grpc(channel, made, headers[who]) == code
+
+
+def read_over_grpc(channel: grpc.Channel, conversation: str, proof: Mapping[str, str]) -> str:
+    """The status with which a conversation is read."""
+    asked = pb.GetConversationRequest(conversation_id=UUID(conversation).bytes)
+    said = [(name.lower(), value) for name, value in proof.items()]
+    try:
+        rpc.ConversationsServiceStub(channel).GetConversation(asked, metadata=said)
+    except grpc.RpcError as error:
+        return str(error.code().name) if isinstance(error, grpc.Call) else repr(error)
+    return "OK"
 
 
 def test_the_document_and_the_page_are_open_and_say_how_to_prove_who_calls(

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from elf.core.cjk import contains_cjk
-from elf.core.json_strings import judged
+from elf.core.json_strings import judged, nested_deeper
+from elf.core.slices import at_once
 
 PLANTED = "plan\u4e2dted"
 
@@ -140,3 +141,20 @@ def test_any_predicate_can_be_asked(value: Any) -> None:
         path for path in paths_where(value, "$", lambda text: text == "a") if not path.endswith('["a"]')
     ]
     assert [path for path in expected if not path.endswith('["a"]')] == keys_never
+
+
+NESTED = st.recursive(
+    st.none() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=20,
+)
+
+
+@given(NESTED, st.integers(min_value=1, max_value=6))
+def test_what_is_nested_deeper_is_what_the_walk_finds_too_deep(value: Any, depth: int) -> None:
+    found = judged(value, "$", lambda text: None, too_deep="deep", depth=depth)
+    assert at_once(nested_deeper(value, depth)) is any(one is not None for one in found)
+
+
+def test_a_long_list_is_looked_at_in_pieces() -> None:
+    assert sum(1 for _ in nested_deeper([0] * 100_000, 64)) > 10

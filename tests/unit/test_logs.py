@@ -14,6 +14,7 @@ import structlog
 
 from elf.core.errors import InternalError
 from elf.core.logs import configure_logging
+from elf.core.secrets import redact
 
 TEXT = "Profile: Anna sleeps badly before exams."
 SECRET = "AKIAIOSFODNN7QWERTYU"
@@ -62,6 +63,15 @@ def test_secrets_are_redacted_however_deep(capsys: Capture) -> None:
     assert SECRET not in json.dumps(event)
     assert event["number"] == 4
     assert "REDACTED" in event["given"]
+
+
+def test_the_id_of_a_request_is_told_as_it_is(capsys: Capture) -> None:
+    like_an_account = "50a579e1-da2c-42e6-be24-21209db77027"
+    assert redact(like_an_account) != like_an_account
+    configure_logging("info")
+    structlog.get_logger().info("request", request_id=like_an_account)
+    (event,) = logged(capsys)
+    assert event["request_id"] == like_an_account
 
 
 def failing(error: Exception) -> None:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from stdnum import luhn
 from stdnum.iso7064 import mod_97_10
 
-from elf.core.secrets import SecretFinding, find_secret, find_secrets, is_clean
+from elf.core.secrets import SecretFinding, find_secret, find_secrets, is_clean, phrases
 from elf.core.secrets.cards import is_card
 from elf.core.secrets.folding import Folded, fold
 from elf.core.secrets.id_numbers import iban_length, is_iban
@@ -482,3 +482,10 @@ def test_eleven_words_of_the_list_are_no_seed_phrase() -> None:
     assert kinds(" ".join(phrase.split()[:-1])) == []
     assert kinds(phrase.replace("sausage", "sausage" + "-" * 13)) == []
     assert kinds("first the " + phrase + " then stop, not " + phrase) == ["seed_phrase"] * 2
+
+
+def test_words_of_the_list_with_a_wrong_checksum_are_a_seed_phrase_only_where_they_are_named() -> None:
+    phrases._vocabulary.cache_clear()  # the list is read here, too, where another test had it read before
+    mistyped = "legal winner thank year wave sausage worth useful legal winner thank window"
+    assert kinds(mistyped) == []
+    assert kinds("my wallet: " + mistyped) == ["seed_phrase"]

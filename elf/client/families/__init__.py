@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from elf.client.families.conversations import ConversationsClient
+from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
 from elf.client.family import FamilyClient
 
-FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (KnowledgeClient,)
+FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (
+    KnowledgeClient,
+    ConversationsClient,
+    GraphClient,
+)

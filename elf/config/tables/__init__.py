@@ -10,7 +10,11 @@ from types import MappingProxyType
 from typing import Final
 
 from elf.config.table import Table
+from elf.config.tables.conversations import ConversationsTable
+from elf.config.tables.graph import GraphTable
 from elf.config.tables.knowledge import KnowledgeTable
 
-TABLES: Final[Mapping[str, type[Table]]] = MappingProxyType({"knowledge": KnowledgeTable})
+TABLES: Final[Mapping[str, type[Table]]] = MappingProxyType(
+    {"knowledge": KnowledgeTable, "conversations": ConversationsTable, "graph": GraphTable}
+)
 """By the name of the family."""

@@ -97,16 +97,17 @@ def _is_named(start: int, end: int, lowered: str) -> bool:
 
 def _has_checksum(words: list[str], first: int) -> bool:
     """Tell whether a phrase of one of the lengths starts at a word, by the checksum in its last bits."""
+    return any(_is_right(words[first : first + count]) for count in _LENGTHS if first + count <= len(words))
+
+
+def _is_right(phrase: list[str]) -> bool:
     places = _vocabulary()
     bits = 0
-    for count, word in enumerate(words[first : first + _LENGTHS[-1]], start=1):
+    for word in phrase:
         bits = bits << _WORD_BITS | places[word]
-        if count in _LENGTHS:
-            size = count // 3
-            entropy = (bits >> size).to_bytes(size * 4, "big")
-            if bits & ((1 << size) - 1) == sha256(entropy).digest()[0] >> (8 - size):
-                return True
-    return False
+    size = len(phrase) // 3
+    entropy = (bits >> size).to_bytes(size * 4, "big")
+    return bits & ((1 << size) - 1) == sha256(entropy).digest()[0] >> (8 - size)
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -16,24 +16,16 @@ from elf.db.queries import Queries, sql_folder
 from elf.families.knowledge.access import Reach
 from elf.families.knowledge.model import FAMILY
 from elf.families.knowledge.writing.events import Event, record
-from elf.families.knowledge.writing.vectors import MemoryEmbedder
 from elf.families.knowledge.writing.versions import EmbeddingVersions
 from elf.ground import Ground
 from elf.indexing.embedding import TextEmbedder
+from elf.memory_embedding import MemoryEmbedder, memory_model
 from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.providers.micro_batch import MicroBatchingEmbedder
-from elf.search.breaker import BreakerState, CircuitBreaker
-from elf.search.guards import GuardedEmbedder
 
 OUTBOX: Final = "knowledge_outbox"
 QUEUE: Final = "knowledge"
 LEASE_S: Final = 60.0
-# Calls that writers share. A model of this process is quicker with what waits in one call than with two calls at once.
-CALLS_AT_ONCE: Final = 4
-# How long one who stores waits for a call of a model behind a URL, and for one that tells whether it is back. Whoever
-# makes the vector later tries for as long as the config says. A model of this process is never away, only busy.
-PATIENCE_S: Final = 3.0
-PATIENCE_WITH_A_PROBE_S: Final = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +56,7 @@ class Kit:
     def embedder(self) -> MemoryEmbedder:
         """What makes the vectors of memories, in a process that serves or works."""
         assert self.texts is not None, "who serves or works has a model"
-        return MemoryEmbedder(self.texts, patience_s=self.patience_s)
+        return MemoryEmbedder(self.texts, family=FAMILY, patience_s=self.patience_s)
 
     async def wrote(self, connection: Connection, vectors: Iterable[Vector | None], now: datetime) -> None:
         """Record by which model vectors are, with the transaction that writes them."""
@@ -85,8 +77,7 @@ def knowledge_queries() -> Queries:
 def kit_of(ground: Ground) -> Kit:
     """Return the kit of a process. Raises StartupError when the statements cannot be read."""
     queries = knowledge_queries()
-    breaker = CircuitBreaker("embedding of knowledge")
-    texts, shared_calls = _guarded(ground, breaker)
+    model = memory_model(ground, FAMILY)
     return Kit(
         config=ground.config.of(KnowledgeTable),
         database=ground.database,
@@ -94,32 +85,15 @@ def kit_of(ground: Ground) -> Kit:
         clock=ground.clock,
         queries=queries,
         outbox=LeasedOutbox(
-            ground.database, queries, table=OUTBOX, lease_seconds=LEASE_S, is_paused=lambda: breaker.refuses
+            ground.database,
+            queries,
+            table=OUTBOX,
+            lease_seconds=LEASE_S,
+            is_paused=lambda: model.breaker.refuses,
         ),
-        texts=texts,
-        shared_calls=shared_calls,
-        patience_s=(lambda: None) if ground.config.providers.embedding.is_local else _patience_with(breaker),
+        texts=model.texts,
+        shared_calls=model.shared_calls,
+        patience_s=model.patience_s,
         redact=ground.config.security.redact_secrets_on_write,
         ring=ground.ring(QUEUE),
     )
-
-
-def _patience_with(breaker: CircuitBreaker) -> Callable[[], float]:
-    return lambda: PATIENCE_S if breaker.state is BreakerState.CLOSED else PATIENCE_WITH_A_PROBE_S
-
-
-def _guarded(
-    ground: Ground, breaker: CircuitBreaker
-) -> tuple[TextEmbedder | None, MicroBatchingEmbedder | None]:
-    """Put a breaker around the model: what is stored without a vector gets one later, so no writer waits in vain.
-
-    Where the process serves, writers share calls of the model, which an actor owns.
-    """
-    if ground.texts is None:
-        return None, None
-    embedder = GuardedEmbedder(ground.texts.embedder, breaker)
-    if not ground.roles.serves:
-        return replace(ground.texts, embedder=embedder, late=None), None
-    in_flight = 1 if ground.config.providers.embedding.is_local else CALLS_AT_ONCE
-    shared = MicroBatchingEmbedder(embedder, name="knowledge_batcher", max_in_flight=in_flight)
-    return replace(ground.texts, embedder=shared, late=None), shared

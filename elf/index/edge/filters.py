@@ -98,7 +98,8 @@ def _branches(must: Mapping[str, str], any_of: Sequence[Mapping[str, Sequence[st
 def _merged(base: Branch, alternative: Mapping[str, Sequence[str]]) -> Branch:
     merged = dict(base)
     for field, values in alternative.items():
-        merged[field] = tuple(value for value in dict.fromkeys(values) if value in base.get(field, values))
+        known = dict.fromkeys(values)  # thousands, it may be
+        merged[field] = tuple(known if field not in base else (one for one in base[field] if one in known))
     return merged
 
 

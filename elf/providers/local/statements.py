@@ -201,7 +201,7 @@ RULES: Final = (
         _any(
             rf"\bI{HOW} work (?:as|at|for) (?!home\b|it\b|that\b|night\b|least\b)\w",
             rf"{I_AM} an? (?:[\w-]+ ){{0,3}}?{TRADE}\b",
-            rf"{I_AM} (?:studying|majoring in)\b",
+            rf"{I_AM} (?:studying|majoring in) \w",
             rf"{I_HAVE}(?: have| hold| got) an? (?:[\w']+ ){{0,2}}?(?:degree|diploma|doctorate|phd)\b",
         ),
         0.7,
@@ -291,18 +291,17 @@ LEAD_IN: Final = re.compile(
     re.IGNORECASE,
 )
 
-GUARDS: Final = (
-    re.compile(r"\?[\"')\]]*$"),
-    re.compile(r"\[REDACTED:"),
-    _any(
-        r"^(?:because|he|here|how|if|it|maybe|perhaps|she|that|there|these|they|this|those|what|when|which|while|who|why)\b"
-    ),
-    _any(
-        r"\bI (?:bet|could|don't know|doubt|guess|hope|may|might|suppose|think|wish|wonder)\b",
-        r"\b(?:maybe|might|not sure|perhaps|probably)\b",
-        r"\bI(?:'d| would) (?:like|love) (?:it|some|to|your)\b",
-        r"\bcan't wait\b|\blet me (?:check|know|see|think)\b",
-        r"\b(?:are|can|could|did|do|have|should|will|would) you\b",
-        r"\bwhat if\b|\bas if\b|\bif I\b|\bif we\b|\bfor example\b",
-    ),
+QUESTION: Final = re.compile(r"\?[\"')\]]*$")
+REDACTED: Final = re.compile(r"\[REDACTED:")
+NO_ANTECEDENT: Final = _any(
+    r"^(?:because|he|here|how|if|it|maybe|perhaps|she|that|there|these|they|this|those|what|when|which|while|who|why)\b"
 )
+UNSURE: Final = _any(
+    r"\bI (?:bet|could|don't know|doubt|guess|hope|may|might|suppose|think|wish|wonder)\b",
+    r"\b(?:maybe|might|not sure|perhaps|probably)\b",
+    r"\bI(?:'d| would) (?:like|love) (?:it|some|to|your)\b",
+    r"\bcan't wait\b|\blet me (?:check|know|see|think)\b",
+    r"\b(?:are|can|could|did|do|have|should|will|would) you\b",
+    r"\bwhat if\b|\bas if\b|\bif I\b|\bif we\b|\bfor example\b",
+)
+GUARDS: Final = (QUESTION, REDACTED, NO_ANTECEDENT, UNSURE)

@@ -26,7 +26,7 @@ DIRECTED = (
     r"|suggest|summari[sz]e|test|touch|upload|use|write)"
 )
 SOMETHING = (
-    r"(?!(?:it|that|this|these|those|them|you|your|how|what|when|where|hearing|seeing|knowing|thinking)\b"
+    r"(?!(?:it|that|this|these|those|them|you|your|how|what|when|where|is|are|was|hearing|seeing|knowing|thinking)\b"
     r"|the (?:way|idea)\b|to(?: (?:be|hear|know|say|see|think)\b|\W*$))"
 )
 TRADE = (

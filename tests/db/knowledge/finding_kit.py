@@ -11,7 +11,7 @@ from elf.families.knowledge.api import searching as s
 from elf.families.knowledge.reading.search import FoundMemories, MemorySearch
 from elf.families.knowledge.reading.stats import MemoryStats
 from elf.families.knowledge.rules.searchable_text import fact_text
-from elf.families.knowledge.writing.vectors import MemoryEmbedder
+from elf.memory_embedding import MemoryEmbedder
 from elf.search.trace import SearchTrace
 from tests.db.knowledge.conftest import ANA, TENANT, KnowledgeHouse
 from tests.notes_kit import at_cosine, unit
@@ -28,7 +28,7 @@ class Finder:
         self.clock = house.clock
         self.traces: list[SearchTrace] = []
         self.finding = MemorySearch(
-            house.kit, MemoryEmbedder(house.kit.texts), self.traces.append, trace_days=7
+            house.kit, MemoryEmbedder(house.kit.texts, family="knowledge"), self.traces.append, trace_days=7
         )
         self.stats = MemoryStats(house.kit)
         house.model.known[QUERY] = unit(1.0)

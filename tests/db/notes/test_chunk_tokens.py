@@ -15,8 +15,8 @@ from elf.core.errors import InvalidRequest
 from elf.core.scopes import AGENT_PRIVATE
 from elf.families.notes.keeping.chunk_tokens import NOTE_CHUNK_TOKENS
 from elf.families.notes.reading.note_filter import EVERYTHING
-from elf.families.notes.reading.reranking import TokenReranking
 from elf.search.late_rerank import LateDocument, LateReranker
+from elf.search.reranking import TokenReranking
 from elf.search.token_store import LONG_WORDS, TokenRow, TokenStore
 from elf.search.trace_store import search_queries
 from tests.db.notes.conftest import House

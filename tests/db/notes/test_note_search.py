@@ -29,12 +29,12 @@ from elf.db.errors import Retryable
 from elf.families.notes.api.requests import SearchFilters, SearchItem, SearchRequest, SearchResponse
 from elf.families.notes.reading.ask import NoteAsk
 from elf.families.notes.reading.ranking import NoteRanking, RankingRules
-from elf.families.notes.reading.reranking import Reranking, SnippetReranking
 from elf.families.notes.reading.search import NoteSearch, SearchRules
 from elf.index.port import IndexFilter, IndexQuery, LegHit, QueryResult
 from elf.search.expand import ExpansionRules, QueryExpander
 from elf.search.fuse import FusionRules
 from elf.search.rerank import GREATEST_SCORE, CachedReranker
+from elf.search.reranking import Reranking, ShownReranking
 from elf.search.retrieve import CandidateRetrieval, RetrievalRules
 from elf.search.trace import SearchTrace
 from tests.db.notes.conftest import CONTEXT_FIELDS, House
@@ -130,7 +130,7 @@ class Desk:
             later=lambda put: None,
             **NO_CACHE,
         )
-        return SnippetReranking(reranker, tells_relevance=False)
+        return ShownReranking(reranker, tells_relevance=False)
 
     def _expander(self, rules: ExpansionRules) -> QueryExpander:
         material = {"provider_id": "p", "model": "m", "temperature": 0.0, "expansion_version": "1"}

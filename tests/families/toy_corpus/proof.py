@@ -32,7 +32,7 @@ class Stories:
     def hidden_from(self, kind: Kind) -> Iterable[str]:
         return () if kind in SHARED else (self.story, self.doomed, self.search, self.word)
 
-    def unknown(self) -> Stories:
+    def unknown(self, kind: Kind) -> Stories:
         return replace(self, story=str(uuid4()), doomed=str(uuid4()), search=str(uuid4()))
 
     def of(self, caller: Caller) -> Stories:

@@ -32,7 +32,7 @@ class Box:
     def hidden_from(self, kind: Kind) -> Iterable[str]:
         return () if kind in SHARED else (self.toy, self.doomed, self.word)
 
-    def unknown(self) -> Box:
+    def unknown(self, kind: Kind) -> Box:
         return replace(self, toy=str(uuid4()), doomed=str(uuid4()))
 
     def of(self, caller: Caller) -> Box:

@@ -150,6 +150,7 @@ async def opened(dsn: str, folder: Path) -> AsyncIterator[Opened]:
         clock=clock,
         database=database,
         reads=database,
+        dsn=lambda: dsn,
         models=Models(embedder=Model()),
         texts=None,
         fleet=Fleet(Model.version, None),

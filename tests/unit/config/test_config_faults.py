@@ -15,6 +15,7 @@ from elf.config import loads
 from elf.config.example import example_file
 from elf.config.faults import dotted
 from elf.config.packaged import ENCODER_NAMES
+from elf.config.processes import admin_ports
 from elf.core.errors import ConfigError, ConfigFault
 
 
@@ -295,6 +296,25 @@ def test_each_fault_of_the_processes_is_named(
     assert faults_of(processes(table)) == {key: problem}
 
 
+@pytest.mark.parametrize(
+    ("address", "problem"),
+    [
+        ("localhost", "must be host:port with a port of 0 to 65535"),
+        ("192.168.1.5:80", "must be a loopback address"),
+        ("127.0.0.1:8080", "must differ from service.http_bind"),
+        ("127.0.0.1:8081", "must differ from service.mcp_bind"),
+        ("127.0.0.1:8082", "must differ from service.admin_bind"),
+    ],
+)
+def test_where_grpc_is_served_is_checked_as_the_other_addresses_are(
+    faults_of: FaultsOf, address: str, problem: str
+) -> None:
+    end = 'admin_bind = "127.0.0.1:8082"'
+    found = faults_of((end, f'{end}\ngrpc_bind = "{address}"'))
+    assert found.keys() == {"service.grpc_bind"}
+    assert problem in found["service.grpc_bind"]
+
+
 def test_former_ways_to_name_processes_are_told_the_present_one(faults_of: FaultsOf) -> None:
     end = SPEC_TEMPLATE.splitlines()[-1]
     found = faults_of((end, f'{end}\n[process]\nactors = ["indexer"]'))
@@ -304,11 +324,19 @@ def test_former_ways_to_name_processes_are_told_the_present_one(faults_of: Fault
     assert found == {"processes": f"must be {table}"}
 
 
+def test_operators_reach_processes_at_the_ports_after_the_first_but_for_that_of_grpc() -> None:
+    assert admin_ports(8767, 3, skipped=8768) == [8767, 8769, 8770]
+    assert admin_ports(8767, 3, skipped=8770) == admin_ports(8767, 3, skipped=None) == [8767, 8768, 8769]
+    assert admin_ports(0, 2, skipped=8768) == [0, 0]
+
+
 def test_the_admin_ports_of_the_processes_are_kept_free(faults_of: FaultsOf) -> None:
     four = processes("api = 3\nworker = 1")
     admin = re.search(r'admin_bind = "127.0.0.1:(\d+)"', SPEC_TEMPLATE)
     assert admin is not None
     before = ('admin_bind = "127.0.0.1:' + admin[1], 'admin_bind = "127.0.0.1:8078')
     assert set(faults_of(four, before)) == {"service.http_bind", "service.mcp_bind"}
+    above = (before[0], before[1] + '"\ngrpc_bind = "127.0.0.1:8079')
+    assert set(faults_of(four, above)) == {"service.http_bind", "service.mcp_bind"}, "gRPC's own is left out"
     last = ('admin_bind = "127.0.0.1:' + admin[1], 'admin_bind = "127.0.0.1:65533')
     assert set(faults_of(four, last)) == {"service.admin_bind"}

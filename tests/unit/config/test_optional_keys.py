@@ -31,11 +31,13 @@ OPTIONAL = [path for path in KEYS if path not in REQUIRED_KEYS and path[:2] != (
 TABLES = sorted({path[:-1] for path in OPTIONAL} - {path[:-1] for path in REQUIRED_KEYS})
 # What the file says in words, because it is not the value shown.
 SAID = {
+    ("service", "grpc_bind"): None,
     ("search", "cache", "max_payload_bytes"): None,
     ("search", "rerank", "weak_below"): None,
     ("lifecycle", "retention", "hit_days"): 0,
     ("lifecycle", "retention", "decision_days"): 0,
     ("lifecycle", "retention", "version_days"): 0,
+    ("graph", "auto_register"): False,
 } | {("defaults", key): "" for key in ("tenant_id", "project_id", "agent_id", "scope", "read_profile")}
 
 

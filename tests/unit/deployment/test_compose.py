@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import chain
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -85,18 +86,23 @@ def test_what_is_published_is_for_this_machine_alone_and_where_the_config_listen
         if "ports" in service
     }
     assert published.keys() == {"api", "mcp"}
-    for name, address in (("api", config.service.http_address), ("mcp", config.service.mcp_address)):
-        ((host, _, port),) = published[name]
-        assert (host, port) == ("127.0.0.1", str(address.port))
+    service = config.service
+    assert service.grpc_address is not None
+    listening = {"api": [service.http_address, service.grpc_address], "mcp": [service.mcp_address]}
+    for name, addresses in listening.items():
+        there = [("127.0.0.1", str(address.port)) for address in addresses]
+        assert [(host, port) for host, _, port in published[name]] == there
 
 
 def test_each_replica_of_the_api_has_a_port_and_none_is_given_twice(services: dict[str, Any]) -> None:
-    def ports(name: str) -> set[int]:
-        first, _, last = services[name]["ports"][0].split(":")[1].partition("-")
-        return set(range(int(first), int(last or first) + 1))
+    def ports(published: str) -> list[int]:
+        first, _, last = published.split(":")[1].partition("-")
+        return list(range(int(first), int(last or first) + 1))
 
-    assert len(ports("api")) == services["api"]["deploy"]["replicas"]
-    assert not ports("api") & ports("mcp")
+    of_api = [ports(one) for one in services["api"]["ports"]]
+    assert {len(several) for several in of_api} == {services["api"]["deploy"]["replicas"]}
+    given = [*chain(*of_api), *chain(*map(ports, services["mcp"]["ports"]))]
+    assert len(given) == len(set(given))
 
 
 def test_the_api_is_found_by_the_name_in_the_config_and_listens_at_every_address(

@@ -105,8 +105,8 @@ def test_it_shows_the_ports_of_the_example_and_asks_one_of_them_for_its_health(
     final: list[Instruction],
 ) -> None:
     service = tomllib.loads((REPO / "elf.example.toml").read_text(encoding="utf-8"))["service"]
-    http, mcp = (service[key].rpartition(":")[2] for key in ("http_bind", "mcp_bind"))
-    assert values(final, "EXPOSE") == [f"{http} {mcp}"]
+    http, mcp, grpc = (service[key].rpartition(":")[2] for key in ("http_bind", "mcp_bind", "grpc_bind"))
+    assert values(final, "EXPOSE") == [f"{http} {mcp} {grpc}"]
     (check,) = values(final, "HEALTHCHECK")
     python, option, code = json.loads(check[check.index("CMD") + 3 :])
     assert (python, option) == ("python", "-c")

@@ -58,6 +58,29 @@ def test_too_many_combinations_fall_back_to_conditions() -> None:
     assert len(compiled.should or []) == 1  # the key of the shorter shape
 
 
+class Walked(list[str]):
+    """Values that are gone through, never searched."""
+
+    def __contains__(self, value: object) -> bool:
+        raise AssertionError("thousands of values are not looked through for each of them")
+
+
+def test_the_trees_of_a_user_are_gone_through_and_not_searched_for_each() -> None:
+    compiled = compiled_of({}, [{"tree": Walked(["one", "another", "one"])}])
+    assert compiled is not None
+    (trees,) = compiled.must or []
+    assert isinstance(trees, engine.FieldCondition)
+    assert isinstance(trees.match, engine.MatchAny)
+
+
+def test_an_alternative_keeps_of_what_must_be_what_it_allows() -> None:
+    compiled = compiled_of({"tree": "one"}, [{"tree": ["another", "one"]}])
+    assert compiled is not None
+    (tree,) = compiled.must or []
+    assert isinstance(tree, engine.FieldCondition)
+    assert isinstance(tree.match, engine.MatchValue)
+
+
 def test_a_filter_that_cannot_hold_is_none() -> None:
     assert compiled_of({"scope": "x"}, [{"scope": ["y"]}]) is None
     assert compiled_of({}, [{"scope": []}]) is None

@@ -8,8 +8,8 @@ import anyio
 import numpy as np
 import pytest
 
-from elf.families.knowledge.writing.vectors import MemoryEmbedder
 from elf.indexing.embedding import TextEmbedder
+from elf.memory_embedding import MemoryEmbedder
 from elf.providers.port import Matrix
 from tests.notes_kit import FakeEmbedder, WordTokens, vector_of
 
@@ -23,7 +23,7 @@ def model() -> FakeEmbedder:
 
 @pytest.fixture
 def embedder(model: FakeEmbedder) -> MemoryEmbedder:
-    return MemoryEmbedder(TextEmbedder(model, WordTokens(), 4, 0, "words"))
+    return MemoryEmbedder(TextEmbedder(model, WordTokens(), 4, 0, "words"), family="knowledge")
 
 
 async def test_single_text_embedding(embedder: MemoryEmbedder, model: FakeEmbedder) -> None:
@@ -65,12 +65,16 @@ class SilentEmbedder(FakeEmbedder):
 
 async def test_what_is_stored_in_any_case_does_not_wait_for_a_model_that_is_silent() -> None:
     texts = TextEmbedder(SilentEmbedder(), WordTokens(), 4, 0, "words")
-    found = await MemoryEmbedder(texts, patience_s=lambda: 0.01).embed_if_there(["Ana flew.", "Ben slept."])
+    found = await MemoryEmbedder(texts, family="knowledge", patience_s=lambda: 0.01).embed_if_there(
+        ["Ana flew.", "Ben slept."]
+    )
     assert (found.vectors, found.is_away, found.degraded) == ([None, None], True, ["embedding"])
 
 
 async def test_a_call_that_comes_in_time_is_waited_for(model: FakeEmbedder) -> None:
     texts = TextEmbedder(model, WordTokens(), 4, 0, "words")
-    found = await MemoryEmbedder(texts, patience_s=lambda: 30.0).embed_if_there(["Ana flew."])
+    found = await MemoryEmbedder(texts, family="knowledge", patience_s=lambda: 30.0).embed_if_there(
+        ["Ana flew."]
+    )
     assert not found.is_away
     assert found.vectors[0] is not None

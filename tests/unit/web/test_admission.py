@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
-from quart import Quart
 from trio.testing import MockClock
 
 from elf.api.operation import Operation, for_anyone
@@ -21,6 +20,7 @@ from elf.config.limits import Limits
 from elf.core.errors import Unavailable
 from elf.web.admission import LONGEST_RETRY_AFTER_S, REFUSALS_A_SECOND, Admission, tenant_of
 from elf.web.app import create_app
+from elf.web.application import Application
 from elf.web.readiness import Readiness
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 
 
 in_virtual_time = pytest.mark.parametrize("anyio_backend", ["trio"], indirect=True)
-on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)  # as Quart is
+on_asyncio = pytest.mark.parametrize("anyio_backend", ["asyncio"], indirect=True)  # as Application is
 
 
 class Ask(BaseModel):
@@ -286,7 +286,7 @@ def admission() -> Admission:
 
 
 @pytest.fixture
-def app(admission: Admission) -> Quart:
+def app(admission: Admission) -> Application:
     def readiness() -> Readiness:
         return Readiness(ready=True, parts=[])
 
@@ -299,7 +299,7 @@ def app(admission: Admission) -> Quart:
 
 
 @pytest.fixture
-async def client(app: Quart) -> AsyncIterator[httpx.AsyncClient]:
+async def client(app: Application) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://elf") as client:
         yield client
 

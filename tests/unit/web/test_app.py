@@ -30,6 +30,7 @@ from elf.core.errors import (
     ServiceError,
     Unavailable,
 )
+from elf.web import exchange
 from elf.web.app import create_app
 from elf.web.failures import MAX_BODY_BYTES
 from elf.web.readiness import Part, Readiness
@@ -268,6 +269,36 @@ async def test_a_wrong_method_names_the_right_one(client: httpx.AsyncClient) -> 
     response = await client.put("/v1/say", json={})
     assert_error(response, 405, "INVALID_REQUEST")
     assert response.headers["allow"] == "POST"
+
+
+@pytest.mark.parametrize("path", ["/health", "/ready", "/docs", "/openapi.json"])
+async def test_a_page_says_by_which_methods_it_is_read(client: httpx.AsyncClient, path: str) -> None:
+    response = await client.options(path)
+    assert (response.status_code, response.content) == (200, b"")
+    assert response.headers["allow"] == "GET, HEAD, OPTIONS"
+    assert_error(await client.post(path), 405, "INVALID_REQUEST")
+
+
+async def test_a_hidden_slash_does_not_lead_to_another_path(client: httpx.AsyncClient) -> None:
+    assert_error(await client.get(f"/v1%2fnotes/{uuid4()}"), 404, "NOT_FOUND")
+
+
+async def test_a_body_that_does_not_come_is_not_waited_for(
+    fake: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchange, "BODY_TIMEOUT_S", 0.0)
+    monkeypatch.setattr(exchange, "BODY_GRACE_S", 0.0)
+
+    async def client_sends() -> AsyncIterator[dict[str, Any]]:
+        yield {"type": "http.request", "body": b'{"te', "more_body": True}
+        await anyio.sleep_forever()
+
+    sent: list[dict[str, Any]] = []
+    with anyio.fail_after(20):
+        await call(fake.app(), client_sends(), sent)
+    assert sent[0]["status"] == 408
+    assert (b"connection", b"close") in sent[0]["headers"]
+    assert fake.seen == []
 
 
 async def test_an_oversized_body_is_refused(client: httpx.AsyncClient, fake: Fake) -> None:

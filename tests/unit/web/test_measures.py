@@ -100,25 +100,34 @@ async def test_a_client_cannot_make_up_series(measures: PrometheusMeasures) -> N
 
 
 async def test_the_page_is_served_as_the_text_that_prometheus_reads(measures: PrometheusMeasures) -> None:
-    measures.search(stages=[("embed", 2.0)], degraded=[])
+    measures.search(family="notes", stages=[("embed", 2.0)], degraded=[])
     async with client_of(measures) as client:
         response = await client.get("/metrics")
     assert response.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
-    assert Page(response.text).value("elf_searches_total") == 1
+    assert Page(response.text).value("elf_searches_total", family="notes") == 1
 
 
 def test_a_search_counts_its_stages_in_seconds_and_the_parts_it_did_without(
     measures: PrometheusMeasures,
 ) -> None:
-    measures.search(stages=[("embed", 2.5), ("index", 4.0), ("index", 6.0)], degraded=["rerank"])
-    measures.search(stages=[("embed", 2.5)], degraded=[])
+    measures.search(
+        family="notes", stages=[("embed", 2.5), ("index", 4.0), ("index", 6.0)], degraded=["rerank"]
+    )
+    measures.search(family="notes", stages=[("embed", 2.5)], degraded=[])
     page = page_of(measures)
-    assert page.value("elf_searches_total") == 2
-    assert page.value("elf_searches_degraded_total", part="rerank") == 1
-    assert page.value("elf_search_stage_duration_seconds_count", stage="index") == 2
-    assert page.value("elf_search_stage_duration_seconds_sum", stage="index") == pytest.approx(0.01)
-    assert page.value("elf_search_stage_duration_seconds_bucket", stage="embed", le="0.0025") == 2
-    assert page.value("elf_search_stage_duration_seconds_bucket", stage="embed", le="0.001") == 0
+    assert page.value("elf_searches_total", family="notes") == 2
+    assert page.value("elf_searches_degraded_total", family="notes", part="rerank") == 1
+    assert page.value("elf_search_stage_duration_seconds_count", family="notes", stage="index") == 2
+    assert page.value(
+        "elf_search_stage_duration_seconds_sum", family="notes", stage="index"
+    ) == pytest.approx(0.01)
+    assert (
+        page.value("elf_search_stage_duration_seconds_bucket", family="notes", stage="embed", le="0.0025")
+        == 2
+    )
+    assert (
+        page.value("elf_search_stage_duration_seconds_bucket", family="notes", stage="embed", le="0.001") == 0
+    )
 
 
 def test_a_provider_call_counts_by_its_outcome(measures: PrometheusMeasures) -> None:
@@ -134,19 +143,19 @@ def test_a_provider_call_counts_by_its_outcome(measures: PrometheusMeasures) -> 
 
 def test_two_processes_worth_of_measures_in_one_program_do_not_meet() -> None:
     one, other = PrometheusMeasures(), PrometheusMeasures()
-    one.search(stages=[], degraded=[])
-    assert page_of(other).value("elf_searches_total") == 0
+    one.search(family="notes", stages=[], degraded=[])
+    assert page_of(other).value("elf_searches_total", family="notes") == 0
 
 
 def test_there_is_no_series_about_when_a_series_began(measures: PrometheusMeasures) -> None:
-    measures.search(stages=[("embed", 1.0)], degraded=["rerank"])
+    measures.search(family="notes", stages=[("embed", 1.0)], degraded=["rerank"])
     assert "_created" not in page_of(measures).text
 
 
 def test_who_counts_nothing_takes_everything() -> None:
     silent: Measures = NoMeasures()
     silent.request(front="http_front", method="GET", route="/", status=200, seconds=0.1)
-    silent.search(stages=[("embed", 1.0)], degraded=[])
+    silent.search(family="notes", stages=[("embed", 1.0)], degraded=[])
     silent.provider_call(provider="rerank", outcome="answered", seconds=0.1, failed_tries=0)
 
 

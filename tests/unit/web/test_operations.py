@@ -389,7 +389,9 @@ def test_text_in_any_language_is_told_apart_from_english_text() -> None:
 
 def test_an_operation_that_contradicts_itself_is_refused() -> None:
     with pytest.raises(ValueError, match="status 204"):
-        Operation("x", "GET", "/x", "X", One, None)
+        Operation("x", "GET", "/x", "X", One, Count, status=204)
+    with pytest.raises(ValueError, match="what was made"):
+        Operation("x", "POST", "/x", "X", One, None, status=201)
     with pytest.raises(ValueError, match="no field"):
         Operation("x", "POST", "/x", "X", One, Count, body="items")
     with pytest.raises(ValueError, match="no field"):

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from elf.api.bodies import NulDropped
+from elf.api.bodies import FreeJson, NulDropped
+from elf.api.json_bounds import JsonBounds
 from elf.core.cjk import contains_cjk
 from elf.core.errors import InvalidRequest, NonEnglishInput, ServiceError
+from elf.core.slices import at_once
 from elf.families.notes.api.requests import AddNoteRequest, GetNoteRequest, ListRequest, SearchRequest
 from elf.web.parsing import CJK_MESSAGE, parse_body, parse_values, reading_body
 
@@ -477,3 +479,39 @@ def test_free_json_is_judged_by_the_validators_of_its_field(value: Any, paths: t
     error = refused(lambda: parse_body(Free, content))
     assert error.fields == paths
     assert all(f"{path}: has more than two keys" in error.message for path in paths)
+
+
+class Kept(BaseModel):
+    """Free JSON of any language."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: Annotated[list[Any], FreeJson()]
+
+
+def kept(content: str) -> list[Any]:
+    bounds = JsonBounds(values=1000, long_digits=1000, depth=3, string_chars=1000)
+    asked = reading_body(Kept, f'{{"content": {content}}}'.encode(), text="any", bounds=bounds)
+    return at_once(asked).content
+
+
+@pytest.mark.parametrize(
+    "content", ['["\u4e2d"]', r'["\u4e2d"]', r'["\\u0000"]', "[[[1, 2]]]", f'["{"x" * 1000}"]']
+)
+def test_free_json_of_any_language_is_kept_as_it_is(content: str) -> None:
+    assert kept(content) == json.loads(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        (r'[{"a": "\u0000"}]', '$.content[0]["a"]'),
+        (r'[{"\u0000": 1}]', '$.content[0]["\\u0000"]'),
+        ("[1, [[[]]]]", "$.content[1][0][0]"),
+        (f'["{"x" * 1001}"]', "$.content[0]"),
+    ],
+)
+def test_free_json_of_any_language_has_bounds_and_no_nul(content: str, field: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        kept(content)
+    assert list(caught.value.fields) == [field]

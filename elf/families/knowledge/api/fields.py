@@ -7,10 +7,10 @@ from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue
 from pydantic.config import JsonDict
 
-from elf.api.bodies import GivenIdentifier, Identifier, NulDropped
+from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, NulDropped
 from elf.core.blank_text import NOT_BLANK
 from elf.families.knowledge import model as m
 from elf.families.knowledge.rules.searchable_text import without_nul
@@ -22,12 +22,6 @@ MEMORY_EXAMPLE: Final = "5b0a6c1e-7a4f-4a55-9a0e-2d1f7c3b8e10"
 ENTITY_EXAMPLE: Final = "e7f1a2b3-0c4d-4e5f-8a9b-1c2d3e4f5a60"
 
 
-def _whole(value: object) -> object:
-    """In JSON, 5.0 is the number 5."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-WHOLE: Final = BeforeValidator(_whole)
 # What documents say of text of which something has to be seen. NUL is dropped, and Python strips ASCII's separators.
 _SEEN: Final = f"[^\\u0000\\u001C-\\u001F{NOT_BLANK.removeprefix('[^')}"
 SEEN: Final[JsonDict] = {"pattern": _SEEN}

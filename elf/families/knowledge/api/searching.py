@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
-from elf.api.bodies import NulDropped, Request, Response
+from elf.api.bodies import WHOLE, NulDropped, Request, Response
 from elf.api.operation import Operation
 from elf.core.errors import NotFound, ScopeDenied
 from elf.families.knowledge import model as m
@@ -58,7 +58,7 @@ class Context(InTenant):
     butler: f.ButlerGiven
     token_budget: (
         Annotated[int, Field(ge=5, le=100_000, description="Most tokens, of 4 characters; null: as the config says."),
-                  f.WHOLE]
+                  WHOLE]
         | None
     ) = None  # fmt: skip
 

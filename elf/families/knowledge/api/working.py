@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from elf.api.bodies import Request, Response
+from elf.api.bodies import WHOLE, Request, Response
 from elf.api.operation import Operation
 from elf.core.errors import NotFound
 from elf.families.knowledge import model as m
@@ -31,13 +31,13 @@ class RunConsolidation(InTenant):
 
 class RunCleanup(InTenant):
     max_entries: (
-        Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="How many episodes stay at most."), f.WHOLE]
+        Annotated[int, Field(ge=0, le=MAX_ENTRIES, description="How many episodes stay at most."), WHOLE]
         | None
     ) = Field(default=None, description="Null: as the config says.")
 
 
 class CleanupAll(AllTenants):
-    max_entries: Annotated[int, Field(ge=0, le=MAX_ENTRIES), f.WHOLE] | None = None
+    max_entries: Annotated[int, Field(ge=0, le=MAX_ENTRIES), WHOLE] | None = None
 
 
 class ConsolidationAnswer(Response):

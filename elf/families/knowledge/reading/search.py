@@ -24,7 +24,7 @@ from elf.families.knowledge.reading.ranking import Ranked, confidence_of, recall
 from elf.families.knowledge.rules.composite import Weights
 from elf.families.knowledge.rules.context_text import HEADER, assemble, fact_line, rule_line
 from elf.families.knowledge.rules.searchable_text import search_query
-from elf.families.knowledge.writing.vectors import MemoryEmbedder
+from elf.memory_embedding import MemoryEmbedder
 from elf.search.stages import Stages
 from elf.search.trace import DroppedCandidate, SearchTrace, TraceItem, TraceSink
 
@@ -265,7 +265,7 @@ class MemorySearch:
 def query_embedder(kit: Kit, search_embedder: Any) -> MemoryEmbedder:
     """Return what embeds queries: as memories are, by the calls that all searches share."""
     assert kit.texts is not None, "who serves has a model"
-    return MemoryEmbedder(replace(kit.texts, embedder=search_embedder))
+    return MemoryEmbedder(replace(kit.texts, embedder=search_embedder), family=m.FAMILY)
 
 
 def _trace_item(one: Ranked, handle: UUID, place: int) -> TraceItem:

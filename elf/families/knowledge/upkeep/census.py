@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
-import anyio
-import structlog
-
-from elf.core.errors import ServiceError
+from elf.db.census import Census
 from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.model import FAMILY
 from elf.family import Labels, StoredGauge
 
-COUNTED_FOR_S: Final = 60.0
-TIMEOUT_S: Final = 3.0
 STATES: Final[Mapping[str, Sequence[str]]] = {
     "episode": ("pending", "consolidated", "dead_letter"),
     "fact": ("active", "fading", "superseded", "expired", "retracted"),
     "rule": ("candidate", "established", "proven", "anti_pattern", "forgotten"),
 }
 
-log = structlog.get_logger()
-
-Row = Mapping[str, Any]
-
 
 class MemoryCensus:
-    """Counts all memories, once a minute, because every one is counted."""
+    """Counts all memories, by their states."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._counting = anyio.Lock()
-        self._rows: Sequence[Row] | None = None
-        self._due_at = float("-inf")
+        self._census = Census(
+            kit.database, kit.queries["count_memories"], family=FAMILY, arguments=lambda: (kit.now(),)
+        )
 
     def gauges(self) -> list[StoredGauge]:
         """Return the metrics of the counts."""
@@ -51,7 +43,7 @@ class MemoryCensus:
         ]
 
     async def _memories(self) -> Mapping[Labels, float] | None:
-        rows = await self._counted()
+        rows = await self._census.rows()
         if rows is None:
             return None
         counts: dict[Labels, float] = {
@@ -60,24 +52,8 @@ class MemoryCensus:
         return counts | {(row["kind"], row["state"]): float(row["memories"]) for row in rows}
 
     async def _backlog(self) -> Mapping[Labels, float] | None:
-        rows = await self._counted()
+        rows = await self._census.rows()
         if rows is None:
             return None
         oldest = [row["oldest"] for row in rows if row["oldest"] is not None]
         return {(): max(0.0, (self._kit.now() - min(oldest)).total_seconds()) if oldest else 0.0}
-
-    async def _counted(self) -> Sequence[Row] | None:
-        async with self._counting:
-            if anyio.current_time() >= self._due_at:
-                self._rows = await self._count()
-                self._due_at = anyio.current_time() + COUNTED_FOR_S
-            return self._rows
-
-    async def _count(self) -> Sequence[Row] | None:
-        try:
-            with anyio.fail_after(TIMEOUT_S):
-                async with self._kit.database.connection() as connection:
-                    return await connection.fetch(self._kit.queries["count_memories"], self._kit.now())
-        except (ServiceError, TimeoutError) as error:
-            log.info("knowledge.not_counted", error=type(error).__name__)
-            return None

@@ -23,7 +23,7 @@ from elf.families.knowledge.writing.episodes import EpisodeToStore, EpisodeWrite
 from elf.families.knowledge.writing.facts import FactToStore, FactWriter
 from elf.families.knowledge.writing.rules import RuleToStore, RuleWriter
 from elf.families.knowledge.writing.to_store import MemoryToStore, MemoryWriter, Stored, ToStore, Writing
-from elf.families.knowledge.writing.vectors import Embedded
+from elf.memory_embedding import Embedded
 
 Item = TypeVar("Item")
 

@@ -7,22 +7,18 @@ called.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from elf.api.bodies import GivenIdentifier, Identifier
+from elf.api.moment import moments
 
 MAX_PAGE = 200
 MAX_CURSOR_CHARS = 512
 MAX_TTL_DAYS = 36_500
-
-
-def _whole(value: object) -> object:
-    """In JSON, 5.0 is the number 5."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 NOTE_EXAMPLE = "0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001"
@@ -30,8 +26,6 @@ VERSION_EXAMPLE = "3f6c1c52-2a07-4c6f-8f0e-6f9f4f0d2b10"
 TRACE_EXAMPLE = "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20"
 HANDLE_EXAMPLE = "9a1d6f0b-64c2-4c5e-b1c8-0d2f7e8a9b30"
 
-# The last annotation of a whole number in a body, so that its schema keeps the bounds.
-WHOLE = BeforeValidator(_whole)
 UnitInterval = Annotated[float, Field(ge=0.0, le=1.0)]
 TtlDays = Annotated[float, Field(ge=-MAX_TTL_DAYS, le=MAX_TTL_DAYS)]
 NoteStatus = Literal["active", "deleted", "deprecated", "expired"]
@@ -166,20 +160,11 @@ Detail = Annotated[
 # Searches
 
 
-def _moment(value: object) -> object:
-    if not isinstance(value, str) or not _MOMENT.fullmatch(value):
-        raise ValueError(_NO_MOMENT)
-    try:
-        moment = datetime.fromisoformat(value.upper())
-        return (moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise ValueError(_NO_MOMENT) from None
-
-
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d([Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d))?", re.ASCII)
 _NO_MOMENT: Final = (
     "should be a moment of RFC 3339, such as 2026-01-31T09:30:00Z, or a date, which is its midnight in UTC"
 )
+_moment: Final = moments(_MOMENT, _NO_MOMENT)
 KeyPrefix = Annotated[
     str,
     Field(

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema, model_validator
 
-from elf.api.bodies import Identifier, Request, Response
+from elf.api.bodies import WHOLE, Identifier, Request, Response
 from elf.config.model import NoteType
 from elf.core.blank_text import NOT_BLANK
 from elf.core.json_strings import MAX_STRING_CHARS
@@ -296,7 +296,7 @@ class SearchRequest(InContext):
                 description="Most results; without it, memory.top_k of the config.",
                 examples=[5],
             ),
-            f.WHOLE,
+            WHOLE,
         ]
         | None
     ) = None
@@ -309,7 +309,7 @@ class SearchRequest(InContext):
                 description="How many candidates are looked at, not fewer than top_k; without it, memory.candidate_k "
                 "of the config.",
             ),
-            f.WHOLE,
+            WHOLE,
         ]
         | None
     ) = None

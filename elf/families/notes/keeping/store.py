@@ -21,7 +21,7 @@ from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection
 from elf.db.errors import Retryable, UniqueViolation
 from elf.db.queries import Queries
-from elf.families.notes.keeping.chunk_tokens import NOTE_CHUNK_TOKENS, token_rows
+from elf.families.notes.keeping.chunk_tokens import NOTE_CHUNK_TOKENS
 from elf.families.notes.keeping.space import NOTES
 from elf.families.notes.model import Context, Note
 from elf.families.notes.reading.note_filter import NoteFilter
@@ -34,6 +34,7 @@ from elf.indexing.chunks import Subject
 from elf.indexing.embedding import EmbeddedText
 from elf.indexing.embedding import Vector as FloatVector
 from elf.indexing.fresh import FreshWrites
+from elf.search.kept_tokens import token_rows
 from elf.search.token_store import LONG_WORDS, TokenStore
 
 ACTIVE_KEY_INDEX = "idx_notes_active_key"

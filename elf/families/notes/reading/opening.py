@@ -13,10 +13,10 @@ from elf.families.notes.keeping.space import NOTES
 from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.reading.exact_search import ExactSearch
 from elf.families.notes.reading.ranking import NoteRanking, RankingRules
-from elf.families.notes.reading.reranking import Reranking, SnippetReranking, TokenReranking
 from elf.families.notes.reading.search import NoteSearch, SearchRules
 from elf.ground import Ground
 from elf.index.port import VectorIndex
+from elf.search.reranking import open_reranking
 from elf.search.toolkit import SearchToolkit
 
 
@@ -38,21 +38,13 @@ def open_search(
         retrieval=search.retrieval(index, NOTES),
         exactly=exactly.query,
         fresh=ground.fresh,
-        reranking=_reranking(ground, search),
+        reranking=open_reranking(config, search, ground.tokens, NOTE_CHUNK_TOKENS),
         ranking=NoteRanking(_ranking_rules(config), scopes),
         scopes=scopes,
         rules=_search_rules(config),
         trace=search.trace,
         clock=ground.clock,
     )
-
-
-def _reranking(ground: Ground, search: SearchToolkit) -> Reranking:
-    rules, late = ground.config.search.rerank, search.late_reranker(NOTE_CHUNK_TOKENS)
-    if rules is not None and late is not None and ground.tokens is not None:
-        return TokenReranking(late, ground.tokens, length_weight=rules.length_weight)
-    tells_relevance = rules is not None and rules.weak_below is not None
-    return SnippetReranking(search.reranker, tells_relevance=tells_relevance)
 
 
 def _ranking_rules(config: Config) -> RankingRules:

@@ -11,6 +11,7 @@ from uuid import UUID
 from elf.core.scopes import ScopeRules
 from elf.search.boost import recency_importance
 from elf.search.fuse import Candidate
+from elf.search.reranking import Passage, RerankScore
 
 # The terms of a final score.
 RERANK = "rerank"
@@ -46,13 +47,13 @@ class FoundChunk(NamedTuple):
         text_around: str | None = row["text_around"]
         return cls(candidate, row, own_text, own_text if text_around is None else text_around)
 
-
-class RerankScore(NamedTuple):
-    """What a reranker says of a candidate: a score, what its length takes off it, and how relevant it is if known."""
-
-    score: float
-    length: float = 0.0
-    relevance: float | None = None
+    @property
+    def passage(self) -> Passage:
+        """It as the reranker sees it."""
+        row = self.row
+        return Passage(
+            self.candidate.point_id, self.own_text, self.snippet, row["note_chars"], row["updated_at"], row
+        )
 
 
 class Scored(NamedTuple):

@@ -32,22 +32,19 @@ from elf.families.notes.reading.ranking import (
     FoundChunk,
     NoteRanking,
     Ranked,
-    RerankScore,
     Scored,
 )
-from elf.families.notes.reading.reranking import Reranking
 from elf.families.notes.reading.revalidation import Revalidation
 from elf.families.notes.writing.service import context_of
 from elf.index.port import IndexQuery, QueryResult
 from elf.indexing.fresh import FreshWrites
+from elf.search.reranking import Reranking, scores_in_time
 from elf.search.retrieve import Ask, CandidateRetrieval, Retrieved
 from elf.search.stages import Stages
 from elf.search.trace import DroppedCandidate, SearchTrace, TraceItem, TraceSink, dropped
 
 log = structlog.get_logger()
 
-RERANK = "rerank"
-RERANK_SHARE = 0.9
 HITS = "hits"
 
 
@@ -138,7 +135,8 @@ class NoteSearch:
                 unmet |= unmet_now
         except TimeoutError as error:
             raise _out_of_time() from error
-        scores = await self._rerank_scores(ask, found, retrieved, stages)
+        passages = [chunk.passage for chunk in found]
+        scores = await scores_in_time(self._reranking, ask.query, passages, retrieved, stages)
         ranked = self._ranking.rank(
             found, scores, now=ask.now, top_k=self._top_k(request, ask), min_relevance=min_relevance
         )
@@ -248,19 +246,6 @@ class NoteSearch:
                     return references | await self._store.references(connection, large)
         except TimeoutError as error:
             raise _out_of_time() from error
-
-    async def _rerank_scores(
-        self, ask: NoteAsk, found: Sequence[FoundChunk], retrieved: Retrieved, stages: Stages
-    ) -> list[RerankScore] | None:
-        scores: list[RerankScore] | None = None
-        try:
-            with stages.stage("rerank", share=RERANK_SHARE):
-                scores = await self._reranking.scores(ask.query, found)
-        except TimeoutError:
-            log.warning("rerank_failed", documents=len(found), error="out of time")
-        if scores is None:
-            retrieved.without(RERANK)
-        return scores
 
     async def _record_hits(
         self, ask: NoteAsk, best: Sequence[Scored], retrieved: Retrieved, stages: Stages

@@ -7,7 +7,7 @@ from typing import Any
 import anyio
 import pytest
 
-from elf.web import connection
+from elf.web import exchange as exchanges
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
 
@@ -51,7 +51,7 @@ class Exchange:
 
 
 async def test_it_waits_for_a_body_that_is_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "BODY_GRACE_S", 60.0)
+    monkeypatch.setattr(exchanges, "BODY_GRACE_S", 60.0)
     exchange = Exchange()
     async with anyio.create_task_group() as group:
         group.start_soon(exchange.run)
@@ -65,14 +65,14 @@ async def test_it_waits_for_a_body_that_is_on_its_way(monkeypatch: pytest.Monkey
 async def test_it_says_that_the_connection_ends_when_the_body_does_not_come(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connection, "BODY_GRACE_S", 0.0)
+    monkeypatch.setattr(exchanges, "BODY_GRACE_S", 0.0)
     exchange = Exchange()
     await exchange.run()
     assert exchange.headers[b"connection"] == b"close"
 
 
 async def test_http_2_has_no_such_header(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "BODY_GRACE_S", 0.0)
+    monkeypatch.setattr(exchanges, "BODY_GRACE_S", 0.0)
     exchange = Exchange("2")
     await exchange.run()
     assert b"connection" not in exchange.headers

@@ -1,0 +1,181 @@
+"""From a call to its answer: what each method of a service does with the bytes that come in."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import grpc
+import msgspec
+import structlog
+from google.protobuf.message import Message
+from pydantic import BaseModel
+from werkzeug.datastructures import Headers
+
+from elf.api.caller import Caller
+from elf.api.operation import Handler, Operation
+from elf.api.rpc import Fields, OwnRpc, Rpc, Servicer
+from elf.core.errors import ServiceError
+from elf.core.measures import Measures
+from elf.core.slices import in_slices
+from elf.identity.identify import Identify
+from elf.identity.refusal import refusal_reason
+from elf.rpc.failures import told
+from elf.rpc.messages import Shape, each_unpacked, packed, shapes_of, sliced, unpacked
+from elf.web.access_log import log_answer, request_id_of
+from elf.web.admission import Admission
+from elf.web.failures import is_a_fault
+from elf.web.parsing import reading_body
+from elf.web.spans import continued_trace
+from elf.web.views import bind_caller, caller_of
+
+Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
+Pack: TypeAlias = Callable[[Message], bytes]
+
+REQUEST_ID: Final = "x-request-id"
+CANCELLED: Final = 499  # not a status of HTTP, but what its servers log of a client that has gone
+_FORMS: Final[Mapping[tuple[bool, bool], Callable[..., grpc.RpcMethodHandler[Any, Any]]]] = {
+    (False, False): grpc.unary_unary_rpc_method_handler,
+    (False, True): grpc.unary_stream_rpc_method_handler,
+    (True, False): grpc.stream_unary_rpc_method_handler,
+    (True, True): grpc.stream_stream_rpc_method_handler,
+}
+
+log = structlog.get_logger()
+
+
+class Calls:
+    """Answers the calls of services by the rules of the HTTP front: who calls, whose turn it is, what is logged.
+
+    `handlers` has what carries out each operation, by its name. None for `admission` lets everybody in at once.
+    """
+
+    def __init__(
+        self,
+        handlers: Mapping[str, Handler],
+        *,
+        front: str,
+        identify: Identify,
+        measures: Measures,
+        admission: Admission | None = None,
+    ) -> None:
+        self._handlers = handlers
+        self._front = front
+        self._identify = identify
+        self._measures = measures
+        self._admission = admission
+
+    def handler_of(self, servicer: Servicer, *, max_bytes: int) -> grpc.GenericRpcHandler:
+        """Return what a gRPC server needs to know of a service, of which no answer is larger than `max_bytes`."""
+        pack = partial(packed, most=max_bytes)
+        methods = {
+            shape.name: self._method(shape, servicer.rpcs[shape.name], pack)
+            for shape in shapes_of(servicer.service)
+            if shape.name in servicer.rpcs
+        }
+        return grpc.method_handlers_generic_handler(servicer.service.full_name, methods)
+
+    def _method(self, shape: Shape, rpc: Rpc | OwnRpc, pack: Pack) -> grpc.RpcMethodHandler[Any, Any]:
+        answered = self._operation(shape, rpc, pack) if isinstance(rpc, Rpc) else self._own(shape, rpc, pack)
+        return _FORMS[shape.streams_in, shape.streams_out](answered)
+
+    def _operation(self, shape: Shape, rpc: Rpc, pack: Pack) -> Callable[..., Any]:
+        operation = rpc.operation
+        handle = self._handlers[operation.name]
+
+        async def answered(data: bytes, context: Context) -> bytes:
+            async with self._told(shape, context, changes=operation.changes) as headers:
+                caller = await caller_of(operation, self._identify, headers)
+                async with self._turn(operation, caller):
+                    asked = unpacked(shape, data)
+                    request = await _request(rpc, await sliced(rpc.read(asked)), caller)
+                    return pack(await sliced(rpc.write(await handle(request, caller), asked)))
+
+        return answered
+
+    def _own(self, shape: Shape, rpc: OwnRpc, pack: Pack) -> Callable[..., Any]:
+        async def answered(incoming: Any, context: Context) -> bytes | None:
+            async with self._told(shape, context, changes=rpc.changes) as headers:
+                caller = await self._user(headers)
+                async with _asked(shape, incoming) as asked:
+                    if not shape.streams_out:
+                        return pack(await rpc.run(asked, caller))
+                    async with aclosing(rpc.run(asked, caller)) as answers:
+                        async for answer in answers:
+                            await context.write(pack(answer))
+                    return None
+
+        return answered
+
+    def _turn(self, operation: Operation, caller: Caller) -> AbstractAsyncContextManager[None]:
+        if self._admission is None:
+            return nullcontext()
+        return self._admission.turn(operation, caller.bound.get("tenant_id", ""))
+
+    async def _user(self, headers: Headers) -> Caller:
+        caller = await self._identify(headers)
+        bind_caller(caller)
+        caller.require_user()
+        return caller
+
+    @asynccontextmanager
+    async def _told(self, shape: Shape, context: Context, *, changes: bool) -> AsyncIterator[Headers]:
+        """Give a call its request id, tell its client what fails within, and log and count it when it ends."""
+        started = time.perf_counter()
+        headers = _headers(context)
+        request_id = request_id_of(headers.get(REQUEST_ID))
+        structlog.contextvars.clear_contextvars()
+        structlog.contextvars.bind_contextvars(request_id=request_id)
+        trailers = ((REQUEST_ID, request_id),)
+        context.set_trailing_metadata(trailers)
+        outcome, status = "CANCELLED", CANCELLED
+        try:
+            with continued_trace(headers):
+                yield headers
+            outcome, status = "OK", 200
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client is told and the others go on
+            failure, said = told(error)
+            outcome, status = said.code.name, failure.status
+            self._note(shape, failure, error)
+            await context.abort(said.code, said.text, (*trailers, *said.trailers))
+        finally:
+            seconds = time.perf_counter() - started
+            self._measures.rpc(front=self._front, method=shape.path, code=outcome, seconds=seconds)
+            log_answer(
+                method="RPC", route=shape.path, status=status, shown=outcome, seconds=seconds, changes=changes
+            )
+
+    def _note(self, shape: Shape, failure: ServiceError, error: Exception) -> None:
+        if reason := refusal_reason(failure):
+            self._measures.refusal(front=self._front, reason=reason)
+        if is_a_fault(failure):
+            log.error("request_failed", route=shape.path, error=type(error).__name__, exc_info=error)
+
+
+@asynccontextmanager
+async def _asked(shape: Shape, incoming: Any) -> AsyncIterator[Any]:
+    """Return the message of a call, or those that its client streams."""
+    if not shape.streams_in:
+        yield unpacked(shape, incoming)
+        return
+    async with aclosing(each_unpacked(shape, incoming)) as messages:
+        yield messages
+
+
+async def _request(rpc: Rpc, fields: Fields, caller: Caller) -> BaseModel:
+    """Return the request that fields make, with the bounds and the faults of the operation's own wire."""
+    operation = rpc.operation
+    body = msgspec.json.encode(fields if operation.body is None else fields[operation.body])
+    reading = reading_body(
+        rpc.request or operation.request, body, caller=caller, text=operation.text, whole=operation.body,
+        bounds=operation.json_bounds,
+    )  # fmt: skip
+    return await in_slices(reading)
+
+
+def _headers(context: Context) -> Headers:
+    sent = context.invocation_metadata() or ()
+    return Headers([(name, value) for name, value in sent if isinstance(value, str)])
