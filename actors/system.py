@@ -42,7 +42,7 @@ from elf.identity.roles import ADMIN as ADMIN_ROLE
 from elf.identity.roles import AUDITOR
 from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.mcp.api import client_of_address, client_of_app
-from elf.providers.factory import open_consolidator, open_embedder, open_providers
+from elf.providers.factory import open_consolidator, open_embedder, open_extractor, open_providers
 from elf.providers.local.answers import LocalAnswer
 from elf.providers.port import Chat
 from elf.search.guards import guarded_consolidator
@@ -168,10 +168,17 @@ async def _models(
             async with await opening as providers:
                 # A pass of its own for each text would cost what a remote embedder saves: searches make what they need.
                 late = providers.late if config.providers.embedding.is_local else None
-                yield Models(embedder=providers.embedder, late=late, consolidator=consolidator, all=providers)
+                extractor = None if config.providers.llm_extractor.is_local else providers.extractor
+                yield Models(
+                    embedder=providers.embedder, late=late, consolidator=consolidator, extractor=extractor,
+                    all=providers,
+                )  # fmt: skip
         else:
-            async with open_embedder(config, measures=metrics.measures) as (embedder, late):
-                yield Models(embedder=embedder, late=late, consolidator=consolidator)
+            async with (
+                open_embedder(config, measures=metrics.measures) as (embedder, late),
+                open_extractor(config, measures=metrics.measures) as extractor,
+            ):
+                yield Models(embedder=embedder, late=late, consolidator=consolidator, extractor=extractor)
 
 
 @asynccontextmanager

@@ -47,12 +47,14 @@ class Models:
     """The models of this process: all of them where it serves, the embedder where it works, too.
 
     `late` makes token vectors in the pass of the embedder, where that costs nothing. `consolidator` is there where the
-    process serves or works and the config names one; a breaker guards it.
+    process serves or works and the config names one; a breaker guards it. `extractor` is the language model of
+    [providers.llm_extractor] where the process serves or works, None where that is `local:`; each family guards it.
     """
 
     embedder: Embedder | None = None
     late: LateInteraction | None = None
     consolidator: Chat | None = None
+    extractor: Chat | None = None
     all: Providers | None = None
 
 

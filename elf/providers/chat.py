@@ -138,14 +138,17 @@ class HttpChat:
         _log.info("provider.json_mode", provider=self._http.label, mode=mode.name.lower())
 
     def _plain_request(self, prompt: Prompt) -> dict[str, Any]:
-        return {
+        body: dict[str, Any] = {
             "model": self._config.model,
-            "temperature": self._config.temperature,
+            "temperature": self._config.temperature if prompt.temperature is None else prompt.temperature,
             "messages": [
                 {"role": "system", "content": prompt.system},
                 {"role": "user", "content": prompt.user},
             ],
         }
+        if prompt.max_tokens is not None:
+            body["max_tokens"] = prompt.max_tokens
+        return body
 
     def _request(self, prompt: Prompt, answer: JsonAnswer[T], mode: JsonMode) -> dict[str, Any]:
         body = self._plain_request(prompt)

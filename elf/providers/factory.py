@@ -116,6 +116,20 @@ async def open_embedder(
 
 
 @asynccontextmanager
+async def open_extractor(config: Config, *, measures: Measures | None = None) -> AsyncIterator[Chat | None]:
+    """Build the language model that extracts; `local:` is none, and gives None. Otherwise as `open_providers`."""
+    table = config.providers.llm_extractor
+    if table.is_local:
+        yield None
+        return
+    http = ProviderHttp(EXTRACTOR, table, measures=measures)
+    try:
+        yield HttpChat(table, http)
+    finally:
+        await http.aclose()
+
+
+@asynccontextmanager
 async def open_consolidator(
     config: Config, *, local_answers: Sequence[LocalAnswer] = (), measures: Measures | None = None
 ) -> AsyncIterator[Chat | None]:

@@ -88,10 +88,15 @@ class LateInteraction(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a language model is told: who it is, and what to do."""
+    """What a language model is told: who it is, and what to do.
+
+    `temperature` goes before that of the config. `max_tokens` bounds the answer, None: as the endpoint does.
+    """
 
     system: str
     user: str
+    temperature: float | None = None
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

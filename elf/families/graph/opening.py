@@ -13,7 +13,6 @@ from elf.families.graph.bulletins import Bulletins
 from elf.families.graph.context import Contexts
 from elf.families.graph.embedding import Bell, Embedding
 from elf.families.graph.erasing import Erasing
-from elf.families.graph.extraction.chat import TextExtractor
 from elf.families.graph.extraction.opening import text_extractor
 from elf.families.graph.homes import Homes
 from elf.families.graph.ingest.actor import IngestActor
@@ -61,7 +60,7 @@ def open_graph(ground: Ground) -> Opened:
     table, clock, bell = ground.config.of(GraphTable), ground.clock, Bell()
     tallies = Tallies()
     texts, orchestrators = _guarded(ground.texts), _orchestrators(ground, table)
-    extractor, rules = _extractor(ground), _ingest_rules(table, texts.version)
+    extractor, rules = text_extractor(ground.models.extractor), _ingest_rules(table, texts.version)
     is_ingesting = table.enabled and table.ingest.enabled
     ingestion = Ingestion(orchestrators, extractor, clock, rules, tallies) if is_ingesting else None
     steward = Steward([Embedding(texts, clock, bell, tallies), *([ingestion] if ingestion else [])])
@@ -114,12 +113,6 @@ def _files(
         tallies=tallies,
     )
     return OpenFiles(orchestrators, kit, most=table.max_open, idle_s=table.idle_seconds, steward=steward)
-
-
-def _extractor(ground: Ground) -> TextExtractor:
-    """Return what takes memories out of texts."""
-    chat = None if ground.models.all is None else ground.models.all.extractor
-    return text_extractor(chat, ground.config.providers.llm_extractor)
 
 
 def _ingest_rules(table: GraphTable, embedding_version: str) -> IngestRules:

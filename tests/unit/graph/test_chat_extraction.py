@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.config import load
-from elf.config.model import ChatProvider
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.families.graph.extraction import chat as c
 from elf.families.graph.extraction.candidate import Skipped
@@ -114,24 +111,16 @@ async def test_a_model_that_goes_away_between_two_portions_leaves_what_the_rules
     assert (extraction.extractor, extraction.candidates) == ("rules", extract(long))
 
 
-def _provider(api_base: str) -> ChatProvider:
-    table = load(Path(__file__).parents[3] / "elf.example.toml").providers.llm_extractor
-    return table.model_copy(update={"api_base": api_base})
-
-
 async def test_a_model_that_is_away_is_not_asked_about_every_text() -> None:
     chat = ScriptedChat(*([ProviderUnavailable("asleep")] * 3))
-    extractor = text_extractor(chat, _provider("https://models.example.com"))
+    extractor = text_extractor(chat)
     found = [await extractor.extract(TEXT) for _ in range(5)]
     assert len(chat.prompts) == 3
     assert [one.extractor for one in found] == ["rules"] * 5
 
 
-async def test_the_local_extractor_knows_notes_and_is_not_asked_about_texts() -> None:
-    chat = ScriptedChat()
-    for extractor in (text_extractor(chat, _provider("local:")), text_extractor(None, _provider("local:"))):
-        assert (await extractor.extract(TEXT)).candidates == extract(TEXT)
-    assert chat.prompts == []
+async def test_without_a_language_model_the_rules_are_asked() -> None:
+    assert (await text_extractor(None).extract(TEXT)).candidates == extract(TEXT)
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])

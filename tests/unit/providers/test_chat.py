@@ -63,6 +63,14 @@ def serving(*served: str, content: str = SAID) -> Endpoint:
     return Endpoint(set(served), content)
 
 
+async def test_a_prompt_says_how_warm_and_how_long_its_answer_is() -> None:
+    network = ScriptedNetwork(completion(SAID), completion("hello"))
+    chat = chat_over(network)
+    await chat.ask(Prompt("You are a mirror.", "Say something.", temperature=0.0, max_tokens=220), ANSWER)
+    await chat.text(Prompt("You are a mirror.", "Say something.", max_tokens=5))
+    assert [(body["temperature"], body["max_tokens"]) for body in network.bodies] == [(0.0, 220), (0.25, 5)]
+
+
 async def test_the_request_is_that_of_openai_with_a_strict_schema() -> None:
     network = ScriptedNetwork(completion(SAID))
     assert await chat_over(network, default_headers={"X-Team": "memory"}).ask(PROMPT, ANSWER) == "hello"

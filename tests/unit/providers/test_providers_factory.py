@@ -15,8 +15,9 @@ from elf.config.packaged import CONSOLIDATOR_NAME
 from elf.core.errors import StartupError
 from elf.families.notes.writing.extraction import ExtractionLimits, extraction_prompt
 from elf.families.notes.writing.local_extraction import RULE_BASED_EXTRACTION
+from elf.providers.chat import HttpChat
 from elf.providers.embedding import HttpEmbedder
-from elf.providers.factory import open_consolidator, open_embedder, open_providers
+from elf.providers.factory import open_consolidator, open_embedder, open_extractor, open_providers
 from elf.providers.http import ProviderHttp
 from elf.providers.local.answers import LocalAnswer
 from elf.providers.port import JsonAnswer, Prompt
@@ -47,6 +48,16 @@ async def test_local_providers_share_the_packaged_model_and_its_token_cache(cach
             "Which bird eats fish?", ["The heron eats fish.", "Stocks fell."]
         )
         assert high > low
+
+
+async def test_a_process_that_works_has_a_language_model_where_the_config_names_one() -> None:
+    remote = {"api_base": "https://models.example/api/v1", "api_key": "k"}
+    async with (
+        open_extractor(load(EXAMPLE)) as by_rules,
+        open_extractor(config_with(llm_extractor=remote)) as model,
+    ):
+        assert by_rules is None
+        assert isinstance(model, HttpChat)
 
 
 async def test_tokens_are_compared_where_the_config_says_so(cache_folder: Path) -> None:
