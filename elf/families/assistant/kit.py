@@ -21,10 +21,17 @@ from elf.indexing.embedding import TextEmbedder
 from elf.memory_embedding import MemoryEmbedder, memory_model
 from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.providers.micro_batch import MicroBatchingEmbedder
+from elf.providers.port import Chat
+from elf.search.breaker import CircuitBreaker
+from elf.search.guards import GuardedChat
 
 OUTBOX: Final = "assistant_outbox"
 QUEUE: Final = "assistant"
 LEASE_S: Final = 60.0
+LOCAL: Final = "local"
+"""The engine that judges by fixed rules, as events name it."""
+LONGEST_OPEN_S: Final = 30.0
+"""As long as a failed job waits at most: what needs the language model waits in the outbox anyway."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +39,8 @@ class Kit:
     """`reads` may be a replica. `texts` is what embeds here, if anything does; `shared_calls` is the actor that owns
     the calls which writers share, and `patience_s` tells how long one who stores waits for a call, None: as long as it
     takes. `redact` tells whether credentials are blanked in what is stored. `ring` wakes whoever does jobs: after a
-    commit that left some.
+    commit that left some. `chat` is the language model, behind the breaker of the family: no request waits for it, only
+    jobs and chores; None where fixed rules judge. `engine` is what judges, as events name it: `local`, or the model.
     """
 
     config: AssistantTable
@@ -47,6 +55,8 @@ class Kit:
     ring: Callable[[], None]
     shared_calls: MicroBatchingEmbedder | None = None
     patience_s: Callable[[], float | None] = lambda: None
+    chat: Chat | None = None
+    engine: str = LOCAL
 
     def now(self) -> datetime:
         return self.clock.now()
@@ -76,6 +86,7 @@ def kit_of(ground: Ground) -> Kit:
     """Return the kit of a process. Raises StartupError when the statements cannot be read."""
     queries = assistant_queries()
     model = memory_model(ground, FAMILY)
+    chat = _guarded(ground.models.extractor)
     return Kit(
         config=ground.config.of(AssistantTable),
         access=Access(
@@ -98,4 +109,13 @@ def kit_of(ground: Ground) -> Kit:
         patience_s=model.patience_s,
         redact=ground.config.security.redact_secrets_on_write,
         ring=ground.ring(QUEUE),
+        chat=chat,
+        engine=LOCAL if chat is None else ground.config.providers.llm_extractor.model,
     )
+
+
+def _guarded(chat: Chat | None) -> Chat | None:
+    """Put a breaker of the family around its language model, where there is one."""
+    if chat is None:
+        return None
+    return GuardedChat(chat, CircuitBreaker("language model of the assistant", longest_open_s=LONGEST_OPEN_S))

@@ -32,6 +32,7 @@ from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.outbox.leases import Job
+from elf.providers.port import Chat
 from elf.search.trace_store import LEASE_S, TraceStore, search_queries
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
@@ -128,8 +129,12 @@ async def house_at(
     *,
     identify: Callable[..., Any] = named,
     proves_users: bool = False,
+    chat: Chat | None = None,
 ) -> AsyncIterator[AssistantHouse]:
-    """Serve the assistant for the block; `proves_users` as a service does that asks everybody who calls."""
+    """Serve the assistant for the block; `proves_users` as a service does that asks everybody who calls.
+
+    `chat` is the language model; without one fixed rules judge.
+    """
     path = assistant_config(folder, table)
     text = path.read_text(encoding="utf-8")
     if proves_users:
@@ -144,7 +149,7 @@ async def house_at(
         database=database,
         reads=database,
         dsn=lambda: "",
-        models=Models(embedder=model),
+        models=Models(embedder=model, extractor=chat),
         texts=TextEmbedder(model, WordTokens(), 64, 0, "words"),
         fleet=Fleet(model.version, None),
         ring=lambda queue: lambda: None,

@@ -19,7 +19,7 @@ from elf.db.errors import retrying
 from elf.families.assistant.access import actor_of
 from elf.families.assistant.api import turn as t
 from elf.families.assistant.consent.proposing import LOCK, Consents
-from elf.families.assistant.kit import Kit
+from elf.families.assistant.kit import LOCAL, Kit
 from elf.families.assistant.memories.given import Given
 from elf.families.assistant.model import Evidence, Memory, Place, Status, Tracked
 from elf.families.assistant.rules.user_context import signal_of
@@ -30,7 +30,6 @@ from elf.families.assistant.turn.merging import Merged, Merging
 
 TURN: Final = "turn"
 NAMED: Final = ("memory_id", "proposal_id")
-LOCAL: Final = "local"  # the engine that extracts, as events name it
 
 
 @dataclass(frozen=True, slots=True)
