@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 from uuid import UUID
 
+import anyio
+
 from elf.core.errors import NotOffered, ServiceError
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Place
@@ -38,7 +40,7 @@ class DoesJobs(Protocol):
 
 
 class JobHandling:
-    """Handles jobs of the family's outbox: those of a kind together, one kind after the other."""
+    """Handles jobs of the family's outbox: those of a kind together, and one kind beside the other."""
 
     def __init__(self, kit: Kit, does: Mapping[str, DoesJobs]) -> None:
         self._kit = kit
@@ -49,13 +51,18 @@ class JobHandling:
         """Do jobs and end them. Raises JobsFailed, which says which are not done and why."""
         by_kind = await self._read(jobs)
         failed: list[tuple[Job, ServiceError]] = []
-        for kind, work in by_kind.items():
+
+        async def do(kind: str, work: Sequence[Work]) -> None:
             try:
                 await self._doing(kind)(work)
             except JobsFailed as error:
-                failed += error.failed
+                failed.extend(error.failed)
             except ServiceError as error:
-                failed += [(one.job, error) for one in work]
+                failed.extend((one.job, error) for one in work)
+
+        async with anyio.create_task_group() as group:
+            for kind, work in by_kind.items():
+                group.start_soon(do, kind, work)
         if failed:
             raise JobsFailed(failed)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
@@ -41,6 +42,7 @@ class Kit:
     takes. `redact` tells whether credentials are blanked in what is stored. `ring` wakes whoever does jobs: after a
     commit that left some. `chat` is the language model, behind the breaker of the family: no request waits for it, only
     jobs and chores; None where fixed rules judge. `engine` is what judges, as events name it: `local`, or the model.
+    `passes` counts by engine what became of texts that it wrote: first_pass, trimmed or rejected.
     """
 
     config: AssistantTable
@@ -57,6 +59,7 @@ class Kit:
     patience_s: Callable[[], float | None] = lambda: None
     chat: Chat | None = None
     engine: str = LOCAL
+    passes: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def now(self) -> datetime:
         return self.clock.now()

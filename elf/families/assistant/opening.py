@@ -7,7 +7,7 @@ from dataclasses import replace
 from elf.db.garbage import GarbageStep
 from elf.families.assistant.checkpoints.opening import open_checkpoints
 from elf.families.assistant.consent.opening import open_consent
-from elf.families.assistant.jobs import JobHandling
+from elf.families.assistant.jobs import DoesJobs, JobHandling
 from elf.families.assistant.keeping.opening import open_keeping
 from elf.families.assistant.kit import QUEUE, Kit, kit_of
 from elf.families.assistant.memories.opening import open_memories
@@ -16,6 +16,7 @@ from elf.families.assistant.model import FAMILY
 from elf.families.assistant.procedures.opening import open_procedures
 from elf.families.assistant.query.opening import open_query
 from elf.families.assistant.store.changes import VECTOR_JOB
+from elf.families.assistant.turn.deferred import TURN_JOB, TurnJobs
 from elf.families.assistant.turn.opening import open_turn
 from elf.family import Opened, together
 from elf.ground import Ground
@@ -36,9 +37,13 @@ def _open_jobs(kit: Kit) -> Opened:
     """Return what does the work that is left in the outbox, where there is a model to do it with."""
     if kit.texts is None:
         return Opened(outboxes={QUEUE: kit.outbox})
-    jobs = JobHandling(kit, {VECTOR_JOB: VectorJobs(kit)})
+    does: dict[str, DoesJobs] = {VECTOR_JOB: VectorJobs(kit)}
+    if kit.chat is not None:
+        does[TURN_JOB] = TurnJobs(kit, kit.chat)
+    jobs = JobHandling(kit, does)
     return Opened(
         outboxes={QUEUE: kit.outbox},
-        queues=[Queue(family=FAMILY, name=QUEUE, outbox=kit.outbox, handle=jobs.handle)],
+        # Where some jobs wait for a language model, others go by.
+        queues=[Queue(family=FAMILY, name=QUEUE, outbox=kit.outbox, handle=jobs.handle, concurrency=2)],
         garbage=[GarbageStep(FAMILY, "done_assistant_jobs", jobs.drop_done)],
     )

@@ -24,3 +24,6 @@ CREATE INDEX IF NOT EXISTS idx_assistant_outbox_due ON assistant_outbox (availab
 CREATE INDEX IF NOT EXISTS idx_assistant_outbox_done ON assistant_outbox (updated_at) WHERE status = 'DONE';
 
 CREATE INDEX IF NOT EXISTS idx_assistant_outbox_subject ON assistant_outbox (tenant_id, user_id, subject_id);
+
+CREATE INDEX IF NOT EXISTS idx_assistant_outbox_turns ON assistant_outbox (tenant_id, user_id, created_at, outbox_id)
+  WHERE kind = 'turn' AND status IN ('PENDING', 'FAILED');

@@ -18,7 +18,7 @@ TAG: Final = "assistant: turns"
 MAX_MESSAGES: Final = 64
 MAX_MESSAGE_CHARS: Final = 16_384
 
-Result = Literal["ADD", "UPDATE", "RECREATE", "NONE", "REJECTED", "PROPOSED"]
+Result = Literal["ADD", "UPDATE", "RECREATE", "NONE", "REJECTED", "PROPOSED", "DEFERRED"]
 
 
 class Message(Request):
@@ -57,13 +57,14 @@ class TurnResult(Response):
     """What became of something that was said.
 
     ADD: kept as new; UPDATE: what was known has another value; RECREATE: one with what was known, under a new id; NONE:
-    known; REJECTED: not kept, and why; PROPOSED: what the user is known by changes if the user agrees.
+    known; REJECTED: not kept, and why; PROPOSED: what the user is known by changes if the user agrees; DEFERRED: a
+    language model reads the turn after this answer, and the same turn again tells what came of it by then.
     """
 
     result: Result
     memory_id: UUID | None
     proposal_id: UUID | None
-    category: str
+    category: str | None = Field(description="Null where it was not said, or the turn is not read yet.")
     type: m.MemoryType
     text: str | None = Field(description="What the memory says, or is proposed; null where there is none.")
     reason_code: str | None = Field(description="Why it was rejected, or SIMILARITY_UNCHECKED.")

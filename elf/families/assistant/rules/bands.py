@@ -53,13 +53,15 @@ class Neighbour:
 class Decision:
     """What becomes of a new memory: `into` is the memory that it merges with, updates or equals.
 
-    `similar_to` is the nearest one that it is not known to be one with, `opposites` are those that it contradicts.
+    `undecided` are those that nobody knows to be one with it or not, `similar_to` the nearest of them that is very like
+    it, `opposites` those that it contradicts.
     """
 
     outcome: Outcome
     into: Neighbour | None = None
     similar_to: Neighbour | None = None
     opposites: Sequence[Neighbour] = field(default=())
+    undecided: Sequence[Neighbour] = field(default=())
 
 
 def decide(
@@ -71,20 +73,15 @@ def decide(
     if equal is not None:
         return Decision("NONE", equal)
     if nearest and nearest[0].cosine >= bands.auto_update:
-        return _judged(text, nearest[:1], judge, similar_to=nearest[0])
+        return _judged(text, nearest[:1], judge, bands)
     checked = [one for one in nearest if one.cosine >= bands.check_low]
-    found = _judged(text, checked, judge)
-    if found.outcome != "ADD":
-        return found
-    fallen = _judged(text, _fallbacks(text, category, nearest, bands, now), judge)
-    return Decision(fallen.outcome, fallen.into, None, [*found.opposites, *fallen.opposites])
+    return _judged(text, [*checked, *_fallbacks(text, category, nearest, bands, now)], judge, bands)
 
 
-def _judged(
-    text: str, neighbours: Iterable[Neighbour], judge: Judge, similar_to: Neighbour | None = None
-) -> Decision:
+def _judged(text: str, neighbours: Iterable[Neighbour], judge: Judge, bands: Bands) -> Decision:
     """Return the decision about the first neighbour that is one with the text, or that it is added."""
-    opposites = []
+    opposites: list[Neighbour] = []
+    undecided: list[Neighbour] = []
     for one in neighbours:
         match judge(text, one.memory.text):
             case "same":
@@ -94,8 +91,11 @@ def _judged(
             case "opposite":
                 opposites.append(one)
             case "undecided":
+                undecided.append(one)
+            case "different":
                 pass
-    return Decision("ADD", None, None if opposites else similar_to, opposites)
+    like = [one for one in undecided if one.cosine >= bands.check_low and not opposites]
+    return Decision("ADD", None, next(iter(like), None), opposites, undecided)
 
 
 def _fallbacks(

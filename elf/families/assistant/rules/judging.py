@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias
 from elf.core.same_fact import same_fact
 from elf.families.assistant.rules.attributes import liking, valued
 
-Verdict: TypeAlias = Literal["same", "changed", "opposite", "undecided"]
-"""The same fact; the same subject and attribute with another value; opposite preferences; or nobody knows."""
+Verdict: TypeAlias = Literal["same", "changed", "opposite", "different", "undecided"]
+"""The same fact; the same subject and attribute with another value; opposite preferences; two facts; nobody knows."""
 
 
 def judged(new: str, old: str) -> Verdict:

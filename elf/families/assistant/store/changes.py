@@ -93,13 +93,19 @@ class Changes:
         return None if row is None else memory_of(row)
 
     async def add(
-        self, memory: Memory, vector: Vector | None, *, node: m.Node = "hotpath", sim: float | None = None
+        self,
+        memory: Memory,
+        vector: Vector | None,
+        *,
+        node: m.Node = "hotpath",
+        sim: float | None = None,
+        reason: str | None = None,
     ) -> Memory:
         """Add a memory, and return it as it is stored: `unchecked`, and with a job for it, without a vector."""
-        stored = replace(memory, unchecked=vector is None)
+        stored = replace(memory, unchecked=memory.unchecked or vector is None)
         await self.connection.execute(self._sql["insert_memory"], *inserted(stored))
         self._tell(stored, "ADD", "created", new=stored)
-        self._track("create", stored, node, sim=sim)
+        self._track("create", stored, node, sim=sim, reason=reason)
         await self._put_or_leave_vector(stored, vector)
         return stored
 
@@ -111,6 +117,7 @@ class Changes:
         *,
         node: m.Node = "hotpath",
         sim: float | None = None,
+        reason: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Memory:
         """Write what changed of a memory; `vector` is of the new text, where that is another one."""
@@ -118,7 +125,7 @@ class Changes:
         stored = replace(new, updated_at=self.now, unchecked=vector is None if says_else else new.unchecked)
         await self.connection.execute(self._sql["update_memory"], *updated(stored))
         self._tell(stored, "UPDATE", "updated", old=old, new=stored, meta=meta)
-        self._track("update", stored, node, sim=sim)
+        self._track("update", stored, node, sim=sim, reason=reason)
         if says_else:
             await self._put_or_leave_vector(stored, vector)
         return stored
@@ -131,6 +138,7 @@ class Changes:
         *,
         node: m.Node = "hotpath",
         sim: float | None = None,
+        reason: str | None = None,
     ) -> Memory:
         """Put a new memory in the place of one that it is one with: it gets its relations, and the old one goes."""
         stored = replace(new, unchecked=vector is None)
@@ -144,7 +152,7 @@ class Changes:
         for memory, meta in ((stored, {RECREATED: True}), (gone, {INTO: str(stored.memory_id)})):
             self._told.append(_Told(memory.memory_id, "MERGE", old, stored))
             self._shown.append(_Shown(thread_id, memory, "merged", meta))
-        self._track("merge", stored, node, sim=sim)
+        self._track("merge", stored, node, sim=sim, reason=reason)
         await self._put_or_leave_vector(stored, vector)
         return stored
 

@@ -38,22 +38,34 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """Something that a user said, as it may be kept; `quote` stands word for word in what was said."""
+    """Something that a user said, as it may be kept; `quote` stands word for word in what was said.
+
+    `fault` says why it cannot be kept, whatever the rules for texts say: it is not what was asked for.
+    """
 
     text: str
-    category: str
+    category: str | None
     importance: int
     confidence: float
     quote: str
     actor_id: str | None
+    fault: str | None = None
+
+    @property
+    def weight(self) -> float:
+        return self.importance * self.confidence
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The candidates of a turn in the order in which they were said, and how many statements no pattern fits."""
+    """The candidates of a turn in the order in which they were said, and how many statements no pattern fits.
+
+    `several` tells whether more than one may be taken.
+    """
 
     candidates: Sequence[Candidate]
     left: int
+    several: bool
 
 
 def extract(messages: Sequence[Said]) -> Extracted:
@@ -63,7 +75,8 @@ def extract(messages: Sequence[Said]) -> Extracted:
     notes = extract_notes(wire, Asked(MOST_CANDIDATES, LONGEST_NOTE, ()))
     found = [(_candidate(note, users), note) for note in notes]
     candidates = [candidate for candidate, _ in found if candidate is not None]
-    return Extracted(_enough(candidates, users), len(found) - len(candidates))
+    several = tells_several(users, candidates)
+    return Extracted(candidates if several else best(candidates), len(found) - len(candidates), several)
 
 
 def _candidate(note: dict[str, Any], users: Sequence[Said]) -> Candidate | None:
@@ -86,9 +99,12 @@ def _category(note: dict[str, Any]) -> str:
     return "profile" if note["reason"] in _ABOUT_A_USER else _CATEGORIES[note["type"]]
 
 
-def _enough(candidates: Sequence[Candidate], users: Sequence[Said]) -> Sequence[Candidate]:
-    """Return all candidates of a turn that is long, or surely tells something; of another one the best."""
+def tells_several(users: Sequence[Said], candidates: Sequence[Candidate]) -> bool:
+    """Tell whether several things are taken of a turn, which is long, or surely tells something by the rules."""
     is_long = sum(len(message.content) for message in users) > LONG_CHARS
-    if is_long or any(candidate.confidence >= SURE for candidate in candidates):
-        return candidates
-    return sorted(candidates, key=lambda one: -one.importance * one.confidence)[:1]
+    return is_long or any(candidate.confidence >= SURE for candidate in candidates)
+
+
+def best(candidates: Sequence[Candidate]) -> Sequence[Candidate]:
+    """Return the one of candidates that matters most; none of none."""
+    return sorted(candidates, key=lambda one: -one.weight)[:1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -9,11 +10,13 @@ from uuid import UUID, uuid4
 from pgvector import Vector
 
 from elf.config.tables.assistant import AssistantTable
+from elf.db.database import Connection
 from elf.db.queries import Queries
 from elf.families.assistant.api.turn import Result
-from elf.families.assistant.model import MAX_QUOTES, MAX_TAGS, MOST_NEIGHBOURS, Memory, Tracked
+from elf.families.assistant.judging.judgement import Judgement
+from elf.families.assistant.judging.prompt import Pair
+from elf.families.assistant.model import MAX_QUOTES, MAX_TAGS, MOST_NEIGHBOURS, Memory, Node, Tracked
 from elf.families.assistant.rules.bands import Bands, Decision, Neighbour, decide
-from elf.families.assistant.rules.judging import judged
 from elf.families.assistant.store.changes import Changes
 from elf.families.assistant.store.rows import memory_of
 
@@ -25,7 +28,7 @@ class Merged:
     """What became of a candidate."""
 
     result: Result
-    category: str
+    category: str | None
     memory_id: UUID | None = None
     proposal_id: UUID | None = None
     reason_code: str | None = None
@@ -38,82 +41,141 @@ class Merged:
         return self.result in ("ADD", "UPDATE", "RECREATE")
 
 
-class Merging:
-    """Merges candidates with what is known in their category, within the transaction of a Writer."""
+class Unforeseen(Exception):
+    """A neighbour turned up, or changed, after the model was asked about those that there were."""
+
+
+class MergingRules:
+    """What the config says of merging, and how neighbours are read."""
 
     def __init__(self, queries: Queries, config: AssistantTable, *, version: str) -> None:
-        self._sql = queries
-        self._version = version
-        self._mode = config.merging.mode
-        self._writes_per_day = config.extraction.max_writes_per_day
-        self._min_importance = config.extraction.min_importance
-        self._bands = Bands(
+        self.queries = queries
+        self.version = version
+        self.mode = config.merging.mode
+        self.writes_per_day = config.extraction.max_writes_per_day
+        self.min_importance = config.extraction.min_importance
+        self.bands = Bands(
             config.merging.auto_update, config.merging.check_low, config.merging.fallback_low,
             frozenset(config.merging.fallback_categories),
         )  # fmt: skip
 
-    async def merge(self, changes: Changes, new: Memory, vector: Vector | None, *, may_write: bool) -> Merged:
-        """Write a candidate, unless it is known, or its turn may write no more."""
-        decision = await self._decision(changes, new, vector)
-        sim = None if decision.into is None else decision.into.cosine
+    async def near(self, connection: Connection, new: Memory, vector: Vector) -> list[Neighbour]:
+        """Return the memories of a category and a type that are nearest to a new one."""
+        rows = await connection.fetch(
+            self.queries["near_memories"], *new.place, new.category, new.type, self.version, MOST_NEIGHBOURS, vector
+        )  # fmt: skip
+        return [Neighbour(memory_of(row), row["cosine"]) for row in rows]
+
+    def decision(self, new: Memory, near: Sequence[Neighbour], judgement: Judgement) -> Decision:
+        """Return what becomes of a new memory beside its neighbours."""
+        return decide(new.text, new.category, near, self.bands, judge=judgement.verdict, now=new.updated_at)
+
+    async def undecided(
+        self, connection: Connection, new: Memory, vector: Vector, judgement: Judgement
+    ) -> list[Pair]:
+        """Return the pairs of a new memory and its neighbours about which a model has to be asked, best first."""
+        judgement.unforeseen.clear()
+        self.decision(new, await self.near(connection, new, vector), judgement)
+        pairs = list(judgement.unforeseen)
+        judgement.unforeseen.clear()
+        return pairs
+
+
+class Merging:
+    """Merges candidates of one turn with what is known in their category, within one transaction of a Writer.
+
+    `node` and `engine` are for events. Where `is_last`, a neighbour that nobody foresaw is one that nobody knows to be
+    the same or not; else Unforeseen is raised, and the model may be asked about it.
+    """
+
+    def __init__(
+        self, rules: MergingRules, changes: Changes, judgement: Judgement, *, node: Node, engine: str, is_last: bool
+    ) -> None:  # fmt: skip
+        self._rules = rules
+        self._changes = changes
+        self._judgement = judgement
+        self._node: Node = node
+        self._engine = engine
+        self._is_last = is_last
+        self._made: set[str] = set()
+
+    async def merge(self, new: Memory, vector: Vector | None, *, may_write: bool) -> Merged:
+        """Write a candidate, unless it is known, or its turn may write no more. Raises Unforeseen."""
+        decision = await self._decision(new, vector)
         known = decision.into
+        sim = None if known is None else known.cosine
         if decision.outcome == "NONE":
             assert known is not None, "nothing new is what is known"
             return Merged(result="NONE", category=new.category, memory_id=known.memory.memory_id, sim=sim)
-        if decision.outcome == "ADD" and new.importance < self._min_importance:
+        if decision.outcome == "ADD" and new.importance < self._rules.min_importance:
             return _rejected(new, "UNIMPORTANT")
         if not may_write:
             return _rejected(new, "TURN_CAP")
-        if not await self._spend(changes):
+        if not await self._spend():
             return _rejected(new, "DAY_CAP")
-        if known is None:
-            return await self._add(changes, new, vector, decision)
-        if decision.outcome == "UPDATE" or self._mode == "update":
-            return await self._update(changes, known, new, vector)
-        made = await changes.recreate(known.memory, _united(known.memory, new), vector, sim=sim)
-        return Merged(
-            result="RECREATE",
-            category=new.category,
-            memory_id=made.memory_id,
-            reason_code=_unchecked(made),
-            sim=sim,
-        )
+        return await self._write(decision, new, vector)
 
-    async def _decision(self, changes: Changes, new: Memory, vector: Vector | None) -> Decision:
+    async def _write(self, decision: Decision, new: Memory, vector: Vector | None) -> Merged:
+        known = decision.into
+        if known is None:
+            return await self._add(new, vector, decision)
+        if decision.outcome == "UPDATE":
+            return await self._update(known, new, vector)
+        if self._judgement.is_by_model(new.text, known.memory.text):
+            both = self._judgement.text_of(new.text, known.memory.text)
+            if both is None:  # nothing can be said for both: both stay
+                return await self._add(new, vector, replace(decision, into=None, similar_to=known))
+            new, vector = replace(new, text=both.text), both.vector
+        if self._rules.mode == "update":
+            return await self._update(known, new, vector)
+        return await self._recreate(known, new, vector)
+
+    async def _decision(self, new: Memory, vector: Vector | None) -> Decision:
         """Return what becomes of a candidate; without a vector only what is equal is known to be like it."""
-        equal = await changes.equal_to(new)
+        equal = await self._changes.equal_to(new)
         if equal is not None:
             return Decision("NONE", Neighbour(equal, 1.0))
         if vector is None:
             return Decision("ADD")
-        rows = await changes.connection.fetch(
-            self._sql["near_memories"], *changes.place, new.category, new.type, self._version, MOST_NEIGHBOURS, vector
-        )  # fmt: skip
-        near = [Neighbour(memory_of(row), row["cosine"]) for row in rows]
+        near = await self._rules.near(self._changes.connection, new, vector)
+        self._judgement.unforeseen.clear()
+        decision = self._rules.decision(new, near, self._judgement)
+        self._check_foreseen()
         best = near[0].cosine if near else None
-        changes.track(Tracked(node="hotpath", op="search", category=new.category, sim=best))
-        return decide(new.text, new.category, near, self._bands, judge=judged, now=changes.now)
-
-    async def _spend(self, changes: Changes) -> bool:
-        """Take one of the writes that turns of a user have on a day; False when there is none."""
-        used = await changes.connection.fetchval(
-            self._sql["spend"], *changes.place, DAILY_WRITES, changes.now.date(), self._writes_per_day
+        self._changes.track(
+            Tracked(node=self._node, op="search", category=new.category, sim=best, reason=self._engine)
         )
+        return decision
+
+    def _check_foreseen(self) -> None:
+        """Raise Unforeseen where the model could say more, of memories that others wrote."""
+        others = [pair for pair in self._judgement.unforeseen if pair.older not in self._made]
+        if others and not self._is_last and not self._judgement.is_away:
+            raise Unforeseen
+
+    async def _spend(self) -> bool:
+        """Take one of the writes that turns of a user have on a day; False when there is none."""
+        changes = self._changes
+        used = await changes.connection.fetchval(
+            self._rules.queries["spend"], *changes.place, DAILY_WRITES, changes.now.date(),
+            self._rules.writes_per_day,
+        )  # fmt: skip
         return used is not None
 
-    async def _add(self, changes: Changes, new: Memory, vector: Vector | None, decision: Decision) -> Merged:
+    async def _add(self, new: Memory, vector: Vector | None, decision: Decision) -> Merged:
         similar = decision.similar_to
-        made = await changes.add(new, vector, sim=None if similar is None else similar.cosine)
+        sim = None if similar is None else similar.cosine
+        # What the model was not asked about, or did not answer, is looked at again when it is there.
+        new = replace(new, unchecked=bool(self._judgement.unforeseen) and bool(decision.undecided))
+        made = await self._changes.add(new, vector, sim=sim, node=self._node, reason=self._engine)
         for opposite in decision.opposites:
-            await changes.contradict(made, opposite.memory, opposite.cosine)
-        return Merged(
-            result="ADD", category=new.category, memory_id=made.memory_id, reason_code=_unchecked(made),
-            similar_to=None if similar is None else similar.memory.memory_id,
+            await self._changes.contradict(made, opposite.memory, opposite.cosine)
+        return self._merged(
+            "ADD", made, sim, similar_to=None if similar is None else similar.memory.memory_id,
             contradicts=[one.memory.memory_id for one in decision.opposites],
-            sim=None if similar is None else similar.cosine,
         )  # fmt: skip
 
-    async def _update(self, changes: Changes, known: Neighbour, new: Memory, vector: Vector | None) -> Merged:
+    async def _update(self, known: Neighbour, new: Memory, vector: Vector | None) -> Merged:
         united = _united(known.memory, new)
         changed = replace(
             known.memory,
@@ -122,15 +184,28 @@ class Merging:
             evidence=united.evidence,
             tags=united.tags,
         )
-        made = await changes.update(known.memory, changed, vector, sim=known.cosine)
+        made = await self._changes.update(
+            known.memory, changed, vector, sim=known.cosine, node=self._node, reason=self._engine
+        )
+        return self._merged("UPDATE", made, known.cosine)
+
+    async def _recreate(self, known: Neighbour, new: Memory, vector: Vector | None) -> Merged:
+        united = _united(known.memory, new)
+        made = await self._changes.recreate(
+            known.memory, united, vector, sim=known.cosine, node=self._node, reason=self._engine
+        )
+        return self._merged("RECREATE", made, known.cosine)
+
+    def _merged(self, result: Result, made: Memory, sim: float | None, **more: Any) -> Merged:
+        self._made.add(made.text)
         return Merged(
-            result="UPDATE", category=new.category, memory_id=made.memory_id, reason_code=_unchecked(made),
-            sim=known.cosine,
+            result=result, category=made.category, memory_id=made.memory_id,
+            reason_code="SIMILARITY_UNCHECKED" if made.unchecked else None, sim=sim, **more,
         )  # fmt: skip
 
 
 def _united(old: Memory, new: Memory) -> Memory:
-    """Return the new memory of two that are one: it says what the newer says, and matters as the greater does."""
+    """Return the new memory of two that are one, with the text of the new one: it matters as the greater does."""
     evidence = [*new.evidence, *(one for one in old.evidence if one not in new.evidence)]
     changes: dict[str, Any] = {
         "memory_id": uuid4(),
@@ -147,7 +222,3 @@ def _united(old: Memory, new: Memory) -> Memory:
 
 def _rejected(new: Memory, reason: str) -> Merged:
     return Merged(result="REJECTED", category=new.category, reason_code=reason)
-
-
-def _unchecked(memory: Memory) -> str | None:
-    return "SIMILARITY_UNCHECKED" if memory.unchecked else None

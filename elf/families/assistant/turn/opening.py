@@ -8,7 +8,7 @@ from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import FAMILY
 from elf.families.assistant.turn.garbage import TurnGarbage
 from elf.families.assistant.turn.service import TurnTaking
-from elf.family import Opened
+from elf.family import Opened, Total
 from elf.ground import Ground
 
 
@@ -19,6 +19,12 @@ def open_turn(ground: Ground, kit: Kit) -> Opened:
         GarbageStep(FAMILY, "old_assistant_turns", garbage.drop_turns),
         GarbageStep(FAMILY, "old_assistant_budgets", garbage.drop_budgets),
     ]
+    passes = Total(
+        name="elf_assistant_texts_total",
+        about="Texts that an engine wrote for a memory: those that passed at first, were trimmed, and were rejected.",
+        labels=("engine", "outcome"),
+        read=lambda: {labels: float(count) for labels, count in kit.passes.items()},
+    )
     if not ground.roles.serves:
-        return Opened(garbage=steps)
-    return Opened(handlers={t.TAKE.name: TurnTaking(kit).take}, garbage=steps)
+        return Opened(garbage=steps, totals=[passes])
+    return Opened(handlers={t.TAKE.name: TurnTaking(kit).take}, garbage=steps, totals=[passes])

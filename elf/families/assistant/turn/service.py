@@ -2,46 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import anyio.to_thread
 import blake3
 import msgspec
-from pgvector import Vector
 
 from elf.api.caller import Caller
+from elf.core.blank_text import is_blank
 from elf.core.errors import Conflict, InvalidRequest
 from elf.core.evidence import is_verbatim
 from elf.db.errors import retrying
 from elf.families.assistant.access import actor_of
 from elf.families.assistant.api import turn as t
 from elf.families.assistant.consent.proposing import LOCK, Consents
-from elf.families.assistant.kit import LOCAL, Kit
+from elf.families.assistant.judging.judgement import Judgement
+from elf.families.assistant.kit import Kit
 from elf.families.assistant.memories.given import Given
-from elf.families.assistant.model import Evidence, Memory, Place, Status, Tracked
-from elf.families.assistant.rules.user_context import signal_of
-from elf.families.assistant.rules.validators import Accepted, Rejected, accepted
+from elf.families.assistant.model import Place
 from elf.families.assistant.store.changes import Changes
-from elf.families.assistant.turn.extraction import Candidate, Extracted, Said, extract
-from elf.families.assistant.turn.merging import Merged, Merging
+from elf.families.assistant.turn.deferred import turn_job
+from elf.families.assistant.turn.extraction import Said, extract
+from elf.families.assistant.turn.merging import Merged
+from elf.families.assistant.turn.writing import Turn, TurnWriting, checked
 
-TURN: Final = "turn"
 NAMED: Final = ("memory_id", "proposal_id")
 
+DEFERRED: Final = "DEFERRED"
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """A candidate and what the rules for texts say of it."""
-
-    candidate: Candidate
-    verdict: Accepted | Rejected
+Results = list[dict[str, Any]]
 
 
 class TurnTaking:
-    """Carries out the operation that takes in a turn."""
+    """Carries out the operation that takes in a turn.
+
+    Where there is a language model, it reads the turn afterwards; rules do so at once.
+    """
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
@@ -49,9 +47,8 @@ class TurnTaking:
         self._given = Given(kit)
         self._writer = kit.writer
         self._embedder = kit.embedder
-        self._merging = Merging(kit.queries, kit.config, version=self._embedder.version)
         self._consents = Consents(kit.queries, version=self._embedder.version)
-        self._most_writes = kit.config.extraction.max_writes_per_turn
+        self._writing = TurnWriting(kit, node="hotpath", engine=kit.engine)
 
     async def take(self, request: t.TakeTurn, caller: Caller) -> t.TurnTaken:
         """Take in a turn; the same one again has the same answer. Raises Conflict when it says something else."""
@@ -61,87 +58,85 @@ class TurnTaking:
         known = await self._known(request, place, digest)
         if known is not None:
             return await self._told(request, place, known, repeated=True)
-        extracted = await self._extracted(request)
-        judged = [_Judged(one, accepted(one.text, "semantic")) for one in extracted.candidates]
-        texts = [one.verdict.text for one in judged if isinstance(one.verdict, Accepted)]
-        embedded = await self._embedder.embed_if_there(texts)
-        vectors = dict(zip(texts, embedded.vectors, strict=True))
-
-        async def once() -> list[dict[str, Any]] | None:
-            categories = {LOCK, *(one.candidate.category for one in judged)}
-            async with self._writer.changing(
-                place, categories, actor=actor_of(caller), thread_id=request.thread_id
-            ) as changes:
-                return await self._take(changes, request, digest, judged, vectors, extracted.left)
-
-        results = await retrying(once)
-        if results is None:
-            known = await self._known(request, place, digest)
-            assert known is not None, "somebody else took it in"
-            return await self._told(request, place, known, repeated=True)
-        return await self._told(request, place, results, repeated=False, degraded=embedded.degraded)
-
-    async def _extracted(self, request: t.TakeTurn) -> Extracted:
         messages = [
             Said(message.role, await self._given.quote(message.content), message.actor_id)
             for message in request.messages
         ]
-        return await anyio.to_thread.run_sync(extract, messages)
+        take = self._take_at_once if self._kit.chat is None else self._defer
+        results, degraded = await take(request, place, digest, messages, actor_of(caller))
+        if results is None:
+            known = await self._known(request, place, digest)
+            assert known is not None, "somebody else took it in"
+            return await self._told(request, place, known, repeated=True)
+        return await self._told(request, place, results, repeated=False, degraded=degraded)
 
-    async def _take(
+    async def _take_at_once(
+        self, request: t.TakeTurn, place: Place, digest: bytes, messages: Sequence[Said], actor: str | None
+    ) -> tuple[Results | None, Sequence[str]]:
+        """Write what rules take of a turn. None where somebody else takes it in at this moment, and what was away."""
+        extracted = await anyio.to_thread.run_sync(extract, messages)
+        candidates = [checked(candidate) for candidate in extracted.candidates]
+        texts = [one.text for one in candidates if one.text is not None]
+        embedded = await self._embedder.embed_if_there(texts)
+        vectors = dict(zip(texts, embedded.vectors, strict=True))
+        judgement = Judgement(None, self._embedder, "semantic")
+
+        async def write(changes: Changes) -> list[Merged]:
+            merged = await self._writing.write(
+                changes, _turn(request), candidates, vectors, judgement, is_last=True
+            )
+            for _ in range(extracted.left):
+                self._writing.track(changes, "skipped", "NO_PATTERN")
+            return merged
+
+        categories = {one.candidate.category for one in candidates if one.candidate.category is not None}
+        results = await self._begin(request, place, digest, actor, categories, write)
+        if results is not None:
+            self._writing.count(candidates)
+        return results, embedded.degraded
+
+    async def _defer(
+        self, request: t.TakeTurn, place: Place, digest: bytes, messages: Sequence[Said], actor: str | None
+    ) -> tuple[Results | None, Sequence[str]]:
+        """Leave a turn in which the user says something to the model."""
+        says_something = any(one.role == "user" and not is_blank(one.content) for one in messages)
+
+        async def leave(changes: Changes) -> list[Merged]:
+            if not says_something:
+                return []
+            changes.leave(turn_job(_turn(request), actor, messages))
+            self._writing.track(changes, "skipped", DEFERRED)
+            return [Merged(result=DEFERRED, category=None)]
+
+        return await self._begin(request, place, digest, actor, (), leave), []
+
+    async def _begin(
         self,
-        changes: Changes,
         request: t.TakeTurn,
+        place: Place,
         digest: bytes,
-        judged: Sequence[_Judged],
-        vectors: Mapping[str, Vector | None],
-        left: int,
-    ) -> list[dict[str, Any]] | None:
-        """Return what became of candidates; None where somebody else takes the turn in at this moment."""
-        turn = (*changes.place, request.thread_id, request.turn_id)
-        began = await changes.connection.fetchval(self._sql["begin_turn"], *turn, digest, changes.now)
-        if began is None:
-            return None
-        await self._decide(changes, request)
-        merged: list[Merged] = []
-        for one in judged:
-            may_write = sum(made.is_write for made in merged) < self._most_writes
-            merged += await self._merge(changes, request, one, vectors, may_write=may_write)
-        for _ in range(left):
-            changes.track(_classified("skipped", "NO_PATTERN"))
-        results = [_kept(one) for one in merged]
-        await changes.connection.execute(self._sql["end_turn"], *turn, results)
-        changes.speak_in(request.thread_id)
-        return results
+        actor: str | None,
+        categories: Collection[str],
+        write: Callable[[Changes], Awaitable[list[Merged]]],
+    ) -> Results | None:
+        """Take a turn in once, with the decisions that it acknowledges. None where somebody else does just now."""
+        turn = _turn(request)
 
-    async def _merge(
-        self,
-        changes: Changes,
-        request: t.TakeTurn,
-        judged: _Judged,
-        vectors: Mapping[str, Vector | None],
-        *,
-        may_write: bool,
-    ) -> list[Merged]:
-        """Return what became of a candidate, and of what it says of a field that the user is known by."""
-        candidate, verdict = judged.candidate, judged.verdict
-        if isinstance(verdict, Rejected):
-            changes.track(_classified("skipped", verdict.reason))
-            return [Merged(result="REJECTED", category=candidate.category, reason_code=verdict.reason)]
-        changes.track(_classified("ok", "TRIMMED" if verdict.trimmed else "FIRST_PASS"))
-        memory = _memory(changes, request, candidate, verdict.text)
-        vector = vectors[verdict.text]
-        made = await self._merging.merge(changes, memory, vector, may_write=may_write)
-        signal = signal_of(verdict.text, candidate.category)
-        if signal is None or made.memory_id is None:
-            return [made]
-        kept = replace(memory, memory_id=made.memory_id)
-        proposal_id = await self._consents.take(
-            changes, signal, kept, vector, thread_id=request.thread_id, turn_id=request.turn_id
-        )
-        if proposal_id is None:
-            return [made]
-        return [made, Merged(result="PROPOSED", category=LOCK, proposal_id=proposal_id)]
+        async def once() -> Results | None:
+            async with self._writer.changing(
+                place, {LOCK, *categories}, actor=actor, thread_id=request.thread_id
+            ) as changes:
+                began = await changes.connection.fetchval(
+                    self._sql["begin_turn"], *place, turn.thread_id, turn.turn_id, digest, changes.now
+                )
+                if began is None:
+                    return None
+                await self._decide(changes, request)
+                results = await self._writing.end(changes, turn, await write(changes))
+                changes.speak_in(request.thread_id)
+                return results
+
+        return await retrying(once)
 
     async def _decide(self, changes: Changes, request: t.TakeTurn) -> None:
         """Take the decisions that the user acknowledged in the turn."""
@@ -196,25 +191,13 @@ def _check_acknowledgements(request: t.TakeTurn) -> None:
             raise InvalidRequest(f"{path}: must stand in a message of the user", fields=[path])
 
 
-def _memory(changes: Changes, request: t.TakeTurn, candidate: Candidate, text: str) -> Memory:
-    return Memory(
-        tenant_id=changes.place.tenant_id, user_id=changes.place.user_id, memory_id=uuid4(), type="semantic",
-        category=candidate.category, text=text, importance=candidate.importance, pinned=False, state="active",
-        source=TURN, agent_id=request.agent_id, run_id=request.run_id, actor_id=candidate.actor_id,
-        thread_id=request.thread_id, role="user", created_at=changes.now, updated_at=changes.now,
-        evidence=[Evidence(quote=candidate.quote, role="user", turn_id=request.turn_id)],
-    )  # fmt: skip
-
-
-def _classified(status: Status, reason: str) -> Tracked:
-    """Return the event of a candidate that was judged: whether it passed as it was, was trimmed, or was rejected."""
-    return Tracked(node="hotpath", op="classify", status=status, reason=f"{LOCAL}:{reason}")
-
-
-def _kept(merged: Merged) -> dict[str, Any]:
-    """Return what came of a candidate without any text, which would outlive its memory here."""
-    kept: dict[str, Any] = msgspec.to_builtins(merged)
-    return kept
+def _turn(request: t.TakeTurn) -> Turn:
+    return Turn(
+        thread_id=request.thread_id,
+        turn_id=request.turn_id,
+        agent_id=request.agent_id,
+        run_id=request.run_id,
+    )
 
 
 def _digest(request: t.TakeTurn) -> bytes:
