@@ -188,3 +188,21 @@ async def test_a_change_that_fails_leaves_nothing(house: AssistantHouse) -> None
             assert await house.rows(f"SELECT FROM assistant_{table}") == [], table
     finally:
         await house.rows("ALTER TABLE assistant_events DROP CONSTRAINT no_more")
+
+
+async def test_twenty_equal_writes_leave_one_edge(house: AssistantHouse) -> None:
+    house.model.known |= {"Old.": unit(1.0), "New.": at_cosine(0.9), "Newer.": at_cosine(0.9)}
+    await house.add("Old.")
+
+    async def write() -> None:
+        await house.post("memories", text="New.", category="preferences")
+
+    async with anyio.create_task_group() as group:
+        for _ in range(20):
+            group.start_soon(write)
+    assert await strengths(house) == {("New.", "Old."): 0.9}
+    (memory,) = [one for one in (await house.get("memories"))["items"] if one["text"] == "New."]
+    for number in range(20):
+        await house.patch(f"memories/{memory['id']}", text="Newer." if number % 2 == 0 else "New.")
+    assert await strengths(house) == {("New.", "Old."): 0.9}
+    assert len(await house.rows("SELECT FROM assistant_history WHERE event = 'LINK'")) == 1

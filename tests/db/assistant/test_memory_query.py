@@ -152,6 +152,22 @@ async def test_what_is_related_passes_the_filters_and_the_allowlist_too(house: A
     assert (len(answer["items"]), answer["related"]) == (1, [])
 
 
+async def test_what_is_related_is_never_what_is_deleted(house: AssistantHouse) -> None:
+    item = await near(house, 0.9, "Release goes out on Friday.", importance=4)
+    other = await near(house, 0.8, "Freeze begins on Thursday.", importance=1)
+
+    async def related() -> list[str]:
+        answer = await ask(house, top_k=1, categories=["tasks"])
+        assert [one["id"] for one in answer["items"]] == [item["id"]]
+        return [one["id"] for one in answer["related"]]
+
+    assert await related() == [other["id"]]
+    await house.delete(f"memories/{other['id']}")
+    assert await related() == []
+    await house.post(f"memories/{other['id']}/restore")
+    assert await related() == [other["id"]]
+
+
 async def test_what_is_deleted_or_of_another_user_or_tenant_is_in_no_answer(house: AssistantHouse) -> None:
     await near(house, 0.9, "Release goes out on Friday.")
     assert (await ask(house, filters={"user_id": "ben"}))["items"] == []
@@ -166,7 +182,7 @@ async def test_how_things_are_done_is_told_only_where_it_is_asked_for(house: Ass
     await house.add("Deploy.", "tasks", **steps)
     assert (await ask(house))["items"] == []
     (item,) = (await ask(house, categories=["procedural"]))["items"]
-    assert item["text"] == "[procedural] Deploy.\n1. Build.\n2. Ship."
+    assert item["text"] == "[procedural] Deploy.\n  1. Build.\n  2. Ship."
     assert len((await ask(house, types=["procedural"]))["items"]) == 2
 
 
@@ -260,6 +276,9 @@ async def test_recalls_beyond_a_tenth_of_the_turns_are_answered_with_a_warning(h
     assert await recall("executor") == []
     assert await recall() == ["RECALL_RATE"]
     assert (await ask(house, thread_id="t1"))["warnings"] == []
+    assert (await ask(house, thread_id="t2", reason="recall"))["warnings"] == []
+    counted = await house.rows("SELECT thread_id, agent_id, recalls FROM assistant_recalls ORDER BY 1, 2")
+    assert [tuple(row) for row in counted] == [("t1", "executor", 1), ("t1", "planner", 3), ("t2", "planner", 1)]
 
 
 @pytest.mark.parametrize(

@@ -87,3 +87,33 @@ async def test_two_that_ask_at_once_are_told_once(house: AssistantHouse) -> None
 async def test_without_a_thread_nothing_is_told(house: AssistantHouse) -> None:
     await house.add("Ship version one.", "goals", thread_id="t1")
     assert (await ask(house))["delta"] is None
+
+
+@pytest.mark.parametrize(("changes", "bullets"), [(0, 0), (1, 1), (3, 3), (40, 3)])
+async def test_so_many_changes_are_a_header_of_three_lines_at_most_and_are_told_once(
+    house: AssistantHouse, changes: int, bullets: int
+) -> None:
+    for number in range(changes):
+        await house.add(f"Task {number}.", "tasks", thread_id="t1", importance=1 + number % 5)
+    told = await _updates(house)
+    newest = [changes - 1 - place for place in range(bullets)]
+    lines = [f"- +created: [tasks] Task {number}. (imp={1 + number % 5})" for number in newest]
+    text = "\n".join(["Memory updates since rev 0:", *lines]) if lines else ""
+    assert told == {"since_rev": 0, "rev": changes, "total": changes, "text": text}
+    assert await _updates(house) == {"since_rev": changes, "rev": changes, "total": 0, "text": ""}
+
+
+async def test_what_many_write_in_a_thread_at_once_is_told_whole_and_once(house: AssistantHouse) -> None:
+    async def write(number: int) -> None:
+        memory = await house.add(f"Task {number}.", f"tasks{number % 3}", thread_id="t1")
+        await house.patch(f"memories/{memory['id']}", category="tasks")
+
+    async with anyio.create_task_group() as group:
+        for number in range(32):
+            group.start_soon(write, number)
+    told = await _updates(house)
+    assert (told["rev"], told["total"], len(told["text"].splitlines())) == (64, 32, 4)
+    assert (await _updates(house))["total"] == 0
+    rows = await house.rows("SELECT memory_id, event, rev FROM assistant_changes ORDER BY rev")
+    assert [row["rev"] for row in rows] == list(range(1, 65))
+    assert len({(row["memory_id"], row["event"]) for row in rows}) == 64
