@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from elf.db.schema import Step, schema_steps
+from elf.families.assistant.manifest import ASSISTANT
 from elf.families.conversations.manifest import CONVERSATIONS
 from elf.families.graph.manifest import GRAPH
 from elf.families.knowledge.manifest import KNOWLEDGE
 from elf.families.notes.manifest import NOTES
 from elf.family import Family
 
-FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH)
+FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT)
 
 
 def steps_on(families: Sequence[Family] = FAMILIES) -> tuple[Step, ...]:

@@ -14,3 +14,5 @@
 \ir conversations/002-recordings.sql
 \ir conversations/003-subjects.sql
 \ir graph/001-tables.sql
+\ir assistant/001-tables.sql
+\ir assistant/002-checkpoints.sql

@@ -20,6 +20,7 @@ from elf.client.retries import Course, Retries
 from elf.core.errors import InvalidRequest
 
 if TYPE_CHECKING:
+    from elf.client.families.assistant import AssistantClient
     from elf.client.families.conversations import ConversationsClient
     from elf.client.families.graph import GraphClient
     from elf.client.families.knowledge import KnowledgeClient
@@ -176,6 +177,13 @@ class Connection(Generic[Transport]):
         from elf.client.families.graph import GraphClient
 
         return GraphClient(self)
+
+    @property
+    def assistant(self) -> AssistantClient[Self]:
+        """The client of the assistant's memory, in the same tenant; the user is whoever calls, or said by each call."""
+        from elf.client.families.assistant import AssistantClient
+
+        return AssistantClient(self)
 
     def _course(self, call: Call[Any], retries: Retries | None, now: Callable[[], float]) -> Course:
         return Course(call, self._retries if retries is None else retries, self.base_url, now)

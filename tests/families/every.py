@@ -6,16 +6,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from elf.client.families.assistant import AssistantClient
 from elf.client.families.conversations import ConversationsClient
 from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
 from elf.client.family import FamilyClient
+from elf.families.assistant import manifest as assistant_manifest
 from elf.families.conversations import manifest as conversations_manifest
 from elf.families.graph import manifest as graph_manifest
 from elf.families.knowledge import manifest as knowledge_manifest
 from elf.families.notes import manifest
 from elf.family import Family
 from tests.families import (
+    assistant_callers,
+    assistant_leaks,
+    assistant_rows,
+    assistant_work,
+    assistant_world,
     conversations_callers,
     conversations_leaks,
     conversations_rows,
@@ -131,7 +138,19 @@ GRAPH: Final = Proof(
     callers=graph_callers.CALLERS,
     guarded=graph_callers.GUARDED,
 )
-PROOFS: Final = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, TOY_ROWS, TOY_CORPUS)
+ASSISTANT: Final = Proof(
+    family=assistant_manifest.ASSISTANT,
+    rows=assistant_rows.ROWS,
+    settle=assistant_world.settle,
+    leaks=assistant_leaks.LEAKS,
+    work=assistant_work.AssistantWork(),
+    config="[assistant]\n",
+    client=AssistantClient,
+    callers=assistant_callers.CALLERS,
+    guarded=assistant_callers.GUARDED,
+    owner=assistant_callers.OWNER,
+)
+PROOFS: Final = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, TOY_ROWS, TOY_CORPUS)
 
 # What the service offers whatever its families are.
 SERVICE_ROWS: Final = (

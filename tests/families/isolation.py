@@ -150,7 +150,7 @@ class _Trial:
         self.table.count(self.front.name, self.name, caller.name)
         headers = caller.headers(self.identities, self.world.place)
         sent = {key: value for key, value in caller.sent(arguments).items() if key not in self.row.lacks}
-        return self.front.ask(self.name, sent, headers=headers)
+        return self.front.ask(self.name, self.row.sent_as(sent), headers=headers)
 
     def find(self, caller: str, attempt: str, fault: str) -> None:
         self.table.findings.append(Finding(self.name, caller, attempt, fault))

@@ -87,6 +87,16 @@ def _loosen(patch: pytest.MonkeyPatch, query: str, conditions: tuple[Condition, 
     patch.setattr(Queries, "__getitem__", loose)
 
 
+def loosened(queries: Iterable[str], *conditions: Condition) -> Plant:
+    """Return what takes these conditions from several queries."""
+
+    def plant(patch: pytest.MonkeyPatch, world: Any) -> None:
+        for query in queries:
+            _loosen(patch, query, conditions)
+
+    return plant
+
+
 def patched(target: str, value: object) -> Plant:
     """Return what puts a value in the place of a name of a module."""
     return lambda patch, world: patch.setattr(target, value)

@@ -144,6 +144,11 @@ class Attempt:
         return caller.kind in self.tried_by and (caller.is_owner or not self.by_owners)
 
 
+def as_it_is(sent: Arguments) -> Arguments:
+    """Return a request as it is sent."""
+    return sent
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """All attempts at one operation, and at the tools that do the same.
@@ -153,7 +158,7 @@ class Row:
     anything hidden; it is `open_to_nobody` when even nobody may ask. `role` names the role that it needs beyond what
     its front does: where nobody has it, the owner is refused as well. It `spans` tenants when it is about all of them
     for an operator who names none; then INCOMPLETE callers are tried only where everybody is asked who it is. What it
-    `lacks` are fields of the context that it does not take.
+    `lacks` are fields of the context that it does not take; `sent_as` puts those that it has elsewhere where they are.
     """
 
     names: Sequence[str]
@@ -165,3 +170,4 @@ class Row:
     open_to_nobody: bool = False
     spans: bool = False
     lacks: frozenset[str] = frozenset()
+    sent_as: Callable[[Arguments], Arguments] = as_it_is

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from elf.client.families.assistant import AssistantClient
 from elf.client.families.conversations import ConversationsClient
 from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
@@ -16,4 +17,5 @@ FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (
     KnowledgeClient,
     ConversationsClient,
     GraphClient,
+    AssistantClient,
 )

@@ -10,11 +10,17 @@ from types import MappingProxyType
 from typing import Final
 
 from elf.config.table import Table
+from elf.config.tables.assistant import AssistantTable
 from elf.config.tables.conversations import ConversationsTable
 from elf.config.tables.graph import GraphTable
 from elf.config.tables.knowledge import KnowledgeTable
 
 TABLES: Final[Mapping[str, type[Table]]] = MappingProxyType(
-    {"knowledge": KnowledgeTable, "conversations": ConversationsTable, "graph": GraphTable}
+    {
+        "knowledge": KnowledgeTable,
+        "conversations": ConversationsTable,
+        "graph": GraphTable,
+        "assistant": AssistantTable,
+    }
 )
 """By the name of the family."""

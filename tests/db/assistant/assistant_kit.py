@@ -24,7 +24,7 @@ from elf.config.tables import TABLES
 from elf.db.database import Database
 from elf.families.assistant.manifest import ASSISTANT
 from elf.families.assistant.query.hits import HitCounter
-from elf.family import Family, Opened, tables_of
+from elf.family import Opened
 from elf.ground import Ground, Models, ProcessId, Roles
 from elf.index.port import VectorIndex
 from elf.index.space import Space
@@ -43,8 +43,6 @@ from tests.system.service import write_config
 
 TENANT = "acme"
 USER = "ana"
-SERVED: tuple[Family, ...] = (*FAMILIES, ASSISTANT)
-"""The families of the product, and this one."""
 
 
 class Addresses(NamedTuple):
@@ -139,7 +137,7 @@ async def house_at(
     text = path.read_text(encoding="utf-8")
     if proves_users:
         text = with_keys(text, {"key": "k" * 43})
-    config = loads(text, source=str(path), folder=folder, tables={**TABLES, **tables_of([ASSISTANT])})
+    config = loads(text, source=str(path), folder=folder, tables=TABLES)
     model, clock = FakeEmbedder(), TurnedClock()
     ground = Ground(
         config=config,
@@ -189,7 +187,7 @@ def fronts_beside_the_others(path: Path) -> Iterator[Addresses]:
     """Run a whole service in this process as a config file says, and give the addresses of its fronts."""
     with (
         start_blocking_portal("asyncio", {"use_uvloop": True}) as portal,
-        portal.wrap_async_context_manager(_running(load(path, tables_of(SERVED)))) as addresses,
+        portal.wrap_async_context_manager(_running(load(path))) as addresses,
     ):
         yield addresses
 
@@ -199,7 +197,7 @@ async def _running(config: Config) -> AsyncIterator[Addresses]:
     logs = LogDiversion("error")
     logs.enter()
     with logs.installed():
-        async with open_system(config, families=SERVED) as system, anyio.create_task_group() as group:
+        async with open_system(config, families=FAMILIES) as system, anyio.create_task_group() as group:
             await group.start(system.run)
             yield Addresses(f"http://{system.fronts.http}", f"http://{system.fronts.mcp}{ASSISTANT.mcp_path}")
             group.cancel_scope.cancel()

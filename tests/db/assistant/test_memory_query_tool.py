@@ -13,11 +13,8 @@ from mcp import Client
 from mcp_types import CallToolResult, TextContent
 
 from elf.config import load
-from elf.config.tables import TABLES
-from elf.family import tables_of
 from elf.providers.tokens import HfTokens
 from tests.db.assistant.assistant_kit import (
-    SERVED,
     TENANT,
     USER,
     Addresses,
@@ -117,7 +114,7 @@ def test_no_answer_is_over_its_budget_as_the_models_tokenizer_counts(
         thread_id=f"{agent} {budget}",
     )
     answer = httpx.post(f"{addresses.http}/v1/assistant/memory/query", json=asked, timeout=60).json()
-    config = load(config_path, {**TABLES, **tables_of(SERVED)})
+    config = load(config_path)
     tokenizer = HfTokens.open("", config.providers.embedding, kept=config_path.parent)
     lines = [one["text"] for part in ("context", "items", "related") for one in answer[part]]
     assert len(tokenizer.spans("\n".join(lines))) == answer["tokens"]["used"] <= budget

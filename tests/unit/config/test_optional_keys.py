@@ -27,7 +27,11 @@ def _with_the_tracing_in_comments(text: str) -> str:
 
 EXAMPLE = _with_the_tracing_in_comments(example_file().read_text(encoding="utf-8"))
 KEYS = leaves(tomllib.loads(EXAMPLE))
-OPTIONAL = [path for path in KEYS if path not in REQUIRED_KEYS and path[:2] != ("scopes", "read_profiles")]
+OF_ONES_OWN = (
+    ("scopes", "read_profiles"),
+    ("assistant", "allowlists"),
+)  # tables whose keys are anybody's to choose
+OPTIONAL = [path for path in KEYS if path not in REQUIRED_KEYS and path[:2] not in OF_ONES_OWN]
 TABLES = sorted({path[:-1] for path in OPTIONAL} - {path[:-1] for path in REQUIRED_KEYS})
 # What the file says in words, because it is not the value shown.
 SAID = {

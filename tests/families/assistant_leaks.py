@@ -1,0 +1,103 @@
+"""Slips of the pen in the statements of the assistant, and in its rules, that the isolation table has to find."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import pytest
+
+from elf.api.caller import Caller
+from elf.families.assistant.access import Access
+from elf.families.assistant.model import Place
+from tests.families.leaks import BY_TENANT, Condition, Leak, Leaks, loosened
+
+BY_USER: Final = Condition("users", re.compile(r"\w+\.user_id = (\$\d+)"))
+
+_BEHIND: Final = "it is of what a statement of the same transaction has found within the tenant"
+_PLACE: Final = "it is done for the user whose memory another statement has found"
+_KEYS: Final = "who has not every word of a turn is told nothing by it"
+_CHECKPOINTS: Final = "what it finds is read by another statement, which asks for the tenant again"
+_OWN_THREADS: Final = "it is of threads that are locked by the tenant's name, which no other has"
+
+_CHANGING: Final = (
+    "update_assistant_memory", "pin_assistant_memory", "delete_assistant_memory", "restore_assistant_memory",
+)  # fmt: skip
+_OF_USERS: Final = (
+    "get_assistant_memory", "list_assistant_memories", "assistant_memory_history", "assistant_history",
+    "assistant_user_context", "assistant_proposals", "memory_query", "get_checkpoint", "list_checkpoints",
+    "get_thread_checkpoint",
+)  # fmt: skip
+_CATEGORIES: Final = ("get_assistant_memory", "assistant_memory_history", "assistant_history")
+
+
+def _lost(query: str, *operations: str, condition: Condition = BY_TENANT, also: tuple[str, ...] = ()) -> Leak:
+    """A query, and others that it is held by, which have lost a condition."""
+    return Leak(
+        name=f"{query} of all {condition.what}",
+        query=query,
+        conditions=(condition,),
+        operations=operations,
+        plant=loosened(also, condition) if also else None,
+    )
+
+
+def _anybody(patch: pytest.MonkeyPatch, world: Any) -> None:
+    """Whoever names a user gets this user's memory."""
+
+    def place(_: Access, tenant_id: str, user_id: str | None, caller: Caller, *, path: str = "") -> Place:
+        return Place(tenant_id, user_id or caller.user or "")
+
+    patch.setattr(Access, "place", place)
+
+
+def _every_category(patch: pytest.MonkeyPatch, world: Any) -> None:
+    """Agents reach every category."""
+    patch.setattr(Access, "categories", lambda self, caller, *, wanted=None: None)
+
+
+LEAKS: Final = Leaks(
+    reading=[
+        _lost("get_memory", "get_assistant_memory"),
+        _lost("get_memory", "get_assistant_memory", condition=BY_USER),
+        _lost("list_memories", "list_assistant_memories"),
+        _lost("list_memories", "list_assistant_memories", condition=BY_USER),
+        _lost("list_history", "assistant_memory_history"),
+        _lost("list_all_history", "assistant_history"),
+        _lost("list_all_history", "assistant_history", condition=BY_USER),
+        _lost("get_user_context", "assistant_user_context"),
+        _lost("list_proposals", "assistant_proposals"),
+        _lost("load_saver_checkpoints", "get_checkpoint", "list_checkpoints",
+              also=("newest_saver_checkpoint", "find_saver_checkpoints")),
+        Leak(name="users may name other users", plant=_anybody, operations=_OF_USERS),
+        Leak(name="agents reach every category", plant=_every_category, operations=_CATEGORIES),
+    ],
+    changing=[
+        _lost("find_candidates", "memory_query"),
+        _lost("find_candidates", "memory_query", condition=BY_USER),
+        _lost("changes_since", "memory_query"),
+        _lost("get_memory", *_CHANGING),
+        _lost("lock_proposal", "decide_assistant_proposal"),
+    ],
+    behind_others={
+        **dict.fromkeys(
+            [
+                "log_changes", "pending_proposal", "end_proposal", "is_corroborated", "strengths_among", "find_related",
+                "count_recall", "see_thread", "move_seen", "end_turn", "texts_of", "find_equal_memory", "update_memory",
+                "drop_vector", "purge_memory", "blank_history", "blank_changes", "link_neighbours", "move_relations",
+            ],
+            _BEHIND,
+        ),
+        **dict.fromkeys(["lock_memory", "category_of", "near_memories"], _PLACE),
+        "get_turn": _KEYS,
+        **dict.fromkeys(["newest_saver_checkpoint", "find_saver_checkpoints"], _CHECKPOINTS),
+        **dict.fromkeys(
+            [
+                "put_supervisor_checkpoint", "put_agent_state", "owners_of_saver_threads", "owners_of_saver_runs",
+                "threads_of_saver_runs", "delete_saver_runs", "prune_saver_threads", "sweep_saver_threads",
+                "copy_saver_thread",
+            ],
+            _OWN_THREADS,
+        ),
+    },
+)  # fmt: skip
