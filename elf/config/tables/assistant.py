@@ -112,6 +112,18 @@ class Extraction(Table):
     min_importance: Annotated[int, Field(ge=1, le=5)] = 1
 
 
+class Consolidation(Table):
+    """[assistant.consolidation]: how much is spent on comparing memories that may be one, once a day.
+
+    `max_pairs_per_day` and `seconds_per_user` are of a user; `token_budget_per_day` is of a tenant, and counts what a
+    language model is asked and the longest answers that it may give.
+    """
+
+    max_pairs_per_day: Annotated[int, Field(ge=1, le=1000)] = 50
+    token_budget_per_day: Annotated[int, Field(ge=0, le=1_000_000_000)] = 100_000
+    seconds_per_user: Annotated[float, Field(gt=0.0, le=60.0)] = 30.0
+
+
 class AssistantTable(Table):
     """[assistant]; each key is optional.
 
@@ -128,6 +140,7 @@ class AssistantTable(Table):
     ranking: Ranking = Ranking()
     merging: Merging = Merging()
     extraction: Extraction = Extraction()
+    consolidation: Consolidation = Consolidation()
 
     @property
     def undeclared(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from elf.db.garbage import GarbageStep
+from elf.families.assistant.background.opening import background_jobs, open_background
 from elf.families.assistant.checkpoints.opening import open_checkpoints
 from elf.families.assistant.consent.opening import open_consent
 from elf.families.assistant.jobs import DoesJobs, JobHandling
@@ -28,6 +29,7 @@ def open_assistant(ground: Ground) -> Opened:
     kit = kit_of(ground)
     rooms = (
         open_memories, open_turn, open_consent, open_query, open_keeping, open_procedures, open_checkpoints,
+        open_background,
     )  # fmt: skip
     opened = together([*(open_room(ground, kit) for open_room in rooms), _open_jobs(kit)])
     return opened if kit.shared_calls is None else replace(opened, owners=[kit.shared_calls, *opened.owners])
@@ -37,7 +39,7 @@ def _open_jobs(kit: Kit) -> Opened:
     """Return what does the work that is left in the outbox, where there is a model to do it with."""
     if kit.texts is None:
         return Opened(outboxes={QUEUE: kit.outbox})
-    does: dict[str, DoesJobs] = {VECTOR_JOB: VectorJobs(kit)}
+    does: dict[str, DoesJobs] = {VECTOR_JOB: VectorJobs(kit), **background_jobs(kit)}
     if kit.chat is not None:
         does[TURN_JOB] = TurnJobs(kit, kit.chat)
     jobs = JobHandling(kit, does)

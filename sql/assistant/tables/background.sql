@@ -9,15 +9,32 @@ CREATE TABLE IF NOT EXISTS assistant_fingerprints (
 
 CREATE INDEX IF NOT EXISTS idx_assistant_fingerprints_old ON assistant_fingerprints (checked_at);
 
--- Which work of the background was begun for a user, and when: a row is taken before it is done.
+-- The work of the background that was begun last for a user, of each kind: the row is taken before it is done. `slot` is
+-- the moment that it is for.
 CREATE TABLE IF NOT EXISTS assistant_runs (
   tenant_id text NOT NULL,
   user_id text NOT NULL,
   kind text NOT NULL,
   slot timestamptz NOT NULL,
+  begun_at timestamptz NOT NULL,
   ended_at timestamptz NULL,
-  PRIMARY KEY (tenant_id, user_id, kind, slot)
+  PRIMARY KEY (tenant_id, user_id, kind)
+) WITH (fillfactor = 70);
+
+-- The last words of each thread, for what is made of them after an answer: a few messages, each cut, for a few days.
+CREATE TABLE IF NOT EXISTS assistant_recent (
+  tenant_id text NOT NULL,
+  user_id text NOT NULL,
+  thread_id text NOT NULL,
+  seq bigint GENERATED ALWAYS AS IDENTITY,
+  turn_id text NOT NULL,
+  role text NOT NULL,
+  content text NOT NULL,
+  said_at timestamptz NOT NULL,
+  PRIMARY KEY (tenant_id, user_id, thread_id, seq)
 );
+
+CREATE INDEX IF NOT EXISTS idx_assistant_recent_old ON assistant_recent (said_at);
 
 -- How much of what is bounded a day was used; what a tenant shares has the user ''.
 CREATE TABLE IF NOT EXISTS assistant_budgets (

@@ -1,4 +1,5 @@
--- The revision of each thread of a user, and the one that it has seen. `seen_at` is when it was last asked or spoken in.
+-- The revision of each thread of a user, and the one that it has seen. `seen_at` is when it was last asked or spoken in,
+-- `episode_turn` the turn up to which it was summed up.
 CREATE TABLE IF NOT EXISTS assistant_threads (
   tenant_id text NOT NULL,
   user_id text NOT NULL,
@@ -7,6 +8,7 @@ CREATE TABLE IF NOT EXISTS assistant_threads (
   seen_rev bigint NOT NULL DEFAULT 0,
   seen_at timestamptz NULL,
   turns bigint NOT NULL DEFAULT 0,
+  episode_turn bigint NOT NULL DEFAULT 0,
   PRIMARY KEY (tenant_id, user_id, thread_id)
 ) WITH (fillfactor = 70);
 

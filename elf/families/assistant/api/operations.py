@@ -7,6 +7,7 @@ from typing import Final
 from elf.api.operation import Operation
 from elf.families.assistant.api.checkpoints import CHECKPOINTS
 from elf.families.assistant.api.consent import CONSENT
+from elf.families.assistant.api.consolidation import CONSOLIDATE
 from elf.families.assistant.api.history import HISTORY
 from elf.families.assistant.api.memories import MEMORIES
 from elf.families.assistant.api.procedures import PROCEDURES
@@ -16,4 +17,4 @@ from elf.families.assistant.api.turn import TURN
 OPERATIONS: Final[tuple[Operation, ...]] = (
     *MEMORIES, *HISTORY, *TURN, *CONSENT, *QUERYING, *PROCEDURES, *CHECKPOINTS
 )  # fmt: skip
-ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = ()
+ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = (CONSOLIDATE,)

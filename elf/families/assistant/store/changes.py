@@ -100,11 +100,12 @@ class Changes:
         node: m.Node = "hotpath",
         sim: float | None = None,
         reason: str | None = None,
+        meta: Mapping[str, Any] | None = None,
     ) -> Memory:
         """Add a memory, and return it as it is stored: `unchecked`, and with a job for it, without a vector."""
         stored = replace(memory, unchecked=memory.unchecked or vector is None)
         await self.connection.execute(self._sql["insert_memory"], *inserted(stored))
-        self._tell(stored, "ADD", "created", new=stored)
+        self._tell(stored, "ADD", "created", new=stored, meta=meta)
         self._track("create", stored, node, sim=sim, reason=reason)
         await self._put_or_leave_vector(stored, vector)
         return stored
@@ -156,6 +157,17 @@ class Changes:
         await self._put_or_leave_vector(stored, vector)
         return stored
 
+    async def fold(self, memory: Memory, into: Memory) -> None:
+        """Take a memory out of sight that is one with another, which was written for both and gets its relations."""
+        gone = replace(memory, state="soft_deleted", purge_at=self.now + m.PURGED_AFTER, updated_at=self.now)
+        await self.connection.execute(self._sql["update_memory"], *updated(gone))
+        await self.connection.execute(
+            self._sql["move_relations"], *self.place, memory.memory_id, into.memory_id
+        )
+        self._told += [_Told(one.memory_id, "MERGE", memory, into) for one in (into, gone)]
+        thread_id = self._thread_id or memory.thread_id
+        self._shown.append(_Shown(thread_id, gone, "merged", {INTO: str(into.memory_id)}))
+
     async def contradict(self, memory: Memory, other: Memory, cosine: float) -> None:
         """Keep that two memories cannot both be so; both stay."""
         is_new = await self.connection.fetchval(
@@ -194,6 +206,9 @@ class Changes:
         await self.connection.execute(self._sql["purge_memory"], *where)
         await self.connection.execute(self._sql["blank_history"], *where, dict(BLANK))
         await self.connection.execute(self._sql["blank_changes"], *where)
+        quotes = [one.quote for one in memory.evidence if one.quote]
+        turns = [one.turn_id for one in memory.evidence if one.turn_id is not None]
+        await self.connection.execute(self._sql["forget_recent"], *self.place, quotes, turns)
         blank = replace(memory, text="", steps_text=None, tags=(), evidence=())
         if memory.state == "active":
             self._shown.append(_Shown(self._thread_id or memory.thread_id, blank, "deleted"))

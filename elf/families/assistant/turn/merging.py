@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from pgvector import Vector
 
@@ -15,8 +15,9 @@ from elf.db.queries import Queries
 from elf.families.assistant.api.turn import Result
 from elf.families.assistant.judging.judgement import Judgement
 from elf.families.assistant.judging.prompt import Pair
-from elf.families.assistant.model import MAX_QUOTES, MAX_TAGS, MOST_NEIGHBOURS, Memory, Node, Tracked
+from elf.families.assistant.model import MOST_NEIGHBOURS, Memory, Node, Tracked
 from elf.families.assistant.rules.bands import Bands, Decision, Neighbour, decide
+from elf.families.assistant.rules.uniting import brought_up_to_date, united
 from elf.families.assistant.store.changes import Changes
 from elf.families.assistant.store.rows import memory_of
 
@@ -176,23 +177,16 @@ class Merging:
         )  # fmt: skip
 
     async def _update(self, known: Neighbour, new: Memory, vector: Vector | None) -> Merged:
-        united = _united(known.memory, new)
-        changed = replace(
-            known.memory,
-            text=united.text,
-            importance=united.importance,
-            evidence=united.evidence,
-            tags=united.tags,
-        )
+        changed = brought_up_to_date(known.memory, new)
         made = await self._changes.update(
             known.memory, changed, vector, sim=known.cosine, node=self._node, reason=self._engine
         )
         return self._merged("UPDATE", made, known.cosine)
 
     async def _recreate(self, known: Neighbour, new: Memory, vector: Vector | None) -> Merged:
-        united = _united(known.memory, new)
+        both = united(known.memory, new)
         made = await self._changes.recreate(
-            known.memory, united, vector, sim=known.cosine, node=self._node, reason=self._engine
+            known.memory, both, vector, sim=known.cosine, node=self._node, reason=self._engine
         )
         return self._merged("RECREATE", made, known.cosine)
 
@@ -202,22 +196,6 @@ class Merging:
             result=result, category=made.category, memory_id=made.memory_id,
             reason_code="SIMILARITY_UNCHECKED" if made.unchecked else None, sim=sim, **more,
         )  # fmt: skip
-
-
-def _united(old: Memory, new: Memory) -> Memory:
-    """Return the new memory of two that are one, with the text of the new one: it matters as the greater does."""
-    evidence = [*new.evidence, *(one for one in old.evidence if one not in new.evidence)]
-    changes: dict[str, Any] = {
-        "memory_id": uuid4(),
-        "importance": max(old.importance, new.importance),
-        "pinned": old.pinned or new.pinned,
-        "tags": list(dict.fromkeys([*old.tags, *new.tags]))[:MAX_TAGS],
-        "evidence": evidence[:MAX_QUOTES],
-        "created_at": min(old.created_at, new.created_at),
-        "last_accessed": old.last_accessed,
-        "hit_count": old.hit_count,
-    }
-    return replace(new, **changes)
 
 
 def _rejected(new: Memory, reason: str) -> Merged:

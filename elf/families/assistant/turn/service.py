@@ -17,6 +17,7 @@ from elf.core.evidence import is_verbatim
 from elf.db.errors import retrying
 from elf.families.assistant.access import actor_of
 from elf.families.assistant.api import turn as t
+from elf.families.assistant.background.recent import Heard, RecentWords
 from elf.families.assistant.consent.proposing import LOCK, Consents
 from elf.families.assistant.judging.judgement import Judgement
 from elf.families.assistant.kit import Kit
@@ -48,6 +49,7 @@ class TurnTaking:
         self._writer = kit.writer
         self._embedder = kit.embedder
         self._consents = Consents(kit.queries, version=self._embedder.version)
+        self._recent = RecentWords(kit)
         self._writing = TurnWriting(kit, node="hotpath", engine=kit.engine)
 
     async def take(self, request: t.TakeTurn, caller: Caller) -> t.TurnTaken:
@@ -90,7 +92,7 @@ class TurnTaking:
             return merged
 
         categories = {one.candidate.category for one in candidates if one.candidate.category is not None}
-        results = await self._begin(request, place, digest, actor, categories, write)
+        results = await self._begin(request, place, digest, actor, messages, categories, write)
         if results is not None:
             self._writing.count(candidates)
         return results, embedded.degraded
@@ -108,7 +110,7 @@ class TurnTaking:
             self._writing.track(changes, "skipped", DEFERRED)
             return [Merged(result=DEFERRED, category=None)]
 
-        return await self._begin(request, place, digest, actor, (), leave), []
+        return await self._begin(request, place, digest, actor, messages, (), leave), []
 
     async def _begin(
         self,
@@ -116,11 +118,13 @@ class TurnTaking:
         place: Place,
         digest: bytes,
         actor: str | None,
+        messages: Sequence[Said],
         categories: Collection[str],
         write: Callable[[Changes], Awaitable[list[Merged]]],
     ) -> Results | None:
         """Take a turn in once, with the decisions that it acknowledges. None where somebody else does just now."""
         turn = _turn(request)
+        heard = [Heard(one.role, one.content, turn.turn_id) for one in messages]
 
         async def once() -> Results | None:
             async with self._writer.changing(
@@ -133,6 +137,7 @@ class TurnTaking:
                     return None
                 await self._decide(changes, request)
                 results = await self._writing.end(changes, turn, await write(changes))
+                await self._recent.keep(changes, turn.thread_id, heard)
                 changes.speak_in(request.thread_id)
                 return results
 

@@ -1,0 +1,34 @@
+"""Jobs of the background, a few at once: one that waits for a language model holds up no others."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final
+
+import anyio
+
+from elf.core.errors import ServiceError
+from elf.families.assistant.jobs import Work
+from elf.outbox.leased import JobsFailed
+from elf.outbox.leases import Job
+
+AT_ONCE: Final = 4
+
+
+async def each(work: Sequence[Work], do: Callable[[Work], Awaitable[None]]) -> None:
+    """Do jobs. Raises JobsFailed, which says which are not done and why."""
+    failed: list[tuple[Job, ServiceError]] = []
+    waiting = iter(work)
+
+    async def next_ones() -> None:
+        for one in waiting:
+            try:
+                await do(one)
+            except ServiceError as error:
+                failed.append((one.job, error))
+
+    async with anyio.create_task_group() as group:
+        for _ in range(AT_ONCE):
+            group.start_soon(next_ones)
+    if failed:
+        raise JobsFailed(failed)
