@@ -21,16 +21,16 @@ _ASSISTANT: Final = re.compile(
     re.IGNORECASE,
 )
 _HOW: Final = (
-    r"(?:a bit |always |extremely |just |often |pretty |quite |rather |really |so |still |too |very )*"
+    r"(?:a bit |also |always |extremely |just |often |pretty |quite |rather |really |so |still |too |very )*"
 )
 _FEELS: Final = re.compile(
-    rf"\b(?:I'm|I am|I feel|I'm feeling|I am feeling|I felt|I was|I've been|I have been) {_HOW}"
+    rf"\bI(?:(?:'m| am| was|'ve been| have been) {_HOW}(?:feeling )?| {_HOW}(?:feel|felt) ){_HOW}"
     r"(?P<what>afraid|angry|annoyed|anxious|bored|calm|confident|disappointed|excited|exhausted|frustrated|grateful"
     r"|happy|hopeful|lonely|nervous|overwhelmed|proud|relieved|sad|scared|stressed|tired|upset|worried)\b",
     re.IGNORECASE,
 )
 _TRUSTS: Final = re.compile(
-    r"\bI (?P<not>don't |do not |no longer |never )?(?:completely |fully |really |still )?trust "
+    rf"\bI (?P<not>don't |do not |no longer |never )?(?:completely |fully )?{_HOW}trust "
     r"(?:my (?P<whose>[a-z][\w-]*)|(?P<whom>[A-Z][\w-]+))\b"
 )
 
