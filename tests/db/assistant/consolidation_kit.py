@@ -87,7 +87,7 @@ def pairs_in(question: str) -> list[dict[str, Any]]:
 
 
 def number_of(pair: dict[str, Any]) -> int:
-    return int(NUMBER.findall(pair["older"])[0])
+    return int(NUMBER.findall(pair["older"]["text"])[0])
 
 
 def judging(is_same: Callable[[int], bool] = lambda _: True, **config: Any) -> ScriptedModel:
@@ -97,9 +97,10 @@ def judging(is_same: Callable[[int], bool] = lambda _: True, **config: Any) -> S
         said = []
         for pair in pairs_in(question):
             number = number_of(pair)
-            one = NUMBER.findall(pair["older"]) == NUMBER.findall(pair["newer"]) and is_same(number)
-            verdict = {"verdict": "same", "text": MERGED.format(number)} if one else {"verdict": "undecided"}
-            said.append({"pair": pair["pair"], **verdict})
+            ids, texts = zip(*(pair[name].values() for name in ("newer", "older")), strict=True)
+            one = len({NUMBER.search(text)[0] for text in texts}) == 1 and is_same(number)  # type: ignore[index]
+            verdict = {"verdict": "same", "text": MERGED.format(number)} if one else {"verdict": "different"}
+            said.append({"pair": pair["pair"], "from": ids, **verdict})
         return json.dumps({"pairs": said})
 
     return ScriptedModel(script, **config)

@@ -17,7 +17,8 @@ Script = Callable[[str], str]
 
 
 class ScriptedModel:
-    """Answers each question with what `script` makes of the user's part of it, and keeps what it was asked.
+    """Answers each question with what `script` makes of the user's part of it, and keeps what it was asked. It finds
+    no facts in turns, and that is not counted.
 
     While `before_answer` is set, that is awaited first.
     """
@@ -34,17 +35,23 @@ class ScriptedModel:
 
     async def _answer(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
+        if body.get("response_format", {}).get("json_schema", {}).get("name") == "facts":
+            return _completion('{"facts":[]}')
         self.asked.append(body)
         self.is_asked.set()
         if self.before_answer is not None:
             await self.before_answer()
         content = self.script(body["messages"][1]["content"])
-        return httpx.Response(self.status, json={"choices": [{"message": {"content": content}}]})
+        return _completion(content, self.status)
 
     @property
     def questions(self) -> list[str]:
         """What was asked, without what the model is told to be."""
         return [body["messages"][1]["content"] for body in self.asked]
+
+
+def _completion(content: str, status: int = 200) -> httpx.Response:
+    return httpx.Response(status, json={"choices": [{"message": {"content": content}}]})
 
 
 def shown(question: str) -> Any:

@@ -152,7 +152,7 @@ async def test_a_run_that_was_killed_goes_on_and_asks_nothing_twice(
 
 async def test_a_tenant_has_so_many_tokens_a_day_and_no_more(database: Database, tmp_path: Path) -> None:
     model = judging()
-    budget = 3000
+    budget = 4500
     table = f"[assistant.consolidation]\ntoken_budget_per_day = {budget}\n"
     async with house_at(database, tmp_path, table, chat=model.chat) as house:
         await plant(house, kettles(50))

@@ -184,11 +184,15 @@ async def test_without_a_model_decisions_and_deeds_are_summed_up(database: Datab
         assert len(await episodes(house)) == 1
 
 
-async def test_last_words_go_with_the_memory_that_was_drawn_from_them(house: AssistantHouse) -> None:
-    taken = await say(house, "I prefer nettle tea.", "1")
-    await say(house, "Hello.", "2")
-    await house.delete(f"memories/{taken['results'][0]['memory_id']}", hard="true")
-    assert [row["content"] for row in await house.rows("SELECT content FROM assistant_recent")] == ["Hello."]
+async def test_last_words_go_with_the_memory_that_was_drawn_from_them(
+    database: Database, tmp_path: Path
+) -> None:
+    async with house_at(database, tmp_path) as house:
+        taken = await say(house, "I prefer nettle tea.", "1")
+        await say(house, "Hello.", "2")
+        await house.delete(f"memories/{taken['results'][0]['memory_id']}", hard="true")
+        rows = await house.rows("SELECT content FROM assistant_recent")
+        assert [row["content"] for row in rows] == ["Hello."]
 
 
 async def test_last_words_are_kept_for_seven_days(house: AssistantHouse) -> None:

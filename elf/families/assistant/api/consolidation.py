@@ -36,7 +36,7 @@ class Consolidated(Response):
     tokens: int
     skipped: dict[str, int] = Field(
         description="How many pairs stay two for now, by reason: COMPARED_LATELY, PAIRS_CAP, TOKEN_BUDGET, TIME, "
-        "MODEL_AWAY, UNREADABLE, UNDECIDED, NO_TEXT, CHANGED."
+        "MODEL_AWAY, UNREADABLE, UNDECIDED, DIFFERENT, NO_TEXT, CHANGED."
     )
 
 

@@ -17,17 +17,18 @@ from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.families.assistant.background.consolidation.ledger import Ledger
 from elf.families.assistant.background.consolidation.likeness import Pair, find_pairs
 from elf.families.assistant.background.consolidation.question import (
-    Answered,
     in_questions,
     question,
     read_answers,
     tokens_of,
 )
 from elf.families.assistant.background.consolidation.report import WAITING, Report, Skip
-from elf.families.assistant.background.consolidation.uniting import Uniting, text_of
+from elf.families.assistant.background.consolidation.uniting import Uniting
+from elf.families.assistant.judging.prompt import Told
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Memory, MemoryType, Place
 from elf.families.assistant.rules.bands import RECENT, Bands
+from elf.families.assistant.rules.joining import text_of_both
 from elf.families.assistant.rules.judging import judged
 from elf.families.assistant.store.rows import memory_of
 from elf.providers.port import Chat, Prompt
@@ -127,7 +128,7 @@ class Comparing:
                 run.wait(taken, [pair])
             elif taken:
                 verdict = judged(pair.newer.text, pair.older.text)
-                await self._carry_out(run, pair, Answered(verdict, pair.newer.text))
+                await self._carry_out(run, pair, Told(verdict, pair.newer.text), by_rule=True)
 
     async def _ask_doubtful(self, run: _Run, pairs: Sequence[Pair]) -> None:
         there = [pair for pair in pairs if run.is_there(pair)]
@@ -166,8 +167,8 @@ class Comparing:
                 return "MODEL_AWAY"
             answer = ""
         run.ask(pairs, tokens)
-        for pair, answered in zip(pairs, read_answers(answer, pairs), strict=True):
-            await self._carry_out(run, pair, answered)
+        for pair, told in zip(pairs, read_answers(answer, pairs), strict=True):
+            await self._carry_out(run, pair, told)
         return None
 
     async def _answer(self, run: _Run, chat: Chat, prompt: Prompt) -> str:
@@ -176,26 +177,30 @@ class Comparing:
             return await chat.text(prompt)
         return ""
 
-    async def _carry_out(self, run: _Run, pair: Pair, answered: Answered | None) -> None:
-        if answered is None:
+    async def _carry_out(self, run: _Run, pair: Pair, told: Told | None, *, by_rule: bool = False) -> None:
+        if told is None:
             run.report.skip("UNREADABLE")
-        elif answered.verdict == "undecided":
+        elif told.verdict == "undecided":
             run.report.skip("UNDECIDED")
+        elif told.verdict == "different":
+            run.report.skip("DIFFERENT")
         elif not run.is_there(pair):
             run.report.skip("CHANGED")
-        elif answered.verdict == "opposite":
+        elif told.verdict == "opposite":
             if await self._uniting.contradict(pair):
                 run.count(is_opposite=True)
             else:
                 run.report.skip("CHANGED")
         else:
-            await self._unite(run, pair, answered)
+            await self._unite(run, pair, told, by_rule=by_rule)
 
-    async def _unite(self, run: _Run, pair: Pair, answered: Answered) -> None:
-        text = pair.newer.text if answered.verdict == "changed" else text_of(pair, answered.text)
+    async def _unite(self, run: _Run, pair: Pair, told: Told, *, by_rule: bool) -> None:
+        text: str | None = pair.newer.text
+        if told.verdict == "same" and not by_rule:
+            text = text_of_both(pair.newer.text, pair.older.text, told.text, pair.newer.type)
         if text is None:
             run.report.skip("NO_TEXT")
-        elif await self._uniting.unite(pair, answered.verdict, text, await self._vector(text)):
+        elif await self._uniting.unite(pair, told.verdict, text, await self._vector(text)):
             run.count(is_opposite=False)
             run.gone |= {pair.older.memory_id, pair.newer.memory_id}
         else:

@@ -13,7 +13,6 @@ from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import WORKER, Memory
 from elf.families.assistant.rules.judging import Verdict
 from elf.families.assistant.rules.uniting import brought_up_to_date, united
-from elf.families.assistant.rules.validators import Rejected, accepted
 from elf.families.assistant.store.changes import Changes
 
 MERGED_FROM: Final = "merged_from"
@@ -67,21 +66,6 @@ class Uniting:
                 return True
 
         return await retrying(once)
-
-
-def text_of(pair: Pair, composed: str | None) -> str | None:
-    """Return what two memories that a model holds for one say together; None where there is no sound text.
-
-    That is the newer text where one contains the other, else what the model composed, else both, one after the other.
-    """
-    older, newer = pair.older.text, pair.newer.text
-    if older.rstrip(".!") in newer or newer.rstrip(".!") in older:
-        return newer
-    for text in (composed, f"{older} {newer}"):
-        verdict = Rejected("EMPTY") if text is None else accepted(text, pair.newer.type)
-        if not isinstance(verdict, Rejected) and not verdict.trimmed:
-            return verdict.text
-    return None
 
 
 async def _as_they_were(changes: Changes, pair: Pair) -> tuple[Memory, Memory] | None:
