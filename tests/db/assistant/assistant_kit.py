@@ -18,6 +18,7 @@ from anyio.from_thread import start_blocking_portal
 from actors.families import FAMILIES
 from actors.processes.diverted_logs import LogDiversion
 from actors.system import open_system
+from actors.workers.leased_work import LeasedWork
 from elf.config import Config, load
 from elf.config.load import loads
 from elf.config.tables import TABLES
@@ -101,10 +102,17 @@ class AssistantHouse:
         return await self.opened.outboxes["assistant"].lease(100)
 
     async def do_jobs(self) -> None:
-        """Do what is due until nothing is."""
+        """Do what is due until nothing is; what fails is put off."""
         (queue,) = self.opened.queues
+        work = LeasedWork(queue.outbox, queue.handle, told={}, failure_event="job_failed")
         while jobs := await queue.outbox.lease(100):
-            await queue.handle(jobs)
+            await work.do_or_give_back(jobs)
+
+    async def make_due(self) -> None:
+        """Have what was put off due at once."""
+        await self.rows(
+            "UPDATE assistant_outbox SET available_at = now() WHERE status IN ('PENDING', 'FAILED')"
+        )
 
 
 def assistant_config(folder: Path, table: str = "", **changes: str) -> Path:

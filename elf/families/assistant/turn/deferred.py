@@ -32,7 +32,8 @@ AT_ONCE: Final = 4
 """Turns of different users that wait for the model at once."""
 MOST_JUDGEMENTS: Final = 3
 MOST_TRIES: Final = 5
-"""How often the model may answer with what cannot be read, or refuse a turn; one that is away is waited for."""
+"""A turn that was tried so often is given up when the model refuses it, or its answer cannot be read; one that is away
+is waited for."""
 UNREADABLE: Final = "UNREADABLE"
 
 NOT_OFFERED_TO_MODELS: Final = frozenset({"relationship_dynamic", "procedural"})
