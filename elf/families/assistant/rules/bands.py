@@ -25,6 +25,7 @@ RECENT: Final = timedelta(days=90)
 FEWEST_TOKEN_CHARS: Final = 3
 
 _TOKEN: Final = re.compile(r"\w+")
+_OF_ALL: Final = frozenset({"user"})  # nearly every memory begins with it
 _INTEGER: Final = re.compile(r"(?<![\w.])\d+(?![\w.]\d)")
 
 Judge: TypeAlias = Callable[[str, str], Verdict]
@@ -124,7 +125,7 @@ def shares_words(first: str, second: str) -> bool:
 
 
 def _tokens(text: str) -> set[str]:
-    return {token for token in _TOKEN.findall(text.lower()) if len(token) >= FEWEST_TOKEN_CHARS}
+    return {token for token in _TOKEN.findall(text.lower()) if len(token) >= FEWEST_TOKEN_CHARS} - _OF_ALL
 
 
 def _integers(text: str) -> set[int]:
