@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -151,4 +150,5 @@ class Wire:
 
 
 def _version(version: str | float) -> str:
-    return json.dumps(version)
+    """Return a version as a text that no other version has, in characters that JSON writes as they are."""
+    return f"{type(version).__name__}:{version}"

@@ -131,8 +131,8 @@ def _merged(value: dict[str, Any], path_values: Mapping[str, str]) -> dict[str, 
 
 def _is_plain(body: bytes, text: TextPolicy) -> bool:
     """Tell whether a JSON body surely holds no character that its text may not."""
-    if text == "any":
-        return b"\\u0000" not in body  # JSON has no other way to write a NUL
+    if text == "any":  # JSON has no other way to write a NUL
+        return b"\\" not in body or b"\\u0000" not in body
     return body.isascii() and b"\\u" not in body
 
 

@@ -34,15 +34,15 @@ CROWD: Final = 8
 A_SESSION: Final = 200
 LINKS: Final = 100
 CATEGORIES: Final = {
-    "supervisor": ["goals", "preferences", "event", "activity", "relationships", "tasks", "relationship_dynamic"],
+    "supervisor": [
+        "goals", "preferences", "event", "activity", "relationships", "tasks", "relationship_dynamic",
+    ],
     "planner": ["goals", "tasks", "projects"],
 }  # fmt: skip
 RECALLED_EACH: Final = {"supervisor": 11, "executor": 4}
 """In which turns of a session an agent is not sure: in every eleventh, in every fourth."""
 
-_COLUMNS: Final = (
-    "m.memory_id, m.category, m.type, m.text, m.steps_text, m.importance, m.pinned, m.created_at, m.updated_at"
-)
+_COLUMNS: Final = "m.memory_id, m.category, m.type, m.text, m.steps_text, m.importance, m.pinned, m.created_at, m.updated_at"
 _OF_USER: Final = (
     "m.tenant_id = $1 AND m.user_id = $2 AND m.state = 'active' AND m.category = ANY ($3::text[])"
     " AND m.type = ANY ('{semantic,episodic,insight}'::text[])"
@@ -154,7 +154,9 @@ async def asking(service: RunningService, sizes: Sizes, goals: Goals) -> None:
                 p95.append(percentile(whole, 0.95))
         await _crowd(asker)
     goals.at_most(150, "p95 of a query, 1 client, in ms", p95)
-    goals.at_most(1.5, "p50 of a query over those of its embedding, its bare SQL and an empty request", ratios)
+    goals.at_most(
+        1.5, "p50 of a query over those of its embedding, its bare SQL and an empty request", ratios
+    )
 
 
 async def _one_turn(
@@ -202,8 +204,9 @@ async def _crowd(asker: Asker) -> None:
 
     async def visitor() -> None:
         async with asker.client() as client:
-            for _ in range(ASKED):
-                latencies.append((await asker.ask(client, "planner", asker.question()))[0])
+            latencies.extend(
+                [(await asker.ask(client, "planner", asker.question()))[0] for _ in range(ASKED)]
+            )
 
     began = time.perf_counter()
     await asyncio.gather(*(visitor() for _ in range(CROWD)))
@@ -241,7 +244,9 @@ async def recalling(service: RunningService, sizes: Sizes, goals: Goals) -> None
         )
     counted = {row["agent_id"]: row["recalls"] for row in rows}
     goals.at_most(200, "p95 of a recall, in ms", [percentile(taken, 0.95)])
-    goals.at_most(0, "recalls counted otherwise than made", [sum(counted[one] != calls[one] for one in calls)])
+    goals.at_most(
+        0, "recalls counted otherwise than made", [sum(counted[one] != calls[one] for one in calls)]
+    )
     goals.at_most(0, "warnings below a tenth of the turns", [warned["supervisor"]])
 
 
@@ -249,9 +254,7 @@ async def linking(service: RunningService, sizes: Sizes, goals: Goals) -> None:
     async with filled(service, sizes) as (config, providers, database), database.connection() as connection:
         vectors = await Vectors.made(providers)
         for user in ("user-0", ANA):
-            each: list[float] = []
-            for _ in range(TURNS):
-                each.append(await _links(connection, user, vectors, config.embedding_version))
+            each = [await _links(connection, user, vectors, config.embedding_version) for _ in range(TURNS)]
             goals.at_most(2, f"ms an edge of {user}", each)
 
 
@@ -262,9 +265,7 @@ async def _links(connection: Connection, user: str, vectors: Vectors, version: s
     for row in vectors.take(LINKS):
         of, vector = (TENANT, user, await _memory(connection, user)), Vector(row)
         began = time.perf_counter()
-        rows = await connection.fetch(
-            statement, *of, vector, version, LINK_MIN, 5, False, datetime.now(UTC)
-        )
+        rows = await connection.fetch(statement, *of, vector, version, LINK_MIN, 5, False, datetime.now(UTC))
         linked.append((time.perf_counter() - began) * 1000)
         edges += len(rows)
         found = [row["to_id"] for row in rows]

@@ -34,22 +34,38 @@ ROUNDS: Final = 60
 WARM_UP: Final = 10
 
 _SAVE: Final = (
-    "INSERT INTO saver_blobs (tenant_id, user_id, thread_id, checkpoint_ns, channel, version, type, data)"
-    " VALUES ($1, $2, $3, '', 'messages', $4, 'msgpack', $5)",
-    "INSERT INTO saver_checkpoints (tenant_id, user_id, thread_id, checkpoint_ns, checkpoint_id, checkpoint_type,"
-    " checkpoint, metadata_type, metadata, facts, versions)"
-    " VALUES ($1, $2, $3, '', $4, 'msgpack', $5, 'msgpack', $6, $7, $8)",
-    "INSERT INTO supervisor_checkpoints (tenant_id, user_id, thread_id, checkpoint_id, checkpoint_data)"
-    " VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant_id, user_id, thread_id) DO UPDATE SET"
-    " checkpoint_id = excluded.checkpoint_id, checkpoint_data = excluded.checkpoint_data, updated_at = now()",
+    """
+    INSERT INTO saver_blobs (tenant_id, user_id, thread_id, checkpoint_ns, channel, version, type, data)
+    VALUES ($1, $2, $3, '', 'messages', $4, 'msgpack', $5)
+    """,
+    """
+    INSERT INTO saver_checkpoints (
+      tenant_id, user_id, thread_id, checkpoint_ns, checkpoint_id, checkpoint_type, checkpoint, metadata_type, metadata,
+      facts, versions)
+    VALUES ($1, $2, $3, '', $4, 'msgpack', $5, 'msgpack', $6, $7, $8)
+    """,
+    """
+    INSERT INTO supervisor_checkpoints (tenant_id, user_id, thread_id, checkpoint_id, checkpoint_data)
+    VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (tenant_id, user_id, thread_id) DO UPDATE SET
+      checkpoint_id = excluded.checkpoint_id, checkpoint_data = excluded.checkpoint_data, updated_at = now()
+    """,
 )
 _LOAD: Final = (
-    "SELECT * FROM saver_checkpoints WHERE tenant_id = $1 AND user_id = $2 AND thread_id = $3 AND checkpoint_ns = ''"
-    " ORDER BY checkpoint_id DESC LIMIT 1",
-    "SELECT channel, type, data FROM saver_blobs WHERE tenant_id = $1 AND user_id = $2 AND thread_id = $3"
-    " AND checkpoint_ns = '' AND channel = 'messages' AND version = $4",
-    "SELECT * FROM saver_writes WHERE tenant_id = $1 AND user_id = $2 AND thread_id = $3 AND checkpoint_ns = ''"
-    " AND checkpoint_id = $4",
+    """
+    SELECT * FROM saver_checkpoints
+    WHERE tenant_id = $1 AND user_id = $2 AND thread_id = $3 AND checkpoint_ns = ''
+    ORDER BY checkpoint_id DESC LIMIT 1
+    """,
+    """
+    SELECT channel, type, data FROM saver_blobs
+    WHERE tenant_id = $1 AND user_id = $2 AND thread_id = $3 AND checkpoint_ns = '' AND channel = 'messages'
+      AND version = $4
+    """,
+    """
+    SELECT * FROM saver_writes
+    WHERE tenant_id = $1 AND user_id = $2 AND thread_id = $3 AND checkpoint_ns = '' AND checkpoint_id = $4
+    """,
 )
 
 Work = Callable[[], Awaitable[Any]]

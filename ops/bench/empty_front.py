@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from typing import Annotated, Any, Final
 
 import anyio
 import msgspec
+import structlog
 from pydantic import Field
 
 from actors.fronts.connections import Connections
@@ -62,6 +64,7 @@ async def _serve(told: Connection) -> None:
 
 
 def _run(told: Connection) -> None:
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     anyio.run(_serve, told, backend_options={"use_uvloop": True})
 
 

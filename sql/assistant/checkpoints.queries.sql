@@ -91,21 +91,19 @@ WHERE c.tenant_id = $1 AND c.user_id = $2
 ORDER BY c.checkpoint_id DESC, c.thread_id DESC, c.checkpoint_ns DESC
 LIMIT $11;
 
--- name: newest_saver_checkpoint
--- Finds the newest checkpoint of a thread and a namespace, or the one of an id.
-SELECT c.thread_id, c.checkpoint_ns, c.checkpoint_id
-FROM saver_checkpoints AS c
-WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = $3 AND c.checkpoint_ns = $4
-  AND ($5::text IS NULL OR c.checkpoint_id = $5)
-ORDER BY c.checkpoint_id DESC LIMIT 1;
-
 -- name: load_saver_checkpoints
--- Reads checkpoints with the values of their channels and what was written after them, all as of one moment.
+-- Reads checkpoints with the values of their channels and what was written after them, all as of one moment: those of
+-- threads, namespaces and ids, where null is the newest. No id is greater than the one that stands in for null.
 WITH chosen AS MATERIALIZED (
   SELECT c.*, k.place
   FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS k (thread_id, checkpoint_ns, checkpoint_id, place)
-  JOIN saver_checkpoints AS c ON c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = k.thread_id
-    AND c.checkpoint_ns = k.checkpoint_ns AND c.checkpoint_id = k.checkpoint_id
+  CROSS JOIN LATERAL (
+    SELECT n.* FROM saver_checkpoints AS n
+    WHERE n.tenant_id = $1 AND n.user_id = $2 AND n.thread_id = k.thread_id AND n.checkpoint_ns = k.checkpoint_ns
+      AND n.checkpoint_id <= coalesce(k.checkpoint_id, repeat(chr(1114111), 128))
+    ORDER BY n.checkpoint_id DESC LIMIT 1
+  ) AS c
+  WHERE k.checkpoint_id IS NULL OR c.checkpoint_id = k.checkpoint_id
 )
 SELECT c.place, 0 AS kind, c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_id, '' AS channel,
   c.checkpoint_type AS type, c.checkpoint AS data, c.metadata_type, c.metadata, '' AS task_id, '' AS task_path, 0 AS idx

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, TypedDict
@@ -38,15 +38,27 @@ class Inner(Thought):
     messages: list[str]
 
 
-def graph_with(saver: BaseCheckpointSaver[Any]) -> Any:
-    """Return a graph: a subgraph, two nodes at once, and a question to somebody."""
+def graph_with(saver: BaseCheckpointSaver[Any], began: Callable[[str], object] = lambda _: None) -> Any:
+    """Return a graph: a subgraph, two nodes at once, and a question to somebody.
+
+    `began` is told when the nodes of the subgraph and of the left begin.
+    """
+
+    def think(state: Inner) -> Thought:
+        began("think")
+        return {"thought": f"of {state['messages'][0]}"}
+
+    def left(state: State) -> dict[str, list[str]]:
+        began("left")
+        return {"messages": ["left"]}
+
     inner = StateGraph(Inner, output_schema=Thought)
-    inner.add_node("think", lambda state: {"thought": f"of {state['messages'][0]}"})
+    inner.add_node("think", think)
     inner.add_edge(START, "think")
     inner.add_edge("think", END)
     outer = StateGraph(State)
     outer.add_node("plan", inner.compile())
-    outer.add_node("left", lambda state: {"messages": ["left"]})
+    outer.add_node("left", left)
     outer.add_node("right", lambda state: {"messages": ["right"]})
     outer.add_node("ask", lambda state: {"approved": interrupt("go on?"), "messages": ["asked"]})
     outer.add_edge(START, "plan")

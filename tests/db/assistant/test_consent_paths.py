@@ -1,5 +1,5 @@
-"""A random week: whatever is said, added, changed, deleted or left to the background, nothing sensitive changes that the
-user has not agreed to.
+"""A random week: whatever is said, added, changed, deleted or left to the background, nothing sensitive changes without
+the user's agreement.
 """
 
 from __future__ import annotations

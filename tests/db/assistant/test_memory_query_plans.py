@@ -1,5 +1,5 @@
 """The plans of what answers agents: filters are conditions of the scans, which read rows of one user by an index. What
-is aging is found by an index, too.
+is aging is found by an index, and the state of a graph, too.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DIM: Final = 384
 NAME: Final = "assistant_plans"
 BIG: Final = {
     f"assistant_{name}" for name in ("memories", "vectors", "relations", "changes", "threads", "recalls")
-}
+} | {"saver_checkpoints", "saver_blobs", "saver_writes"}
 # 6,000 memories of 60 users, in threads, each related to the next one of its user.
 SEED: Final = """
 INSERT INTO assistant_memories (
@@ -52,6 +52,22 @@ SELECT 'acme', 'user ' || i % 60, 'thread ' || i, 5 FROM generate_series(1, 3000
 INSERT INTO assistant_changes (tenant_id, user_id, thread_id, rev, memory_id, event, ts)
 SELECT t.tenant_id, t.user_id, t.thread_id, r, md5('memory' || r)::uuid, 'created', now()
 FROM assistant_threads AS t, generate_series(1, 5) AS r;
+
+INSERT INTO saver_checkpoints (
+  tenant_id, user_id, thread_id, checkpoint_ns, checkpoint_id, checkpoint_type, checkpoint, metadata_type, metadata,
+  facts, versions)
+SELECT 'acme', 'user ' || i % 60, 'thread ' || i % 300, '', 'id ' || i, 'msgpack', '', 'msgpack', '', '{}',
+  jsonb_build_object('messages', i::text)
+FROM generate_series(1, 6000) AS i;
+
+INSERT INTO saver_blobs (tenant_id, user_id, thread_id, checkpoint_ns, channel, version, type, data)
+SELECT c.tenant_id, c.user_id, c.thread_id, '', 'messages', c.versions ->> 'messages', 'msgpack', 'state'
+FROM saver_checkpoints AS c;
+
+INSERT INTO saver_writes (
+  tenant_id, user_id, thread_id, checkpoint_ns, checkpoint_id, task_id, idx, task_path, channel, type, data)
+SELECT c.tenant_id, c.user_id, c.thread_id, '', c.checkpoint_id, 'task', 0, '', 'messages', 'msgpack', 'write'
+FROM saver_checkpoints AS c;
 
 VACUUM ANALYZE;
 """
@@ -84,6 +100,8 @@ PLANS: Final[Mapping[str, Sequence[Any]]] = {
     "changes_since": (*PLACE, "thread 7", 2),
     "move_seen": (*PLACE, "thread 7", 2),
     "count_recall": (*PLACE, "thread 7", "planner"),
+    "find_saver_checkpoints": (*PLACE, "thread 7", "", None, None, None, None, None, {}, 10),
+    "load_saver_checkpoints": (*PLACE, ["thread 7", "thread 67"], ["", ""], ["id 7", None]),
     "count_hits": (["acme"] * 8, ["user 7"] * 8, SOME, [1] * 8, [NOW] * 8),
 }
 

@@ -23,10 +23,10 @@ HOSTILE: Final = (
     "${jndi:ldap://x}{{7*7}}",
 )
 FIELDS: Final = (
-    "tenant_id", "agent", "agent_id", "query", "categories", "types", "return", "reason", "thread_id", "since_rev", "top_k",
-    "budget_tokens", "threshold", "explain", "filters.user_id", "filters.agent_id", "filters.run_id", "filters.actor_id",
-    "filters.role", "filters.category", "filters.pinned", "filters.importance_min", "filters.importance_max",
-    "filters.updated_after", "filters.updated_before",
+    "tenant_id", "agent", "agent_id", "query", "categories", "types", "return", "reason", "thread_id", "since_rev",
+    "top_k", "budget_tokens", "threshold", "explain", "filters.user_id", "filters.agent_id", "filters.run_id",
+    "filters.actor_id", "filters.role", "filters.category", "filters.pinned", "filters.importance_min",
+    "filters.importance_max", "filters.updated_after", "filters.updated_before",
 )  # fmt: skip
 NARROWING: Final = {"filters.user_id", "filters.agent_id", "filters.run_id", "filters.actor_id"}
 LINE: Final = re.compile(
@@ -51,7 +51,8 @@ async def test_hostile_words_in_a_field_are_looked_for_or_refused_by_its_path(
             found = [] if field in NARROWING else [kept["id"]]
             assert [one["id"] for one in told["items"]] == found, words
         else:
-            assert all(path.startswith(f"$.{field}") for path in told["fields"]), (words, told)
+            name = "agent" if field == "agent_id" else field  # it stands in for the agent
+            assert all(path.startswith(f"$.{name}") for path in told["fields"]), (words, told)
     assert [row["text"] for row in await house.rows("SELECT text FROM assistant_memories")] == [kept["text"]]
 
 

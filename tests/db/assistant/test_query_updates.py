@@ -9,6 +9,7 @@ import pytest
 
 from tests.db.assistant.assistant_kit import AssistantHouse
 from tests.db.assistant.query_kit import ask
+from tests.notes_kit import at_cosine, unit
 
 pytestmark = pytest.mark.anyio
 
@@ -57,6 +58,35 @@ async def test_what_an_agent_may_not_read_waits_for_one_that_may(house: Assistan
         "- +created: [tasks] Write the notes. (imp=2)", "- +created: [profile] Name is Ana. (imp=2)",
     ]  # fmt: skip
     assert (await _updates(house, agent="supervisor"))["total"] == 0
+
+
+async def test_a_merge_is_told_to_whom_may_read_it(house: AssistantHouse) -> None:
+    house.model.known |= {
+        "User is not fond of jazz.": unit(1.0), "User isn't fond of jazz.": at_cosine(0.95),
+    }  # fmt: skip
+    await house.add("User isn't fond of jazz.", thread_id="t1")
+    await _updates(house, agent="supervisor")
+    said = [{"role": "user", "content": "I am not fond of jazz."}]
+    (result,) = (await house.post("turn", thread_id="t1", turn_id="1", messages=said))["results"]
+    assert result["result"] == "RECREATE"
+    assert (await _updates(house, agent="planner"))["text"] == ""
+    assert await _updates(house, agent="supervisor") == {
+        "since_rev": 1, "rev": 3, "total": 1,
+        "text": "Memory updates since rev 1:\n- ↔merged: Combined 2 notes: User is not fond of jazz.",
+    }  # fmt: skip
+
+
+async def test_a_memory_that_moves_is_told_to_whom_may_read_it_where_it_is(house: AssistantHouse) -> None:
+    memory = await house.add("Ship version one.", "profile", thread_id="t1")
+    await house.patch(f"memories/{memory['id']}", category="tasks")
+    assert (await _updates(house))["text"].splitlines()[1:] == [
+        "- +created: [tasks] Ship version one. (imp=2)"
+    ]
+    await house.patch(f"memories/{memory['id']}", category="profile")
+    assert (await _updates(house))["text"] == ""
+    assert (await _updates(house, agent="supervisor"))["text"].splitlines()[1:] == [
+        "- ↑updated: [profile] Ship version one."
+    ]
 
 
 async def test_updates_lead_within_the_budget_and_wait_when_no_line_fits(house: AssistantHouse) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import operator
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -16,6 +17,8 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.types import Command
 
 from elf.client import AsyncClient, Client
+from elf.client.errors import Unreachable
+from elf.client.retries import NO_RETRIES
 from elf.langgraph import ElfSaver, MigrationFault, migrate
 from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
 from tests.db.assistant.saver_kit import graph_with, process_at, thread
@@ -91,20 +94,53 @@ async def test_an_async_graph_is_interrupted_and_resumed(async_client: AsyncClie
     assert [len(state.values.get("messages", [])) for state in states] == [4, 3, 1, 1, 0]
 
 
-@pytest.mark.timeout(240)
-def test_what_was_kept_is_there_after_the_service_was_killed() -> None:
-    with fresh_folder() as folder:
-        config = assistant_config(Path(folder))
-        with process_at(config) as (process, url):
-            with Client(url, tenant_id="acme") as client:
-                graph = graph_with(ElfSaver(client, user_id="ana"))
-                assert graph.invoke({"messages": ["hi"]}, thread())["messages"] == BEFORE
+def test_a_graph_goes_on_from_where_it_was_when_the_service_was_killed_between_its_steps() -> None:
+    ran: list[str] = []
+
+    def kill(name: str) -> None:
+        ran.append(name)
+        if name == "left":
             process.kill()
             process.wait(timeout=60)
+
+    async def resume(url: str) -> Any:
+        async with AsyncClient(url, tenant_id="acme") as client:
+            graph = graph_with(ElfSaver(async_client=client, user_id="ana"), ran.append)
+            return await graph.ainvoke(Command(resume="yes"), thread())
+
+    with fresh_folder() as folder:
+        config = assistant_config(Path(folder))
+        with (
+            process_at(config) as (process, url),
+            Client(url, tenant_id="acme", retries=NO_RETRIES) as client,
+        ):
+            graph = graph_with(ElfSaver(client, user_id="ana"), kill)
+            with pytest.raises(Unreachable):
+                graph.invoke({"messages": ["hi"]}, thread(), durability="sync")
+            assert ran == ["think", "left"]
         with process_at(config) as (_, url), Client(url, tenant_id="acme") as client:
-            graph = graph_with(ElfSaver(client, user_id="ana"))
-            done = graph.invoke(Command(resume="yes"), thread())
-            assert (done["messages"], done["approved"]) == (WHOLE, "yes")
+            graph = graph_with(ElfSaver(client, user_id="ana"), ran.append)
+            assert graph.get_state(thread()).next == ("left", "right")
+            assert graph.invoke(None, thread())["messages"] == BEFORE
+            assert ran == ["think", "left", "left"]
+            done = asyncio.run(resume(url))
+    assert (done["messages"], done["approved"], ran) == (WHOLE, "yes", ["think", "left", "left"])
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("size", [64 << 10, 1 << 20])
+async def test_a_large_state_comes_back_as_it_was(
+    client: Client, async_client: AsyncClient, size: int
+) -> None:
+    messages = ['\n"\\ \u00e9 \U0001f600 ' + "x" * 1000] * (size >> 10)
+    for saver in (ElfSaver(client, user_id="ana"), ElfSaver(async_client=async_client, user_id="ana")):
+        graph = graph_with(saver)
+        done = await graph.ainvoke({"messages": messages}, thread())
+        assert done["messages"] == [*messages, "left", "right"]
+        assert (await graph.aget_state(thread())).values["messages"] == done["messages"]
+        found = await saver.aget_tuple(thread())
+        assert found is not None
+        assert found.checkpoint["channel_values"]["messages"] == done["messages"]
 
 
 def test_users_who_share_the_name_of_a_thread_share_nothing_else(client: Client) -> None:

@@ -62,13 +62,9 @@ class CheckpointReading:
     async def get(self, request: a.GetCheckpoint, caller: Caller) -> Found:
         """Read one checkpoint, or the newest of its namespace."""
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
-        async with self._kit.database.connection() as connection:
-            key = await connection.fetchrow(
-                self._sql["newest_saver_checkpoint"], *place, request.thread_id, request.checkpoint_ns,
-                request.checkpoint_id,
-            )  # fmt: skip
-        loaded = [] if key is None else await self._load(place, [key])
-        return Found(loaded[0] if loaded else None)
+        where = (request.thread_id, request.checkpoint_ns, request.checkpoint_id)
+        found = await self._load(place, [where])
+        return Found(found[0] if found else None)
 
     async def listed(self, request: a.ListCheckpoints, caller: Caller) -> Listed:
         """List checkpoints with all that is of them, newest first."""
@@ -90,14 +86,16 @@ class CheckpointReading:
             )  # fmt: skip
         keys = _page(found[: request.limit])
         cursor = _cursor(keys[-1], of) if len(keys) < len(found) else None
-        return Listed(await self._load(place, keys) if keys else [], cursor)
+        places = [(key["thread_id"], key["checkpoint_ns"], key["checkpoint_id"]) for key in keys]
+        return Listed(await self._load(place, places) if places else [], cursor)
 
-    async def _load(self, place: Place, keys: Sequence[Row]) -> list[Stored]:
+    async def _load(self, place: Place, keys: Sequence[tuple[str, str, str | None]]) -> list[Stored]:
+        """Return those that are there of some threads, namespaces and ids, where None is the newest."""
+        threads, namespaces, ids = zip(*keys, strict=True)
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["load_saver_checkpoints"], *place, [key["thread_id"] for key in keys],
-                [key["checkpoint_ns"] for key in keys], [key["checkpoint_id"] for key in keys],
-            )  # fmt: skip
+                self._sql["load_saver_checkpoints"], *place, threads, namespaces, ids
+            )
         return _stored(rows)
 
 

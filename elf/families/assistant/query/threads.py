@@ -51,7 +51,8 @@ class ThreadLook:
         rev, since = int(row["rev"]), int(row["seen_rev"]) if since_rev is None else since_rev
         rows = await connection.fetch(self._sql["changes_since"], *thread.key, since)
         changes = [Change(**row) for row in rows]
-        hidden = {one.memory_id for one in changes if one.meta.get("category") not in thread.categories}
+        categories = {one.memory_id: one.meta.get("category") for one in changes}  # where each is now
+        hidden = {memory_id for memory_id, name in categories.items() if name not in thread.categories}
         whole = delta(since, rev, [one for one in changes if one.memory_id not in hidden])
         told = replace(whole, text=_fitting(whole.text, budget))
         if told.text or not whole.text:

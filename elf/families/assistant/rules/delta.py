@@ -87,7 +87,7 @@ def _net_event(first: Change, last: Change, events: set[ChangeEvent]) -> ChangeE
 def _line(change: Change) -> str:
     category, text = change.meta.get("category"), _cut(str(change.meta.get("text", "")))
     words = [f"{MARKS[change.event]}:"]
-    if category:
+    if category and change.event != "merged":
         words.append(f"[{category}]")
     if text:
         words.append(text)

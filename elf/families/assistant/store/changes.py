@@ -335,6 +335,5 @@ class Changes:
 def _meta(shown: _Shown) -> dict[str, Any]:
     """Return what a thread is told of a change."""
     memory = shown.memory
-    if shown.event == "merged":
-        return {"text": f"Combined 2 notes: {memory.text}", "importance": memory.importance, **shown.more}
-    return {"category": memory.category, "text": memory.text, "importance": memory.importance}
+    text = f"Combined 2 notes: {memory.text}" if shown.event == "merged" else memory.text
+    return {"category": memory.category, "text": text, "importance": memory.importance, **shown.more}
