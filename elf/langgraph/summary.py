@@ -23,7 +23,7 @@ def as_json(value: object, levels: int = MAX_LEVELS) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return value.replace("\x00", "").encode(errors="replace").decode()
+        return _writable(value)
     if isinstance(value, int):
         return value if abs(value) < MAX_INT else str(value)
     if isinstance(value, float):
@@ -41,6 +41,12 @@ def as_json(value: object, levels: int = MAX_LEVELS) -> Any:
     return _text(value)
 
 
+def _writable(text: str) -> str:
+    if text.isascii() and "\x00" not in text:
+        return text
+    return text.replace("\x00", "").encode(errors="replace").decode()
+
+
 def _text(value: object) -> str:
     return str(as_json(str(value)))
 
@@ -51,7 +57,7 @@ def facts_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def summary_of(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> dict[str, Any]:
-    """Return step, ts, graph_state, memory_context and conversation_history of a checkpoint.
+    """Return step, ts, graph_state, memory_context and conversation_history of a checkpoint, for msgspec to write.
 
     A channel that would make it larger than 4 MiB is not told, but named in `left_out`.
     """
@@ -62,13 +68,12 @@ def summary_of(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> dict[str
     left_out: list[str] = []
     room = MAX_BYTES
     for name, value in values.items():
-        plain = as_json(value)
-        size = len(msgspec.json.encode(plain))
-        if size > room:
+        written = msgspec.json.encode(as_json(value))
+        if len(written) > room:
             left_out.append(name)
             continue
-        room -= size
-        told[_text(name)] = plain
+        room -= len(written)
+        told[_text(name)] = msgspec.Raw(written)
     conversation: Any = next((told.pop(name) for name in CONVERSATION if name in told), [])
     context = next((told.pop(name) for name in CONTEXT if name in told), None)
     return {

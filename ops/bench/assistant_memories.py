@@ -42,7 +42,12 @@ CATEGORIES: Final = {
 RECALLED_EACH: Final = {"supervisor": 11, "executor": 4}
 """In which turns of a session an agent is not sure: in every eleventh, in every fourth."""
 
-_COLUMNS: Final = "m.memory_id, m.category, m.type, m.text, m.steps_text, m.importance, m.pinned, m.created_at, m.updated_at"
+_COLUMNS: Final = ", ".join(
+    f"m.{name}"
+    for name in (
+        "memory_id", "category", "type", "text", "steps_text", "importance", "pinned", "created_at", "updated_at",
+    )
+)  # fmt: skip
 _OF_USER: Final = (
     "m.tenant_id = $1 AND m.user_id = $2 AND m.state = 'active' AND m.category = ANY ($3::text[])"
     " AND m.type = ANY ('{semantic,episodic,insight}'::text[])"

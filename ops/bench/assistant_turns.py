@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from typing import Any, Final
 
@@ -21,10 +22,13 @@ LONG_CHARS: Final = 400
 """What is longer may hold several facts, and is worth asking a chat model."""
 
 
-def slow(_: dict[str, Any]) -> tuple[int, Any]:
-    """Answer as a chat model that found nothing, after three seconds."""
+def slow(asked: dict[str, Any]) -> tuple[int, Any]:
+    """Answer after three seconds: with where the user lives, where that is told, and that no two memories are one."""
     time.sleep(CHAT_S)
-    return saying(json.dumps({"memories": [], "facts": [], "notes": []}))
+    told = re.search(r"I live in (Town\d+)\.", asked["messages"][-1]["content"])
+    fact = {"category": "profile", "importance": 2, "confidence": 0.9}
+    facts = [fact | {"text": f"User lives in {told[1]}.", "quote": told[0]}] if told else []
+    return saying(json.dumps({"facts": facts, "pairs": []}))
 
 
 def said(number: int) -> list[dict[str, str]]:

@@ -18,9 +18,9 @@ from actors.fronts.connections import Connections
 from actors.fronts.http_front import HttpFront, bind, bound_address
 from elf.api.bodies import Request, Response
 from elf.api.caller import Caller
-from elf.api.json_bounds import JsonBounds
 from elf.api.operation import Operation
 from elf.config.places import Address
+from elf.families.assistant.api.checkpoints import BOUNDS
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
 
@@ -45,7 +45,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 OPERATION: Final = Operation(
     "empty", "POST", EMPTY_PATH, "Do nothing", Empty, Answered, text="any", max_body_bytes=MOST_BYTES,
-    json_bounds=JsonBounds(string_chars=MOST_BYTES),
+    json_bounds=BOUNDS,
 )  # fmt: skip
 
 

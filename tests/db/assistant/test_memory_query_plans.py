@@ -100,7 +100,7 @@ PLANS: Final[Mapping[str, Sequence[Any]]] = {
     "changes_since": (*PLACE, "thread 7", 2),
     "move_seen": (*PLACE, "thread 7", 2),
     "count_recall": (*PLACE, "thread 7", "planner"),
-    "find_saver_checkpoints": (*PLACE, "thread 7", "", None, None, None, None, None, {}, 10),
+    "find_saver_checkpoints": (*PLACE, "thread 7", "", None, None, None, None, None, "{}", 10),
     "load_saver_checkpoints": (*PLACE, ["thread 7", "thread 67"], ["", ""], ["id 7", None]),
     "count_hits": (["acme"] * 8, ["user 7"] * 8, SOME, [1] * 8, [NOW] * 8),
 }

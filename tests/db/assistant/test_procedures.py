@@ -33,7 +33,11 @@ async def test_steps_are_kept_numbered_and_given_to_who_asks_for_them(house: Ass
     assert (await ask(house, agent="executor"))["items"] == []
     answer = await ask(house, agent="executor", categories=["procedural"])
     assert answer["items"] == [
-        {"id": memory["id"], "category": "procedural", "text": f"[procedural] Release.\n{KEPT}"}
+        {
+            "id": memory["id"],
+            "category": "procedural",
+            "text": "[procedural] Release.\n  1. Build the wheel.\n  2. Upload it.",
+        }
     ]
 
 
