@@ -45,6 +45,10 @@ def split(text: str, *, max_tokens: int, overlap_tokens: int, tokens: TokenCount
         raise ValueError("overlap_tokens must be at least 0 and below max_tokens")
     if not text:
         return []
+    if (
+        text.isascii() and len(text) < max_tokens
+    ):  # no more tokens than characters, and one that may be put before
+        return [Chunk(0, 0, len(text), text)]
     spans = tokens.spans(text)
     if len(spans) <= max_tokens:
         return [Chunk(0, 0, len(text), text)]

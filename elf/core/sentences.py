@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -42,11 +41,12 @@ _CANDIDATE: Final = re.compile(
 )
 _LOWER_AHEAD: Final = re.compile(r"[^oulrnpat]*l")  # SB8
 _CONTINUES: Final = "cat"  # SB8a
+_MOST_KNOWN: Final = 4096
 
 
 def sentence_ends(text: str) -> Iterator[int]:
     """Yield the code-point offset of every sentence's end, rising; the last is the length of the text."""
-    classes = "".join(map(_class_of, text))
+    classes = text.translate(_CLASSES)
     for candidate in _CANDIDATE.finditer(classes):
         if candidate.end() < len(text) and not _goes_on(classes, candidate):
             yield candidate.end()
@@ -81,6 +81,14 @@ def _follows_letter(classes: str, position: int) -> bool:
     return position > 0 and classes[position - 1] in "ul"
 
 
-@lru_cache(maxsize=4096)
-def _class_of(character: str) -> str:
-    return _LETTERS[sentence_break(character)]
+class _Classes(dict[int, str]):
+    """The class of each character, looked up once; but for so many as no text has."""
+
+    def __missing__(self, code: int) -> str:
+        letter = _LETTERS[sentence_break(chr(code))]
+        if len(self) < _MOST_KNOWN:
+            self[code] = letter
+        return letter
+
+
+_CLASSES: Final = _Classes()

@@ -17,6 +17,7 @@ from elf.api.operation import TextPolicy
 from elf.core.errors import InvalidRequest, NonEnglishInput
 from elf.core.json_size import holding_more_digits, holding_more_values
 from elf.core.slices import Slices, at_once
+from elf.web.field_shapes import holds_free
 from elf.web.outline import filled, outlined
 from elf.web.text_paths import TextFault, text_faults
 
@@ -143,6 +144,8 @@ def _is_odd(text: str) -> bool:
 def _check_text(
     model: type[BaseModel], value: Any, text: TextPolicy, *, is_plain: bool, chars: int, bounds: JsonBounds
 ) -> Slices[None]:
+    if is_plain and not holds_free(model):
+        return
     faults: dict[TextFault, list[str]] = {}
     room = MAX_PATHS_CHARS
     for found in text_faults(model, value, is_plain=is_plain, chars=chars, bounds=bounds):

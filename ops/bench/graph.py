@@ -11,9 +11,9 @@ process does the bare parts of the recall itself, one after the other: embedding
 words, the product of all vectors, reading the rows of what both have found. The nodes are made of a grammar; the
 vectors are those of 2,000 of them, each moved a little at random.
 
-write: 16 clients write requests of 100 nodes, once with vectors that cost next to nothing and once with the packaged
-model, each until the last vector is in the file; beside bare transactions of as many of the same rows in the same file,
-and the texts a second that the model embeds.
+write: 16 clients write requests of 100 nodes, once with vectors that another process has ready and once with the
+packaged model, each until the last vector is in the file; beside bare transactions of as many rows like those in the
+same file, and the texts a second that the model embeds.
 
 growth: recalls at 1,000, 20,000 and 100,000 nodes.
 
@@ -122,7 +122,13 @@ class Graph:
             yield file
 
     async def write(self, client: Client, nodes: Sequence[Node], orchestrator: str = PLANNER) -> None:
-        await asked(client, "memories", orchestrator, memories=[node.told() for node in nodes])
+        await client.ask("POST", "/v1/graph/memories", written_out(nodes, orchestrator))
+
+
+def written_out(nodes: Sequence[Node], orchestrator: str = PLANNER) -> bytes:
+    """Return a request to write memories."""
+    memories = [node.told() for node in nodes]
+    return json.dumps({"tenant_id": TENANT, "orchestrator_id": orchestrator, "memories": memories}).encode()
 
 
 async def asked(client: Client, path: str, orchestrator: str = PLANNER, **body: Any) -> tuple[float, Any]:
@@ -239,12 +245,12 @@ async def growing(service: RunningService) -> None:
 async def written(graph: Graph, name: str, count: int) -> tuple[float, float]:
     """Write memories by 16 clients; return how many a second were answered, and how many had their vectors."""
     nodes = nodes_of(name, count, random.Random(17))
-    requests = iter([nodes[at : at + A_REQUEST] for at in range(0, count, A_REQUEST)])
+    requests = iter([written_out(nodes[at : at + A_REQUEST]) for at in range(0, count, A_REQUEST)])
 
     async def writer() -> None:
         client = await graph.client()
-        for some in requests:
-            await graph.write(client, some)
+        for request in requests:
+            await client.ask("POST", "/v1/graph/memories", request)
         await client.close()
 
     began = time.perf_counter()
@@ -268,10 +274,11 @@ def bare_rate(graph: Graph, vectors: Vectors, name: str, count: int) -> float:
 
 
 async def writing_given(service: RunningService, goals: Goals, count: int = 8000) -> None:
-    """Write memories whose vectors cost next to nothing."""
+    """Write memories whose vectors are ready."""
     graph = Graph(service)
     async with await open_providers(graph.config) as providers:
         vectors = await known_vectors(providers)
+        await embedded(providers, [node.text for node in nodes_of("ready", count, random.Random(17))])
     await written(graph, "warm", 1600)
     ratios = []
     for turn in range(TURNS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,11 +14,14 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
+from elf.families.graph.extraction.rules import key_in
+from elf.families.graph.model import NodeType
+from elf.families.graph.rules.subjects import Key
 from ops.bench.search import note_text
 
 Floats = npt.NDArray[np.float32]
 
-TYPES: Final = (
+TYPES: Final[Sequence[NodeType]] = (
     "Fact",
     "Fact",
     "Fact",
@@ -32,13 +35,20 @@ TYPES: Final = (
 )
 NOW: Final = 1_790_000_000_000_000
 LEG: Final = 50
-SETTINGS: Final = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;"
+SETTINGS: Final = """
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = FULL;
+PRAGMA foreign_keys = ON;
+PRAGMA secure_delete = ON;
+"""
 INSERTS: Final = (
     """
     INSERT INTO memories (
-      tenant_id, orchestrator_id, memory_id, type, importance, content, summary, confidence, status, created_at,
-      updated_at, version
-    ) VALUES (:tenant, :orchestrator, :id, :type, 50, :text, :text, 0.8, 'active', :now, :now, 1)
+      tenant_id, orchestrator_id, memory_id, type, importance, content, summary, confidence, status, subject, attribute,
+      value, created_at, updated_at, version
+    ) VALUES (
+      :tenant, :orchestrator, :id, :type, 50, :text, :text, 0.8, 'active', :subject, :attribute, :value, :now, :now, 1
+    )
     """,
     """
     INSERT INTO memory_sources (tenant_id, orchestrator_id, memory_id, source_type, captured_by)
@@ -77,8 +87,9 @@ class Node:
     """A memory to write, as the wire has it without its source."""
 
     memory_id: str
-    type: str
+    type: NodeType
     text: str
+    key: Key | None
 
     def told(self) -> dict[str, Any]:
         """Return it as a request says it."""
@@ -87,10 +98,26 @@ class Node:
             "source": {"sourceType": "manual", "capturedBy": "user"},
         }  # fmt: skip
 
+    def stored(self, own: Mapping[str, str], version: str, vector: bytes) -> dict[str, Any]:
+        """Return the values of its rows, as the service writes them."""
+        source = {"sourceType": "manual", "capturedBy": "user", "sourcePath": None, "conversationId": None}
+        record = self.told() | {
+            "orchestratorId": own["orchestrator"], "summary": self.text, "status": "active",
+            "source": source | {"workflowRunId": None, "stepId": None},
+            "createdAt": "2026-09-21T14:13:20Z", "updatedAt": "2026-09-21T14:13:20Z",
+        }  # fmt: skip
+        key = self.key
+        return {
+            **own, "id": self.memory_id, "type": self.type, "text": self.text, "now": NOW,
+            "subject": key and key.subject, "attribute": key and key.attribute, "value": key and key.value,
+            "version": json.dumps(record), "embedding_version": version, "vector": vector,
+        }  # fmt: skip
+
 
 def nodes_of(name: str, count: int, rng: random.Random) -> list[Node]:
     """Return memories of one sentence each, whose ids begin with a name."""
-    return [Node(f"{name}-{number}", rng.choice(TYPES), note_text(rng, number)) for number in range(count)]
+    made = ((number, rng.choice(TYPES), note_text(rng, number)) for number in range(count))
+    return [Node(f"{name}-{number}", type, text, key_in(text, type)) for number, type, text in made]
 
 
 class Vectors:
@@ -127,12 +154,9 @@ class BareFile:
     def insert(self, nodes: Sequence[Node], vectors: Floats, version: str) -> None:
         """Write memories with all that belongs to them, in one transaction."""
         rows = [
-            {
-                **self._own, "id": node.memory_id, "type": node.type, "text": node.text, "now": NOW,
-                "version": json.dumps(node.told()), "embedding_version": version, "vector": vector.tobytes(),
-            }
+            node.stored(self._own, version, vector.tobytes())
             for node, vector in zip(nodes, vectors.astype("<f4"), strict=True)
-        ]  # fmt: skip
+        ]
         self._connection.execute("BEGIN IMMEDIATE")
         for statement in INSERTS:
             self._connection.executemany(statement, rows)

@@ -60,17 +60,21 @@ def key_of(memory: m.MemoryNode) -> Key | None:
     return key_in(memory.content, memory.type)
 
 
-def check_memory(memory: m.MemoryNode, check_path: CheckPath, *, at: str) -> None:
-    """Raise InvalidRequest for a source that lacks something or a secret, and as `check_path` does. Blocks."""
-    check_fields(memory.source, at=f"{at}.source")
+def check_source_path(memory: m.MemoryNode, check_path: CheckPath, *, at: str) -> None:
+    """Raise as `check_path` does for the file of a memory, if it is from one. Blocks."""
     if memory.source.source_path is not None:
         check_path(memory.source.source_path, at=f"{at}.source.sourcePath")
+
+
+def check_memory(memory: m.MemoryNode, *, at: str) -> None:
+    """Raise InvalidRequest for a source that lacks something, and for a secret. Takes its time."""
+    check_fields(memory.source, at=f"{at}.source")
     own_summary = None if memory.summary in memory.content else memory.summary
     refuse_secrets({f"{at}.content": memory.content, f"{at}.summary": own_summary})
 
 
 def refuse_secrets(texts: dict[str, str | None]) -> None:
-    """Raise InvalidRequest for a text, by its path, that has a secret in it. Blocks."""
+    """Raise InvalidRequest for a text, by its path, that has a secret in it. Takes its time."""
     for path, text in texts.items():
         if text and (finding := find_secret(text)) is not None:
             raise InvalidRequest(
@@ -81,7 +85,9 @@ def refuse_secrets(texts: dict[str, str | None]) -> None:
 
 def refuse_doubles(ids: Sequence[str], *, at: str, name: str) -> None:
     """Raise InvalidRequest for an id that comes twice in a list, which is `at` a path."""
+    seen: set[str] = set()
     for place, id in enumerate(ids):
-        if id in ids[:place]:
+        if id in seen:
             field = f"{at}[{place}].{name}"
             raise InvalidRequest(f"{field}: {id} is there twice", fields=[field])
+        seen.add(id)

@@ -24,7 +24,7 @@ from elf.families.graph.store.statements import Change, Snapshot
 from elf.families.graph.tallies import Tallies
 from elf.indexing.embedding import EmbeddedText, TextEmbedder
 
-AT_ONCE: Final = 128
+AT_ONCE: Final = 512
 CHARS_AT_ONCE: Final = 32_768
 POLL_S: Final = 5.0
 """How soon is seen what another process has written."""

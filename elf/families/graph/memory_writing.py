@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 import msgspec
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from elf.api.caller import Caller
 from elf.api.operation import Handler, Operation
@@ -67,6 +67,9 @@ class MemoryWriting:
         self._clock = clock
         self._version = embedding_version
         self._ring = ring
+        self._drafting = CapacityLimiter(
+            1
+        )  # threads that compute only take turns, and the loop waits for each
 
     def handlers(self) -> Mapping[Operation, Handler]:
         """Return what carries out which operation."""
@@ -82,13 +85,14 @@ class MemoryWriting:
 
     async def write(self, request: w.WriteMemories, caller: Caller) -> Written:
         """Write memories and edges, all or none."""
-        memories = await to_thread.run_sync(_drafted, request, self._clock.now())
-        drafts.refuse_doubles([new.memory.memory_id for new in memories], at="$.memories", name="memoryId")
-        return await self._write(request, caller, memories, request.edges)
+        await check_scope(self._places, request, caller)
+        memories = await to_thread.run_sync(_drafted, request, self._clock.now(), limiter=self._drafting)
+        return await self._write(request, caller, memories)
 
     async def write_edges(self, request: w.WriteEdges, caller: Caller) -> Written:
         """Write edges between memories that there are, all or none."""
-        return await self._write(request, caller, [], request.edges)
+        await check_scope(self._places, request, caller)
+        return await self._write(request, caller, [])
 
     async def update(self, request: w.UpdateMemory, caller: Caller) -> Changed:
         """Change what is said of a memory, and leave the rest."""
@@ -97,7 +101,8 @@ class MemoryWriting:
         def change(change: Change, place: Place) -> Done:
             before = need_memory(change, request.memory_id).memory
             after = _updated(before, request)
-            drafts.check_memory(after, place.check_path, at="$")
+            drafts.check_memory(after, at="$")
+            drafts.check_source_path(after, place.check_path, at="$")
             new = NewMemory(
                 memory=msgspec.structs.replace(after, updated_at=change.now),
                 key=drafts.key_of(after),
@@ -158,7 +163,8 @@ class MemoryWriting:
     def _put(self, change: Change, place: Place, given: w.NewMemory, at: str) -> m.MemoryNode:
         """Write a memory of a request within a change, and return it as it stands."""
         new = drafts.new_memory(given, change.key.orchestrator_id, now=change.now, at=at)
-        drafts.check_memory(new.memory, place.check_path, at=at)
+        drafts.check_memory(new.memory, at=at)
+        drafts.check_source_path(new.memory, place.check_path, at=at)
         written = changes.write_all(change, [new], [], embedding_version=self._version)
         return written.memories[0][0]
 
@@ -167,13 +173,14 @@ class MemoryWriting:
         request: w.WriteMemories | w.WriteEdges,
         caller: Caller,
         memories: Sequence[NewMemory],
-        told_edges: Sequence[w.NewEdge],
     ) -> Written:
-        await check_scope(self._places, request, caller)
-        edges = [drafts.new_edge(told, now=self._clock.now()) for told in told_edges]
-        drafts.refuse_doubles([edge.edge_id for edge in edges], at=changes.EDGES, name="edgeId")
+        edges: Sequence[m.MemoryEdge] = ()
+        if request.edges:
+            now = self._clock.now()
+            edges = await to_thread.run_sync(_linked, request.edges, now, limiter=self._drafting)
         async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
-            await to_thread.run_sync(_check, place, memories, edges)
+            if any(new.memory.source.source_path is not None for new in memories):
+                await to_thread.run_sync(_check_paths, place, memories)
             written = await place.write(
                 lambda change: changes.write_all(change, memories, edges, embedding_version=self._version),
                 actor=actor_of(caller),
@@ -198,18 +205,32 @@ class MemoryWriting:
 
 
 def _drafted(request: w.WriteMemories, now: datetime) -> list[NewMemory]:
-    """Return the memories of a request. Blocks, as what each is about is looked for in its text."""
-    return [
-        drafts.new_memory(told, request.orchestrator_id, now=now, at=f"$.memories[{place}]")
-        for place, told in enumerate(request.memories)
-    ]
+    """Return the memories of a request, but for their paths checked.
+
+    Takes its time: what each is about, and secrets, are looked for in its text.
+    """
+    memories = []
+    for number, told in enumerate(request.memories):
+        at = f"$.memories[{number}]"
+        new = drafts.new_memory(told, request.orchestrator_id, now=now, at=at)
+        drafts.check_memory(new.memory, at=at)
+        memories.append(new)
+    drafts.refuse_doubles([new.memory.memory_id for new in memories], at="$.memories", name="memoryId")
+    return memories
 
 
-def _check(place: Place, memories: Sequence[NewMemory], edges: Sequence[m.MemoryEdge]) -> None:
-    for number, new in enumerate(memories):
-        drafts.check_memory(new.memory, place.check_path, at=f"$.memories[{number}]")
+def _linked(told_edges: Sequence[w.NewEdge], now: datetime) -> list[m.MemoryEdge]:
+    """Return the edges of a request, checked."""
+    edges = [drafts.new_edge(told, now=now) for told in told_edges]
+    drafts.refuse_doubles([edge.edge_id for edge in edges], at=changes.EDGES, name="edgeId")
     for number, edge in enumerate(edges):
         drafts.refuse_secrets({f"{changes.EDGES}[{number}].reason": edge.reason})
+    return edges
+
+
+def _check_paths(place: Place, memories: Sequence[NewMemory]) -> None:
+    for number, new in enumerate(memories):
+        drafts.check_source_path(new.memory, place.check_path, at=f"$.memories[{number}]")
 
 
 def _updated(before: m.MemoryNode, request: w.UpdateMemory) -> m.MemoryNode:

@@ -31,6 +31,7 @@ def _direction(word: str) -> npt.NDArray[np.float32]:
     return np.random.default_rng(list(word.encode())).standard_normal(DIMENSIONS).astype(np.float32)
 
 
+@cache  # whoever measures with vectors that are there already asks for each once before
 def _vector(text: str) -> str:
     total = np.sum([_direction(word) for word in _WORD.findall(text.lower())], axis=0)
     return base64.b64encode((total / np.linalg.norm(total)).astype("<f4").tobytes()).decode()

@@ -1,5 +1,6 @@
 -- Memories of one file, with their sources, spans, versions and the vectors that are to be made of them.
--- A memory is read in the order of the fields of its record, and then its version.
+-- A memory is read in the order of the fields of its record, and then its version. What is written comes as a JSON list
+-- of rows, so that a request is one statement a table, during which the interpreter is free for others.
 
 -- name: memory_by_id
 -- Reads one memory.
@@ -39,15 +40,16 @@ WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id
 ORDER BY m.updated_at DESC, m.memory_id
 LIMIT :limit;
 
--- name: insert_memory
--- Adds a memory, in its first version.
+-- name: insert_memories
+-- Adds memories.
 INSERT INTO memories (
   tenant_id, orchestrator_id, memory_id, type, importance, content, summary, confidence, status, subject, attribute,
   value, created_at, updated_at, version
-) VALUES (
-  :tenant_id, :orchestrator_id, :memory_id, :type, :importance, :content, :summary, :confidence, :status, :subject,
-  :attribute, :value, :created_at, :updated_at, :version
-);
+)
+SELECT :tenant_id, :orchestrator_id, value ->> 'memory_id', value ->> 'type', value ->> 'importance',
+       value ->> 'content', value ->> 'summary', value ->> 'confidence', value ->> 'status', value ->> 'subject',
+       value ->> 'attribute', value ->> 'value', value ->> 'created_at', value ->> 'updated_at', value ->> 'version'
+FROM jsonb_each(:rows);
 
 -- name: update_memory
 -- Changes a memory; when it was created stays.
@@ -63,14 +65,15 @@ UPDATE memories
 SET status = :status, updated_at = :updated_at, version = :version
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
 
--- name: put_source
--- Says where a memory is from.
+-- name: put_sources
+-- Says where memories are from.
 INSERT INTO memory_sources (
   tenant_id, orchestrator_id, memory_id, source_type, captured_by, source_path, conversation_id, workflow_run_id, step_id
-) VALUES (
-  :tenant_id, :orchestrator_id, :memory_id, :source_type, :captured_by, :source_path, :conversation_id,
-  :workflow_run_id, :step_id
 )
+SELECT :tenant_id, :orchestrator_id, value ->> 'memory_id', value ->> 'source_type', value ->> 'captured_by',
+       value ->> 'source_path', value ->> 'conversation_id', value ->> 'workflow_run_id', value ->> 'step_id'
+FROM jsonb_each(:rows)
+WHERE true -- else ON would belong to FROM
 ON CONFLICT (tenant_id, orchestrator_id, memory_id) DO UPDATE
 SET source_type = excluded.source_type, captured_by = excluded.captured_by, source_path = excluded.source_path,
     conversation_id = excluded.conversation_id, workflow_run_id = excluded.workflow_run_id, step_id = excluded.step_id;
@@ -80,18 +83,21 @@ SET source_type = excluded.source_type, captured_by = excluded.captured_by, sour
 DELETE FROM memory_spans
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
 
--- name: insert_span
--- Adds a span of a memory.
+-- name: insert_spans
+-- Adds spans of memories.
 INSERT INTO memory_spans (tenant_id, orchestrator_id, memory_id, ordinal, start, "end", text)
-VALUES (:tenant_id, :orchestrator_id, :memory_id, :ordinal, :start, :end, :text);
+SELECT :tenant_id, :orchestrator_id, value ->> 'memory_id', value ->> 'ordinal', value ->> 'start', value ->> 'end',
+       value ->> 'text'
+FROM jsonb_each(:rows);
 
--- name: insert_version
--- Keeps what a memory is after a change.
+-- name: insert_versions
+-- Keeps what memories are after a change.
 INSERT INTO memory_versions (
   tenant_id, orchestrator_id, memory_id, version, operation, memory, reason, actor, created_at
-) VALUES (
-  :tenant_id, :orchestrator_id, :memory_id, :version, :operation, :memory, :reason, :actor, :created_at
-);
+)
+SELECT :tenant_id, :orchestrator_id, value ->> '$.memory.memoryId', value ->> 'version', value ->> 'operation',
+       value -> 'memory', value ->> 'reason', :actor, :created_at
+FROM jsonb_each(:rows);
 
 -- name: versions_of_memory
 -- Reads a page of what a memory has been, oldest first.
@@ -101,10 +107,12 @@ WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_i
 ORDER BY version
 LIMIT :limit;
 
--- name: contradicted_by_key
--- Finds the active memories that say something else of the same attribute of the same subject.
-SELECT memory_id
-FROM memories
-WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND type = :type AND subject = :subject
-  AND attribute = :attribute AND status = 'active' AND value <> :value AND memory_id <> :memory_id
-ORDER BY memory_id;
+-- name: contradicted_by_keys
+-- Finds the active memories that say something else of the same attribute of the same subject as some memories do.
+SELECT told.value ->> 'memory_id', m.memory_id
+FROM jsonb_each(:rows) told
+CROSS JOIN memories m
+  ON m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.type = told.value ->> 'type'
+    AND m.subject = told.value ->> 'subject' AND m.attribute = told.value ->> 'attribute'
+WHERE m.status = 'active' AND m.value <> told.value ->> 'value' AND m.memory_id <> told.value ->> 'memory_id'
+ORDER BY told.key, m.memory_id;

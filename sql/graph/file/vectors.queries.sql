@@ -1,14 +1,15 @@
 -- The vectors of one file.
 
 -- name: delete_vectors
--- Takes the vectors of a memory away.
+-- Takes the vectors of memories away, which a JSON list names, and what says that they are to be made.
 DELETE FROM memory_embeddings
-WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
+  AND memory_id IN (SELECT value FROM json_each(:memory_ids));
 
--- name: insert_vector_to_make
--- Says that the vectors of a memory are to be made.
+-- name: insert_vectors_to_make
+-- Says that the vectors of memories are to be made, which a JSON list names.
 INSERT INTO memory_embeddings (tenant_id, orchestrator_id, memory_id, embedding_version, ordinal)
-VALUES (:tenant_id, :orchestrator_id, :memory_id, :embedding_version, 0);
+SELECT :tenant_id, :orchestrator_id, value, :embedding_version, 0 FROM json_each(:memory_ids);
 
 -- name: insert_missing_vectors_to_make
 -- Says that vectors are to be made of the memories that have none of a version.
@@ -23,8 +24,9 @@ WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND NOT 
 );
 
 -- name: vectors_to_make
--- Reads what vectors are to be made of, those that failed least often first.
-SELECT e.memory_id, m.content, e.attempts
+-- Reads what vectors are to be made of, those that failed least often first. What says so has a number, and is written
+-- anew with another one whenever the text changes.
+SELECT e.embedding_no, e.memory_id, m.content, e.attempts
 FROM memory_embeddings e
 JOIN memories m
   ON m.tenant_id = e.tenant_id AND m.orchestrator_id = e.orchestrator_id AND m.memory_id = e.memory_id
@@ -33,6 +35,13 @@ WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.em
 ORDER BY e.due_at, e.embedding_no
 LIMIT :limit;
 
+-- name: still_to_make
+-- Reads which of some numbers still say that vectors are to be made.
+SELECT e.embedding_no
+FROM json_each(:numbers) AS asked
+CROSS JOIN memory_embeddings e ON e.embedding_no = asked.value
+WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.vector IS NULL;
+
 -- name: count_vectors_to_make
 -- Counts the memories that vectors are to be made of.
 SELECT count(*)
@@ -40,10 +49,12 @@ FROM memory_embeddings
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND embedding_version = :embedding_version
   AND vector IS NULL;
 
--- name: insert_vector
--- Adds a vector of a memory. It gets a number that no vector had before.
+-- name: insert_vectors
+-- Adds vectors of memories, which stand one behind the other in :vectors. Each gets a number that no vector had before.
 INSERT INTO memory_embeddings (tenant_id, orchestrator_id, memory_id, embedding_version, ordinal, vector)
-VALUES (:tenant_id, :orchestrator_id, :memory_id, :embedding_version, :ordinal, :vector);
+SELECT :tenant_id, :orchestrator_id, value ->> 'memory_id', :embedding_version, value ->> 'ordinal',
+       substr(:vectors, 1 + key * :vector_bytes, :vector_bytes)
+FROM jsonb_each(:rows);
 
 -- name: postpone_vectors
 -- Says that the vectors of a memory could not be made, and when to try again.

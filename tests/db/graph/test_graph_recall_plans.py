@@ -15,8 +15,7 @@ ALL = {
     "statuses": '["active"]', "types": None, "conversation_ids": None, "min_importance": None,
     "memory_ids": '["m1", "m2"]', "words": '"office"', "type": "Goal", "series": "t-1", "attempt": 1,
     "tenant_id": KEY.tenant_id, "orchestrator_id": KEY.orchestrator_id, "embedding_version": "v", "after": 0,
-    "subject": "office", "attribute": "city", "value": "Lisbon", "memory_id": "m1", "edge_types": None, "behind": "",
-    "limit": 10,
+    "rows": "[{}]", "memory_id": "m1", "edge_types": None, "behind": "", "limit": 10, "numbers": "[1, 2]",
 }  # fmt: skip
 
 
@@ -42,6 +41,9 @@ async def plan_of(file: MemoryFile, kit: FileKit, statement: str) -> list[str]:
         "writeback",
         "last_attempt",
         "memories_by_ids",
+        "contradicted_by_keys",
+        "still_to_make",
+        "delete_vectors",
     ],
 )
 async def test_no_table_is_read_from_end_to_end(file: MemoryFile, kit: FileKit, statement: str) -> None:
@@ -52,7 +54,7 @@ async def test_no_table_is_read_from_end_to_end(file: MemoryFile, kit: FileKit, 
 
 @pytest.mark.parametrize(
     ("statement", "index"),
-    [("contradicted_by_key", "memories_by_subject"), ("edges_from_memory", "edges_by_start")],
+    [("contradicted_by_keys", "memories_by_subject"), ("edges_from_memory", "edges_by_start")],
 )
 async def test_who_has_just_made_a_file_looks_things_up_as_whoever_opens_it_later(
     file: MemoryFile, kit: FileKit, statement: str, index: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,11 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from elf.families.graph.store.backlog import ToEmbed, keep_vectors
+from elf.families.graph.store.backlog import count_vectors_to_make, keep_vectors, vectors_to_make
 from elf.families.graph.store.file import FileKit, MemoryFile
-from elf.families.graph.store.nodes import need_memory
 from elf.families.graph.store.statements import Change, Snapshot
-from tests.db.graph.graph_kit import KEY, VERSION, memory, opened, put
+from tests.db.graph.graph_kit import KEY, NOW, VERSION, memory, opened, put
 
 pytestmark = pytest.mark.anyio
 DIM = 8
@@ -29,10 +29,11 @@ def unit(seed: int) -> Vector:
 
 async def give(file: MemoryFile, vectors: Mapping[str, list[Vector]], version: str = VERSION) -> None:
     def keep(change: Change) -> None:
-        made = [
-            (ToEmbed(memory_id, need_memory(change, memory_id).memory.content, 0), np.stack(some))
-            for memory_id, some in vectors.items()
-        ]
+        ids = json.dumps([*vectors])
+        change.run("delete_vectors", memory_ids=ids)
+        change.run("insert_vectors_to_make", memory_ids=ids, embedding_version=version)
+        due = vectors_to_make(change, version, now=change.now, limit=10_000)
+        made = [(one, np.stack(vectors[one.memory_id])) for one in due if one.memory_id in vectors]
         keep_vectors(change, made, version)
 
     await file.write(keep)
@@ -106,6 +107,19 @@ async def test_what_is_added_and_removed_is_seen_at_once(file: MemoryFile) -> No
     await put(file, memory("m0004", content="Another text."))
     del vectors["m0004"]
     assert await nearest(file, unit(99)) == by_hand(vectors, unit(99))
+
+
+async def test_vectors_of_a_text_that_is_another_by_now_are_not_kept(file: MemoryFile) -> None:
+    await put(file, memory("m1"), memory("m2"), memory("m3"))
+    due = await file.read(lambda snapshot: vectors_to_make(snapshot, VERSION, now=NOW, limit=10))
+    await put(file, memory("m1", content="Another text."))
+    made = [(one, unit(number)[None]) for number, one in enumerate(due)]
+    await file.write(lambda change: keep_vectors(change, made, VERSION))
+    await file.write(
+        lambda change: keep_vectors(change, made[::-1], VERSION)
+    )  # by a process that was as fast
+    assert await nearest(file, unit(1)) == by_hand({"m2": [unit(1)], "m3": [unit(2)]}, unit(1))
+    assert await file.read(lambda snapshot: count_vectors_to_make(snapshot, VERSION)) == 1
 
 
 async def test_what_another_process_adds_is_seen(tmp_path: Path, kit: FileKit) -> None:

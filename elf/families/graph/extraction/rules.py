@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final
 
 from elf.families.graph.extraction.candidate import Candidate, importance_of
 from elf.families.graph.extraction.passages import Sentence, sentences_of
 from elf.families.graph.extraction.past import WHEN, happened
 from elf.families.graph.extraction.statements import DECISIONS, LABELLED, OTHERS, Rule
-from elf.families.graph.model import NodeType
+from elf.families.graph.model import NODE_TYPES, NodeType
 from elf.families.graph.rules.subjects import USER, Key
 from elf.providers.local.statements import LEAD_IN, NO_ANTECEDENT, QUESTION, REDACTED, UNSURE
 
@@ -42,6 +43,15 @@ _SUPPOSED: Final = re.compile(
 _POINTS: Final = re.compile(r"\bwith (?:it|that|this|these|those)[.!]?$", re.IGNORECASE)
 
 
+_KEYED: Final = MappingProxyType(
+    {
+        type: [rule for rule in (*DECISIONS, *OTHERS) if rule.type == type and rule.key is not None]
+        for type in NODE_TYPES
+    }
+)
+"""The rules that make keys, by the type of what they recognise."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Statement:
     """What a rule recognised, and between which places of a sentence."""
@@ -64,7 +74,7 @@ def key_in(text: str, type: NodeType) -> Key | None:
 
     Only sentences that follow one of the few rules which make keys are looked at for what they state.
     """
-    rules = [rule for rule in (*DECISIONS, *OTHERS) if rule.type == type and rule.key is not None]
+    rules = _KEYED[type]
     for sentence in sentences_of(text) if rules else ():
         if _first(rules, _without_frame(sentence)[1]) is not None:
             statement = _stated(sentence)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from elf.families.graph.store.nodes import read_memories
 from elf.families.graph.store.statements import Change, Snapshot, stored_moment
 
 Vectors = npt.NDArray[np.float32]
@@ -18,8 +17,12 @@ Vectors = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class ToEmbed:
-    """A memory without vectors, its text, and how often they could not be made."""
+    """A memory without vectors, its text, and how often they could not be made.
 
+    `number` is that of what says that they are to be made; with another text it has another one.
+    """
+
+    number: int
     memory_id: str
     content: str
     attempts: int
@@ -45,24 +48,27 @@ def count_vectors_to_make(snapshot: Snapshot, version: str) -> int:
 def keep_vectors(change: Change, made: Sequence[tuple[ToEmbed, Vectors]], version: str) -> None:
     """Keep the vectors of memories, scaled to length 1, in place of all others of theirs.
 
-    Where a memory is gone or says something else by now, they are of no use.
+    Where a memory is gone, says something else by now or has its vectors already, they are of no use.
     """
-    known = read_memories(change, [one.memory_id for one, _ in made])
-    contents = {memory_id: found.memory.content for memory_id, found in known.items()}
-    wanted = [(one.memory_id, found) for one, found in made if contents.get(one.memory_id) == one.content]
-    change.run_all("delete_vectors", ({"memory_id": memory_id} for memory_id, _ in wanted))
-    change.run_all("insert_vector", (row for one in wanted for row in _rows(*one, version)))
-
-
-def _rows(memory_id: str, vectors: Vectors, version: str) -> Iterator[dict[str, Any]]:
-    scaled = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    for ordinal, vector in enumerate(scaled.astype("<f4")):
-        yield {
-            "memory_id": memory_id,
-            "embedding_version": version,
-            "ordinal": ordinal,
-            "vector": vector.tobytes(),
-        }
+    rows = change.rows("still_to_make", numbers=json.dumps([one.number for one, _ in made]))
+    wanted = {number for (number,) in rows}
+    kept = [(one.memory_id, vectors) for one, vectors in made if one.number in wanted]
+    if not kept:
+        return
+    matrix = np.concatenate([vectors for _, vectors in kept])
+    scaled = (matrix / np.linalg.norm(matrix, axis=1, keepdims=True)).astype("<f4")
+    change.run("delete_vectors", memory_ids=json.dumps([memory_id for memory_id, _ in kept]))
+    change.run_all(
+        "insert_vectors",
+        (
+            {"memory_id": memory_id, "ordinal": ordinal}
+            for memory_id, vectors in kept
+            for ordinal in range(len(vectors))
+        ),
+        embedding_version=version,
+        vectors=scaled.tobytes(),
+        vector_bytes=scaled.itemsize * scaled.shape[1],
+    )
 
 
 def postpone(change: Change, failed: Sequence[ToEmbed], version: str, *, due_at: Sequence[datetime]) -> None:

@@ -37,7 +37,7 @@ def write_all(
     written = write_memories(change, memories, embedding_version=embedding_version)
     linked = [write_edge(change, edge, path=f"{EDGES}[{place}]") for place, edge in enumerate(edges)]
     changed = [new for new, (_, outcome) in zip(memories, written, strict=True) if outcome != "NONE"]
-    return Written(written, linked, [edge for new in changed for edge in _contradict(change, new)])
+    return Written(written, linked, _contradict(change, changed))
 
 
 def supersede(
@@ -99,13 +99,10 @@ def resolve(change: Change, edge_id: str, outcome: m.ResolutionOutcome, *, reaso
     return edge
 
 
-def _contradict(change: Change, new: NewMemory) -> list[m.MemoryEdge]:
-    """Add edges from a memory to those that it contradicts, where nobody has done so before."""
-    memory_id = new.memory.memory_id
-    if new.memory.status != "active":
-        return []
+def _contradict(change: Change, memories: Sequence[NewMemory]) -> list[m.MemoryEdge]:
+    """Add edges from memories to those that they contradict, where nobody has done so before."""
     edges = []
-    for other in contradicted(change, new):
+    for memory_id, other in contradicted(change, (new for new in memories if new.memory.status == "active")):
         if any(
             _edge_between(change, *ends, "Contradicts") for ends in ((memory_id, other), (other, memory_id))
         ):

@@ -30,16 +30,14 @@ _TRANSACTION: Final = {
     "DEFERRED": ("BEGIN", "COMMIT", "ROLLBACK"),
 }
 _SAVEPOINT: Final = ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part; RELEASE part")
-_SOUND: Final = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
-"""The first version without the data race in WAL, and the older lines that it was taken out of."""
+_SOUND: Final = (3, 51, 3)
+"""The first version without the data race in WAL that has jsonb_each, of which the statements make use."""
 
 
 def refuse_racy_sqlite(version: str | None = None) -> None:
     """Raise StartupError for a version of SQLite in which several connections may corrupt a file that they write."""
     version = version or apsw.sqlite_lib_version()
-    found = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
-    newest, *lines = _SOUND
-    if found < newest and not any(found[:2] == line[:2] and found >= line for line in lines):
+    if tuple(int(part) for part in re.findall(r"\d+", version)[:3]) < _SOUND:
         raise StartupError(
             f"SQLite {version} may corrupt files that several connections write: install a newer apsw"
         )

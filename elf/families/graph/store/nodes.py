@@ -30,6 +30,15 @@ class NewMemory:
     reason: str | None = None
 
 
+class _Version(msgspec.Struct, frozen=True):
+    """What a memory is after a change, as the statement that keeps it reads it."""
+
+    memory: m.MemoryNode
+    version: int
+    operation: m.VersionOperation
+    reason: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryFilter:
     """Which memories; what is None takes all."""
@@ -107,10 +116,10 @@ def write_memory(change: Change, new: NewMemory, *, embedding_version: str) -> m
 
 def _add(change: Change, added: Sequence[NewMemory], embedding_version: str) -> None:
     memories = [new.memory for new in added]
-    change.run_all("insert_memory", (_stored(new, version=1) for new in added))
-    change.run_all("put_source", map(_source, memories))
+    change.run_all("insert_memories", (_stored(new, version=1) for new in added))
+    change.run_all("put_sources", map(_source, memories))
     _add_texts(change, memories, embedding_version)
-    change.run_all("insert_version", (_version(change, new.memory, 1, "ADD", new.reason) for new in added))
+    _keep_versions(change, (_Version(new.memory, 1, "ADD", new.reason) for new in added))
 
 
 def _updated(
@@ -122,12 +131,12 @@ def _updated(
     version = before.version + 1
     changed = NewMemory(memory=after, key=new.key, reason=new.reason)
     change.run("update_memory", **_stored(changed, version=version))
-    change.run("put_source", **_source(after))
+    change.run_all("put_sources", [_source(after)])
     if after.content != before.memory.content:
         change.run("delete_spans", memory_id=after.memory_id)
-        change.run("delete_vectors", memory_id=after.memory_id)
+        change.run("delete_vectors", memory_ids=json.dumps([after.memory_id]))
         _add_texts(change, [after], embedding_version)
-    change.run("insert_version", **_version(change, after, version, "UPDATE", new.reason))
+    _keep_versions(change, [_Version(after, version, "UPDATE", new.reason)])
     _log_status(change, before.memory, after)
     return after, "UPDATE"
 
@@ -139,8 +148,8 @@ def add_memory(change: Change, new: NewMemory, *, version: int, embedding_versio
     """
     if read_memory(change, new.memory.memory_id) is not None:
         return False
-    change.run("insert_memory", **_stored(new, version=version))
-    change.run("put_source", **_source(new.memory))
+    change.run_all("insert_memories", [_stored(new, version=version)])
+    change.run_all("put_sources", [_source(new.memory)])
     _add_texts(change, [new.memory], embedding_version)
     return True
 
@@ -170,20 +179,18 @@ def change_status(
         updated_at=stored_moment(change.now),
         version=version,
     )
-    change.run("insert_version", **_version(change, after, version, operation, reason))
+    _keep_versions(change, [_Version(after, version, operation, reason)])
     _log_status(change, before.memory, after)
     return after
 
 
-def contradicted(change: Change, new: NewMemory) -> list[str]:
-    """Return the ids of the active memories that say another value of the same attribute of the same subject."""
-    if new.key is None:
-        return []
-    rows = change.rows(
-        "contradicted_by_key", type=new.memory.type, subject=new.key.subject, attribute=new.key.attribute,
-        value=new.key.value, memory_id=new.memory.memory_id,
-    )  # fmt: skip
-    return [memory_id for (memory_id,) in rows]
+def contradicted(change: Change, memories: Iterable[NewMemory]) -> list[tuple[str, str]]:
+    """Return the ids of memories, each with that of an active one that says another value of the same attribute of the
+    same subject.
+    """
+    keyed = ((new.memory, new.key) for new in memories if new.key is not None)
+    told = [{"memory_id": memory.memory_id, "type": memory.type, **_told_key(key)} for memory, key in keyed]
+    return change.rows("contradicted_by_keys", rows=json.dumps(told)) if told else []
 
 
 def _same(before: m.MemoryNode, after: m.MemoryNode) -> bool:
@@ -202,22 +209,29 @@ def _log_status(change: Change, before: m.MemoryNode, after: m.MemoryNode) -> No
 
 def _add_texts(change: Change, memories: Sequence[m.MemoryNode], embedding_version: str) -> None:
     """Keep the spans of memories, and have their vectors made."""
-    change.run_all("insert_span", (_span(one, span) for one in memories for span in spans_of(one.content)))
-    change.run_all(
-        "insert_vector_to_make",
-        ({"memory_id": one.memory_id, "embedding_version": embedding_version} for one in memories),
-    )
+    change.run_all("insert_spans", (_span(one, span) for one in memories for span in spans_of(one.content)))
+    ids = json.dumps([one.memory_id for one in memories])
+    change.run("insert_vectors_to_make", memory_ids=ids, embedding_version=embedding_version)
+
+
+def _keep_versions(change: Change, versions: Iterable[_Version]) -> None:
+    change.run_all("insert_versions", versions, actor=change.actor, created_at=stored_moment(change.now))
 
 
 def _stored(new: NewMemory, *, version: int) -> dict[str, Any]:
-    memory, key = new.memory, new.key
+    memory = new.memory
     return {
         "memory_id": memory.memory_id, "type": memory.type, "importance": memory.importance, "content": memory.content,
-        "summary": memory.summary, "confidence": memory.confidence, "status": memory.status,
-        "subject": key and key.subject, "attribute": key and key.attribute, "value": key and key.value,
+        "summary": memory.summary, "confidence": memory.confidence, "status": memory.status, **_told_key(new.key),
         "created_at": stored_moment(memory.created_at), "updated_at": stored_moment(memory.updated_at),
         "version": version,
     }  # fmt: skip
+
+
+def _told_key(key: Key | None) -> dict[str, str | None]:
+    if key is None:
+        return {"subject": None, "attribute": None, "value": None}
+    return {"subject": key.subject, "attribute": key.attribute, "value": key.value}
 
 
 def _source(memory: m.MemoryNode) -> dict[str, Any]:
@@ -232,16 +246,6 @@ def _span(memory: m.MemoryNode, span: m.Span) -> dict[str, Any]:
         "end": span.end,
         "text": span.text,
     }
-
-
-def _version(
-    change: Change, memory: m.MemoryNode, version: int, operation: m.VersionOperation, reason: str | None
-) -> dict[str, Any]:
-    return {
-        "memory_id": memory.memory_id, "version": version, "operation": operation,
-        "memory": msgspec.json.encode(memory).decode(), "reason": reason, "actor": change.actor,
-        "created_at": stored_moment(change.now),
-    }  # fmt: skip
 
 
 def _list(values: Sequence[str] | None) -> str | None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import apsw
+import msgspec
 
 from elf.db.queries import Queries
 
@@ -103,9 +104,13 @@ class Change(Snapshot):
         self._run(statement, values)
         return self._connection.changes()
 
-    def run_all(self, statement: str, many: Iterable[Mapping[str, Any]]) -> None:
-        """Carry a statement out for each of many values."""
-        self._connection.executemany(self._queries[statement], ({**self._own, **values} for values in many))
+    def run_all(self, statement: str, rows: Iterable[Any], **values: Any) -> None:
+        """Carry a statement out once for many rows, which it reads from a JSON list.
+
+        A statement for each of them would wait for the interpreter as often.
+        """
+        if told := [*rows]:
+            self._run(statement, {"rows": msgspec.json.encode(told).decode(), **values})
 
     def log(self, event: str, **detail: Any) -> None:
         """Say what was done: in the table of what was done, and after the commit in the log file."""
