@@ -18,6 +18,7 @@ _BEHIND: Final = "it is of what a statement of the same transaction has found wi
 _PLACE: Final = "it is done for the user whose memory another statement has found"
 _KEYS: Final = "who has not every word of a turn is told nothing by it"
 _CHECKPOINTS: Final = "what it finds is read by another statement, which asks for the tenant again"
+_OPERATORS: Final = "operators ask for it, and a test of erasing and exporting shows whose it is"
 _OWN_THREADS: Final = "it is of threads that are locked by the tenant's name, which no other has"
 
 _CHANGING: Final = (
@@ -90,6 +91,14 @@ LEAKS: Final = Leaks(
         ),
         **dict.fromkeys(["lock_memory", "category_of", "near_memories"], _PLACE),
         "get_turn": _KEYS,
+        **dict.fromkeys(
+            [
+                "erase_rows", "erase_memories_of_agent", "erase_recalls_of_agent", "export_memories",
+                "export_relations",
+                "export_history", "export_user_contexts", "export_proposals", "export_thread_checkpoints",
+            ],
+            _OPERATORS,
+        ),
         **dict.fromkeys(["newest_saver_checkpoint", "find_saver_checkpoints"], _CHECKPOINTS),
         **dict.fromkeys(
             [

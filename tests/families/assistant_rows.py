@@ -23,6 +23,8 @@ NOT_THERE: Final = frozenset({FOREIGN, INCOMPLETE})
 OF_THE_TENANT: Final = {COLLEAGUE: "whoever is of the tenant and proves no user may name each of its users"}
 WHATEVER_AGENT: Final = OF_THE_TENANT | {NARROW: "it is of no category, and so of every agent of the user"}
 BY_THREAD: Final = WHATEVER_AGENT | {INCOMPLETE: "a thread that one user has may be named without the user"}
+_OPERATOR: Final = "an operator of the tenant works on each of its users"
+OF_OPERATORS: Final = dict.fromkeys((COLLEAGUE, NARROW, STRANGER, INCOMPLETE), _OPERATOR)
 SUPERVISOR: Final = {"agent": "supervisor"}
 
 
@@ -75,6 +77,20 @@ def _in_filters(sent: Arguments) -> Arguments:
     """Put the user where a query names it."""
     filters = {"user_id": sent["user_id"]} if "user_id" in sent else {}
     return {**{name: value for name, value in sent.items() if name != "user_id"}, "filters": filters}
+
+
+def _named(sent: Arguments) -> Arguments:
+    """Put the user where an erasure names it."""
+    return {**{name: value for name, value in sent.items() if name != "user_id"}, "name": sent.get("user_id")}
+
+
+def _lines(world: AssistantWorld) -> list[dict[str, Any]]:
+    moments = dict.fromkeys(("created_at", "updated_at"), "2026-01-02T03:04:05Z")
+    memory = {
+        "id": world.goal, "type": "semantic", "category": "goals", "text": "It rains.", "importance": 1,
+        "pinned": False, "state": "active", "source": "manual", **moments,
+    }  # fmt: skip
+    return [{"user_id": "somebody", "memory": memory}]
 
 
 def _threads(world: AssistantWorld) -> list[str]:
@@ -170,4 +186,18 @@ CHANGING: Final = (
     ], open_to=BY_THREAD),
 )  # fmt: skip
 
-ROWS: Final = (*READING, *CHANGING)
+KEEPING: Final = (
+    _row("export_own_assistant_memory", attempts=[_told("all", narrow="forbidden")]),
+    _row("export_assistant_memory", attempts=[_told("of the user")], open_to=OF_OPERATORS),
+    _row(
+        "import_assistant_memory", attempts=[_done("the same memory", refused=False, items=_lines)],
+        open_to=OF_OPERATORS,
+    ),
+    # Last, for nothing of the owner is left when it has done this itself.
+    _row(
+        "erase_assistant_memory", attempts=[_done("the user", refused=False, what="user")], open_to=OF_OPERATORS,
+        sent_as=_named,
+    ),
+)  # fmt: skip
+
+ROWS: Final = (*READING, *CHANGING, *KEEPING)

@@ -6,10 +6,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from elf.cli.families import graph_transfer
 from elf.cli.families.own_commands import OwnCommands
+from elf.cli.families.transfer import Transfer
 from elf.cli.notes import say_more
 from elf.cli.text import plain, print_columns
+from elf.client.families.graph import GraphClient
 
 
 def show_recall(body: Mapping[str, Any]) -> None:
@@ -82,6 +83,14 @@ def _say_degraded(body: Mapping[str, Any]) -> None:
         print(f"elf: answered without {', '.join(map(plain, body['degraded']))}", file=sys.stderr)
 
 
+TRANSFER: Final = Transfer(
+    client=GraphClient,
+    what="all of a memory",
+    whom="for the orchestrator that is named",
+    not_carried="vectors are made anew where it is imported; files and bulletins stay where they are",
+    context=["tenant", "agent"],
+)
+
 GRAPH: Final = OwnCommands(
     shown={
         "recall": show_recall,
@@ -91,5 +100,5 @@ GRAPH: Final = OwnCommands(
         "recover": show_recovered,
     },
     replaced=frozenset({"export", "take_in"}),
-    add=graph_transfer.add,
+    add=TRANSFER.add,
 )

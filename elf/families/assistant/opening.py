@@ -17,6 +17,7 @@ from elf.families.assistant.model import FAMILY
 from elf.families.assistant.procedures.opening import open_procedures
 from elf.families.assistant.query.opening import open_query
 from elf.families.assistant.store.changes import VECTOR_JOB
+from elf.families.assistant.subjects.opening import open_subjects
 from elf.families.assistant.turn.deferred import TURN_JOB, TurnJobs
 from elf.families.assistant.turn.opening import open_turn
 from elf.family import Opened, together
@@ -29,7 +30,7 @@ def open_assistant(ground: Ground) -> Opened:
     kit = kit_of(ground)
     rooms = (
         open_memories, open_turn, open_consent, open_query, open_keeping, open_procedures, open_checkpoints,
-        open_background,
+        open_background, open_subjects,
     )  # fmt: skip
     opened = together([*(open_room(ground, kit) for open_room in rooms), _open_jobs(kit)])
     return opened if kit.shared_calls is None else replace(opened, owners=[kit.shared_calls, *opened.owners])

@@ -131,8 +131,8 @@ class Conversing(FamilyClient[C_co]):
         """Make a query. Whose memory it is stands among its filters."""
         given, user_id = asked.pop("filters"), asked.pop("user_id")
         filters = {} if given is None else plain(given)
-        if user_id is not None:
-            filters["user_id"] = user_id
+        if user_id is not None and isinstance(filters, dict):
+            filters = {**filters, "user_id": user_id}
         return post(f"{ROOT}/memory/query", {**self.owner, **asked, "filters": filters, "return": form}, read)
 
     @method

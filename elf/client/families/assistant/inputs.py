@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -71,20 +71,19 @@ class Filters(Struct, frozen=True, kw_only=True):
     updated_before: Moment | None = None
 
 
-def plain(given: Struct | Mapping[str, object]) -> dict[str, Any]:
-    """Return a record as it is sent, without what is None."""
-    fields = msgspec.structs.asdict(given) if isinstance(given, Struct) else given
-    return {name: value for name, value in fields.items() if value is not None}
+def plain(given: object) -> object:
+    """Return a record as it is sent, without what is None; all else as it is."""
+    if not isinstance(given, Struct):
+        return given
+    return {name: value for name, value in msgspec.structs.asdict(given).items() if value is not None}
 
 
-def all_plain(given: Iterable[Struct | Mapping[str, object]], name: str) -> list[dict[str, Any]]:
-    """Return records as they are sent. Raises InvalidRequest for what is no record."""
-    records = list(given)
-    for place, one in enumerate(records):
-        if not isinstance(one, Struct | Mapping):
-            path = f"{name}[{place}]"
-            raise InvalidRequest(f"{path}: should be a JSON object", fields=[path])
-    return [plain(one) for one in records]
+def all_plain(given: object, name: str) -> list[object]:
+    """Return records as they are sent. Raises InvalidRequest, by the name of the argument, when they are no list."""
+    # A text and a mapping can be gone through, too, and give letters and names.
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
+        return [plain(one) for one in given]
+    raise InvalidRequest(f"{name}: should be a list", fields=[name])
 
 
 def moment(given: Moment | None) -> str | None:

@@ -246,3 +246,29 @@ class ThreadCheckpoint(Struct, frozen=True, kw_only=True):
     checkpoint_data: Mapping[str, Any]
     created_at: datetime
     updated_at: datetime
+
+
+# All of a user
+
+
+class RejectedLine(Struct, frozen=True, kw_only=True):
+    """The place of a line among those that were sent, and what its text lacks."""
+
+    place: int
+    reason_code: str
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    """What became of lines. `left` are those that are told and not taken in."""
+
+    new: int
+    known: int
+    proposed: int
+    left: int
+    rejected: list[RejectedLine]
+
+
+class Erased(Struct, frozen=True, kw_only=True):
+    """The receipt: how many rows of each table went."""
+
+    erased: Mapping[str, int]

@@ -12,9 +12,10 @@ from elf.families.assistant.api.history import HISTORY
 from elf.families.assistant.api.memories import MEMORIES
 from elf.families.assistant.api.procedures import PROCEDURES
 from elf.families.assistant.api.querying import QUERYING
+from elf.families.assistant.api.subjects import OWN, SUBJECTS
 from elf.families.assistant.api.turn import TURN
 
 OPERATIONS: Final[tuple[Operation, ...]] = (
-    *MEMORIES, *HISTORY, *TURN, *CONSENT, *QUERYING, *PROCEDURES, *CHECKPOINTS
+    *MEMORIES, *HISTORY, *TURN, *CONSENT, *QUERYING, *PROCEDURES, *CHECKPOINTS, *OWN
 )  # fmt: skip
-ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = (CONSOLIDATE,)
+ADMIN_OPERATIONS: Final[tuple[Operation, ...]] = (CONSOLIDATE, *SUBJECTS)

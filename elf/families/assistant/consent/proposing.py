@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID, uuid4
@@ -47,7 +47,7 @@ class Consents:
         if signal.value == known or (isinstance(known, list) and signal.value in known):
             return None
         if signal.field in SENSITIVE:
-            return await self._propose(changes, signal, memory, thread_id)
+            return await self._propose(changes, signal, evidence_json(memory), thread_id)
         said = (*changes.place, signal.field, thread_id, turn_id, signal.value, vector, self._version)
         await changes.connection.execute(self._sql["add_signal"], *said, changes.now)
         since = changes.now - CORROBORATED_WITHIN
@@ -55,6 +55,23 @@ class Consents:
             await self._apply(changes, signal, known)
             changes.tell_decision(memory.memory_id, {"field": signal.field, "decision": "corroborated"})
         return None
+
+    async def take_in(self, changes: Changes, signals: Sequence[Signal]) -> tuple[int, int]:
+        """Take in what a user was known by elsewhere, where nothing is known: proposed where it is sensitive.
+
+        Returns how much of it counts now, and how much is proposed.
+        """
+        applied = proposed = 0
+        for signal in signals:
+            known = await self._value(changes, signal.field)
+            if signal.value in known if isinstance(known, list) else known is not None:
+                continue
+            if signal.field in SENSITIVE:
+                proposed += await self._propose(changes, signal, [], None) is not None
+                continue
+            await self._apply(changes, signal, known)
+            applied += 1
+        return applied, proposed
 
     async def decide(
         self,
@@ -84,7 +101,9 @@ class Consents:
         await self._end(changes, proposal_id, signal.field, state, by)
         return {**row, "state": state, "decided_at": changes.now, "decided_by": by}
 
-    async def _propose(self, changes: Changes, signal: Signal, memory: Memory, thread_id: str) -> UUID | None:
+    async def _propose(
+        self, changes: Changes, signal: Signal, evidence: list[dict[str, Any]], thread_id: str | None
+    ) -> UUID | None:
         pending = await changes.connection.fetchrow(
             self._sql["pending_proposal"], *changes.place, signal.field, changes.now
         )
@@ -96,7 +115,7 @@ class Consents:
         proposal_id = uuid4()
         await changes.connection.execute(
             self._sql["propose"], *changes.place, proposal_id, signal.field, signal.value, thread_id,
-            evidence_json(memory), changes.now, changes.now + DECIDED_WITHIN,
+            evidence, changes.now, changes.now + DECIDED_WITHIN,
         )  # fmt: skip
         changes.tell_decision(proposal_id, {"field": signal.field, "decision": "proposed"})
         return proposal_id

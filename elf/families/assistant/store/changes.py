@@ -168,13 +168,14 @@ class Changes:
         thread_id = self._thread_id or memory.thread_id
         self._shown.append(_Shown(thread_id, gone, "merged", {INTO: str(into.memory_id)}))
 
-    async def contradict(self, memory: Memory, other: Memory, cosine: float) -> None:
-        """Keep that two memories cannot both be so; both stay."""
+    async def contradict(self, memory: Memory, other: Memory, cosine: float) -> bool:
+        """Keep that two memories cannot both be so; both stay. Returns whether that is new."""
         is_new = await self.connection.fetchval(
             self._sql["contradict"], *self.place, memory.memory_id, other.memory_id, cosine, self.now
         )
         if is_new:
             self._link_told(memory.memory_id, other.memory_id, "contradicts", cosine)
+        return bool(is_new)
 
     def tell_decision(self, subject_id: UUID, consent: Mapping[str, Any]) -> None:
         """Keep in the history what was decided about what a user agreed to; it names fields and no values."""

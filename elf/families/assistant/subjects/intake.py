@@ -1,0 +1,174 @@
+"""Taking in what was exported, by the rules of everything that is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+from uuid import UUID, uuid4
+
+from pgvector import Vector
+
+from elf.db.errors import retrying
+from elf.families.assistant.api import subjects as a
+from elf.families.assistant.consent.proposing import LOCK, Consents
+from elf.families.assistant.kit import Kit
+from elf.families.assistant.memories.adding import MANUAL
+from elf.families.assistant.memories.given import Given
+from elf.families.assistant.model import Evidence, Memory, Place
+from elf.families.assistant.rules.user_context import Signal
+from elf.families.assistant.rules.validators import Rejected, accepted
+from elf.families.assistant.store.changes import Changes
+
+IMPORT: Final = "import"
+
+
+@dataclass
+class Taken:
+    """What became of lines so far; `ids` are the new ids of memories whose own are taken."""
+
+    new: int = 0
+    known: int = 0
+    proposed: int = 0
+    left: int = 0
+    rejected: list[a.RejectedLine] = field(default_factory=list)
+    ids: dict[tuple[str, UUID], UUID] = field(default_factory=dict)
+
+
+class Intake:
+    """Writes lines one after the other; what was written stays when a later one fails, and is known the next time."""
+
+    def __init__(self, kit: Kit) -> None:
+        self._kit = kit
+        self._sql = kit.queries
+        self._given = Given(kit)
+        self._writer = kit.writer
+        self._embedder = kit.embedder
+        self._consents = Consents(kit.queries, version=kit.embedder.version)
+
+    async def take_in(
+        self, tenant_id: str, user_id: str | None, items: Sequence[a.ExportedLine], *, actor: str | None
+    ) -> Taken:
+        """Take lines in for a user, or each for its own.
+
+        Memories are normalised, and what somebody else than a user wrote has to pass as if it were new. What a user
+        has to agree to is proposed. History, decisions, and what was deleted are left.
+        """
+        taken = Taken()
+        memories = await self._memories(tenant_id, user_id, items, taken)
+        embedded = await self._embedder.embed_if_there([one.embedded_text for one in memories.values()])
+        vectors = dict(zip(memories, embedded.vectors, strict=True))
+        for place, line in enumerate(items):
+            whose = Place(tenant_id, user_id or line.user_id)
+            if place in memories:
+                await self._add(memories[place], vectors[place], taken, actor)
+            elif line.relation is not None:
+                await self._relate(whose, line.relation, taken, actor)
+            elif line.user_context is not None:
+                await self._agree(whose, line.user_context, taken, actor)
+            elif line.thread is not None and not line.thread.by_saver:
+                await self._keep(whose, line.thread, taken)
+            elif line.memory is None or line.memory.state != "active":
+                taken.left += 1
+        return taken
+
+    async def _memories(
+        self, tenant_id: str, user_id: str | None, items: Sequence[a.ExportedLine], taken: Taken
+    ) -> Mapping[int, Memory]:
+        """Return the memories among lines by their place, but for those that are rejected or deleted."""
+        memories = {}
+        for place, line in enumerate(items):
+            if line.memory is None or line.memory.state != "active":
+                continue
+            memory = await self._memory(Place(tenant_id, user_id or line.user_id), line.memory)
+            if isinstance(memory, Rejected):
+                taken.rejected.append(a.RejectedLine(place=place, reason_code=memory.reason))
+            else:
+                memories[place] = memory
+        return memories
+
+    async def _memory(self, place: Place, told: a.ExportedMemory) -> Memory | Rejected:
+        text = await self._given.text(told.text)
+        if told.source != MANUAL:
+            verdict = accepted(text, told.type)
+            if isinstance(verdict, Rejected):
+                return verdict
+            text = verdict.text
+        evidence = [
+            Evidence(quote=await self._given.quote(one.quote), role=one.role, turn_id=one.turn_id)
+            for one in told.evidence
+        ]
+        return Memory(
+            tenant_id=place.tenant_id, user_id=place.user_id, memory_id=told.id, type=told.type,
+            category=told.category, text=text, steps_text=await self._given.steps(told.steps_text), tags=told.tags,
+            importance=told.importance, pinned=told.pinned, state="active", source=told.source,
+            agent_id=told.agent_id, run_id=told.run_id, actor_id=told.actor_id, thread_id=told.thread_id,
+            role=told.role, evidence=evidence, created_at=told.created_at, updated_at=told.updated_at,
+            last_accessed=told.last_accessed, hit_count=told.hit_count,
+        )  # fmt: skip
+
+    async def _add(self, memory: Memory, vector: Vector | None, taken: Taken, actor: str | None) -> None:
+        async def once() -> UUID | None:
+            async with self._writer.changing(memory.place, {memory.category}, actor=actor) as changes:
+                if await changes.equal_to(memory) is not None:
+                    return None
+                is_taken = await changes.read(memory.memory_id) is not None
+                stored = replace(memory, memory_id=uuid4()) if is_taken else memory
+                return (await changes.add(stored, vector)).memory_id
+
+        memory_id = await retrying(once)
+        if memory_id is None:
+            taken.known += 1
+            return
+        taken.new += 1
+        taken.ids[memory.user_id, memory.memory_id] = memory_id
+
+    async def _relate(self, whose: Place, told: a.ExportedRelation, taken: Taken, actor: str | None) -> None:
+        """Keep that two memories contradict one another, where both are there; likeness is found anew."""
+        if told.relation_type != "contradicts":
+            taken.left += 1
+            return
+
+        async def once() -> bool:
+            async with self._writer.changing(whose, (), actor=actor) as changes:
+                ends = [await self._end(changes, taken, one) for one in (told.from_id, told.to_id)]
+                if None in ends or ends[0] == ends[1]:
+                    return False
+                one, other = (end for end in ends if end is not None)
+                return await changes.contradict(one, other, told.strength)
+
+        if await retrying(once):
+            taken.new += 1
+        else:
+            taken.known += 1
+
+    async def _end(self, changes: Changes, taken: Taken, memory_id: UUID) -> Memory | None:
+        return await changes.read(taken.ids.get((changes.place.user_id, memory_id), memory_id))
+
+    async def _agree(self, whose: Place, told: a.ExportedContext, taken: Taken, actor: str | None) -> None:
+        """Have the user known by what needs no agreement, and propose the rest; what is there stays."""
+
+        async def once() -> tuple[int, int]:
+            async with self._writer.changing(whose, {LOCK}, actor=actor) as changes:
+                return await self._consents.take_in(changes, _signals(told))
+
+        applied, proposed = await retrying(once)
+        taken.new += applied
+        taken.proposed += proposed
+        taken.known += not applied and not proposed
+
+    async def _keep(self, whose: Place, told: a.ExportedThread, taken: Taken) -> None:
+        async with self._kit.database.transaction() as connection:
+            await connection.execute(self._sql["lock_saver_threads_alone"], *whose, [told.thread_id])
+            is_new = await connection.fetchval(
+                self._sql["import_supervisor_checkpoint"], *whose, told.thread_id, told.checkpoint_data
+            )
+        if is_new:
+            taken.new += 1
+        else:
+            taken.known += 1
+
+
+def _signals(told: a.ExportedContext) -> list[Signal]:
+    values = told.value if isinstance(told.value, list) else [told.value]
+    return [Signal(told.field, value) for value in values if isinstance(value, str)]
