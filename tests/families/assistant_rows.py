@@ -186,9 +186,11 @@ CHANGING: Final = (
     ], open_to=BY_THREAD),
 )  # fmt: skip
 
-KEEPING: Final = (
+EXPORTING: Final = (
     _row("export_own_assistant_memory", attempts=[_told("all", narrow="forbidden")]),
     _row("export_assistant_memory", attempts=[_told("of the user")], open_to=OF_OPERATORS),
+)
+KEEPING: Final = (
     _row(
         "import_assistant_memory", attempts=[_done("the same memory", refused=False, items=_lines)],
         open_to=OF_OPERATORS,
@@ -200,4 +202,4 @@ KEEPING: Final = (
     ),
 )  # fmt: skip
 
-ROWS: Final = (*READING, *CHANGING, *KEEPING)
+ROWS: Final = (*READING, *EXPORTING, *CHANGING, *KEEPING)

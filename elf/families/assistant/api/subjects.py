@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, model_validator
 
 from elf.api.bodies import WHOLE, GivenIdentifier, Request, Response
 from elf.api.operation import Operation, Stream
@@ -108,7 +108,10 @@ class ExportedContext(Request):
     """What the user is known by."""
 
     field: ContextField
-    value: Annotated[JsonValue, Field(description="A text; of goals a list of them.")]
+    value: Annotated[
+        str | list[Annotated[str, Field(max_length=m.MAX_TEXT_CHARS)]],
+        Field(max_length=m.MAX_TEXT_CHARS, description="A text; of goals a list of them."),
+    ]
     updated_at: f.MomentGiven
 
 

@@ -171,4 +171,4 @@ class Intake:
 
 def _signals(told: a.ExportedContext) -> list[Signal]:
     values = told.value if isinstance(told.value, list) else [told.value]
-    return [Signal(told.field, value) for value in values if isinstance(value, str)]
+    return [Signal(told.field, value) for value in values]
