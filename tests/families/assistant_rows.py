@@ -191,6 +191,7 @@ EXPORTING: Final = (
     _row("export_assistant_memory", attempts=[_told("of the user")], open_to=OF_OPERATORS),
 )
 KEEPING: Final = (
+    _row("consolidate_assistant", attempts=[_done("what is alike", refused=False)], open_to=OF_OPERATORS, spans=True),
     _row(
         "import_assistant_memory", attempts=[_done("the same memory", refused=False, items=_lines)],
         open_to=OF_OPERATORS,

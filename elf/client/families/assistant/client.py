@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from elf.client.families.assistant.conversing import Conversing
 from elf.client.families.assistant.keeping import Keeping
+from elf.client.families.assistant.overseeing import Overseeing
 from elf.client.families.assistant.reading import Reading
 from elf.client.families.assistant.remembering import Remembering
 from elf.client.family import C_co
 
 
 class AssistantClient(
-    Keeping[C_co], Reading[C_co], Remembering[C_co], Conversing[C_co]
+    Keeping[C_co], Overseeing[C_co], Reading[C_co], Remembering[C_co], Conversing[C_co]
 ):  # help lists what the last of them has first
     """What an assistant remembers of its users. docs/assistant.md shows it.
 

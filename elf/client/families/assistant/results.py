@@ -272,3 +272,22 @@ class Erased(Struct, frozen=True, kw_only=True):
     """The receipt: how many rows of each table went."""
 
     erased: Mapping[str, int]
+
+
+# For operators
+
+
+class Consolidated(Struct, frozen=True, kw_only=True):
+    """What comparing memories came to: how many pairs became one, are opposites, or stay two for now, by reason."""
+
+    dry_run: bool
+    users: int
+    duplicates_before: int
+    duplicates_after: int
+    pairs_seen: int
+    pairs_asked: int
+    questions: int
+    merged: int
+    contradictions: int
+    tokens: int
+    skipped: Mapping[str, int]
