@@ -16,6 +16,7 @@ BY_USER: Final = Condition("users", re.compile(r"\w+\.user_id = (\$\d+)"))
 
 _BEHIND: Final = "it is of what a statement of the same transaction has found within the tenant"
 _PLACE: Final = "it is done for the user whose memory another statement has found"
+_WORKER: Final = "work in the background is for a user that it was given"
 _KEYS: Final = "who has not every word of a turn is told nothing by it"
 _CHECKPOINTS: Final = "what it finds is read by another statement, which asks for the tenant again"
 _OPERATORS: Final = "operators ask for it, and a test of erasing and exporting shows whose it is"
@@ -69,7 +70,7 @@ LEAKS: Final = Leaks(
         _lost("get_user_context", "assistant_user_context"),
         _lost("list_proposals", "assistant_proposals"),
         _lost("load_saver_checkpoints", "get_checkpoint", "list_checkpoints",
-              also=("newest_saver_checkpoint", "find_saver_checkpoints")),
+              also=("find_saver_checkpoints")),
         Leak(name="users may name other users", plant=_anybody, operations=_OF_USERS),
         Leak(name="agents reach every category", plant=_every_category, operations=_CATEGORIES),
     ],
@@ -95,13 +96,21 @@ LEAKS: Final = Leaks(
         "get_turn": _KEYS,
         **dict.fromkeys(
             [
+                "comparable_memories", "compared_since", "end_episode", "end_run", "give_back_fingerprints",
+                "has_ended", "newest_of_type", "note_compared", "read_recent", "used_of_budget",
+                "users_to_consolidate",
+            ],
+            _WORKER,
+        ),
+        **dict.fromkeys(
+            [
                 "erase_rows", "erase_memories_of_agent", "erase_recalls_of_agent", "export_memories",
                 "export_relations",
                 "export_history", "export_user_contexts", "export_proposals", "export_thread_checkpoints",
             ],
             _OPERATORS,
         ),
-        **dict.fromkeys(["newest_saver_checkpoint", "find_saver_checkpoints"], _CHECKPOINTS),
+        **dict.fromkeys(["find_saver_checkpoints"], _CHECKPOINTS),
         **dict.fromkeys(
             [
                 "put_supervisor_checkpoint", "put_agent_state", "owners_of_saver_threads", "owners_of_saver_runs",

@@ -9,7 +9,8 @@ TABLES: Final = (
     "assistant_outbox", "assistant_relations", "assistant_vectors", "assistant_memories", "assistant_changes",
     "assistant_history", "assistant_threads", "assistant_recalls", "assistant_events", "assistant_turns",
     "assistant_user_context", "assistant_proposals", "assistant_signals", "assistant_fingerprints", "assistant_runs",
-    "assistant_budgets", "assistant_recent", "saver_writes", "saver_blobs", "saver_checkpoints", "supervisor_checkpoints",
+    "assistant_budgets", "assistant_recent", "saver_writes", "saver_blobs", "saver_checkpoints",
+    "supervisor_checkpoints",
 )  # fmt: skip
 """In the order in which they are erased; each has tenant_id and user_id."""
 
