@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from elf.families.assistant.rules.validators import has_pronoun
+
 _VERBS: Final = (
     "adore|avoid|belong|buy|collect|cook|detest|dislike|drink|drive|eat|enjoy|favor|favour|go|hate|have|hope|intend|know"
     "|learn|like|live|love|need|own|plan|play|prefer|read|ride|run|speak|study|swim|take|teach|train|travel|use|want"
@@ -65,15 +67,24 @@ _RULES: Final[Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]]] 
     ),
     (_pattern(rf"I {_HOW}(?P<verb>{_PAST})\b(?P<rest>.*)"), lambda m: f"User {_how(m)}{m['verb']}{m['rest']}"),
 )  # fmt: skip
-_FIRST_PERSON: Final = re.compile(r"\b(?:I|me|my|mine|we|us|our)\b", re.IGNORECASE)
+_AND_DOES: Final = re.compile(rf"(?<=[ ,])and (?P<verb>{_VERBS})(?= )", re.IGNORECASE)
+_MY: Final = re.compile(r"\bmy\b", re.IGNORECASE)
 
 
 def third_person(quote: str) -> str | None:
-    """Return what a user's words say, said of the user, as a sentence; None where no pattern fits them."""
+    """Return what a user's words say, said of the user, as a sentence.
+
+    None where no pattern fits them, or a pronoun is left of which nobody would know later whom it means.
+    """
     plain = _END.sub("", quote.replace("\u2019", "'").strip())
+    if not plain:
+        return None
     for pattern, said in _RULES:
         if (found := pattern.match(plain)) is not None:
-            return f"{said(found)}."
-    if _FIRST_PERSON.search(plain) or not plain:
-        return None
-    return f"{plain[0].upper()}{plain[1:]}."
+            return _told_of_user(said(found))
+    return None if has_pronoun(plain) else f"{plain[0].upper()}{plain[1:]}."
+
+
+def _told_of_user(text: str) -> str | None:
+    told = _MY.sub("User's", _AND_DOES.sub(lambda found: f"and {_does(found['verb'])}", text))
+    return None if has_pronoun(told) else f"{told}."

@@ -101,6 +101,11 @@ def accepted(text: str, type: MemoryType) -> Accepted | Rejected:
     return Rejected(faults[0]) if faults else Accepted(kept, kept != whole)
 
 
+def has_pronoun(text: str) -> bool:
+    """Tell whether an English text has a pronoun that stands for somebody; what is quoted is somebody else's."""
+    return _PRONOUN.search(_QUOTATION.sub('""', text)) is not None
+
+
 def _whole_sentences(text: str) -> str:
     """Return the first sentences that fit, at most two; nothing where the first one does not."""
     kept = ""
@@ -128,7 +133,7 @@ def _faults_of_words(text: str, type: MemoryType) -> list[Fault]:
     if type == "episodic":
         return [] if _PAST.search(said) else ["NOT_PAST_TENSE"]
     faults: list[Fault] = []
-    if _PRONOUN.search(said):
+    if has_pronoun(text):
         faults.append("PRONOUN")
     if _TIME_BOUND.search(said):
         faults.append("TIME_BOUND")
