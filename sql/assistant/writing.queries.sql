@@ -64,16 +64,26 @@ WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.memory_id = $3;
 -- name: link_neighbours
 -- Links a memory ($3), whose vector is $4 by the model $5, to up to $7 of the nearest active ones whose cosine is at least
 -- $6; what is done step by step ($8) to its like only. The greater strength of a pair stays. Tells which links are new.
-WITH near AS MATERIALIZED (
-  SELECT v.memory_id, 1 - (v.embedding <=> $4::vector) AS cosine
+-- Few are near enough: only these are looked up, the nearest first.
+WITH close AS MATERIALIZED (
+  SELECT v.memory_id, v.embedding <=> $4::vector AS distance
   FROM assistant_vectors AS v
-  JOIN assistant_memories AS m USING (tenant_id, user_id, memory_id)
   WHERE v.tenant_id = $1 AND v.user_id = $2 AND v.memory_id <> $3 AND v.embedding_version = $5
-    AND m.state = 'active' AND (m.type = 'procedural') = $8::boolean
-  ORDER BY v.embedding <=> $4::vector, v.memory_id LIMIT $7
+    AND v.embedding <=> $4::vector <= 1 - $6::float8
+  ORDER BY distance, v.memory_id
+), near AS (
+  SELECT c.memory_id, 1 - c.distance AS cosine
+  FROM close AS c
+  CROSS JOIN LATERAL (
+    SELECT FROM assistant_memories AS m
+    WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = c.memory_id AND m.state = 'active'
+      AND (m.type = 'procedural') = $8::boolean
+    OFFSET 0
+  ) AS m
+  ORDER BY c.distance, c.memory_id LIMIT $7
 )
 INSERT INTO assistant_relations (tenant_id, user_id, from_id, to_id, relation_type, strength, created_at)
-SELECT $1, $2, $3, n.memory_id, 'related_to', n.cosine, $9 FROM near AS n WHERE n.cosine >= $6
+SELECT $1, $2, $3, n.memory_id, 'related_to', n.cosine, $9 FROM near AS n
 ON CONFLICT (tenant_id, user_id, least(from_id, to_id), greatest(from_id, to_id), relation_type)
 DO UPDATE SET strength = greatest(assistant_relations.strength, excluded.strength)
 RETURNING from_id, to_id, strength, xmax = 0 AS is_new;

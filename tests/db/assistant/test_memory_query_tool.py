@@ -120,3 +120,23 @@ def test_no_answer_is_over_its_budget_as_the_models_tokenizer_counts(
     assert len(tokenizer.spans("\n".join(lines))) == answer["tokens"]["used"] <= budget
     assert answer["tokens"]["tokenizer"] == tokenizer.name
     assert lines or budget < 20
+
+
+@pytest.mark.parametrize("budget", [16, 40, 64, 512])
+def test_what_a_thread_is_told_counts_as_the_models_tokenizer_counts_it(
+    addresses: Addresses, config_path: Path, budget: int
+) -> None:
+    with httpx.Client(base_url=addresses.http, timeout=60) as client:
+        place = {"tenant_id": TENANT, "user_id": f"user {budget}", "thread_id": "t"}
+        for category, text in MEMORIES:
+            client.post("/v1/assistant/memories", json={**place, "category": category, "text": text})
+        asked = {
+            "tenant_id": TENANT, "agent": "supervisor", "filters": {"user_id": f"user {budget}"}, "thread_id": "t",
+            "query": "what has to be done?", "budget_tokens": budget, "top_k": 50,
+        }  # fmt: skip
+        answer = client.post("/v1/assistant/memory/query", json=asked).json()
+    tokenizer = HfTokens.open("", load(config_path).providers.embedding, kept=config_path.parent)
+    lines = [one["text"] for part in ("context", "items", "related") for one in answer[part]]
+    tokens = len(tokenizer.spans("\n".join([answer["delta"]["text"], *lines])))
+    assert tokens == answer["tokens"]["used"] <= budget
+    assert (answer["delta"]["total"], bool(answer["delta"]["text"])) == (5, budget > 16)
