@@ -171,3 +171,54 @@ async def test_vectors_go_with_their_memory(file: MemoryFile) -> None:
     finally:
         connection.close()
     assert await nearest(file, unit(1)) == ["m2"]
+
+
+async def test_who_looks_at_an_older_state_sees_what_has_gone_since(file: MemoryFile) -> None:
+    vectors = many(20)
+    await put(file, *(memory(name) for name in vectors))
+    await give(file, vectors)
+
+    def look(snapshot: Snapshot) -> tuple[list[str], list[str]]:
+        snapshot.row("owners")
+        anyio.from_thread.run(put, file, memory("m0003", content="Another text."), memory("new"))
+        anyio.from_thread.run(give, file, {"new": [unit(500)]})
+        newer = anyio.from_thread.run(nearest, file, unit(1))
+        return newer, list(file.vectors.nearest(snapshot, VERSION, unit(1)))
+
+    newer, older = await file.read(look)
+    assert older == by_hand(vectors, unit(1))
+    del vectors["m0003"]
+    vectors["new"] = [unit(500)]
+    assert newer == by_hand(vectors, unit(1)) == await nearest(file, unit(1))
+
+
+async def test_what_is_added_is_not_copied_with_all_that_there_is(file: MemoryFile) -> None:
+    vectors = many(300)
+    await put(file, *(memory(name) for name in vectors))
+    await give(file, vectors)
+    arrays = set()
+    for number in range(200):
+        vectors[f"new{number}"] = [unit(2000 + number)]
+        await put(file, memory(f"new{number}"))
+        await give(file, {f"new{number}": vectors[f"new{number}"]})
+        if number % 10 == 0:
+            assert await nearest(file, unit(99)) == by_hand(vectors, unit(99))
+        arrays.add(await file.read(lambda snapshot: id(file.vectors.of(snapshot, VERSION, DIM).rows.base)))
+    assert len(arrays) == 1
+
+
+async def test_a_vector_that_somebody_else_wrote_in_another_size_is_left_out(file: MemoryFile) -> None:
+    vectors = many(5)
+    await put(file, *(memory(name) for name in vectors))
+    await give(file, vectors)
+    await nearest(file, unit(1))
+    connection = apsw.Connection(str(file.layout.database))
+    try:
+        connection.execute("UPDATE memory_embeddings SET vector = x'00000000' WHERE memory_id = 'm0002'")
+    finally:
+        connection.close()
+    await put(file, memory("new"))
+    await give(file, {"new": [unit(7)]})
+    file.vectors = type(file.vectors)()
+    del vectors["m0002"]
+    assert await nearest(file, unit(1)) == by_hand(vectors | {"new": [unit(7)]}, unit(1))
