@@ -12,7 +12,8 @@ from elf.families.assistant.background.consolidation.daily import DailyConsolida
 from elf.families.assistant.background.consolidation.ledger import Ledger
 from elf.families.assistant.background.episodes import EpisodeJobs
 from elf.families.assistant.background.insights import InsightJobs
-from elf.families.assistant.background.recent import EPISODE_JOB, INSIGHT_JOB, RecentWords
+from elf.families.assistant.background.procedures import ProcedureJobs
+from elf.families.assistant.background.recent import EPISODE_JOB, INSIGHT_JOB, PROCEDURE_JOB, RecentWords
 from elf.families.assistant.jobs import DoesJobs
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import FAMILY
@@ -48,4 +49,8 @@ def open_background(ground: Ground, kit: Kit) -> Opened:
 def background_jobs(kit: Kit) -> Mapping[str, DoesJobs]:
     """Return what does the jobs that turns leave."""
     recent = RecentWords(kit)
-    return {INSIGHT_JOB: InsightJobs(kit, recent), EPISODE_JOB: EpisodeJobs(kit, recent)}
+    does: dict[str, DoesJobs] = {
+        INSIGHT_JOB: InsightJobs(kit, recent),
+        EPISODE_JOB: EpisodeJobs(kit, recent),
+    }
+    return does if kit.chat is None else {**does, PROCEDURE_JOB: ProcedureJobs(kit, kit.chat, recent)}

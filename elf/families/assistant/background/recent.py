@@ -10,10 +10,12 @@ from uuid import uuid4
 
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Job, Place, Role
+from elf.families.assistant.rules.steps import may_tell_steps
 from elf.families.assistant.store.changes import Changes
 
 INSIGHT_JOB: Final = "insights"
 EPISODE_JOB: Final = "episode"
+PROCEDURE_JOB: Final = "procedure"
 THREAD: Final = "thread_id"
 """What the payload of these jobs names."""
 
@@ -55,7 +57,12 @@ class RecentWords:
             self._sql["due_after_turn"], *thread, *since, TURNS_OF_AN_EPISODE
         )
         assert due is not None
-        for kind, is_due in ((INSIGHT_JOB, due["insights"]), (EPISODE_JOB, due["episode"])):
+        tells_steps = self._kit.chat is not None and any(may_tell_steps(one.content) for one in last)
+        for kind, is_due in (
+            (INSIGHT_JOB, due["insights"]),
+            (EPISODE_JOB, due["episode"]),
+            (PROCEDURE_JOB, tells_steps),
+        ):
             if is_due:
                 changes.leave(Job(kind=kind, subject_id=uuid4(), payload={THREAD: thread_id}))
 

@@ -11,8 +11,13 @@ from elf.families.assistant.rules.texts import normalised
 
 MOST_STEPS: Final = 20
 MAX_STEP_CHARS: Final = 160
+FEWEST_LINES: Final = 3
+"""Of how many numbered lines a message has to have before it may tell how something is done."""
 
 _NUMBER: Final = re.compile(r"(?:(?:step )?\d{1,3}[.):]|[-*\u2022])\s+", re.IGNORECASE)
+_NUMBERED_LINE: Final = re.compile(
+    r"^[ \t]*(?:\*\*)?(?:step )?\d{1,2}[.):][ \t]+\S", re.IGNORECASE | re.MULTILINE
+)
 _TELLS: Final = re.compile(
     r"(?:i|we|you|he|she|it|they|the|an?|this|that|these|those|there|my|our|your|his|her|its|their|user|to|was|were|is"
     r"|are)\b"
@@ -37,3 +42,8 @@ def numbered(steps: Sequence[str]) -> str:
 def is_imperative(step: str) -> bool:
     """Tell whether a plain step may say what to do. Only of English can it be told that one does not."""
     return not is_english(step) or _TELLS.match(step) is None
+
+
+def may_tell_steps(text: str) -> bool:
+    """Tell whether a text has a list of numbered lines, as who tells how something is done writes them."""
+    return len(_NUMBERED_LINE.findall(text)) >= FEWEST_LINES

@@ -12,8 +12,8 @@ Skip: TypeAlias = Literal[
     "NO_TEXT", "CHANGED",
 ]  # fmt: skip
 """Why a pair stays two memories. COMPARED_LATELY: within 14 days. PAIRS_CAP, TOKEN_BUDGET, TIME and MODEL_AWAY: it
-waits for another day. UNREADABLE: the model did not say. UNDECIDED: nobody surely knows. DIFFERENT: they are two facts. NO_TEXT: no sound text says
-both. CHANGED: one of the two is not as it was any more."""
+waits for another day. UNREADABLE: the model did not say. UNDECIDED: nobody surely knows. DIFFERENT: they are two facts.
+NO_TEXT: no sound text says both. CHANGED: one of the two is not as it was any more."""
 
 WAITING: Final[frozenset[Skip]] = frozenset({"PAIRS_CAP", "TOKEN_BUDGET", "TIME", "MODEL_AWAY"})
 
