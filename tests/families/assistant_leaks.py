@@ -70,7 +70,7 @@ LEAKS: Final = Leaks(
         _lost("get_user_context", "assistant_user_context"),
         _lost("list_proposals", "assistant_proposals"),
         _lost("load_saver_checkpoints", "get_checkpoint", "list_checkpoints",
-              also=("find_saver_checkpoints")),
+              also=("find_saver_checkpoints",)),
         Leak(name="users may name other users", plant=_anybody, operations=_OF_USERS),
         Leak(name="agents reach every category", plant=_every_category, operations=_CATEGORIES),
     ],
