@@ -11,6 +11,7 @@ from elf.cli.outcome import ExitCode
 from elf.cli.text import print_json
 from elf.config import Config, load
 from elf.config.auth import Auth
+from elf.config.tables.assistant import AssistantTable
 from elf.core.errors import ConfigError, ConfigFault
 
 
@@ -29,6 +30,9 @@ def run(options: argparse.Namespace) -> int:
         return ExitCode.DONE
     print(f"{options.config}: fine")
     print(f"security.auth.mode is {_who_may_call(config.security.auth)}")
+    assistant: AssistantTable | None = getattr(config, "assistant", None)
+    if assistant is not None and assistant.undeclared:
+        print(f"categories that only assistant.allowlists names: {', '.join(assistant.undeclared)}")
     for warning in warnings:
         print(f"warning: {warning}")
     return ExitCode.DONE

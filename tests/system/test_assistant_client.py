@@ -1,4 +1,4 @@
-"""The assistant by its client and by the commands made from it: everything it can be asked, against the whole service."""
+"""The assistant by its client and its commands: everything it can be asked, against the whole service."""
 
 from __future__ import annotations
 

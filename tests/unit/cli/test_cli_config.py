@@ -98,7 +98,11 @@ def test_every_command_shows_every_fault_of_its_config(
 
 
 def test_check_finds_nothing_wrong_with_the_example(elf: CommandLine) -> None:
-    fine, who = elf("check").out.splitlines()
+    fine, who, categories = elf("check").out.splitlines()
+    assert categories == (
+        "categories that only assistant.allowlists names: constraints, goals, history, interests, knowledge, "
+        "preferences, projects, recent_activity, relationships, style, tasks, tone"
+    )
     assert fine == f"{elf.config}: fine"
     assert who.startswith(
         "security.auth.mode is off: nobody has to prove who calls, so every program on this"
