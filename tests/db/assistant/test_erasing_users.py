@@ -12,6 +12,7 @@ import pytest
 from elf.db.queries import sql_folder
 from elf.families.assistant.model import FAMILY
 from elf.families.assistant.subjects.tables import TABLES, told_name
+from elf.outbox.leased import LeaseLost
 from tests.db.assistant.assistant_kit import TENANT, USER, AssistantHouse
 from tests.families.assistant_world import checkpoint
 
@@ -143,6 +144,20 @@ async def test_of_an_erased_user_no_row_and_no_text_is_left(house: AssistantHous
     assert {*(await counts(house, TENANT, USER)).values()} == {0}
     assert await counts(house, TENANT, "bob") == others
     assert {*(await erase(house, what="user", name=USER)).values()} == {0}
+
+
+async def test_work_in_hand_while_its_user_is_erased_is_undone(house: AssistantHouse) -> None:
+    house.model.away = True
+    await house.add(f"User sails to {WORD}.", "goals")
+    house.model.away = False
+    jobs = await house.jobs()
+    assert len(jobs) == 1
+    await erase(house, what="user", name=USER)
+    (queue,) = house.opened.queues
+    with pytest.raises(LeaseLost):
+        await queue.handle(jobs)
+    assert await where(house, WORD) == set()
+    assert {*(await counts(house, TENANT, USER)).values()} == {0}
 
 
 async def test_of_an_erased_tenant_nothing_is_left(house: AssistantHouse) -> None:
