@@ -1,6 +1,14 @@
 -- How all that there is of a user, an agent or a tenant is erased and exported. <columns> are those of a memory m. A user
 -- or an agent that is null stands for all of the tenant.
 
+-- name: erase_chore_runs
+-- Removes what tells of chores that are done for a user ($2) of a tenant, or for each of its users where that is null. The
+-- subject of such a chore is JSON: the tenant and the user.
+DELETE FROM chore_runs AS c
+WHERE c.family = 'assistant' AND (CASE WHEN c.subject LIKE '["%' THEN c.subject::jsonb END) ->> 0 = $1
+  AND ($2::text IS NULL OR (CASE WHEN c.subject LIKE '["%' THEN c.subject::jsonb END) ->> 1 = $2)
+RETURNING 1;
+
 -- name: erase_memories_of_agent
 -- Removes up to $3 memories that an agent ($2) has kept, with all that tells of them alone; what else tells of them is
 -- blanked by $4. Tells how many rows of each table went.

@@ -22,7 +22,7 @@ TABLES = (
 )  # fmt: skip
 EMPTY = "; ".join(f"DELETE FROM assistant_{table}" for table in TABLES)
 EMPTY += "; DELETE FROM saver_checkpoints; DELETE FROM saver_blobs; DELETE FROM saver_writes"
-EMPTY += "; DELETE FROM supervisor_checkpoints"
+EMPTY += "; DELETE FROM supervisor_checkpoints; DELETE FROM chore_runs"
 
 
 @pytest.fixture(scope="package")

@@ -10,7 +10,8 @@ from typing import Any, Final
 import pytest
 
 from elf.db.queries import sql_folder
-from elf.families.assistant.model import FAMILY
+from elf.families.assistant.background.consolidation.daily import subject_of
+from elf.families.assistant.model import FAMILY, Place
 from elf.families.assistant.subjects.tables import TABLES, told_name
 from elf.outbox.leased import LeaseLost
 from tests.db.assistant.assistant_kit import TENANT, USER, AssistantHouse
@@ -132,18 +133,26 @@ async def test_every_table_of_the_family_is_erased(house: AssistantHouse) -> Non
 
 
 async def test_of_an_erased_user_no_row_and_no_text_is_left(house: AssistantHouse) -> None:
-    await remember(house, USER, WORD)
+    user = "Ana-Wolpertinger"
+    await remember(house, user, WORD)
     await remember(house, "bob", "Timbuktuqx")
-    before = await counts(house, TENANT, USER)
+    for subject in (Place(TENANT, user), Place(TENANT, "bob")):
+        await house.rows(
+            "INSERT INTO chore_runs (family, chore, subject, due_at) "
+            "VALUES ('assistant', 'memory_consolidation', $1, now()) RETURNING 1",
+            subject_of(subject),
+        )
+    before = await counts(house, TENANT, user)
     assert min(before.values()) > 0, before
     others = await counts(house, TENANT, "bob")
     assert len(await where(house, WORD)) > 10
-    receipt = await erase(house, what="user", name=USER)
-    assert receipt == before
-    assert await where(house, WORD) == set()
-    assert {*(await counts(house, TENANT, USER)).values()} == {0}
+    receipt = await erase(house, what="user", name=user)
+    assert receipt == before | {"chore_runs": 1}
+    assert await where(house, WORD) == await where(house, user) == set()
+    assert {*(await counts(house, TENANT, user)).values()} == {0}
     assert await counts(house, TENANT, "bob") == others
-    assert {*(await erase(house, what="user", name=USER)).values()} == {0}
+    assert await where(house, "bob") >= {"chore_runs.subject"}
+    assert {*(await erase(house, what="user", name=user)).values()} == {0}
 
 
 async def test_work_in_hand_while_its_user_is_erased_is_undone(house: AssistantHouse) -> None:

@@ -40,7 +40,7 @@ class Erasure:
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
         """Erase all of a subject; returns how many rows of each table went."""
-        gone = Counter(dict.fromkeys(map(told_name, TABLES), 0))
+        gone = Counter(dict.fromkeys([*map(told_name, TABLES), "chore_runs"], 0))
         once = self._of_users if subject.agent_id is None else self._of_agent
         for _ in range(MOST_PASSES):
             some = await once(subject)
@@ -55,6 +55,9 @@ class Erasure:
         for table in TABLES:
             while count := await retrying(partial(self._some_of, table, subject)):
                 gone[told_name(table)] += count
+        async with self._database.transaction() as connection:
+            runs = await connection.fetch(self._sql["erase_chore_runs"], subject.tenant_id, subject.user)
+        gone["chore_runs"] += len(runs)
         return gone
 
     async def _some_of(self, table: str, subject: Subject) -> int:
