@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pytest
@@ -13,7 +13,7 @@ from elf.db.queries import sql_folder
 from elf.families.assistant.background.consolidation.daily import subject_of
 from elf.families.assistant.model import FAMILY, Place
 from elf.families.assistant.subjects.tables import TABLES, told_name
-from elf.outbox.leased import LeaseLost
+from elf.outbox.leased import JobsFailed, LeaseLost
 from tests.db.assistant.assistant_kit import TENANT, USER, AssistantHouse
 from tests.families.assistant_world import checkpoint
 
@@ -155,16 +155,22 @@ async def test_of_an_erased_user_no_row_and_no_text_is_left(house: AssistantHous
     assert {*(await erase(house, what="user", name=user)).values()} == {0}
 
 
-async def test_work_in_hand_while_its_user_is_erased_is_undone(house: AssistantHouse) -> None:
+async def test_work_in_hand_while_its_user_is_erased_is_undone(
+    house: AssistantHouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
     house.model.away = True
     await house.add(f"User sails to {WORD}.", "goals")
     house.model.away = False
-    jobs = await house.jobs()
-    assert len(jobs) == 1
-    await erase(house, what="user", name=USER)
-    (queue,) = house.opened.queues
-    with pytest.raises(LeaseLost):
-        await queue.handle(jobs)
+    embed = house.model.embed
+
+    async def embed_meanwhile(texts: Sequence[str]) -> Any:
+        await erase(house, what="user", name=USER)
+        return await embed(texts)
+
+    monkeypatch.setattr(house.model, "embed", embed_meanwhile)
+    with pytest.raises(JobsFailed) as failed:
+        await house.do_jobs()
+    assert [type(error) for _, error in failed.value.failed] == [LeaseLost]
     assert await where(house, WORD) == set()
     assert {*(await counts(house, TENANT, USER)).values()} == {0}
 

@@ -23,7 +23,7 @@ from elf.client.families.assistant.inputs import (
     Role,
 )
 
-TurnOutcome: TypeAlias = Literal["ADD", "UPDATE", "RECREATE", "NONE", "REJECTED", "PROPOSED"]
+TurnOutcome: TypeAlias = Literal["ADD", "UPDATE", "RECREATE", "NONE", "REJECTED", "PROPOSED", "DEFERRED"]
 
 # Memories
 
@@ -113,7 +113,7 @@ class TurnResult(Struct, frozen=True, kw_only=True):
     result: TurnOutcome
     memory_id: UUID | None
     proposal_id: UUID | None
-    category: str
+    category: str | None
     type: MemoryType
     text: str | None
     reason_code: str | None
