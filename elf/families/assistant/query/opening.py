@@ -8,6 +8,7 @@ from elf.families.assistant.api import querying as q
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import FAMILY
 from elf.families.assistant.query.hits import HitCounter
+from elf.families.assistant.query.offer import AssistantRecall
 from elf.families.assistant.query.service import MemoryQuerying
 from elf.family import Opened
 from elf.ground import Ground
@@ -20,7 +21,10 @@ def open_query(ground: Ground, kit: Kit) -> Opened:
         return Opened()
     hits = HitCounter(kit.database, kit.queries)
     querying = MemoryQuerying(kit, _embedder(ground, kit), hits)
-    return Opened(handlers={q.QUERY.name: querying.query}, owners=[hits])
+    return Opened(
+        handlers={q.QUERY.name: querying.query}, owners=[hits],
+        recall=AssistantRecall(querying, kit.config.allowlists),
+    )  # fmt: skip
 
 
 def _embedder(ground: Ground, kit: Kit) -> MemoryEmbedder:

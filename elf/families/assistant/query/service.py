@@ -56,15 +56,24 @@ class MemoryQuerying:
     async def query(self, request: q.Asked, caller: Caller) -> q.QueryAnswer:
         """Answer with what helps, within the budget. Raises ScopeDenied before anything is read."""
         asked = wanted(request, caller, self._allowlists, self._kit.access)
-        question = await self._question(request, asked)
-        now = self._kit.now()
+        vector = await self._vector(request.query)
+        parts = await self._found(request, asked, vector)
+        return answer(parts, request, tokenizer=self._texts.tokenizer, has_vector=vector is not None)
+
+    async def find(self, request: q.Asked, caller: Caller, vector: Vector | None) -> Sequence[Ranked]:
+        """Return what suits a query whose vector is made already, best first. Raises as `query`."""
+        asked = wanted(request, caller, self._allowlists, self._kit.access)
+        return (await self._found(request, asked, vector)).items
+
+    async def _found(self, request: q.Asked, asked: Wanted, vector: Vector | None) -> Parts:
+        question, now = self._question(request, asked, vector), self._kit.now()
         parts = await retrying(lambda: self._parts(request, asked, question, now))
         self._hits.count(asked.filters.place, parts.given, now)
-        return answer(parts, request, tokenizer=self._texts.tokenizer, has_vector=question.vector is not None)
+        return parts
 
-    async def _question(self, request: q.Asked, asked: Wanted) -> Question:
+    def _question(self, request: q.Asked, asked: Wanted, vector: Vector | None) -> Question:
         return Question(
-            filters=asked.filters, readable=asked.readable, vector=await self._vector(request.query),
+            filters=asked.filters, readable=asked.readable, vector=vector,
             version=self._embedder.version, words=query_words(request.query), threshold=request.threshold,
         )  # fmt: skip
 
