@@ -7,7 +7,7 @@ import io
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,8 @@ from elf.client.family import methods_of
 from elf.config.table import Table
 from elf.config.tables.assistant import AssistantTable
 from elf.families.assistant.manifest import ASSISTANT
-from tests.folders import fresh_folder
 from tests.readme import blocks
-from tests.system.service import RunningService, write_config
+from tests.system.service import RunningService
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "assistant.md"
 OF_LISTS = {"categories", "allowlists"}
@@ -32,17 +31,8 @@ def page() -> str:
     return PAGE.read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def own(model_folder: Path) -> Iterator[RunningService]:
-    with (
-        fresh_folder() as folder,
-        RunningService(write_config(folder, cache_dir=f'"{model_folder}"')) as service,
-    ):
-        yield service
-
-
-def test_the_programs_and_commands_of_the_page_do_what_it_says(page: str, own: RunningService) -> None:
-    here = {"http://127.0.0.1:8765": own.url, "http://127.0.0.1:8767": own.admin_url}
+def test_the_programs_and_commands_of_the_page_do_what_it_says(page: str, service: RunningService) -> None:
+    here = {"http://127.0.0.1:8765": service.url, "http://127.0.0.1:8767": service.admin_url}
     known: dict[str, Any] = {}
     programs: list[str] = []
     with contextlib.ExitStack() as opened:
