@@ -11,7 +11,15 @@ from elf.config.table import Table
 
 Cosine = Annotated[float, Field(ge=-1.0, le=1.0)]
 Weight = Annotated[float, Field(ge=0.0, le=100.0)]
-Name = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+Name = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=64,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$",
+        description="1-64 letters, digits, dots, _ and -",
+    ),
+]
 AgentName = Annotated[str, Field(min_length=1, max_length=128)]
 
 RAG_LENGTH: Final = 20
@@ -43,11 +51,14 @@ def _of_the_system() -> list[Category]:
     ]
 
 
+_SEVERAL: Final = "a list of tables with the keys name, context, rag_length"
+
+
 class Categories(Table):
     """[assistant.categories]: those of the system, and one's own. A name that only allowlists have is rag, too."""
 
-    system: list[Category] = Field(default_factory=_of_the_system)
-    custom: list[Category] = Field(default_factory=list)
+    system: Annotated[list[Category], Field(description=_SEVERAL)] = Field(default_factory=_of_the_system)
+    custom: Annotated[list[Category], Field(description=_SEVERAL)] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _named_once(self) -> Self:
@@ -94,7 +105,9 @@ class Merging(Table):
     auto_update: Cosine = 0.85
     check_low: Cosine = 0.60
     fallback_low: Cosine = 0.30
-    fallback_categories: list[Name] = Field(default_factory=list)
+    fallback_categories: Annotated[list[Name], Field(description="a list of names of categories")] = Field(
+        default_factory=list
+    )
     mode: Literal["recreate", "update"] = "recreate"
 
     @model_validator(mode="after")

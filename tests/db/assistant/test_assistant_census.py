@@ -40,6 +40,7 @@ async def test_memories_proposals_and_events_are_counted_and_nobody_named(house:
     assert done == {
         ("hotpath", "create", "ok"): 2,
         ("hotpath", "delete", "ok"): 1,
+        ("hotpath", "search", "ok"): 1,
         ("context", "search", "ok"): 2,
     }
 

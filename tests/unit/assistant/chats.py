@@ -47,7 +47,7 @@ STATEMENTS: Final = (
     "I got engaged {when}.", "I need to be at the gym by 7.", "I'm vegetarian.", "I'm married and have {number} kids.",
     "I always take the train because I don't drive.", "We decided to use {tool} for the new project.",
     "Remember that my flight number is LH{number}0.", "I'm afraid of flying.", "I can play the violin.",
-    "I grew up on a farm near {city}, get up at five, make {drink}, feed the {pet}, and then see what {firm} wants of me.",
+    "I grew up on a farm near {city}, get up at five, make {drink}, feed the {pet}, and see what {firm} wants of me.",
 )  # fmt: skip
 OPENINGS: Final = (
     "Hi!",

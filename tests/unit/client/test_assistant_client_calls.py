@@ -153,4 +153,4 @@ def test_whose_memory_a_query_is_about_stands_among_its_filters() -> None:
 def test_what_is_no_list_is_refused_before_it_is_sent(messages: Any) -> None:
     with pytest.raises(InvalidRequest) as caught:
         asking(Script()).turn("t", "1", messages)
-    assert caught.value.fields == ["messages"]
+    assert caught.value.fields == ("messages",)
