@@ -40,6 +40,7 @@ from elf.web.readiness import Readiness
 from tests.keys_kit import with_keys
 from tests.notes_kit import FakeEmbedder, TurnedClock, WordTokens
 from tests.rpc_kit import named
+from tests.system.fake_chat import point_extractor
 from tests.system.service import write_config
 
 TENANT = "acme"
@@ -139,9 +140,11 @@ async def house_at(
 ) -> AsyncIterator[AssistantHouse]:
     """Serve the assistant for the block; `proves_users` as a service does that asks everybody who calls.
 
-    `chat` is the language model; without one fixed rules judge.
+    `chat` is the language model, which is called scripted; without one fixed rules judge.
     """
     path = assistant_config(folder, table)
+    if chat is not None:
+        point_extractor(path, "http://models.example/v1", timeout_ms=10_000)
     text = path.read_text(encoding="utf-8")
     if proves_users:
         text = with_keys(text, {"key": "k" * 43})

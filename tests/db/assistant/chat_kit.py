@@ -18,7 +18,8 @@ class ScriptedModel:
     """Answers by what is asked: the facts of a turn, and what pairs of memories have to do with one another.
 
     `facts` are given for each turn in which the words they quote stand; `verdicts` by newer and older text, others are
-    different. `refuses` is an HTTP status to answer with, `before_answer` is awaited before each answer.
+    different. `bodies` are the requests for either. `refuses` is an HTTP status to answer with, and `before_answer` is
+    awaited before each answer.
     """
 
     def __init__(self) -> None:
@@ -26,6 +27,7 @@ class ScriptedModel:
         self.chat: Chat = _chat(self.network)
         self.facts: list[Any] = []
         self.verdicts: dict[tuple[str, str], dict[str, Any]] = {}
+        self.bodies: list[Any] = []
         self.reads = 0
         self.judged: list[list[tuple[str, str]]] = []
         self.refuses = 0
@@ -49,6 +51,9 @@ class ScriptedModel:
 
     async def _answer(self, request: httpx.Request) -> httpx.Response:
         body = json.loads(request.content)
+        if "response_format" not in body:  # what is done in the background finds nothing
+            return completion('{"insights": [], "summary": null}')
+        self.bodies.append(body)
         asked = body["response_format"]["json_schema"]["name"]
         user = body["messages"][1]["content"]
         answer = self._facts(user) if asked == "facts" else self._pairs(user)
