@@ -22,6 +22,7 @@ FACTS: Final = (
     "User prefers green tea.", "User prefers black tea.", "User hates figs.", "User loves figs.", "User lives in Rome.",
     "User lives in Oslo.", "User is not fond of jazz.", "User isn't fond of jazz.", "User drinks tea today.",
 )  # fmt: skip
+ADDED: Final = [fact for fact in FACTS if fact != "User is not fond of jazz."]
 AXES: Final = ((1,), (0, 1), (0, 0, 1), (0, 0, 0, 1), (0, 0, 0, 0, 1))
 SAID: Final = (
     "I prefer green tea.", "I prefer black tea.", "I hate figs.", "I love figs.", "I live in Rome.", "I live in Oslo.",
@@ -59,8 +60,14 @@ class Client:
         ]
         await self._random.choice(does)()
 
-    async def _add(self) -> None:
-        added = await self._house.post("memories", text=self._random.choice(FACTS), category="preferences")
+    async def begin(self) -> None:
+        """Add what turns say otherwise."""
+        for fact in ADDED:
+            await self._add(fact)
+
+    async def _add(self, fact: str | None = None) -> None:
+        text = fact or self._random.choice(ADDED)
+        added = await self._house.post("memories", text=text, category="preferences")
         self._ids.append(added["memory"]["id"])
         if added["result"] == "ADD":
             self._write_down("hotpath", "create")
@@ -137,7 +144,8 @@ async def test_counts_by_node_and_op_are_those_of_the_client(database: Database,
             # Those of one kind are as like as can be, and of different kinds not at all.
             house.model.known |= {text: unit(*AXES[place // 2]) for place, text in enumerate(FACTS)}
             client = Client(house, SEED, None if chat is None else model)
-            for _ in range(90):
+            await client.begin()
+            for _ in range(80):
                 await client.do_something()
             ledger += client.ledger
     # What is done in the background nobody has asked for; it is told by its categories.

@@ -8,6 +8,7 @@ from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import FAMILY
 from elf.families.assistant.turn.garbage import TurnGarbage
 from elf.families.assistant.turn.service import TurnTaking
+from elf.families.assistant.turn.writing import OUTCOMES
 from elf.family import Opened, Total
 from elf.ground import Ground
 
@@ -21,9 +22,9 @@ def open_turn(ground: Ground, kit: Kit) -> Opened:
     ]
     passes = Total(
         name="elf_assistant_texts_total",
-        about="Texts that an engine wrote for a memory: those that passed at first, were trimmed, and were rejected.",
+        about="Texts that an engine took out of turns: those that passed at first, were trimmed, and were rejected.",
         labels=("engine", "outcome"),
-        read=lambda: {labels: float(count) for labels, count in kit.passes.items()},
+        read=lambda: {(kit.engine, outcome): 0.0 for outcome in OUTCOMES} | dict(kit.passes),
     )
     if not ground.roles.serves:
         return Opened(garbage=steps, totals=[passes])

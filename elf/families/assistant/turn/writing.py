@@ -25,6 +25,8 @@ from elf.families.assistant.turn.merging import Merged, Merging, MergingRules
 TURN: Final = "turn"
 FIRST_PASS: Final = "FIRST_PASS"
 TRIMMED: Final = "TRIMMED"
+OUTCOMES: Final = ("first_pass", "trimmed", "rejected")
+"""What becomes of a text that an engine wrote, as it is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
