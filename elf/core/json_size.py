@@ -52,9 +52,8 @@ def holding_more_digits(text: bytes, most: int = MAX_LONG_DIGITS) -> Slices[bool
 
     Long is a number with an exponent, or of 25 characters and more. Of what is no JSON it tells something.
     """
-    if text.count(b'"') < _MANY_QUOTES:  # else cutting them all out would take long
-        text = _without_strings(text)
-        yield
+    text = _without_strings(text)
+    yield
     shape = text.translate(_SHAPE)
     yield
     if b"0e" not in shape and b"0" * _PLAIN_DIGITS not in shape:
@@ -70,10 +69,10 @@ def holding_more_digits(text: bytes, most: int = MAX_LONG_DIGITS) -> Slices[bool
 
 
 def _without_strings(text: bytes) -> bytes:
-    """Return a JSON text without its strings: where bytes are many, they are within strings."""
-    if b"\\" in text:
-        text = text.replace(rb"\\", b"").replace(rb"\"", b"")
-    return b" ".join(text.split(b'"')[::2])
+    """Return a JSON text without its strings, which have most of its bytes; all of it, where they are very many."""
+    plain = text.replace(rb"\\", b"").replace(rb"\"", b"") if b"\\" in text else text
+    parts = plain.split(b'"', _MANY_QUOTES)
+    return text if len(parts) > _MANY_QUOTES else b" ".join(parts[::2])
 
 
 def _digits(part: re.Match[bytes]) -> int:

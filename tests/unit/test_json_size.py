@@ -56,6 +56,7 @@ def test_the_count_gives_way_now_and_then_and_stops_at_the_bound() -> None:
     [
         (b"1e23", 24), (b"[1e-320, 2E+5]", 327), (b"1" * 25, 25), (b'{"1e99": "5e99"}', 0), (b"[12345678.5]", 0),
         (b"1." + b"0" * 30, 32), (b'["1e9", 1e9]', 10), (b"[" + b"7," * 9000 + b"1e9]", 10), (b"1e" + b"9" * 99, 10**9),
+        (rb'["\" 1e9", "\\", 1e9]', 10), (b"[" + b'"1e9",' * 60_000 + b"1e9]", 10),
     ],
 )  # fmt: skip
 def test_long_numbers_count_as_they_are_written_out(text: bytes, digits: int) -> None:
