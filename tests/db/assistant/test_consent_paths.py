@@ -4,14 +4,21 @@ the user's agreement.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from elf.db.database import Database
 from elf.families.assistant.rules.user_context import SENSITIVE
-from tests.db.assistant.assistant_kit import AssistantHouse
+from tests.db.assistant.assistant_kit import TENANT, USER, AssistantHouse, house_at
+from tests.db.assistant.consolidation_kit import kettles, pairs_in, plant
+from tests.db.assistant.model_kit import ScriptedModel
+from tests.db.assistant.test_consolidation import consolidate
+from tests.db.assistant.test_taking_along import taken_in
 
 pytestmark = pytest.mark.anyio
 
@@ -42,7 +49,7 @@ class Week:
     async def step(self) -> None:
         does = (
             self._says, self._says, self._says, self._adds, self._changes, self._deletes, self._decides, self._decides,
-            self._agrees_in_the_chat, self._waits,
+            self._agrees_in_the_chat, self._takes_in, self._compares, self._waits,
         )  # fmt: skip
         await self._rng.choice(does)()
         await self._house.do_jobs()
@@ -77,6 +84,14 @@ class Week:
             said = {"proposal_id": waiting["proposal_id"], "decision": decision, "quote": "Yes, do that."}
             await self._says(acknowledgements=[said])
             self._note(waiting, decision)
+
+    async def _takes_in(self) -> None:
+        field, value = self._rng.choice((("city", "Oslo"), ("preferred_name", "Eve"), ("pronouns", "he/him")))
+        told = {"field": field, "value": value, "updated_at": "2026-01-02T03:04:05Z"}
+        await taken_in(self._house, [{"user_id": USER, "user_context": told}])
+
+    async def _compares(self) -> None:
+        await consolidate(self._house, tenant_id=TENANT, user_id=USER)
 
     async def _waits(self) -> None:
         self._house.clock.turn(days=self._rng.choice((1, 3)))
@@ -115,3 +130,30 @@ async def test_no_path_changes_a_sensitive_field_without_an_approved_proposal(
         end = [state] if state is not None else ended[proposal["state"]]
         assert [one["decision"] for one in told] == ["proposed", *end]
         assert {one["field"] for one in told} == {proposal["field"]}
+
+
+async def test_whatever_a_language_model_says_of_a_user_changes_no_field(
+    database: Database, tmp_path: Path
+) -> None:
+    def claims(question: str) -> str:
+        pairs = [
+            {
+                "pair": pair["pair"], "verdict": "same", "text": f"User lives in Oslo {pair['pair']}.",
+                "from": [pair["newer"]["id"], pair["older"]["id"]],
+            }
+            for pair in pairs_in(question)
+        ]  # fmt: skip
+        summaries = ("User's preferred name is Eve.", "User lives in Oslo.", "User speaks Dutch only.")
+        return json.dumps({"pairs": pairs, "insights": [{"summary": summary} for summary in summaries]})
+
+    async with house_at(database, tmp_path, chat=ScriptedModel(claims).chat) as house:
+        await plant(house, kettles(5))
+        said = [{"role": "user", "content": "I live in Berlin. Please call me Ana."}]
+        await house.post("turn", thread_id="t1", turn_id="1", messages=said)
+        await house.do_jobs()
+        report = await consolidate(house, tenant_id=TENANT)
+        kept = await house.get("memories", limit=200)
+        assert len([one for one in kept["items"] if one["type"] == "insight"]) == 3
+        assert report["merged"] > 0
+        context = await house.get("user_context")
+        assert [context[field] for field in sorted(SENSITIVE)] == [None] * len(SENSITIVE)

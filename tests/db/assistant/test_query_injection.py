@@ -78,3 +78,12 @@ async def test_nothing_that_is_kept_looks_like_a_section_or_another_memory(
     head, *lines = answer["delta"]["text"].splitlines()
     assert (head, len(lines)) == ("Memory updates since rev 0:", 2)
     assert all(LINE.fullmatch(line) for line in lines)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["x" * 2048, "\U0001f600" * 2048, "漢" * 2048, "a&b | !c:* (", "'" * 100, "\\ ' ''", "-" * 9, "a\x00b"],
+)
+async def test_any_words_are_looked_up(house: AssistantHouse, query: str) -> None:
+    house.model.away = True
+    assert (await ask(house, query=query))["items"] == []
