@@ -5,7 +5,7 @@ Whatever fails, there is a bulletin: the last one that was made, or an empty one
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import closing
 from datetime import datetime
 from itertools import islice
@@ -22,14 +22,14 @@ from elf.families.graph import model as m
 from elf.families.graph.bulletin_files import Bulletin, BulletinFiles, BulletinStatus
 from elf.families.graph.errors import FileUnusable, GraphDisabled
 from elf.families.graph.recall.bundle import Citation, citation_of
-from elf.families.graph.recall.finding import Found, Grants, contradicted_among
-from elf.families.graph.recall.place import Place
+from elf.families.graph.recall.finding import Found, contradicted_among
+from elf.families.graph.recall.grants import DENIED, Grants, told_denied
+from elf.families.graph.recall.place import Folders, Place
 from elf.families.graph.recall.recaller import Question, Recaller
 from elf.families.graph.rules.bulletin_lines import BulletinText, Entry, compose, cut
-from elf.families.graph.store.layout import Layout
 from elf.families.graph.store.log_file import append_events
 from elf.families.graph.store.nodes import need_memory
-from elf.families.graph.store.statements import OwnerKey, Snapshot
+from elf.families.graph.store.statements import Snapshot
 
 ALWAYS: Final[tuple[m.NodeType, ...]] = ("Goal", "Todo", "Decision")
 MOST_OF_A_TYPE: Final = 5
@@ -51,32 +51,32 @@ class Bulletins:
         Raises FileUnusable and GraphDisabled where there is no memory at all.
         """
         files = BulletinFiles(place.layout.bulletins)
-        if known := await _known(files, message_id):
+        if known := await self._known(place, message_id):
             return _shortened(known, max_chars)
         try:
             bulletin = await self._made(place, message_id, message, max_chars)
         except (FileUnusable, GraphDisabled):
             raise
         except Exception as error:  # noqa: BLE001 - whatever fails, the message is worked on
-            return await self.instead(place.layout, place.key, message_id, max_chars=max_chars, error=error)
+            return await self.instead(place, message_id, max_chars=max_chars, error=error)
         return _shortened(await _kept(files, bulletin), max_chars)
 
     async def instead(
-        self, layout: Layout | None, key: OwnerKey, message_id: str, *, max_chars: int, error: Exception
+        self, folders: Folders | None, message_id: str, *, max_chars: int, error: Exception
     ) -> Bulletin:
         """Return what there is for a message whose bulletin cannot be made, and log why.
 
         That is the one that it has, else the last one that was made, else an empty one.
         """
-        if layout is None:
+        if folders is None:
             bulletin = _fallback(None, message_id, max_chars, self._clock.now())
             _warn(bulletin, error)
             return bulletin
-        files = BulletinFiles(layout.bulletins)
-        if known := await _known(files, message_id):
+        if known := await self._known(folders, message_id):
             return _shortened(known, max_chars)
-        bulletin = _fallback(await _last(files), message_id, max_chars, self._clock.now())
-        await self._tell(layout, key, bulletin, error)
+        bulletin = _fallback(await self._last(folders), message_id, max_chars, self._clock.now())
+        await self._tell(folders, bulletin, error)
+        files = BulletinFiles(folders.layout.bulletins)
         return _shortened(await _kept(files, bulletin), max_chars)
 
     async def _made(self, place: Place, message_id: str, message: str, max_chars: int) -> Bulletin:
@@ -97,14 +97,44 @@ class Bulletins:
         citations = [citation_of(memories[memory_id]) for memory_id in text.citations]
         return _bulletin(text, citations, message_id, "fresh", self._clock.now())
 
-    async def _tell(self, layout: Layout, key: OwnerKey, bulletin: Bulletin, error: Exception) -> None:
+    async def _known(self, folders: Folders, message_id: str) -> Bulletin | None:
+        """Return the bulletin that a message has, without what may be shown no longer."""
+        return await self._read(folders, lambda files: files.read(message_id))
+
+    async def _last(self, folders: Folders) -> Bulletin | None:
+        """Return the last bulletin that was made, without what may be shown no longer."""
+        return await self._read(folders, BulletinFiles.last_fresh)
+
+    async def _read(
+        self, folders: Folders, read: Callable[[BulletinFiles], Bulletin | None]
+    ) -> Bulletin | None:
+        now = self._clock.now().isoformat()
+
+        def look() -> Bulletin | None:
+            found = read(BulletinFiles(folders.layout.bulletins))
+            denied = {} if found is None else _denied(found, folders)
+            if found is None or not denied:
+                return found
+            told = (told_denied(folders.key.orchestrator_id, *one) for one in denied.items())
+            append_events(
+                folders.layout.log_file, [{"timestamp": now, "event": DENIED, **one} for one in told]
+            )
+            return _without(found, denied)
+
+        try:
+            return await to_thread.run_sync(look)
+        except Unavailable as error:
+            log.warning("graph.bulletins_unreadable", error=error.message)
+            return None
+
+    async def _tell(self, folders: Folders, bulletin: Bulletin, error: Exception) -> None:
         """Log that a bulletin could not be made, and what was given instead. The file may be what is broken."""
         now = self._clock.now().isoformat()
-        whose = {"orchestrator_id": key.orchestrator_id, "message_id": bulletin.message_id}
+        whose = {"orchestrator_id": folders.key.orchestrator_id, "message_id": bulletin.message_id}
         failed: dict[str, Any] = {"event": "memory.bulletin.generation_failed", "error": type(error).__name__}
         instead: dict[str, Any] = {"event": "memory.bulletin.fallback", "fallback": bulletin.status}
         events = [{"timestamp": now, **event, **whose} for event in (failed, instead)]
-        await to_thread.run_sync(append_events, layout.log_file, events)
+        await to_thread.run_sync(append_events, folders.layout.log_file, events)
         _warn(bulletin, error)
 
 
@@ -147,6 +177,23 @@ def _entry(told: _Told) -> Entry:
     )
 
 
+def _denied(bulletin: Bulletin, folders: Folders) -> dict[str, str]:
+    """Return the memories that a bulletin cites and that may be shown no longer, with the paths of their files."""
+    cited = ((one.memory_id, one.source_path) for one in bulletin.citations)
+    return {id: path for id, path in cited if path is not None and not folders.is_granted(path)}
+
+
+def _without(bulletin: Bulletin, memory_ids: Container[str]) -> Bulletin:
+    """Return a bulletin without the lines and citations of some memories."""
+    sections = {
+        section: tuple(line for line in lines if line.memory_id not in memory_ids)
+        for section, lines in bulletin.sections.items()
+    }
+    citations = [one for one in bulletin.citations if one.memory_id not in memory_ids]
+    text = cut(sections, max_chars=len(bulletin.rendered))
+    return _bulletin(text, citations, bulletin.message_id, bulletin.status, bulletin.generated_at)
+
+
 def _fallback(last: Bulletin | None, message_id: str, max_chars: int, now: datetime) -> Bulletin:
     if last is None:
         return _bulletin(compose([], max_chars=max_chars), [], message_id, "empty", now)
@@ -177,22 +224,6 @@ def _bulletin(
         generated_at=at,
         status=status,
     )
-
-
-async def _known(files: BulletinFiles, message_id: str) -> Bulletin | None:
-    try:
-        return await to_thread.run_sync(files.read, message_id)
-    except Unavailable as error:
-        log.warning("graph.bulletins_unreadable", error=error.message)
-        return None
-
-
-async def _last(files: BulletinFiles) -> Bulletin | None:
-    try:
-        return await to_thread.run_sync(files.last_fresh)
-    except Unavailable as error:
-        log.warning("graph.bulletins_unreadable", error=error.message)
-        return None
 
 
 async def _kept(files: BulletinFiles, bulletin: Bulletin) -> Bulletin:

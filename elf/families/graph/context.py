@@ -19,13 +19,13 @@ from elf.families.graph.bulletin_files import Bulletin
 from elf.families.graph.bulletins import Bulletins
 from elf.families.graph.errors import FileUnusable, GraphDisabled
 from elf.families.graph.recall.bundle import Bundle, Citation, Told, bundle_of, citation_of
-from elf.families.graph.recall.finding import Found, Grants, contradictions_around, edges_around
+from elf.families.graph.recall.finding import Found, contradictions_around, edges_around
+from elf.families.graph.recall.grants import Grants
 from elf.families.graph.recall.legs import Where
-from elf.families.graph.recall.place import Place
+from elf.families.graph.recall.place import Folders, Place
 from elf.families.graph.recall.recaller import Question, Recaller
 from elf.families.graph.rules.texts import beginning
-from elf.families.graph.store.layout import Layout
-from elf.families.graph.store.statements import OwnerKey, Snapshot
+from elf.families.graph.store.statements import Snapshot
 
 Purpose: TypeAlias = Literal["selector", "step", "diagnostics"]
 ContextStatus: TypeAlias = Literal["ok", "fallback", "disabled"]
@@ -94,18 +94,16 @@ class Contexts:
                 return await self._diagnostics(place, occasion)
             return await self._with_bulletin(place, occasion)
         except (FileUnusable, GraphDisabled) as error:
-            return await self.without(place.layout, place.key, occasion, error)
+            return await self.without(place, occasion, error)
 
-    async def without(
-        self, layout: Layout | None, key: OwnerKey, occasion: Occasion, error: Unavailable
-    ) -> Context:
+    async def without(self, folders: Folders | None, occasion: Occasion, error: Unavailable) -> Context:
         """Return what there is of a context where the memory cannot be used, or not now: a bulletin, if any."""
         log.warning("graph.context_without_memory", error=error.error_code)
         status: ContextStatus = "disabled" if isinstance(error, FileUnusable | GraphDisabled) else "fallback"
         if occasion.purpose == "diagnostics":
             return Context(status=status)
         bulletin = await self._bulletins.instead(
-            layout, key, occasion.message_id, max_chars=occasion.max_chars, error=error
+            folders, occasion.message_id, max_chars=occasion.max_chars, error=error
         )
         return Context(status=status, bulletin=bulletin)
 

@@ -17,6 +17,7 @@ from elf.families.graph.api.writing import OneMemory
 from elf.families.graph.paging import behind, next_cursor
 from elf.families.graph.places import Places
 from elf.families.graph.recall.bundle import Told
+from elf.families.graph.recall.grants import Grants, tell_denied
 from elf.families.graph.scope import check_scope
 from elf.families.graph.store.edges import edges_of, unresolved_contradictions
 from elf.families.graph.store.nodes import (
@@ -30,6 +31,7 @@ from elf.families.graph.store.rows import StoredEdge
 from elf.families.graph.store.statements import Snapshot
 
 T = TypeVar("T")
+P = TypeVar("P")
 
 
 class GotMemory(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +63,7 @@ class Contradiction(Told, frozen=True, kw_only=True):
 
 
 class MemoryListing:
-    """Reads from files; each answer is of one moment."""
+    """Reads from files; each answer is of one moment, and leaves out what is from files that are granted no longer."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
@@ -77,13 +79,14 @@ class MemoryListing:
         }
 
     async def get(self, request: OneMemory, caller: Caller) -> GotMemory:
-        """Read a memory. Raises NoSuchMemory."""
-        found = await self._read(request, caller, lambda snapshot: need_memory(snapshot, request.memory_id))
-        return GotMemory(memory=found.memory)
+        """Read a memory. Raises NoSuchMemory, and ScopeDenied for one whose file is granted no longer."""
+        found = await self._read(
+            request, caller, lambda snapshot, grants: _needed(snapshot, request.memory_id, grants)
+        )
+        return GotMemory(memory=found)
 
     async def memories(self, request: a.ListMemories, caller: Caller) -> Listed:
         """List memories, those changed last first."""
-        behind = _place(request)
         where = MemoryFilter(
             types=None if request.type is None else [request.type],
             statuses=None if request.status == "all" else [request.status],
@@ -92,34 +95,49 @@ class MemoryListing:
             source_path=request.source_path,
             min_importance=request.min_importance,
         )
-        found = await self._read(
-            request,
-            caller,
-            lambda snapshot: page_of_memories(snapshot, where, limit=request.limit + 1, behind=behind),
-        )
-        return _listed(request, found, lambda last: (last.updated_at, last.memory_id))
+        most, place = request.limit + 1, _place(request)
+
+        def look(snapshot: Snapshot, grants: Grants) -> list[m.MemoryNode]:
+            def page(behind: tuple[datetime, str] | None) -> list[m.MemoryNode]:
+                return page_of_memories(snapshot, where, limit=most, behind=behind)
+
+            return _allowed(page, grants.allow, _time_and_id, place, most=most)
+
+        return _listed(request, await self._read(request, caller, look), _time_and_id)
 
     async def history(self, request: a.MemoryHistory, caller: Caller) -> Listed:
-        """Read what a memory has been, oldest first. Raises NoSuchMemory."""
-        behind = int(_text(request) or 0)
+        """Read what a memory has been, oldest first. Raises as `get`."""
+        most, place = request.limit + 1, int(_text(request) or 0)
 
-        def look(snapshot: Snapshot) -> list[m.MemoryVersion]:
-            need_memory(snapshot, request.memory_id)
-            return read_versions(snapshot, request.memory_id, behind=behind, limit=request.limit + 1)
+        def look(snapshot: Snapshot, grants: Grants) -> list[m.MemoryVersion]:
+            def page(behind: int) -> list[m.MemoryVersion]:
+                return read_versions(snapshot, request.memory_id, behind=behind, limit=most)
+
+            def allow(one: m.MemoryVersion) -> bool:
+                return grants.allow_path(one.memory.source.source_path)
+
+            _needed(snapshot, request.memory_id, grants)
+            return _allowed(page, allow, lambda last: last.version, place, most=most)
 
         return _listed(request, await self._read(request, caller, look), lambda last: last.version)
 
     async def edges(self, request: a.EdgesOf, caller: Caller) -> Listed:
-        """Read the edges of a memory, by id. Raises NoSuchMemory."""
-        behind = _text(request)
+        """Read the edges of a memory, by id. Raises as `get`."""
+        most, types = request.limit + 1, None if request.edge_type is None else [request.edge_type]
 
-        def look(snapshot: Snapshot) -> list[StoredEdge]:
-            need_memory(snapshot, request.memory_id)
-            types = None if request.edge_type is None else [request.edge_type]
-            return edges_of(
-                snapshot, request.memory_id, direction=request.direction, edge_types=types, behind=behind,
-                limit=request.limit + 1,
-            )  # fmt: skip
+        def look(snapshot: Snapshot, grants: Grants) -> list[StoredEdge]:
+            def page(behind: str) -> list[StoredEdge]:
+                return edges_of(
+                    snapshot, request.memory_id, direction=request.direction, edge_types=types, behind=behind,
+                    limit=most,
+                )  # fmt: skip
+
+            def allow(one: StoredEdge) -> bool:
+                ends = read_memories(snapshot, (one.edge.from_memory_id, one.edge.to_memory_id)).values()
+                return all(grants.allow_path(end.memory.source.source_path) for end in ends)
+
+            _needed(snapshot, request.memory_id, grants)
+            return _allowed(page, allow, lambda last: last.edge.edge_id, _text(request), most=most)
 
         found = [
             EdgeOf(edge=one.edge, resolution=one.resolution)
@@ -129,26 +147,73 @@ class MemoryListing:
 
     async def contradictions(self, request: a.ListContradictions, caller: Caller) -> Listed:
         """List the unresolved contradictions, oldest first."""
-        behind = _place(request)
+        most, place = request.limit + 1, _place(request)
 
-        def look(snapshot: Snapshot) -> list[Contradiction]:
-            edges = unresolved_contradictions(snapshot, behind=behind, limit=request.limit + 1)
-            ids = {end for edge in edges for end in (edge.from_memory_id, edge.to_memory_id)}
-            ends = {memory_id: one.memory for memory_id, one in read_memories(snapshot, ids).items()}
-            return [
-                Contradiction(
-                    edge=edge, from_memory=ends[edge.from_memory_id], to_memory=ends[edge.to_memory_id]
-                )
-                for edge in edges
-            ]
+        def look(snapshot: Snapshot, grants: Grants) -> list[Contradiction]:
+            def page(behind: tuple[datetime, str] | None) -> list[Contradiction]:
+                return _contradictions(snapshot, behind, limit=most)
 
-        found = await self._read(request, caller, look)
-        return _listed(request, found, lambda last: (last.edge.created_at, last.edge.edge_id))
+            def allow(one: Contradiction) -> bool:
+                return all(map(grants.allow, (one.from_memory, one.to_memory)))
 
-    async def _read(self, request: InOrchestrator, caller: Caller, look: Callable[[Snapshot], T]) -> T:
+            return _allowed(page, allow, _created_and_id, place, most=most)
+
+        return _listed(request, await self._read(request, caller, look), _created_and_id)
+
+    async def _read(
+        self, request: InOrchestrator, caller: Caller, look: Callable[[Snapshot, Grants], T]
+    ) -> T:
+        """Read what may be shown today, and log what may not."""
         await check_scope(self._places, request, caller)
         async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
-            return await place.read(look)
+            grants = Grants(place.is_granted)
+            try:
+                return await place.read(lambda snapshot: look(snapshot, grants))
+            finally:
+                await tell_denied(place, grants.denied)
+
+
+def _needed(snapshot: Snapshot, memory_id: str, grants: Grants) -> m.MemoryNode:
+    return grants.need(need_memory(snapshot, memory_id).memory)
+
+
+def _allowed(
+    page: Callable[[P], Sequence[T]],
+    allow: Callable[[T], bool],
+    place_of: Callable[[T], P],
+    behind: P,
+    *,
+    most: int,
+) -> list[T]:
+    """Return the first that may be shown, of pages of so many each."""
+    found: list[T] = []
+    while len(found) < most:
+        some = page(behind)
+        found += filter(allow, some)
+        if len(some) < most:
+            break
+        behind = place_of(some[-1])
+    return found[:most]
+
+
+def _contradictions(
+    snapshot: Snapshot, behind: tuple[datetime, str] | None, *, limit: int
+) -> list[Contradiction]:
+    edges = unresolved_contradictions(snapshot, behind=behind, limit=limit)
+    ids = {end for edge in edges for end in (edge.from_memory_id, edge.to_memory_id)}
+    ends = {memory_id: one.memory for memory_id, one in read_memories(snapshot, ids).items()}
+    return [
+        Contradiction(edge=edge, from_memory=ends[edge.from_memory_id], to_memory=ends[edge.to_memory_id])
+        for edge in edges
+    ]
+
+
+def _time_and_id(memory: m.MemoryNode) -> tuple[datetime, str]:
+    return memory.updated_at, memory.memory_id
+
+
+def _created_and_id(one: Contradiction) -> tuple[datetime, str]:
+    return one.edge.created_at, one.edge.edge_id
 
 
 def _listed(request: a.Page, found: Sequence[T], place: Callable[[T], Any]) -> Listed:

@@ -16,28 +16,16 @@ from elf.families.graph.store.statements import Change, OwnerKey, Snapshot
 T = TypeVar("T")
 
 
-class MemoryPlace:
-    """Reads and writes a file, and knows which paths may be named in it."""
+class MemoryFolders:
+    """Knows which paths may be named in a memory, also while its file cannot be used."""
 
-    def __init__(self, file: MemoryFile, residence: Residence) -> None:
-        self.file = file
+    def __init__(self, layout: Layout, residence: Residence) -> None:
+        self.layout = layout
         self._residence = residence
 
     @property
     def key(self) -> OwnerKey:
-        return self.file.key
-
-    @property
-    def layout(self) -> Layout:
-        return self.file.layout
-
-    async def read(self, look: Callable[[Snapshot], T]) -> T:
-        """Look at one state of the memory, in a thread, and return what was seen."""
-        return await self.file.read(look)
-
-    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
-        """Make a change, in a thread, and return what it returned once it is on the disk."""
-        return await self.file.write(change, actor=actor)
+        return self._residence.key
 
     def is_granted(self, path: str) -> bool:
         """Tell whether the file of a path lies in a folder of the orchestrator or granted to it today. Blocks."""
@@ -47,12 +35,28 @@ class MemoryPlace:
         """Raise InvalidRequest for a path that names no file, and ScopeDenied for one that may not be named. Blocks."""
         check_path(path, real=_real(path), folders=self._folders(), at=at)
 
+    def _folders(self) -> list[str]:
+        return [os.path.realpath(folder) for folder in (*self._residence.workspaces, self.layout.memory)]
+
+
+class MemoryPlace(MemoryFolders):
+    """Reads and writes a file, and knows which paths may be named in it."""
+
+    def __init__(self, file: MemoryFile, residence: Residence) -> None:
+        super().__init__(file.layout, residence)
+        self.file = file
+
+    async def read(self, look: Callable[[Snapshot], T]) -> T:
+        """Look at one state of the memory, in a thread, and return what was seen."""
+        return await self.file.read(look)
+
+    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
+        """Make a change, in a thread, and return what it returned once it is on the disk."""
+        return await self.file.write(change, actor=actor)
+
     def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
         """Return the ids of the memories that have vectors of a version, by cosine and id. Blocks."""
         return self.file.vectors.nearest(snapshot, version, vector)
-
-    def _folders(self) -> list[str]:
-        return [os.path.realpath(folder) for folder in (*self._residence.workspaces, self.layout.memory)]
 
 
 def _real(path: str) -> str | None:

@@ -10,6 +10,7 @@ from typing import Final
 
 import anyio
 import numpy as np
+from anyio import to_thread
 
 from elf.api.caller import Caller
 from elf.config.tables.graph import Recall as RecallRules
@@ -19,6 +20,7 @@ from elf.families.graph.errors import GraphDisabled, NoSuchMemory
 from elf.families.graph.model import MAX_QUERY_CHARS, MemoryNode
 from elf.families.graph.places import Places
 from elf.families.graph.recall.finding import Found, edges_around
+from elf.families.graph.recall.grants import Grants, tell_denied
 from elf.families.graph.recall.place import Vector
 from elf.families.graph.recall.recaller import Question as Asked
 from elf.families.graph.recall.recaller import Recaller
@@ -75,6 +77,10 @@ class GraphItems:
         whose = _needed(kind, item_id, subject, caller)
         async with self._places.known(subject.tenant_id, whose) as place:
             memory = (await place.read(lambda snapshot: need_memory(snapshot, item_id))).memory
+            grants = Grants(place.is_granted)
+            if not await to_thread.run_sync(grants.allow, memory):
+                await tell_denied(place, grants.denied)
+                raise NoSuchMemory(item_id)
         return Item(kind=MEMORY, id=item_id, text=memory.content, provenance=_provenance(memory))
 
     async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:

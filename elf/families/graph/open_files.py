@@ -17,12 +17,12 @@ from anyio.abc import TaskGroup, TaskStatus
 
 from elf.core.errors import ServiceError, Unavailable
 from elf.families.graph.errors import FileUnusable, NoSuchOrchestrator
-from elf.families.graph.memory_place import MemoryPlace
+from elf.families.graph.memory_place import MemoryFolders, MemoryPlace
 from elf.families.graph.orchestrators import Orchestrators, Residence
 from elf.families.graph.recovery import set_aside_damage
 from elf.families.graph.steward import Steward
 from elf.families.graph.store.file import FileKit, MemoryFile
-from elf.families.graph.store.layout import Layout, prepare, there
+from elf.families.graph.store.layout import prepare, there
 from elf.families.graph.store.presence import LOOK_S, somebody_wants_it_alone
 from elf.families.graph.store.statements import OwnerKey
 
@@ -128,12 +128,13 @@ class OpenFiles:
             entry.broken = None
         return names
 
-    async def layout(self, tenant_id: str, orchestrator_id: str) -> Layout | None:
+    async def folders(self, tenant_id: str, orchestrator_id: str) -> MemoryFolders | None:
         """Return where the files of a memory are; None where there are none, or where they lead is not safe."""
-        folder = self._orchestrators.folder(OwnerKey(tenant_id, orchestrator_id))
-        if folder is None:
+        residence = self._orchestrators.described(OwnerKey(tenant_id, orchestrator_id))
+        if residence is None:
             return None
-        return await to_thread.run_sync(there, folder, limiter=self._kit.read_threads)
+        layout = await to_thread.run_sync(there, residence.runtime_root, limiter=self._kit.read_threads)
+        return None if layout is None else MemoryFolders(layout, residence)
 
     async def _known(self, tenant_id: str, orchestrator_id: str) -> Residence:
         residence = await self._orchestrators.known(OwnerKey(tenant_id, orchestrator_id))

@@ -55,10 +55,10 @@ class Orchestrators:
         self.configured(key)
         return await self.residence(key) if key in self._known or await self._homes.has(key) else None
 
-    def folder(self, key: OwnerKey) -> Path | None:
-        """Return the runtime root that the config gives an orchestrator, also a disabled one."""
+    def described(self, key: OwnerKey) -> Residence | None:
+        """Return where the config has an orchestrator, also a disabled one."""
         try:
-            return self._found(key).runtime_root
+            return self._found(key)
         except NoSuchOrchestrator:
             return None
 

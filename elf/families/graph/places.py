@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from elf.families.graph.recall.place import Place
-from elf.families.graph.store.layout import Layout
+from elf.families.graph.recall.place import Folders, Place
 
 
 class Places(Protocol):
@@ -24,6 +23,6 @@ class Places(Protocol):
         """Open a memory that there is."""
         ...
 
-    async def layout(self, tenant_id: str, orchestrator_id: str) -> Layout | None:
+    async def folders(self, tenant_id: str, orchestrator_id: str) -> Folders | None:
         """Return where the files of a memory are; None where there are none, or where they lead is not safe."""
         ...

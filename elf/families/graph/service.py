@@ -22,7 +22,6 @@ from elf.families.graph.recall.legs import Where
 from elf.families.graph.recall.recaller import Question, Recaller
 from elf.families.graph.rules.captures import WriteBack, of_finding, of_message, of_outputs
 from elf.families.graph.scope import actor_of, check_scope
-from elf.families.graph.store.statements import OwnerKey
 from elf.families.graph.tallies import Tallies
 from elf.families.graph.writeback import WrittenBack, prepare, write_back
 
@@ -77,9 +76,8 @@ class RecallService:
         except GraphLivesElsewhere:
             raise  # who asks is to go there
         except Unavailable as error:
-            layout = await self._places.layout(request.tenant_id, request.orchestrator_id)
-            key = OwnerKey(request.tenant_id, request.orchestrator_id)
-            return await self._contexts.without(layout, key, occasion, error)
+            folders = await self._places.folders(request.tenant_id, request.orchestrator_id)
+            return await self._contexts.without(folders, occasion, error)
 
     def _question(self, request: r.Recall) -> Question:
         rules = self._rules

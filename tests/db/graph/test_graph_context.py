@@ -12,7 +12,7 @@ from elf.families.graph.errors import GraphDisabled, MemoryDbCorrupt
 from elf.families.graph.recall.recaller import Recaller
 from elf.families.graph.store.file import MemoryFile
 from elf.families.graph.store.nodes import change_status
-from tests.db.graph.graph_kit import KEY, edge, memory, put
+from tests.db.graph.graph_kit import edge, memory, put
 from tests.db.graph.recall_kit import FilePlace, QueryModel, put_edges
 from tests.notes_kit import TurnedClock
 
@@ -114,7 +114,7 @@ async def test_without_a_memory_the_context_is_disabled_and_has_the_last_bulleti
 
 
 async def test_a_folder_that_is_not_there_gives_an_empty_bulletin(contexts: Contexts) -> None:
-    context = await contexts.without(None, KEY, occasion("selector"), GraphDisabled("off"))
+    context = await contexts.without(None, occasion("selector"), GraphDisabled("off"))
     assert context.bulletin is not None
     assert (context.status, context.bulletin.status) == ("disabled", "empty")
 
@@ -125,9 +125,9 @@ async def test_a_memory_that_is_away_for_now_falls_back_and_keeps_what_its_messa
     await put(place.file, memory("g1", type="Goal"))
     own = (await contexts.of(place, occasion("selector"))).bulletin
     away = Unavailable("too many memories are open")
-    again = await contexts.without(place.layout, KEY, occasion("step"), away)
+    again = await contexts.without(place, occasion("step"), away)
     assert (again.status, again.bulletin) == ("fallback", own)
-    other = await contexts.without(place.layout, KEY, occasion("selector", message_id="msg-2"), away)
+    other = await contexts.without(place, occasion("selector", message_id="msg-2"), away)
     assert other.bulletin is not None
     assert (other.status, other.bulletin.status) == ("fallback", "previous")
     assert '"memory.bulletin.fallback"' in place.layout.log_file.read_text()

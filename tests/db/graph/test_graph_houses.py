@@ -13,7 +13,7 @@ from anyio.abc import TaskStatus
 from elf.db.database import Database
 from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.store.file import MemoryFile
-from tests.db.graph.house import FACT, House, eventually, fact, house_at
+from tests.db.graph.house import FACT, House, eventually, fact, house_at, link
 
 pytestmark = pytest.mark.anyio
 
@@ -235,6 +235,67 @@ async def test_a_file_of_a_workspace_may_be_named_while_it_is_granted(
     async with house_at(database, tmp_path, table) as house:
         bundle = await house.post("recall", query="Lisbon")
         assert (bundle["nodes"], bundle["degraded"]) == ([], ["source_path"])
+
+
+async def test_nothing_of_a_file_that_is_granted_no_longer_is_read_in_any_way(
+    database: Database, tmp_path: Path
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.txt").touch()
+    table = """
+        [graph.retrieval]
+        top_k_vector = 0
+        [graph.shared_workspaces]
+        docs = "docs"
+        [[graph.orchestrators]]
+        tenant_id = "acme"
+        orchestrator_id = "planner"
+    """
+    source = {"sourceType": "manual", "capturedBy": "user", "sourcePath": str(docs / "a.txt")}
+    memories = [
+        fact("file", content="The office is in Porto.", source=source),
+        fact("said"),
+        fact("moved", content="The office has nine rooms.", source=source),
+    ]
+    edges = [
+        link("file", "said", "Contradicts", edgeId="e1"),
+        link("said", "moved", "RelatedTo", edgeId="e2"),
+    ]
+    asked = {"purpose": "selector", "message": "office"}
+    async with house_at(database, tmp_path, f'{table}\nshared_access = ["docs"]') as house:
+        await house.post("memories", memories=memories, edges=edges)
+        await house.post("memories", memories=[fact("moved", content="The office has ten rooms.")])
+        bulletin = (await house.post("context", message_id="b1", **asked))["bulletin"]
+        assert {one["memoryId"] for one in bulletin["citations"]} == {"file", "said", "moved"}
+        assert len((await house.get("contradictions"))["items"]) == 1
+    async with house_at(database, tmp_path, table) as house:
+        for path in ("memories/file", "memories/file/history", "memories/file/edges"):
+            denied = await house.get(path, 403)
+            assert (denied["error_code"], denied["fields"]) == ("SCOPE_DENIED", ["$.memory_id"])
+        first = await house.get("memories", limit=1)
+        rest = await house.get("memories", limit=1, cursor=first["next_cursor"])
+        assert [one["memoryId"] for one in first["items"] + rest["items"]] == ["moved", "said"]
+        assert rest["next_cursor"] is None
+        versions = (await house.get("memories/moved/history"))["items"]
+        assert [one["memory"]["content"] for one in versions] == ["The office has ten rooms."]
+        assert [one["edge"]["edgeId"] for one in (await house.get("memories/said/edges"))["items"]] == ["e2"]
+        assert (await house.get("contradictions"))["items"] == []
+        for message_id in ("b1", "b2"):
+            told = (await house.post("context", message_id=message_id, **asked))["bulletin"]
+            assert {one["memoryId"] for one in told["citations"]} == {"said", "moved"}
+            assert "Porto" not in str(told)
+        diagnosed = await house.post("context", purpose="diagnostics", prompt="office")
+        assert "Porto" not in str(diagnosed)
+        assert diagnosed["degraded"] == ["source_path"]
+        (house.memory() / "memory.db").write_bytes(b"no database" * 1000)
+        instead = await house.post("context", message_id="b3", **asked)
+        assert (instead["status"], instead["bulletin"]["status"]) == ("disabled", "previous")
+        assert {one["memoryId"] for one in instead["bulletin"]["citations"]} == {"said", "moved"}
+        lines = (house.memory() / "logs" / "memory.log").read_text().splitlines()
+    told_of = [line for line in lines if '"memory.recall.source_path_denied"' in line]
+    assert len(told_of) >= 8
+    assert all('"file"' in line and str(docs / "a.txt") in line for line in told_of)
 
 
 @pytest.mark.parametrize("path", [f"/{300 * 'a'}", f"/{2000 * 'a/'}a", "/a\0b"])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from typing import Final
 
 from elf.families.graph import model as m
+from elf.families.graph.recall.grants import Grants
 from elf.families.graph.recall.legs import Where, by_vector, by_words
 from elf.families.graph.rules.query_words import match_expression
 from elf.families.graph.rules.ranking import Ranked, Weight, rank
@@ -19,9 +20,6 @@ from elf.families.graph.store.rows import edge_of
 from elf.families.graph.store.statements import Snapshot
 
 MAX_BUNDLE_EDGES: Final = 64
-
-Granted = Callable[[str], bool]
-"""Tells whether the file of a path may be named today. Blocks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,30 +44,6 @@ class Found:
     snippet: str | None
     contradicted: bool
     ranked: Ranked
-
-
-@dataclass(slots=True)
-class Grants:
-    """Which paths may be named, each looked up once; `denied` are the memories whose path may not, by id."""
-
-    is_granted: Granted
-    denied: dict[str, str] = field(default_factory=dict)
-    _known: dict[str, bool] = field(default_factory=dict)
-
-    def allow(self, memory: m.MemoryNode) -> bool:
-        """Tell whether a memory may be shown, and remember one that may not."""
-        path = memory.source.source_path
-        if self.allow_path(path):
-            return True
-        self.denied[memory.memory_id] = path or ""
-        return False
-
-    def allow_path(self, path: str | None) -> bool:
-        if path is None:
-            return True
-        if path not in self._known:
-            self._known[path] = self.is_granted(path)
-        return self._known[path]
 
 
 def find(snapshot: Snapshot, sought: Sought, grants: Grants) -> list[Found]:

@@ -16,8 +16,8 @@ T = TypeVar("T")
 Vector = npt.NDArray[np.float32]
 
 
-class Place(Protocol):
-    """Where memories are read and written. What is raised of a file that cannot be used is Unavailable."""
+class Folders(Protocol):
+    """Where the files of a memory are, and which others it may name."""
 
     @property
     def key(self) -> OwnerKey: ...
@@ -25,16 +25,20 @@ class Place(Protocol):
     @property
     def layout(self) -> Layout: ...
 
+    def is_granted(self, path: str) -> bool:
+        """Tell whether the file of a path lies in a folder of the orchestrator or granted to it today. Blocks."""
+        ...
+
+
+class Place(Folders, Protocol):
+    """Where memories are read and written. What is raised of a file that cannot be used is Unavailable."""
+
     async def read(self, look: Callable[[Snapshot], T]) -> T:
         """Look at one state of the memory, in a thread, and return what was seen."""
         ...
 
     async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
         """Make a change, in a thread, and return what it returned once it is on the disk."""
-        ...
-
-    def is_granted(self, path: str) -> bool:
-        """Tell whether the file of a path lies in a folder of the orchestrator or granted to it today. Blocks."""
         ...
 
     def check_path(self, path: str, *, at: str) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
-import structlog
-
 from elf.core.clock import Clock
-from elf.core.errors import Unavailable
-from elf.families.graph.recall.finding import Found, Grants, Sought, find
+from elf.families.graph.recall.finding import Found, Sought, find
+from elf.families.graph.recall.grants import Grants, tell_denied
 from elf.families.graph.recall.legs import Where
 from elf.families.graph.recall.place import Place, Vector
-from elf.families.graph.store.statements import Change, Snapshot
+from elf.families.graph.store.statements import Snapshot
 
 T = TypeVar("T")
 
@@ -21,8 +19,6 @@ Mode: TypeAlias = Literal["hybrid", "full_text_only"]
 
 EMBEDDING: Final = "embedding"
 SOURCE_PATH: Final = "source_path"
-
-log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,26 +86,7 @@ class Recaller:
             return found, beside(snapshot, found, grants)
 
         found, looked = await place.read(look)
-        if grants.denied:
-            await _tell_denied(place, grants.denied)
+        await tell_denied(place, grants.denied)
         degraded = [EMBEDDING] if vector is None and question.top_k_vector else []
         degraded += [SOURCE_PATH] if grants.denied else []
         return Recalled(found, looked, "full_text_only" if vector is None else "hybrid", degraded)
-
-
-async def _tell_denied(place: Place, denied: Mapping[str, str]) -> None:
-    """Log what was left out of an answer; that it cannot be logged takes the answer from nobody."""
-
-    def tell(change: Change) -> None:
-        for memory_id, source_path in denied.items():
-            change.log(
-                "memory.recall.source_path_denied",
-                orchestrator_id=place.key.orchestrator_id,
-                memory_id=memory_id,
-                source_path=source_path,
-            )
-
-    try:
-        await place.write(tell)
-    except Unavailable as error:
-        log.warning("graph.denial_not_logged", memories=len(denied), error=type(error).__name__)
