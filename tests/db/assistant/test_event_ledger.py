@@ -22,13 +22,14 @@ FACTS: Final = (
     "User prefers green tea.", "User prefers black tea.", "User hates figs.", "User loves figs.", "User lives in Rome.",
     "User lives in Oslo.", "User is not fond of jazz.", "User isn't fond of jazz.", "User drinks tea today.",
 )  # fmt: skip
-ADDED: Final = [fact for fact in FACTS if fact != "User is not fond of jazz."]
 AXES: Final = ((1,), (0, 1), (0, 0, 1), (0, 0, 0, 1), (0, 0, 0, 0, 1))
-SAID: Final = (
-    "I prefer green tea.", "I prefer black tea.", "I hate figs.", "I love figs.", "I live in Rome.", "I live in Oslo.",
-    "I am not fond of jazz.", "I got married last week.",
-)  # fmt: skip
-TEXT_FAULTS: Final = frozenset({"TIME_BOUND", "NOT_VERBATIM"})
+SAID: Final = {
+    "I prefer green tea.": FACTS[0], "I prefer black tea.": FACTS[1], "I hate figs.": FACTS[2],
+    "I love figs.": FACTS[3], "I live in Rome.": FACTS[4], "I live in Oslo.": FACTS[5],
+    "I am not fond of jazz.": FACTS[6], "I got married last week.": "User got married last week.",
+}  # fmt: skip
+"""What a user says, and what a model makes of it."""
+TEXT_FAULTS: Final = frozenset({"TIME_BOUND"})
 BY_WRITE: Final = {"ADD": "create", "UPDATE": "update", "RECREATE": "merge"}
 
 
@@ -41,7 +42,6 @@ class Client:
         self._random = Random(seed)
         self._model = model
         self._turns = 0
-        self._ids: list[str] = []
 
     def _write_down(self, node: str, op: str, status: str = "ok") -> None:
         self.ledger[node, op, status] += 1
@@ -61,30 +61,37 @@ class Client:
         await self._random.choice(does)()
 
     async def begin(self) -> None:
-        """Add what turns say otherwise."""
-        for fact in ADDED:
-            await self._add(fact)
+        """Have every op happen: a memory merged, one created, and one updated by turns."""
+        await self._add("User isn't fond of jazz.")
+        for said in ("I am not fond of jazz.", "I live in Rome.", "I live in Oslo."):
+            await self._say(said)
+
+    async def end(self) -> None:
+        """Remove all that is known."""
+        while (found := await self._one("active")) is not None:
+            await self._house.delete(f"memories/{found}", hard="true")
+            self._write_down("hotpath", "delete")
 
     async def _add(self, fact: str | None = None) -> None:
-        text = fact or self._random.choice(ADDED)
+        text = fact or self._random.choice(FACTS)
         added = await self._house.post("memories", text=text, category="preferences")
-        self._ids.append(added["memory"]["id"])
         if added["result"] == "ADD":
             self._write_down("hotpath", "create")
 
     async def _turn(self) -> None:
+        await self._say(self._random.choice(list(SAID)))
+
+    async def _say(self, said: str) -> None:
         self._turns += 1
         turn = f"{'model' if self._model else 'local'} {self._turns}"
         if self._model is None:
-            said = self._random.choice(SAID)
             messages = [{"role": "user", "content": said}]
             taken = await self._house.post("turn", thread_id="t1", turn_id=turn, messages=messages)
             self._count_results("hotpath", taken["results"])
             return
-        fact = self._random.choice(FACTS)
         self._model.facts = []
-        self._model.tells(fact, fact if self._random.random() < 0.9 else f"{fact} ", category="preferences")
-        results = await take(self._house, f"{fact} And so on.", turn=turn)
+        self._model.tells(SAID[said], said, category="preferences")
+        results = await take(self._house, said, turn=turn)
         self._write_down("hotpath", "classify", "skipped")  # deferred
         self._count_results("worker", results)
 
@@ -97,7 +104,6 @@ class Client:
             if one["result"] != "NONE" and not is_faulty:
                 self._write_down(node, "search")
             if one["result"] in BY_WRITE:
-                self._ids.append(one["memory_id"])
                 self._write_down(node, BY_WRITE[one["result"]])
 
     async def _update(self) -> None:
@@ -147,6 +153,7 @@ async def test_counts_by_node_and_op_are_those_of_the_client(database: Database,
             await client.begin()
             for _ in range(80):
                 await client.do_something()
+            await client.end()
             ledger += client.ledger
     # What is done in the background nobody has asked for; it is told by its categories.
     rows = await house_rows(database)

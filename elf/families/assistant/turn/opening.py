@@ -24,7 +24,7 @@ def open_turn(ground: Ground, kit: Kit) -> Opened:
         name="elf_assistant_texts_total",
         about="Texts that an engine took out of turns: those that passed at first, were trimmed, and were rejected.",
         labels=("engine", "outcome"),
-        read=lambda: {(kit.engine, outcome): 0.0 for outcome in OUTCOMES} | dict(kit.passes),
+        read=lambda: {(kit.engine, outcome): float(kit.passes[kit.engine, outcome]) for outcome in OUTCOMES},
     )
     if not ground.roles.serves:
         return Opened(garbage=steps, totals=[passes])
