@@ -161,7 +161,7 @@ async def test_work_in_hand_while_its_user_is_erased_is_undone(
     house.model.away = True
     await house.add(f"User sails to {WORD}.", "goals")
     house.model.away = False
-    embed = house.model.embed
+    (queue,), jobs, embed = house.opened.queues, await house.jobs(), house.model.embed
 
     async def embed_meanwhile(texts: Sequence[str]) -> Any:
         await erase(house, what="user", name=USER)
@@ -169,7 +169,7 @@ async def test_work_in_hand_while_its_user_is_erased_is_undone(
 
     monkeypatch.setattr(house.model, "embed", embed_meanwhile)
     with pytest.raises(JobsFailed) as failed:
-        await house.do_jobs()
+        await queue.handle(jobs)
     assert [type(error) for _, error in failed.value.failed] == [LeaseLost]
     assert await where(house, WORD) == set()
     assert {*(await counts(house, TENANT, USER)).values()} == {0}
