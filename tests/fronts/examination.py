@@ -36,13 +36,20 @@ CHECKS = (
 BEYOND_SCHEMAS = frozenset(
     "$" + name
     for name in (
-        "", ".after", ".afterCursor", ".agent_id", ".canonical_name", ".cursor", ".entity_id", ".filters",
+        "", ".acknowledgements.quote", ".after", ".afterCursor", ".agent", ".agent_id", ".budget_tokens",
+        ".canonical_name", ".checkpoint_data", ".facts", ".history.meta", ".history.new_ref", ".history.old_ref",
+        ".importance_min", ".return", ".since_rev", ".summary", ".tenant_id", ".thread.checkpoint_data", ".top_k",
+        ".user_id", ".versions", ".cursor", ".entity_id", ".filters",
         ".filters.source", ".handle", ".id", ".idempotency_key", ".memories", ".memory_id", ".memory_type", ".metadata",
         ".note_id", ".orchestratorId", ".read_profile", ".result_handle", ".scope", ".source.conversationId",
         ".source.sourcePath", ".source.stepId", ".source.workflowRunId", ".source_episode_id", ".source_entity_id",
         ".source_id", ".target_entity_id", ".target_id", ".toMemoryId", ".version_id",
     )
 )  # fmt: skip
+# A field of any JSON, and what is within it: no schema says everywhere that it holds no NUL.
+ANY_JSON = re.compile(
+    r'^(\$\.(?:facts|versions|summary|checkpoint_data|history\.\w+|thread\.\w+))\["[\s\S]*$'
+)
 POLICIES = [policy for family in FAMILIES for policy in family.paths]
 OF_METHODS = frozenset({"unsupported_method", "allow_header_conformance"})
 # What the tool cannot make out of a list within what may be null, which says nothing of the service.
@@ -119,8 +126,12 @@ def _fields_at_fault(body: dict[str, Any]) -> set[str]:
 
 
 def _of_an_item(path: str) -> str:
-    """Return the path of a field as it is within its item or record, where it is in one of a batch."""
-    return re.sub(r"^\$\.((items|memories|edges)\[\d+\]|memory(?=\.))", "$", path)
+    """Return the path of a field as it is within its item or record, where it is in one of a batch.
+
+    What is within a field of any JSON is told by the field, and what is in a list by the list.
+    """
+    own = re.sub(r"^\$\.((items|memories|edges)\[\d+\]|memory(?=\.))", "$", path)
+    return re.sub(r"\[\d+\]", "", ANY_JSON.sub(r"\1", own))
 
 
 def examine(

@@ -99,7 +99,7 @@ class PutCheckpoint(OfThread):
     metadata: Typed
     facts: Facts
     versions: Annotated[
-        dict[str, str], Field(max_length=MAX_CHANNELS, description="The version of each channel.")
+        dict[Channel, Version], Field(max_length=MAX_CHANNELS, description="The version of each channel.")
     ]
     values: Annotated[list[ChannelValue], Field(max_length=MAX_CHANNELS)]
     summary: (

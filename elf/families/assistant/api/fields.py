@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Final
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
 from pydantic.config import JsonDict
 
 from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, NulDropped, Request
@@ -35,6 +35,16 @@ def _tag(text: str) -> str:
     if "\x00" in text:
         raise ValueError("must hold no NUL")
     return text.strip()
+
+
+_MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})")
+
+
+def _written(moment: object) -> object:
+    """Return a moment that is written as one: numbers are none."""
+    if isinstance(moment, datetime) or (isinstance(moment, str) and _MOMENT.fullmatch(moment)):
+        return moment
+    raise ValueError("must be a moment such as 2026-01-31T12:00:00Z")
 
 
 def _in_utc(moment: datetime) -> datetime:
@@ -138,6 +148,7 @@ Moment = Annotated[datetime, Field(description="UTC.")]
 MomentGiven = Annotated[
     AwareDatetime,
     Field(strict=False, description="A moment with its offset from UTC."),
+    BeforeValidator(_written),
     AfterValidator(_in_utc),
 ]
 Degraded = Annotated[list[str], Field(description='What was away: "embedding"; empty when nothing was.')]

@@ -9,6 +9,7 @@ import msgspec
 
 from elf.api.caller import Caller
 from elf.api.cursor import sealed, unsealed
+from elf.core.errors import InvalidRequest
 from elf.families.assistant.api import checkpoints as a
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Place
@@ -78,7 +79,7 @@ class CheckpointReading:
         )
         after: Sequence[str | None] = (None, None, None)
         if request.cursor is not None:
-            after = msgspec.json.decode(unsealed(request.cursor, *of))
+            after = _place_in(request.cursor, of)
         async with self._kit.database.connection() as connection:
             found = await connection.fetch(
                 self._sql["find_saver_checkpoints"], *place, request.thread_id, request.checkpoint_ns,
@@ -97,6 +98,15 @@ class CheckpointReading:
                 self._sql["load_saver_checkpoints"], *place, threads, namespaces, ids
             )
         return _stored(rows)
+
+
+def _place_in(cursor: str, of: tuple[object, ...]) -> Sequence[str]:
+    """Return the place in the list that a cursor is of. Raises InvalidRequest for one that this listing never gave."""
+    try:
+        return msgspec.json.decode(unsealed(cursor, *of), type=tuple[str, str, str])
+    except (ValueError, msgspec.MsgspecError) as error:
+        problem = "the cursor is not one that this listing returned in this context"
+        raise InvalidRequest(problem, fields=["$.cursor"]) from error
 
 
 def _page(found: Sequence[Row]) -> list[Row]:
