@@ -21,6 +21,7 @@ from elf.client import AsyncClient
 from elf.client.call import Call
 from elf.config import load
 from elf.langgraph import ElfSaver
+from elf.langgraph.wire import Wire
 from ops.bench.empty_front import EMPTY_PATH, empty_front
 from ops.bench.graph import Goals
 from ops.bench.search import percentile, show
@@ -94,6 +95,12 @@ class Thread:
             "id": str(uuid6(clock_seq=-1)), "channel_values": {"messages": self._state},
             "channel_versions": {"messages": self._version},
         }  # fmt: skip
+
+    def size(self) -> int:
+        """Return how many bytes the request of a `save` has."""
+        checkpoint = self.next()
+        wire = Wire(TENANT, USER, self._saver.serde)
+        return len(wire.put(self._at, checkpoint, {}, checkpoint["channel_versions"]).content or b"")
 
     async def save(self) -> None:
         checkpoint = self.next()
@@ -185,10 +192,12 @@ async def _of_size(
     thread = Thread(saver, f"t-{size}", state)
     sent = msgspec.json.encode({"data": base64.b64encode(saver.serde.dumps_typed(state)[1]).decode()})
     send = Call("POST", EMPTY_PATH, sent, len)
+    as_large = Call("POST", EMPTY_PATH, msgspec.json.encode({"data": "x" * thread.size()}), len)
     fetch = Call("POST", EMPTY_PATH, msgspec.json.encode({"data": "", "answered": len(sent)}), len)
     name = f"{size >> 10} KiB"
     ratios: dict[str, list[float]] = {"save": [], "load": []}
     p95: dict[str, list[float]] = {"save": [], "load": []}
+    as_large_ratios: list[float] = []
     async with _bare(service, Thread(saver, "bare", state), saver) as bare:
         for _ in range(TURNS):
             measured = Measured()
@@ -199,16 +208,25 @@ async def _of_size(
                 await bare.prepare()
                 await measured("save, bare", bare.save)
                 await measured("save, empty", lambda: nowhere.send(send))
+                await measured("save, empty and as large", lambda: nowhere.send(as_large))
                 await measured("load", thread.load)
                 await measured("load, bare", bare.load)
                 await measured("load, empty", lambda: nowhere.send(fetch))
+            taken = measured.taken
             for way in ratios:
-                taken = measured.taken
                 floor = statistics.median(taken[f"{way}, bare"]) + statistics.median(taken[f"{way}, empty"])
                 ratios[way].append(statistics.median(taken[way]) / floor)
                 p95[way].append(percentile(taken[way], 0.95))
-        for way, values in measured.taken.items():
+            floor = statistics.median(taken["save, bare"]) + statistics.median(
+                taken["save, empty and as large"]
+            )
+            as_large_ratios.append(statistics.median(taken["save"]) / floor)
+        for way, values in taken.items():
             show(f"  {name}: {way}", values)
     for way in ratios:
         goals.at_most(100, f"p95 of a {way} of {name}, in ms", p95[way])
         goals.at_most(1.5, f"p50 of a {way} of {name} over its bare SQL and an empty request", ratios[way])
+    each = ", ".join(f"{one:.2f}" for one in as_large_ratios)
+    print(
+        f"  a save beside an empty request as large as its own, {thread.size() >> 10} KiB: {each}", flush=True
+    )
