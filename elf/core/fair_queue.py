@@ -127,6 +127,11 @@ class FairTurns:
             turn.state = TurnState.REFUSED
             self._refused += 1
 
+    @property
+    def waiting(self) -> int:
+        """How many turns wait."""
+        return self._waiting
+
     def statistics(self) -> TurnStatistics:
         return TurnStatistics(self._working, self._waiting, self._tenants.count(), self._refused)
 

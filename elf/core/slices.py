@@ -20,6 +20,9 @@ T = TypeVar("T")
 SLICE_S: Final = 0.002
 """How long a slice lasts before the loop gets its turn, in seconds."""
 
+QUICK_BYTES: Final = 4096
+"""Reading so many bytes takes a part of a slice."""
+
 Slices: TypeAlias = Generator[Any, Any, T]
 """Yields None, or a call to be made elsewhere, whose result it is sent."""
 
@@ -39,6 +42,11 @@ async def in_slices(work: Slices[T]) -> T:
             if call is not None or time.perf_counter() > end:
                 await anyio.lowlevel.checkpoint()
                 end = time.perf_counter() + SLICE_S
+
+
+async def read_in_slices(reading: Slices[T], size: int) -> T:
+    """Run the reading of so many bytes to its end and return its result: in slices, unless they are few."""
+    return at_once(reading) if size <= QUICK_BYTES else await in_slices(reading)
 
 
 def elsewhere(call: Callable[[], T]) -> Slices[T]:

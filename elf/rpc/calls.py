@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -17,14 +17,14 @@ from werkzeug.datastructures import Headers
 
 from elf.api.caller import Caller
 from elf.api.operation import Handler, Operation
-from elf.api.rpc import Fields, OwnRpc, Rpc, Servicer
+from elf.api.rpc import OwnRpc, Rpc, Servicer
 from elf.core.errors import ServiceError
 from elf.core.measures import Measures
-from elf.core.slices import in_slices
+from elf.core.slices import in_slices, read_in_slices
 from elf.identity.identify import Identify
 from elf.identity.refusal import refusal_reason
 from elf.rpc.failures import told
-from elf.rpc.messages import Shape, each_unpacked, packed, shapes_of, sliced, unpacked
+from elf.rpc.messages import Shape, each_unpacked, packed, shapes_of, unpacked
 from elf.web.access_log import log_answer, request_id_of
 from elf.web.admission import Admission
 from elf.web.failures import is_a_fault
@@ -91,8 +91,9 @@ class Calls:
                 caller = await caller_of(operation, self._identify, headers)
                 async with self._turn(operation, caller):
                     asked = unpacked(shape, data)
-                    request = await _request(rpc, await sliced(rpc.read(asked)), caller)
-                    return pack(await sliced(rpc.write(await handle(request, caller), asked)))
+                    request = await _request(rpc, asked, caller, len(data))
+                    made = rpc.write(await handle(request, caller), asked)
+                    return pack(await in_slices(made) if isinstance(made, Generator) else made)
 
         return answered
 
@@ -165,15 +166,17 @@ async def _asked(shape: Shape, incoming: Any) -> AsyncIterator[Any]:
         yield messages
 
 
-async def _request(rpc: Rpc, fields: Fields, caller: Caller) -> BaseModel:
-    """Return the request that fields make, with the bounds and the faults of the operation's own wire."""
-    operation = rpc.operation
+async def _request(rpc: Rpc, asked: Message, caller: Caller, size: int) -> BaseModel:
+    """Return the request in a message of so many bytes, with the bounds and the faults of the operation's own wire."""
+    operation, fields = rpc.operation, rpc.read(asked)
+    if isinstance(fields, Generator):
+        fields = await read_in_slices(fields, size)
     body = msgspec.json.encode(fields if operation.body is None else fields[operation.body])
     reading = reading_body(
         rpc.request or operation.request, body, caller=caller, text=operation.text, whole=operation.body,
         bounds=operation.json_bounds,
     )  # fmt: skip
-    return await in_slices(reading)
+    return await read_in_slices(reading, size)
 
 
 def _headers(context: Context) -> Headers:

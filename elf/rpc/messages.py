@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
@@ -12,7 +12,6 @@ from google.protobuf.message_factory import GetMessageClass
 
 from elf.api.rpc import Rpc, Servicer
 from elf.core.errors import InvalidRequest, PayloadTooLarge
-from elf.core.slices import in_slices
 
 MAX_MESSAGE_BYTES: Final = 8 * 1024 * 1024
 """Where no operation takes more."""
@@ -68,8 +67,3 @@ def packed(message: Message, most: int) -> bytes:
     if len(data) > most:
         raise PayloadTooLarge(f"the answer is larger than {most} bytes: ask for less, or over HTTP")
     return data
-
-
-async def sliced(made: Any) -> Any:
-    """Return what was made, or what comes of the slices in which it is to be made."""
-    return await in_slices(made) if isinstance(made, Generator) else made

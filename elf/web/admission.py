@@ -24,6 +24,8 @@ LONGEST_RETRY_AFTER_S = 10
 NEWCOMERS_SHARE = 8
 LEAST_FEW = 4
 MAX_NAME_CHARS = 128  # names are kept, and longer ones are refused later
+# Of a crowd there may be nobody waiting for an instant, all of it being on its way to here or back.
+CROWD_LASTS_S = 0.1
 
 
 class Admission:
@@ -34,6 +36,7 @@ class Admission:
         self._max_wait_s = limits.max_wait_ms / 1000
         few = max(LEAST_FEW, limits.max_waiting // NEWCOMERS_SHARE)
         self._newcomers = Newcomers(few=few, clock=anyio.current_time)
+        self._last_waited = -math.inf
         self._pace = Pace(rate=REFUSALS_A_SECOND, clock=anyio.current_time)
         self._quick, self._slow = (
             FairTurns(tenants, at_work=at_work, per_tenant=limits.max_per_tenant, waiting=limits.max_waiting)
@@ -49,6 +52,8 @@ class Admission:
             if turn.state is TurnState.WAITING:
                 await self._told(turn)
                 turns.refuse(turn)
+                if turns is self._quick:
+                    self._last_waited = anyio.current_time()
             if is_served := turn.state is TurnState.AT_WORK:
                 yield
         finally:
@@ -71,8 +76,8 @@ class Admission:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether requests wait for their turn."""
-        return self._quick.statistics().waiting > 0
+        """Whether requests wait for their turn, or did a moment ago."""
+        return self._quick.waiting > 0 or anyio.current_time() - self._last_waited < CROWD_LASTS_S
 
     def statistics(self) -> dict[str, TurnStatistics]:
         """Return what the places are used for, by their kind."""

@@ -40,8 +40,8 @@ async def json_response(answer: Answer, *, status: int = 200) -> Response:
 
 def rendering(answer: Answer) -> Slices[list[bytes]]:
     """Return the JSON of an answer in parts of some size; of a struct, the items of lists one by one."""
-    if isinstance(answer, BaseModel):
-        return [answer.model_dump_json().encode()]
+    if isinstance(answer, BaseModel) or not _has_list(answer):
+        return [json_of(answer)]
     parts = [bytearray()]
     for piece in _pieces(answer):
         if len(parts[-1]) >= _PART_BYTES:
@@ -49,6 +49,10 @@ def rendering(answer: Answer) -> Slices[list[bytes]]:
         parts[-1] += piece
         yield
     return [bytes(part) for part in parts]
+
+
+def _has_list(answer: msgspec.Struct) -> bool:
+    return any(isinstance(getattr(answer, name), list) for name in answer.__struct_fields__)
 
 
 def _pieces(answer: msgspec.Struct) -> Iterator[bytes]:

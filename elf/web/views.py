@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
-from typing import Final
 
 import structlog
 from pydantic import BaseModel
@@ -15,7 +14,7 @@ from elf.api.caller import ANONYMOUS, Caller
 from elf.api.operation import WATCHED_BY, Events, Handler, Operation, Outcome, Watchable
 from elf.api.path_policy import PathPolicy
 from elf.core.errors import InvalidRequest, NotFound
-from elf.core.slices import at_once, in_slices
+from elf.core.slices import read_in_slices
 from elf.identity.identify import Identify
 from elf.web.admission import Admission, tenant_of
 from elf.web.event_stream import EVENT_STREAM, event_response
@@ -25,9 +24,6 @@ from elf.web.parsing import parse_values, reading_body
 from elf.web.query_strings import check_path, query_values
 from elf.web.rendering import json_response
 from elf.web.response import Response
-
-QUICK_BYTES: Final = 4096
-"""A body of so many bytes is read in a part of a slice."""
 
 
 class View:
@@ -147,7 +143,7 @@ async def _parsed(operation: Operation, body: bytes, values: dict[str, str], cal
             operation.request, body, values, caller=caller, text=operation.text, whole=operation.body,
             bounds=operation.json_bounds,
         )  # fmt: skip
-        return at_once(reading) if len(body) <= QUICK_BYTES else await in_slices(reading)
+        return await read_in_slices(reading, len(body))
     return parse_values(operation.request, values, caller=caller, text=operation.text)
 
 

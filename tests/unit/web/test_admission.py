@@ -18,7 +18,13 @@ from trio.testing import MockClock
 from elf.api.operation import Operation, for_anyone
 from elf.config.limits import Limits
 from elf.core.errors import Unavailable
-from elf.web.admission import LONGEST_RETRY_AFTER_S, REFUSALS_A_SECOND, Admission, tenant_of
+from elf.web.admission import (
+    CROWD_LASTS_S,
+    LONGEST_RETRY_AFTER_S,
+    REFUSALS_A_SECOND,
+    Admission,
+    tenant_of,
+)
 from elf.web.app import create_app
 from elf.web.application import Application
 from elf.web.readiness import Readiness
@@ -93,6 +99,21 @@ async def test_a_request_waits_for_its_turn() -> None:
         assert admission.statistics()["quick"].waiting == 1
         order.append("first")
     assert order == ["first", "second"]
+
+
+@in_virtual_time
+async def test_a_crowd_lasts_a_moment_longer_than_anybody_waits() -> None:
+    admission = Admission(limits(max_wait_ms=60_000))
+    assert not admission.is_crowded
+    async with anyio.create_task_group() as group, admission.turn(QUICK, "a"):
+        assert not admission.is_crowded
+        group.start_soon(pass_through, admission, "b")
+        await anyio.wait_all_tasks_blocked()
+        assert admission.is_crowded
+    assert admission.statistics()["quick"][:2] == (0, 0)
+    assert admission.is_crowded
+    await anyio.sleep(CROWD_LASTS_S)
+    assert not admission.is_crowded
 
 
 @in_virtual_time
