@@ -125,6 +125,17 @@ class Extraction(Table):
     min_importance: Annotated[int, Field(ge=1, le=5)] = 1
 
 
+class Background(Table):
+    """[assistant.background]: what is made of the last words of threads behind the back of turns.
+
+    Without any of it no words are kept.
+    """
+
+    insights: bool = True
+    episodes: bool = True
+    procedures: bool = True
+
+
 class Consolidation(Table):
     """[assistant.consolidation]: how much is spent on comparing memories that may be one, once a day.
 
@@ -153,6 +164,7 @@ class AssistantTable(Table):
     ranking: Ranking = Ranking()
     merging: Merging = Merging()
     extraction: Extraction = Extraction()
+    background: Background = Background()
     consolidation: Consolidation = Consolidation()
 
     @property

@@ -137,12 +137,14 @@ async def house_at(
     identify: Callable[..., Any] = named,
     proves_users: bool = False,
     chat: Chat | None = None,
+    background: bool = False,
 ) -> AsyncIterator[AssistantHouse]:
     """Serve the assistant for the block; `proves_users` as a service does that asks everybody who calls.
 
-    `chat` is the language model, which is called scripted; without one fixed rules judge.
+    `chat` is the language model, which is called scripted; without one fixed rules judge. With `background` turns leave
+    work behind that makes something of the last words of their threads.
     """
-    path = assistant_config(folder, table)
+    path = assistant_config(folder, table if background else f"{table}\n{NOTHING_ELSE}")
     if chat is not None:
         point_extractor(path, "http://models.example/v1", timeout_ms=10_000)
     text = path.read_text(encoding="utf-8")

@@ -264,6 +264,7 @@ async def test_what_was_stored_while_the_embedder_was_away_is_compared_later(hou
     known = {"User is not fond of jazz.": unit(1.0), "User isn't fond of jazz.": at_cosine(0.97)}
     house.model.known |= known
     await house.add("User is not fond of jazz.")
+    house.clock.turn(minutes=1)
     house.model.away = True
     await house.add("User isn't fond of jazz.")
     house.model.away = False

@@ -28,7 +28,7 @@ def model() -> ScriptedModel:
 
 @pytest.fixture
 async def house(database: Database, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[AssistantHouse]:
-    async with house_at(database, tmp_path, chat=model.chat) as house:
+    async with house_at(database, tmp_path, chat=model.chat, background=True) as house:
         yield house
 
 
@@ -107,7 +107,7 @@ async def test_a_model_is_asked_five_times_in_a_day(house: AssistantHouse, model
 
 
 async def test_without_a_model_steps_come_from_whoever_adds_them(database: Database, tmp_path: Path) -> None:
-    async with house_at(database, tmp_path) as house:
+    async with house_at(database, tmp_path, background=True) as house:
         await say(house, LIST)
         await house.do_jobs()
         assert await procedures(house) == []

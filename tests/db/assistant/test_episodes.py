@@ -28,7 +28,7 @@ def model() -> ScriptedModel:
 
 @pytest.fixture
 async def house(database: Database, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[AssistantHouse]:
-    async with house_at(database, tmp_path, chat=model.chat) as house:
+    async with house_at(database, tmp_path, chat=model.chat, background=True) as house:
         yield house
 
 
@@ -172,7 +172,7 @@ async def test_two_workers_sum_up_once(house: AssistantHouse, model: ScriptedMod
 
 
 async def test_without_a_model_decisions_and_deeds_are_summed_up(database: Database, tmp_path: Path) -> None:
-    async with house_at(database, tmp_path) as house:
+    async with house_at(database, tmp_path, background=True) as house:
         await say(house, "We decided to use Postgres. The weather is fine.", "1")
         await say(house, "I finally finished the report! Did I finish yours?", "2")
         await say(house, "We booked it for you.", "3")
@@ -187,7 +187,7 @@ async def test_without_a_model_decisions_and_deeds_are_summed_up(database: Datab
 async def test_last_words_go_with_the_memory_that_was_drawn_from_them(
     database: Database, tmp_path: Path
 ) -> None:
-    async with house_at(database, tmp_path) as house:
+    async with house_at(database, tmp_path, background=True) as house:
         taken = await say(house, "I prefer nettle tea.", "1")
         await say(house, "Hello.", "2")
         await house.delete(f"memories/{taken['results'][0]['memory_id']}", hard="true")
@@ -209,3 +209,11 @@ async def test_a_repeated_turn_is_heard_once(house: AssistantHouse) -> None:
     await say(house, "Hello.", "1")
     await say(house, "Hello.", "1")
     assert len(await house.rows("SELECT FROM assistant_recent")) == 1
+
+
+async def test_where_nothing_is_made_of_them_no_words_are_kept(database: Database, tmp_path: Path) -> None:
+    async with house_at(database, tmp_path) as house:
+        for number in range(3):
+            await say(house, "We decided to use Postgres. I'm anxious.", str(number))
+        assert await house.rows("SELECT FROM assistant_recent") == []
+        assert await house.jobs() == []

@@ -32,7 +32,7 @@ def model() -> ScriptedModel:
 
 @pytest.fixture
 async def house(database: Database, tmp_path: Path, model: ScriptedModel) -> AsyncIterator[AssistantHouse]:
-    async with house_at(database, tmp_path, chat=model.chat) as house:
+    async with house_at(database, tmp_path, chat=model.chat, background=True) as house:
         yield house
 
 
@@ -168,7 +168,7 @@ async def test_a_turn_does_not_wait_for_a_model_that_hangs(
 async def test_what_a_model_says_too_late_is_not_kept(database: Database, tmp_path: Path) -> None:
     model = ScriptedModel(lambda _: answer(GOOD), timeout_ms=100)
     model.before_answer = anyio.sleep_forever
-    async with house_at(database, tmp_path, chat=model.chat) as house:
+    async with house_at(database, tmp_path, chat=model.chat, background=True) as house:
         await say(house, "Hello.")
         await house.do_jobs()
         assert await insights(house) == []
@@ -205,7 +205,7 @@ async def test_an_insight_weighs_half_in_answers(house: AssistantHouse) -> None:
 
 
 async def test_without_a_model_only_what_was_said_twice_counts(database: Database, tmp_path: Path) -> None:
-    async with house_at(database, tmp_path) as house:
+    async with house_at(database, tmp_path, background=True) as house:
         await say(house, "I'm really anxious about the launch. I am anxious!", "1")
         await house.do_jobs()
         assert await insights(house) == []

@@ -46,6 +46,9 @@ class RecentWords:
 
     async def keep(self, changes: Changes, thread_id: str, messages: Sequence[Heard]) -> None:
         """Keep the messages of a turn with the transaction that takes it in, and leave what is due after it."""
+        does = self._kit.config.background
+        if not (does.insights or does.episodes or does.procedures):
+            return
         last = messages[-MOST_MESSAGES:]
         thread = (*changes.place, thread_id)
         await changes.connection.execute(
@@ -59,9 +62,9 @@ class RecentWords:
         assert due is not None
         tells_steps = self._kit.chat is not None and any(may_tell_steps(one.content) for one in last)
         for kind, is_due in (
-            (INSIGHT_JOB, due["insights"]),
-            (EPISODE_JOB, due["episode"]),
-            (PROCEDURE_JOB, tells_steps),
+            (INSIGHT_JOB, does.insights and due["insights"]),
+            (EPISODE_JOB, does.episodes and due["episode"]),
+            (PROCEDURE_JOB, does.procedures and tells_steps),
         ):
             if is_due:
                 changes.leave(Job(kind=kind, subject_id=uuid4(), payload={THREAD: thread_id}))
