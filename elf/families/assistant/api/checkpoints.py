@@ -6,7 +6,8 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 from uuid import UUID
 
 import msgspec
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic.config import JsonDict
 
 from elf.api.bodies import WHOLE, GivenIdentifier, Request, Response
 from elf.api.json_bounds import JsonBounds
@@ -20,6 +21,8 @@ THREAD: Final = "/v1/assistant/threads/{thread_id}/checkpoint"
 MAX_BODY_BYTES: Final = 16 << 20
 MAX_THREADS: Final = 1000
 MAX_CHANNELS: Final = 10_000
+MAX_CHANNEL_CHARS: Final = 1024
+MAX_VERSION_CHARS: Final = 256
 MAX_PAGE: Final = 100
 BOUNDS: Final = JsonBounds(values=2_000_000, string_chars=MAX_BODY_BYTES)
 
@@ -47,8 +50,12 @@ Data = Annotated[
 Kind = Annotated[
     str, Field(min_length=1, max_length=64, description="How the bytes were made.", examples=["msgpack"])
 ]
-Channel = Annotated[str, Field(max_length=1024, description="A channel of the graph.", examples=["messages"])]
-Version = Annotated[str, Field(min_length=1, max_length=256, description="A version of a channel.")]
+Channel = Annotated[
+    str, Field(max_length=MAX_CHANNEL_CHARS, description="A channel of the graph.", examples=["messages"])
+]
+Version = Annotated[
+    str, Field(min_length=1, max_length=MAX_VERSION_CHARS, description="A version of a channel.")
+]
 Namespace = Annotated[
     str, Field(max_length=2048, description="The graph within the graph; empty for the outermost one.")
 ]
@@ -62,6 +69,20 @@ CheckpointId = Annotated[
 ThreadId = Annotated[GivenIdentifier, Field(description="The thread.", examples=["t-1"])]
 ThreadIds = Annotated[list[ThreadId], Field(max_length=MAX_THREADS, description="Threads.")]
 Facts: TypeAlias = Annotated[dict[str, Any], Field(description="What of the metadata JSON can hold.")]
+
+
+_VERSIONS: Final[JsonDict] = {
+    "propertyNames": {"maxLength": MAX_CHANNEL_CHARS},
+    "additionalProperties": {"type": "string", "minLength": 1, "maxLength": MAX_VERSION_CHARS},
+}
+
+
+def _within_bounds(versions: dict[str, str]) -> dict[str, str]:
+    if any(len(channel) > MAX_CHANNEL_CHARS for channel in versions):
+        raise ValueError(f"a channel should have at most {MAX_CHANNEL_CHARS} characters")
+    if not all(0 < len(version) <= MAX_VERSION_CHARS for version in versions.values()):
+        raise ValueError(f"a version should have 1 to {MAX_VERSION_CHARS} characters")
+    return versions
 
 
 class Typed(Request):
@@ -99,7 +120,11 @@ class PutCheckpoint(OfThread):
     metadata: Typed
     facts: Facts
     versions: Annotated[
-        dict[Channel, Version], Field(max_length=MAX_CHANNELS, description="The version of each channel.")
+        dict[str, str],
+        Field(
+            max_length=MAX_CHANNELS, description="The version of each channel.", json_schema_extra=_VERSIONS
+        ),
+        AfterValidator(_within_bounds),
     ]
     values: Annotated[list[ChannelValue], Field(max_length=MAX_CHANNELS)]
     summary: (
