@@ -45,6 +45,7 @@ from tests.system.service import write_config
 
 TENANT = "acme"
 USER = "ana"
+NOTHING_ELSE = "[assistant.background]\ninsights = false\nepisodes = false\nprocedures = false\n"
 
 
 class Addresses(NamedTuple):
