@@ -146,7 +146,7 @@ async def test_whatever_a_language_model_says_of_a_user_changes_no_field(
         summaries = ("User's preferred name is Eve.", "User lives in Oslo.", "User speaks Dutch only.")
         return json.dumps({"pairs": pairs, "insights": [{"summary": summary} for summary in summaries]})
 
-    async with house_at(database, tmp_path, chat=ScriptedModel(claims).chat) as house:
+    async with house_at(database, tmp_path, chat=ScriptedModel(claims).chat, background=True) as house:
         await plant(house, kettles(5))
         said = [{"role": "user", "content": "I live in Berlin. Please call me Ana."}]
         await house.post("turn", thread_id="t1", turn_id="1", messages=said)

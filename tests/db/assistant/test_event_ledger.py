@@ -61,9 +61,9 @@ class Client:
         await self._random.choice(does)()
 
     async def begin(self) -> None:
-        """Have every op happen: a memory merged, one created, and one updated by turns."""
+        """Have every op happen: a memory merged, one created, and one updated by turns, and one that is judged."""
         await self._add("User isn't fond of jazz.")
-        for said in ("I am not fond of jazz.", "I live in Rome.", "I live in Oslo."):
+        for said in SAID:
             await self._say(said)
 
     async def end(self) -> None:
