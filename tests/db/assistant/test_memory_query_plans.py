@@ -69,6 +69,10 @@ INSERT INTO saver_writes (
 SELECT c.tenant_id, c.user_id, c.thread_id, '', c.checkpoint_id, 'task', 0, '', 'messages', 'msgpack', 'write'
 FROM saver_checkpoints AS c;
 
+INSERT INTO assistant_outbox (tenant_id, user_id, kind, subject_id, status)
+SELECT 'acme', 'user ' || i % 60, 'turn', gen_random_uuid(), CASE WHEN i <= 600 THEN 'PENDING' ELSE 'DONE' END
+FROM generate_series(1, 6000) AS i;
+
 VACUUM ANALYZE;
 """
 PLACE: Final = Place("acme", "user 7")
@@ -161,3 +165,15 @@ async def test_what_is_aging_is_found_by_its_index(seeded_dsn: str, name: str, i
     scans = [node for node in nodes if "Scan" in node["Node Type"]]
     assert {node.get("Index Name") for node in scans} - {None} == {f"idx_assistant_memories_{index}"}
     assert all(node["Node Type"] != "Seq Scan" for node in scans)
+
+
+async def test_earlier_turns_of_a_user_are_found_by_their_index(seeded_dsn: str, kind: str) -> None:
+    statement = assistant_queries()["lease_jobs"]
+    nodes = [node async for node in nodes_of_plan(seeded_dsn, statement, (32, timedelta(seconds=60)), kind)]
+    scans = [
+        node
+        for node in nodes
+        if node.get("Relation Name") == "assistant_outbox" and "Scan" in node["Node Type"]
+    ]
+    assert all(node["Node Type"] != "Seq Scan" for node in scans)
+    assert "idx_assistant_outbox_turns" in {node.get("Index Name") for node in nodes}
