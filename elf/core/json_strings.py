@@ -30,7 +30,7 @@ def judged(
 ) -> Iterator[tuple[str, T] | None]:
     """Yield the path of every string within a decoded JSON value that is judged, with the verdict, in document order.
 
-    Keys are strings too: a key has the path of its value, which is yielded once when both are judged alike. Below
+    Keys are strings too: a key has the path of its value, and a path is yielded once when both are judged. Below
     `path`, keys are written as JSON strings in brackets, a very long one cut, and list places as numbers:
     `$.source_ref["k"][1]`. With `too_deep`, a container beyond `depth` is yielded with that and not entered. None is
     yielded now and then where nothing is wrong, for the walk may be long. It keeps its own stack, which does not
@@ -51,12 +51,11 @@ def judged(
             steps.pop()
             continue
         key, item = child
-        of_key = judge(key) if isinstance(key, str) else None
-        of_item = judge(item) if isinstance(item, str) else None
-        if of_key is not None:
-            yield "".join(steps) + step(key), of_key
-        if of_item is not None and of_item != of_key:
-            yield "".join(steps) + step(key), of_item
+        verdict = judge(key) if isinstance(key, str) else None
+        if verdict is None and isinstance(item, str):
+            verdict = judge(item)
+        if verdict is not None:
+            yield "".join(steps) + step(key), verdict
         if isinstance(item, dict | list):
             if too_deep is not None and len(open_containers) >= depth:
                 yield "".join(steps) + step(key), too_deep

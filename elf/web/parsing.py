@@ -148,13 +148,14 @@ def _check_text(
         return
     faults: dict[TextFault, list[str]] = {}
     room = MAX_PATHS_CHARS
-    for found in text_faults(model, value, is_plain=is_plain, chars=chars, bounds=bounds):
+    walk = text_faults(
+        model, value, is_plain=is_plain, chars=chars, any_language=text == "any", bounds=bounds
+    )
+    for found in walk:
         if found is None:
             yield
             continue
         path, fault = found
-        if fault is TextFault.CJK and text == "any":
-            continue
         faults.setdefault(fault, []).append(path)
         room -= len(path)
         if room <= 0:

@@ -31,19 +31,28 @@ Found: TypeAlias = tuple[str, TextFault]
 
 
 def text_faults(
-    model: type[BaseModel], value: Any, *, is_plain: bool, chars: int, bounds: JsonBounds = USUAL
+    model: type[BaseModel],
+    value: Any,
+    *,
+    is_plain: bool,
+    chars: int,
+    any_language: bool,
+    bounds: JsonBounds = USUAL,
 ) -> Iterator[Found | None]:
     """Yield the path of every string and key of a decoded request that may not be there, in document order.
 
     None is yielded now and then in between, as by `judged`. With `is_plain` the request is known to hold no character
-    that may not be there, so that only the `bounds` of free JSON are looked at. No string is longer than `chars`.
+    that may not be there, so that only the `bounds` of free JSON are looked at. No string is longer than `chars`. Text
+    of `any_language` may hold CJK characters.
     """
-    return _Walk(is_plain=is_plain, chars=chars, bounds=bounds).over(model, value, "$")
+    walk = _Walk(is_plain=is_plain, chars=chars, bounds=bounds, any_language=any_language)
+    return walk.over(model, value, "$")
 
 
 class _Walk:
-    def __init__(self, *, is_plain: bool, chars: int, bounds: JsonBounds) -> None:
+    def __init__(self, *, is_plain: bool, chars: int, bounds: JsonBounds, any_language: bool) -> None:
         self._is_plain = is_plain
+        self._fault = _nul_fault if any_language else _english_fault
         self._is_short = chars <= bounds.string_chars
         self._bounds = bounds
 
@@ -57,12 +66,12 @@ class _Walk:
             for index, item in enumerate(value):
                 yield from self.over(model, item, f"{path}[{index}]")
         elif not self._is_plain:
-            yield from judged(value, path, _fault)
+            yield from judged(value, path, self._fault)
 
     def _field(self, shape: FieldShape | None, name: str, item: Any, path: str) -> Iterator[Found | None]:
         if shape is None:  # not a field of ours: its name is as free as the keys of free JSON
             if not self._is_plain:
-                yield from judged({name: item}, path, _fault)
+                yield from judged({name: item}, path, self._fault)
         elif shape.is_free:
             if self._is_plain and self._is_short and not (yield from nested_deeper(item, self._bounds.depth)):
                 return
@@ -70,7 +79,7 @@ class _Walk:
             place = f"{path}.{name}"
             yield from judged(item, place, judge, too_deep=TextFault.DEEP, depth=self._bounds.depth)
         elif isinstance(item, str) and shape.drops_nul:
-            if not self._is_plain and contains_cjk(item):
+            if not self._is_plain and self._fault(item.replace("\x00", "")) is not None:
                 yield f"{path}.{name}", TextFault.CJK
         else:
             yield from self.over(shape.model, item, f"{path}.{name}")
@@ -79,10 +88,12 @@ class _Walk:
         return TextFault.LONG if len(text) > self._bounds.string_chars else None
 
     def _free_fault(self, text: str) -> TextFault | None:
-        return _fault(text) or self._length_fault(text)
+        return self._fault(text) or self._length_fault(text)
 
 
-def _fault(text: str) -> TextFault | None:
-    if contains_nul(text):
-        return TextFault.NUL
-    return TextFault.CJK if contains_cjk(text) else None
+def _nul_fault(text: str) -> TextFault | None:
+    return TextFault.NUL if contains_nul(text) else None
+
+
+def _english_fault(text: str) -> TextFault | None:
+    return _nul_fault(text) or (TextFault.CJK if contains_cjk(text) else None)
