@@ -132,8 +132,9 @@ class Siege:
         self._alive.remove(besieged)
 
     def _kill(self, besieged: Besieged) -> None:
-        if besieged.process.poll() is not None:
-            self.faults.append(f"{besieged.name} ended by itself: {besieged.last_words()}")
+        code = besieged.process.poll()
+        if code is not None:
+            self.faults.append(f"{besieged.name} ended by itself with {code}: {besieged.last_words()}")
         besieged.process.kill()
         besieged.process.wait()
 

@@ -47,7 +47,10 @@ async def test_its_tools_are_offered_and_ask_the_service(
         names = {tool.name for tool in (await client.list_tools()).tools}
         assert names == {tool.name for tool in proof.family.tools}
         (tool,) = (tool for tool in proof.family.tools if tool.read_only and _asks_for_a_query(tool))
-        place = {"tenant_id": str(uuid4()), "project_id": "p", "agent_id": "a", "orchestrator_id": "a"}
+        place = {
+            "tenant_id": str(uuid4()), "project_id": "p", "agent_id": "a", "orchestrator_id": "a",
+            "agent": "supervisor",
+        }  # fmt: skip
         known = {name: value for name, value in place.items() if name in tool.operation.request.model_fields}
         result = await client.call_tool(tool.name, {**known, "query": "a bear"})
         assert not result.is_error, result.content
