@@ -48,7 +48,7 @@ async def test_its_tools_are_offered_and_ask_the_service(
         assert names == {tool.name for tool in proof.family.tools}
         (tool,) = (tool for tool in proof.family.tools if tool.read_only and _asks_for_a_query(tool))
         place = {
-            "tenant_id": str(uuid4()), "project_id": "p", "agent_id": "a", "orchestrator_id": "a",
+            "tenant_id": str(uuid4()), "project_id": "p", "agent_id": "supervisor", "orchestrator_id": "a",
             "agent": "supervisor",
         }  # fmt: skip
         known = {name: value for name, value in place.items() if name in tool.operation.request.model_fields}
