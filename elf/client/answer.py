@@ -10,13 +10,13 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 import httpx
-import msgspec
 
 from elf.client.call import Call
 from elf.client.errors import ErrorBody, UnexpectedAnswer, Unreachable, service_error
 from elf.client.event_stream import Event
 from elf.client.json_value import JsonObject
 from elf.core.errors import ElfError
+from elf.core.structs import read_json
 
 GOOD = range(200, 300)
 AWAY = frozenset({502, 503, 504})  # what a proxy says, too, while the service behind it is away
@@ -51,7 +51,7 @@ class Answer:
     def body(self) -> JsonObject:
         """The body as it came. Raises UnexpectedAnswer when it is no JSON object."""
         try:
-            return msgspec.json.decode(self.content, type=JsonObject)
+            return read_json(self.content, JsonObject)
         except ValueError:
             raise self._unexpected() from None
 

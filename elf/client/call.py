@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, Literal, TypeVar
 from urllib.parse import urlencode
 
-import msgspec
-
 from elf.client.context import Given
 from elf.client.errors import ErrorBody, read_error
 from elf.client.json_value import encode
 from elf.client.results import Page
 from elf.core.errors import InvalidRequest
 from elf.core.ids import text_in_path
+from elf.core.structs import json_decoder
 
 T = TypeVar("T")
 
@@ -144,7 +143,7 @@ def renamed(text: str, only_note: str = "", whole: str = "") -> str:
 
 def reader(kind: type[T]) -> Callable[[bytes], T]:
     """Return the function that reads a JSON body as a struct."""
-    return msgspec.json.Decoder(kind).decode
+    return json_decoder(kind).decode
 
 
 def nothing(content: bytes) -> None:

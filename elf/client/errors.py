@@ -16,7 +16,6 @@
 
 from __future__ import annotations
 
-import msgspec
 from msgspec import Struct
 
 from elf.core.errors import (
@@ -36,6 +35,7 @@ from elf.core.errors import (
     Unauthorized,
     Unavailable,
 )
+from elf.core.structs import read_json
 
 __all__ = [
     "ConfigError",
@@ -93,7 +93,7 @@ class ErrorBody(Struct, frozen=True):
 def read_error(status: int, content: bytes) -> ErrorBody | None:
     """Return the error that the service tells of; None when the body is not that of an error."""
     try:
-        return msgspec.json.decode(content, type=ErrorBody)
+        return read_json(content, ErrorBody)
     except ValueError:
         return None
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from elf.client.inputs import NoteStatus, NoteType
 from elf.client.json_value import JsonObject, JsonValue
+from elf.core.structs import read_value
 
 T = TypeVar("T")
 
@@ -80,7 +81,7 @@ class ExtractedNote(Struct, frozen=True):
     def of(cls, raw: JsonValue) -> ExtractedNote:
         """Read a note as it came."""
         try:
-            return msgspec.convert({**raw, "raw": raw} if isinstance(raw, dict) else {"raw": raw}, cls)
+            return read_value({**raw, "raw": raw} if isinstance(raw, dict) else {"raw": raw}, cls)
         except msgspec.ValidationError:
             return cls(raw)
 

@@ -16,6 +16,7 @@ from jwt import PyJWK
 from jwt.exceptions import InvalidKeyError, PyJWKError
 
 from elf.core.errors import StartupError, Unavailable
+from elf.core.structs import read_json
 from elf.identity.refusal import Refused
 
 FETCH_TIMEOUT_S: Final = 5.0
@@ -54,7 +55,7 @@ class KeySet:
     def parse(cls, content: bytes) -> KeySet:
         """Read one. Raises ValueError for what is none."""
         try:
-            return cls(msgspec.json.decode(content, type=_Jwks).keys)
+            return cls(read_json(content, _Jwks).keys)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise ValueError("is not a JSON Web Key Set") from None
 
@@ -176,7 +177,7 @@ class FetchedKeys:
         """Return where the keys are, by what the issuer says of itself (OpenID Connect Discovery 1.0, section 4)."""
         content = await _content(http, self._issuer.rstrip("/") + DISCOVERY)
         try:
-            said = msgspec.json.decode(content, type=_Issuer)
+            said = read_json(content, _Issuer)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             raise ValueError("what the issuer says of itself cannot be read") from None
         if said.issuer != self._issuer:

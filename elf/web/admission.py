@@ -15,6 +15,7 @@ from elf.core.errors import Unavailable
 from elf.core.fair_queue import AskingTenants, FairTurns, Turn, TurnState, TurnStatistics
 from elf.core.newcomers import Newcomers, Party
 from elf.core.rate_limit import Pace
+from elf.core.structs import read_json
 
 # A refusal costs a millisecond, so those of one tenant are spread: Retry-After sends each back at a time of its own.
 REFUSALS_A_SECOND = 20.0
@@ -91,6 +92,6 @@ class _Asker(msgspec.Struct):
 def tenant_of(body: bytes) -> str:
     """Return the tenant that a JSON body names, and "" for one that names none, without reading the rest of it."""
     try:
-        return msgspec.json.decode(body, type=_Asker).tenant_id
+        return read_json(body, _Asker).tenant_id
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ""  # it goes to work, and is told there what is wrong with it

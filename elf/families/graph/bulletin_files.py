@@ -18,6 +18,7 @@ import msgspec
 import structlog
 
 from elf.core.errors import Unavailable
+from elf.core.structs import read_json
 from elf.families.graph.recall.bundle import Citation, Told
 from elf.families.graph.rules.bulletin_lines import Line, Section
 from elf.families.graph.rules.ids import file_name
@@ -125,7 +126,7 @@ def _times(folder: int, names: Iterable[str]) -> dict[str, int]:
 def _read(folder: int, name: str) -> Bulletin | None:
     try:
         with open(os.open(name, _READ, dir_fd=folder), "rb") as file:
-            return msgspec.json.decode(file.read(MAX_FILE_BYTES), type=Bulletin)
+            return read_json(file.read(MAX_FILE_BYTES), Bulletin)
     except FileNotFoundError:
         return None
     except (OSError, msgspec.DecodeError) as error:

@@ -9,6 +9,7 @@ import msgspec
 
 from elf.api.cursor import sealed, unsealed
 from elf.core.errors import InvalidRequest
+from elf.core.structs import read_json
 from elf.families.graph.api.listing import Page
 
 T = TypeVar("T")
@@ -19,7 +20,7 @@ def behind(request: Page, type: type[T]) -> T | None:
     if request.cursor is None:
         return None
     try:
-        return msgspec.json.decode(unsealed(request.cursor, *_names(request)), type=type)
+        return read_json(unsealed(request.cursor, *_names(request)), type)
     except (ValueError, OverflowError, msgspec.DecodeError) as error:
         raise InvalidRequest(
             "the cursor is not one that this listing returned in this context", fields=["$.cursor"]

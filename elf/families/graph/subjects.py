@@ -15,6 +15,7 @@ import msgspec
 from anyio import to_thread
 
 from elf.core.errors import InvalidRequest
+from elf.core.structs import read_value
 from elf.families.graph.erasing import erase_at
 from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.orchestrators import Orchestrators
@@ -92,7 +93,7 @@ class GraphSubjects:
 
 def _read(exported: Mapping[str, Any]) -> Exported:
     try:
-        one = msgspec.convert(exported, Exported)
+        one = read_value(exported, Exported)
     except msgspec.ValidationError as error:
         raise InvalidRequest(f"this is nothing that the graph exports: {error}") from error
     if sum(part is not None for part in (one.memory, one.memory_version, one.edge)) != 1:

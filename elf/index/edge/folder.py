@@ -26,6 +26,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from elf.core.structs import read_json
 from elf.index.space import Space
 
 _T = TypeVar("_T", bound=msgspec.Struct)
@@ -196,7 +197,7 @@ def _private_temporary_folder() -> Path:
 
 def _read(path: Path, kind: type[_T]) -> _T | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=kind)
+        return read_json(path.read_bytes(), kind)
     except (FileNotFoundError, msgspec.MsgspecError, UnicodeError):
         return None  # a mark that is torn or missing says the same: nothing is known
 

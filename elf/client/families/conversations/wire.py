@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Generic, TypeVar
 from uuid import UUID
 
-import msgspec
 from msgspec import Struct
 
 from elf.client.call import Call, Listing, delete, filled, get, reader
@@ -17,6 +16,7 @@ from elf.client.errors import ErrorBody, Forbidden, code_of
 from elf.client.errors import read_error as read_usual_error
 from elf.client.families.conversations import results as r
 from elf.client.results import Page
+from elf.core.structs import read_json
 
 ROOT = "/v1/conversations"
 TRANSFERS = "/v1/ownership-transfers"
@@ -58,7 +58,7 @@ def told(call: Call[T]) -> Call[T]:
 def read_error(status: int, content: bytes) -> ErrorBody | None:
     """Return the error that the service tells of, with arguments by their names here; None when it is none of its."""
     try:
-        body = msgspec.json.decode(content, type=_Error)
+        body = read_json(content, _Error)
     except ValueError:
         return read_usual_error(status, content)
     details = body.details or _Details()
@@ -91,7 +91,7 @@ def page_of(kind: type[T]) -> Callable[[bytes], Page[T]]:
 
 def found_page(content: bytes) -> Page[r.SearchResult]:
     """Read a page of results."""
-    body = msgspec.json.decode(content, type=_Data[r.SearchResult])
+    body = read_json(content, _Data[r.SearchResult])
     return r.SearchPage(body.data, body.next_cursor, body.degraded)
 
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 from uuid import UUID
-
-import msgspec
 
 from elf.client.call import Call, Listing, T, filled, get, listing, reader
 from elf.client.context import Given
@@ -16,6 +14,7 @@ from elf.client.families.knowledge.storing import MEMORY, ROOT
 from elf.client.family import C_co, FamilyClient
 from elf.client.method import method
 from elf.client.results import Page
+from elf.core.structs import read_json
 
 PageSize = Annotated[int | None, "how many a page, 1 to 200"]
 
@@ -139,8 +138,7 @@ class Reading(FamilyClient[C_co]):
 
 
 def _memory(content: bytes) -> r.Memory:
-    memory: r.Memory = msgspec.json.decode(content, type=r.Memory)
-    return memory
+    return read_json(content, cast("type[r.Memory]", r.Memory))
 
 
 def _said(flag: bool) -> str | None:

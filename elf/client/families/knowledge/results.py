@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import ClassVar, Literal, TypeAlias
 from uuid import UUID
 
-import msgspec
 from msgspec import Struct
 
 from elf.client.families.knowledge.inputs import (
@@ -22,6 +21,7 @@ from elf.client.families.knowledge.inputs import (
     Validity,
 )
 from elf.client.json_value import JsonObject
+from elf.core.structs import read_value
 
 # Memories and entities
 
@@ -233,7 +233,7 @@ class RawFindings(Struct, frozen=True):
 
     def read(self) -> Findings:
         """Return them with their memories. Raises ValueError for what is none."""
-        items = [msgspec.convert({**one, "memory": one}, Found) for one in self.items]
+        items = [read_value({**one, "memory": one}, Found) for one in self.items]
         return Findings(self.trace_id, items, self.degraded)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from elf.core.structs import read_value
 from elf.families.assistant.background.answers import as_line, items_of, object_in
 from elf.families.assistant.background.recent import Heard
 from elf.families.assistant.model import DEFAULT_IMPORTANCE, MAX_TAG_CHARS, MAX_TAGS, Memory
@@ -68,7 +69,7 @@ def read_insights(answer: str) -> list[Insight | InsightFault]:
 
 def _read(item: object) -> Insight | InsightFault:
     try:
-        insight = msgspec.convert(item, Insight)
+        insight = read_value(item, Insight)
     except msgspec.ValidationError:
         return "MALFORMED"
     fault = fault_of(insight.summary)

@@ -11,6 +11,7 @@ import structlog
 from pgvector import Vector
 
 from elf.core.errors import ProviderUnavailable
+from elf.core.structs import read_value
 from elf.db.errors import retrying
 from elf.families.assistant.background.answers import as_line, object_in
 from elf.families.assistant.background.doing import each
@@ -112,7 +113,7 @@ class ProcedureJobs:
         prompt = Prompt(_SYSTEM, f"{_TASK}\n\n{shown}", temperature=0.0, max_tokens=MAX_TOKENS)
         try:
             answer = object_in(await self._chat.text(prompt))
-            workflow = _plain(msgspec.convert(answer, _Workflow))
+            workflow = _plain(read_value(answer, _Workflow))
         except ProviderUnavailable as error:
             log.warning("assistant.no_procedure", error=type(error).__name__)
             return None, self._classified("error", "UNAVAILABLE")

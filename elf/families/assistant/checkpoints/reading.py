@@ -10,6 +10,7 @@ import msgspec
 from elf.api.caller import Caller
 from elf.api.cursor import sealed, unsealed
 from elf.core.errors import InvalidRequest
+from elf.core.structs import read_json
 from elf.families.assistant.api import checkpoints as a
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Place
@@ -103,7 +104,7 @@ class CheckpointReading:
 def _place_in(cursor: str, of: tuple[object, ...]) -> Sequence[str]:
     """Return the place in the list that a cursor is of. Raises InvalidRequest for one that this listing never gave."""
     try:
-        return msgspec.json.decode(unsealed(cursor, *of), type=tuple[str, str, str])
+        return read_json(unsealed(cursor, *of), tuple[str, str, str])
     except (ValueError, msgspec.MsgspecError) as error:
         problem = "the cursor is not one that this listing returned in this context"
         raise InvalidRequest(problem, fields=["$.cursor"]) from error

@@ -13,6 +13,7 @@ from pgvector import Vector
 
 from elf.config.tables.assistant import AssistantTable
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable, ServiceError
+from elf.core.structs import read_value
 from elf.db.errors import retrying
 from elf.families.assistant.consent.proposing import LOCK
 from elf.families.assistant.jobs import Work
@@ -92,7 +93,7 @@ class TurnJobs:
             raise JobsFailed(failed)
 
     async def _read(self, work: Work) -> None:
-        said = msgspec.convert(work.payload, Deferred)
+        said = read_value(work.payload, Deferred)
         try:
             candidates = await self._candidates(said)
         except ProviderUnavailable as error:

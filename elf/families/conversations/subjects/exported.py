@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final, NamedTuple, cast
 from uuid import UUID
 
 import msgspec
@@ -12,6 +12,7 @@ from msgspec import Meta
 
 from elf.core.errors import InvalidRequest
 from elf.core.slices import Slices
+from elf.core.structs import read_value
 from elf.families.conversations.errors import RuleBroken
 from elf.families.conversations.model import AccessLevel, Channel
 from elf.families.conversations.rules.history import check_history
@@ -146,7 +147,7 @@ def _given(place: int, given: Mapping[str, Any]) -> Given:
         raw = msgspec.json.encode(given)
         if _NUL in raw:
             raise InvalidRequest(f"{path}: must not contain U+0000", fields=[path])
-        return Given(msgspec.convert(given, Exported), len(raw))
+        return Given(read_value(given, cast("type[Exported]", Exported)), len(raw))
     except (msgspec.ValidationError, UnicodeEncodeError, TypeError) as error:
         raise InvalidRequest(f"{path}: is not as it is exported: {_why(error)}", fields=[path]) from None
 

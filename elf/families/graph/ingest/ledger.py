@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from elf.core.structs import read_json
 from elf.families.graph.extraction.candidate import Skipped
 from elf.families.graph.ingest.material import Material
 from elf.families.graph.store.changes import write_all
@@ -129,7 +130,7 @@ def _file_of(row: Row) -> IngestedFile:
         memories_written=memories,
         edges_written=edges,
         extractor=extractor,
-        skipped=msgspec.json.decode(skipped, type=list[Skipped]),
+        skipped=read_json(skipped, list[Skipped]),
         is_finished=finished_at is not None,
     )
 

@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 import msgspec
 
+from elf.core.structs import read_json
 from elf.families.graph.extraction.candidate import Skipped
 from elf.families.graph.ingest.folders import IngestFolders
 from elf.families.graph.ingest.names import MANIFEST_SUFFIX, Ending
@@ -88,7 +89,7 @@ class Manifests:
         wanted: type[Manifest] = ProcessedManifest if ending == "processed" else RejectionManifest
         try:
             with open(name + MANIFEST_SUFFIX[ending], "rb", opener=opener) as file:
-                return msgspec.json.decode(file.read(_MOST_BYTES), type=wanted)
+                return read_json(file.read(_MOST_BYTES), wanted)
         except (msgspec.DecodeError, OSError):
             return None
 

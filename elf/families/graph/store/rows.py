@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from elf.core.structs import read_json, read_value
 from elf.families.graph import model as m
 from elf.families.graph.errors import InvalidRow
 from elf.families.graph.store.statements import Row, moment_of
@@ -70,7 +71,7 @@ def version_of(memory_id: str, row: Row) -> m.MemoryVersion:
     version, operation, memory, reason, actor, created_at = row
     where = f"memory_versions {memory_id!r} {version}"
     try:
-        known = msgspec.json.decode(memory, type=m.MemoryNode)
+        known = read_json(memory, m.MemoryNode)
     except msgspec.DecodeError as error:
         raise InvalidRow(f"{where}: {error}") from error
     values = {
@@ -82,7 +83,7 @@ def version_of(memory_id: str, row: Row) -> m.MemoryVersion:
 
 def _record(values: dict[str, Any], type: type[T], where: str) -> T:
     try:
-        return msgspec.convert(values, type)
+        return read_value(values, type)
     except msgspec.ValidationError as error:
         raise InvalidRow(f"{where}: {error}") from error
 

@@ -7,11 +7,11 @@ from contextlib import aclosing
 from functools import partial
 from typing import Final
 
-import msgspec
 from anyio import to_thread
 
 from elf.api.caller import Caller
 from elf.api.operation import Events, Handler, Operation
+from elf.core.structs import read_value
 from elf.families.graph.api import transferring as a
 from elf.families.graph.memory_place import MemoryPlace
 from elf.families.graph.open_files import OpenFiles
@@ -75,4 +75,4 @@ async def lines_at(place: MemoryPlace) -> AsyncGenerator[Line]:
 
 
 def _lines(request: a.Import) -> list[Line]:
-    return msgspec.convert([one.model_dump() for one in request.items], list[Line])
+    return read_value([one.model_dump() for one in request.items], list[Line])

@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from elf.core.errors import Conflict
+from elf.core.structs import read_json
 from elf.db.database import Connection
 from elf.families.knowledge.consolidation.prompt import ShownEpisode, how_many_fit
 from elf.families.knowledge.kit import Kit
@@ -40,7 +41,7 @@ class Shard(NamedTuple):
     @classmethod
     def named(cls, name: str) -> Shard:
         """Return the shard of a name."""
-        return cls(*msgspec.json.decode(name, type=tuple[str, str]))
+        return cls(*read_json(name, tuple[str, str]))
 
 
 @dataclass(frozen=True, slots=True)

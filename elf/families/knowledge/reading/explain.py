@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-import msgspec
-
 from elf.api.caller import Caller
 from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
 from elf.core.errors import NotFound
+from elf.core.structs import read_json
 from elf.families.knowledge import model as m
 from elf.families.knowledge.access import Reach, reach_of
 from elf.families.knowledge.api import searching as s
@@ -40,7 +39,7 @@ class MemoryExplainer:
                 fields=["$.result_handle"],
             )
         trace, rows = found
-        dropped = msgspec.json.decode(trace["dropped"], type=list[DroppedCandidate])
+        dropped = read_json(trace["dropped"], list[DroppedCandidate])
         ids = [*(row["note_id"] for row in rows), *(one.subject_id for one in dropped)]
         async with self._kit.database.connection() as connection:
             contents = await connection.fetch(

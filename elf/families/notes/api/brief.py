@@ -17,6 +17,7 @@ from pydantic import Field
 
 from elf.api.bodies import Response
 from elf.core.slices import Slices
+from elf.core.structs import read_json
 from elf.families.notes.api import fields as f
 from elf.families.notes.api.trace_requests import TracedItem
 from elf.families.notes.reading.shown import ShownNotes
@@ -194,7 +195,7 @@ def _closeness(drop: ShownDrop) -> tuple[float, float]:
 def source_in_short(reference: msgspec.Raw) -> str | None:
     """Return what a source_ref, as JSON, says in at most MAX_SOURCE_CHARS characters; None for an empty one."""
     # It may be large, so that only what is shown of it becomes objects.
-    fields = msgspec.json.decode(reference, type=dict[str, msgspec.Raw])
+    fields = read_json(reference, dict[str, msgspec.Raw])
     if quotes := _quotes(fields.get("evidence")):
         parts = [f'"{quote}"' for quote in quotes]
     else:
@@ -213,7 +214,7 @@ def _quotes(evidence: msgspec.Raw | None) -> list[str]:
     if evidence is None or len(bytes(evidence)) > _MOST_EVIDENCE:
         return []
     try:
-        return [one.quote for one in msgspec.json.decode(evidence, type=list[_Evidence])]
+        return [one.quote for one in read_json(evidence, list[_Evidence])]
     except msgspec.ValidationError:  # not the evidence of an extractor
         return []
 
@@ -225,6 +226,6 @@ def _plain(value: msgspec.Raw) -> str:
         case b"[":
             return "[…]"
         case b'"':
-            return msgspec.json.decode(value, type=str)
+            return read_json(value, str)
         case _:
             return bytes(value).decode()

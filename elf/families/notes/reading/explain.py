@@ -13,6 +13,7 @@ from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, NotFound
 from elf.core.scopes import Readable, is_readable
 from elf.core.slices import Slices, in_slices
+from elf.core.structs import read_json
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.notes.api.brief import BriefTraceResponse, brief_trace
@@ -73,7 +74,7 @@ class SearchExplainer:
         self, trace: Row, rows: Sequence[Row], *, but_private: bool = False
     ) -> tuple[list[TracedItem], list[ShownDrop]]:
         """Return the results and the other candidates; `but_private` leaves out what is, or may have been, private."""
-        candidates = msgspec.json.decode(trace["dropped"], type=list[DroppedCandidate])
+        candidates = read_json(trace["dropped"], list[DroppedCandidate])
         agent_id = None if but_private else trace["agent_id"]
         note_ids = {row["note_id"] for row in rows} | {candidate.subject_id for candidate in candidates}
         async with self._database.connection() as connection:
