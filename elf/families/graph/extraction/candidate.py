@@ -14,7 +14,7 @@ IMPORTANCE: Final[Mapping[NodeType, int]] = MappingProxyType(
     {"Decision": 75, "Goal": 70, "Todo": 65, "Preference": 60}
 )
 OTHER_IMPORTANCE: Final = 55
-"""Of all other types (G26)."""
+"""Of all other types."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

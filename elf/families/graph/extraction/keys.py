@@ -1,4 +1,4 @@
-"""How keys are made of what a rule matched: the subject of a statement, the attribute, and the value (G8)."""
+"""How keys are made of what a rule matched: the subject of a statement, the attribute, and the value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule-based extractor of the graph: takes what sentences plainly state, word for word (G17).
+"""The rule-based extractor of the graph: takes what sentences plainly state, word for word.
 
 It is no language model. It knows some forms of English sentences, tasks by `TODO:` or an open box, and events by a date
 beside a verb in the past tense; it is silent on all others. The same text always gives the same candidates, in their

@@ -1,4 +1,4 @@
-"""Files of JSON: memories and edges as somebody wrote them, checked, all or none (G16)."""
+"""Files of JSON: memories and edges as somebody wrote them, checked, all or none."""
 
 from __future__ import annotations
 

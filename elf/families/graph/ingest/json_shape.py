@@ -1,4 +1,4 @@
-"""The shape of a file of JSON (G16): memories and edges as they are told, of which only times and reasons may be left
+"""The shape of a file of JSON: memories and edges as they are told, of which only times and reasons may be left
 out."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The ledger of ingestion: a row for each file, written in the transaction of its memories, by the file's key (G13)."""
+"""The ledger of ingestion: a row for each file, written in the transaction of its memories, by the file's key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline of ingestion: dropped files are read, become memories in one transaction, and end (G13)."""
+"""The pipeline of ingestion: dropped files are read, become memories in one transaction, and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a file is at rest: it was the same at two looks that are long enough apart (G11)."""
+"""When a file is at rest: it was the same at two looks that are long enough apart."""
 
 from __future__ import annotations
 

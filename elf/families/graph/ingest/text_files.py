@@ -1,4 +1,4 @@
-"""Files of text: the text itself stays as observations, and what it states are memories that are part of them (G17)."""
+"""Files of text: the text itself stays as observations, and what it states are memories that are part of them."""
 
 from __future__ import annotations
 

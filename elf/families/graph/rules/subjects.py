@@ -1,4 +1,4 @@
-"""What a statement is about: the key by which two statements are seen to contradict each other (G8)."""
+"""What a statement is about: the key by which two statements are seen to contradict each other."""
 
 from __future__ import annotations
 
