@@ -54,7 +54,8 @@ class Besieged:
 
     @property
     def is_at_work(self) -> bool:
-        return (self.folder / f"{self.name}.told").exists()
+        """Whether it has told of a change: by then it has tried to take the duty, too."""
+        return any("pid" not in told for told in self.told())
 
     def last_words(self) -> str:
         return (self.folder / f"{self.name}.log").read_text()[-2000:]
