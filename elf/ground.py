@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from elf.config.model import Config
@@ -23,6 +25,9 @@ from elf.providers.tokens import HfTokens
 from elf.search.token_store import TokenStore
 from elf.search.toolkit import SearchToolkit
 from elf.search.trace_store import TraceStore
+
+if TYPE_CHECKING:
+    from elf.family import Opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +70,8 @@ class Ground:
     `reads` may be a replica. `dsn` returns the address of the database, for a session of one's own. `texts` cuts and
     embeds texts, where there is a model; `fleet` are the other processes that do, and may have another one. `ring`
     returns what wakes the workers of a queue, here and elsewhere. `index` returns the index of a space. `search` is
-    there where the process serves, `tokens` where token vectors are kept.
+    there where the process serves, `tokens` where token vectors are kept. `below` are the families that were opened
+    before, by name: what stands above families works with what they offer.
     """
 
     config: Config
@@ -84,6 +90,7 @@ class Ground:
     tokens: TokenStore | None
     traces: TraceStore
     search: SearchToolkit | None
+    below: Mapping[str, Opened] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def texts_of(config: Config, models: Models) -> TextEmbedder | None:

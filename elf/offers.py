@@ -4,42 +4,54 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from elf.api.caller import Caller
+from elf.providers.token_vectors import TokenVectors
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """Whom something is of: a tenant, or of a tenant a user, an agent, or what both have in common."""
+    """Whom something is of: a tenant, or of a tenant a user, an agent, or what both have in common.
+
+    `project_id` is where notes of it are, when that is not the project of the user's name.
+    """
 
     tenant_id: str
     user: str | None = None
     agent_id: str | None = None
+    project_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What is asked of all families: a text and its vector, which is None where no model answered, about a subject.
 
-    At most `limit` candidates are wanted, within `deadline_s` seconds from now.
+    At most `limit` candidates are wanted: of these kinds, where some are named, and from `since` on and before `until`,
+    as told by an item's `at`. Whoever asks gives up when time is over, by cancelling.
     """
 
     text: str
     vector: npt.NDArray[np.float32] | None
     subject: Subject
     limit: int
-    deadline_s: float
+    kinds: frozenset[str] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
     """Something that a family keeps: `kind` and `id` are its address in the family, `text` is what a reader is shown.
 
-    `terms` are what its score is the sum of; `provenance` names what it rests on: messages, entries, files.
+    `terms` are what its score is the sum of; `provenance` names what it rests on, as "kind:id": messages, entries,
+    episodes, files. `at` is when it was said, or last changed where nobody knows that. `states` says what makes it less
+    than it seems: "fading", "contradicted", "superseded_by:<id>". `tokens` are the token vectors of exactly its text,
+    where the family keeps them. `conversation` names one which a user has to be able to read to be told of the item.
     """
 
     kind: str
@@ -47,6 +59,10 @@ class Item:
     text: str
     terms: Mapping[str, float] = field(default_factory=dict)
     provenance: Sequence[str] = ()
+    at: datetime | None = None
+    states: Sequence[str] = ()
+    tokens: TokenVectors | None = None
+    conversation: str | None = None
 
     @property
     def score(self) -> float:
@@ -54,7 +70,10 @@ class Item:
 
 
 class Recall(Protocol):
-    """Finds candidates for an answer, best first, of what the caller may see."""
+    """Finds candidates for an answer, best first, of what the caller may see.
+
+    It raises Unavailable when what it needs is away, and NonEnglishInput for a question in a language it does not take.
+    """
 
     async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]: ...
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TypeVar
 
 from actors.assembly.fleet import add_fleet
@@ -74,7 +75,10 @@ def add_work(
     listener = add_listener(shared)
     indexes = Indexes(shared)
     ground = _ground(shared, listener, indexes, queries, models, roles)
-    opened = {family.name: with_indexing(family.open(ground), roles) for family in families}
+    opened: dict[str, Opened] = {}
+    for family in families:
+        below = MappingProxyType(dict(opened))
+        opened[family.name] = with_indexing(family.open(replace(ground, below=below)), roles)
     if ground.search is not None:
         metrics.watch_breakers(ground.search.models.breakers)
     health = add_health(shared, needed_to_read=_all(one.needed_to_read for one in opened.values()))

@@ -135,6 +135,18 @@ class CandidateRetrieval:
         self._cut(candidates, ask, found)
         return found
 
+    async def retrieve_by(self, vector: Vector | None, ask: Ask, stages: Stages) -> Retrieved:
+        """Find candidates of the query as it is, by a vector that was made already, or by its words alone.
+
+        Raises as `retrieve` does.
+        """
+        found = Retrieved([ask.query])
+        if ask.where is not None:
+            self._cut(
+                self._fused(await self._looked_up(ask, [ask.query], [vector], found, stages)), ask, found
+            )
+        return found
+
     async def retrieve_exactly(self, ask: Ask, found: Retrieved, stages: Stages) -> bool:
         """Find the candidates of the same wordings anew in the truth itself; False when that takes too long.
 
@@ -185,6 +197,18 @@ class CandidateRetrieval:
         self, ask: Ask, queries: Sequence[str], found: Retrieved, stages: Stages, *, share: float = 1.0
     ) -> list[QueryResult]:
         vectors = await self._embedded(queries, found, stages, share=share)
+        return await self._looked_up(ask, queries, vectors, found, stages, share=share)
+
+    async def _looked_up(
+        self,
+        ask: Ask,
+        queries: Sequence[str],
+        vectors: Sequence[Vector | None],
+        found: Retrieved,
+        stages: Stages,
+        *,
+        share: float = 1.0,
+    ) -> list[QueryResult]:
         where = self._where(ask)
         asked = [
             IndexQuery(dense=vector, text=query, where=where, limit=ask.limit)

@@ -6,10 +6,9 @@ Items are of two kinds: a conversation, and an entry of one. Who asks is the cal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
-import anyio
 import msgspec
 
 from elf.api.caller import Caller
@@ -76,16 +75,14 @@ class ConversationRecall:
         self._search = search
 
     async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]:
-        """Return the best entries; none when they cannot be found in time, or there is nothing to look for."""
+        """Return the best entries; none when there is nothing to look for."""
         asked = question.text[:QUERY_CHARS].replace("\0", " ")
         if not asked.strip() or caller.user is None or not _is_of(who_of(caller), question.subject):
             return []
         request = SearchConversations(
             query=asked, limit=min(question.limit, MOST_FOUND), includeEntry=False, groupByConversation=False
         )
-        found: Sequence[Any] = ()
-        with anyio.move_on_after(question.deadline_s):
-            found = (await self._search.search(request, caller)).data
+        found = (await self._search.search(request, caller)).data
         return [
             Item(
                 kind=ENTRY, id=str(one.entryId), text=one.highlights or "", terms={"relevance": one.score},

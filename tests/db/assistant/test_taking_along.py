@@ -179,7 +179,7 @@ async def test_memories_are_candidates_for_an_answer_and_items(house: AssistantH
     assert recall is not None
     assert items is not None
     caller, subject = Caller(user=USER), Subject(tenant_id=TENANT, user=USER, agent_id="planner")
-    asked = Question(text="sail", vector=None, subject=subject, limit=5, deadline_s=30)
+    asked = Question(text="sail", vector=None, subject=subject, limit=5)
     (found,) = await recall(asked, caller)
     assert (found.kind, found.id, found.text, found.provenance) == (
         "memory", kept["id"], "User wants to sail.", ["turn:7"],

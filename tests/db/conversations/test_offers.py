@@ -113,7 +113,7 @@ async def test_entries_are_recalled_with_their_score_for_who_may_see_them(
 
     def asked(text: str, *, limit: int = 5, subject: Subject | None = None) -> Question:
         whose = subject or Subject(tenant_id=tenant, user="ana")
-        return Question(text=text, vector=None, subject=whose, limit=limit, deadline_s=30.0)
+        return Question(text=text, vector=None, subject=whose, limit=limit)
 
     (found,) = await recall(asked("ferry"), caller(tenant))
     assert (found.kind, found.id, found.text) == ("entry", str(entry), "The **ferry** leaves.")
@@ -128,8 +128,3 @@ async def test_entries_are_recalled_with_their_score_for_who_may_see_them(
         ("ferry", Caller(bound={"tenant_id": tenant}), None),
     ):
         assert list(await recall(asked(text, subject=subject), who)) == []
-
-
-async def test_a_recall_ends_at_its_deadline(search: ConversationSearch, tenant: str) -> None:
-    question = Question(text="ferry", vector=None, subject=Subject(tenant_id=tenant), limit=5, deadline_s=0.0)
-    assert list(await ConversationRecall(search)(question, caller(tenant))) == []

@@ -24,9 +24,7 @@ OTHERS = [
 
 
 def asked(text: str, subject: Subject = PLANNER, **other: Any) -> Question:
-    return Question(
-        **{"text": text, "vector": None, "subject": subject, "limit": 5, "deadline_s": 30.0, **other}
-    )
+    return Question(**{"text": text, "vector": None, "subject": subject, "limit": 5, **other})
 
 
 def recall_of(house: House) -> Recall:

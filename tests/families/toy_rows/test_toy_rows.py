@@ -189,7 +189,7 @@ async def test_it_recalls_reads_and_forgets_items(empty_dsn: str, tmp_path: Path
         bear, _ = await taken_in(family, "bear", "ark")
         await taken_in(family, "boat", user="another")
         vector = np.eye(384, dtype=np.float32)[ord("b") % 2]
-        question = Question(text="bear", vector=vector, subject=OWNER, limit=1, deadline_s=1.0)
+        question = Question(text="bear", vector=vector, subject=OWNER, limit=1)
         (item,) = await family.recall(question, ANONYMOUS)
         assert (item.id, item.text, item.score) == (bear, "bear", pytest.approx(1.0))
         assert (await family.items.read("toy", bear, OWNER, ANONYMOUS)).text == "bear"

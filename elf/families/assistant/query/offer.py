@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Final
 
-import anyio
 from pgvector import Vector
 
 from elf.api.caller import Caller
@@ -29,7 +28,7 @@ class AssistantRecall:
         self._agents = agents
 
     async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]:
-        """Return the best memories; none of what the caller may not see, nor when they are not found in time."""
+        """Return the best memories; none of what the caller may not see."""
         agent = caller.bound.get("agent_id") or question.subject.agent_id
         text = question.text.replace("\x00", "").strip()[:MOST_CHARS]
         if agent not in self._agents or not text:
@@ -39,12 +38,10 @@ class AssistantRecall:
             budget_tokens=MOST_TOKENS, filters=q.QueryFilters(user_id=question.subject.user),
         )  # fmt: skip
         vector = None if question.vector is None else Vector(question.vector)
-        found: Sequence[Ranked] = ()
-        with anyio.move_on_after(question.deadline_s):
-            try:
-                found = await self._querying.find(request, caller, vector)
-            except (ScopeDenied, InvalidRequest):  # another user's, or nobody's
-                return []
+        try:
+            found = await self._querying.find(request, caller, vector)
+        except (ScopeDenied, InvalidRequest):  # another user's, or nobody's
+            return []
         return [_item(one) for one in found]
 
 
