@@ -9,6 +9,7 @@
 \ir notes/001-tables.sql
 \ir notes/002-leases.sql
 \ir notes/003-corpus.sql
+\ir notes/004-subjects.sql
 \ir knowledge/001-tables.sql
 \ir conversations/001-tables.sql
 \ir conversations/002-recordings.sql

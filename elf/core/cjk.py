@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+CJK_MESSAGE: Final = "CJK detected; upstream must canonicalize to English before calling ELF."
+
 _BLOCKS: Final = (
     (0x02EA, 0x02EB),  # the two letters of Bopomofo among the Spacing Modifier Letters
     (0x1100, 0x11FF),  # Hangul Jamo

@@ -14,6 +14,7 @@ from elf.api.body_faults import faults_told, in_words
 from elf.api.caller import ANONYMOUS, Caller
 from elf.api.json_bounds import USUAL, JsonBounds
 from elf.api.operation import TextPolicy
+from elf.core.cjk import CJK_MESSAGE
 from elf.core.errors import InvalidRequest, NonEnglishInput
 from elf.core.json_size import holding_more_digits, holding_more_values
 from elf.core.slices import Slices, at_once
@@ -21,7 +22,6 @@ from elf.web.field_shapes import holds_free
 from elf.web.outline import filled, outlined
 from elf.web.text_paths import TextFault, text_faults
 
-CJK_MESSAGE = "CJK detected; upstream must canonicalize to English before calling ELF."
 MAX_FAULTS_SHOWN = 5
 # So many paths help nobody, and each may be long.
 MAX_PATHS_CHARS = 65_536

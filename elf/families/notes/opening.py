@@ -23,11 +23,15 @@ from elf.families.notes.keeping.overview import NoteOverview
 from elf.families.notes.keeping.queries import INDEXING, note_queries
 from elf.families.notes.keeping.retention import NoteRetention, RetentionRules
 from elf.families.notes.keeping.store import NEEDED_TO_READ, NoteStore
+from elf.families.notes.offers import NoteItems, NoteRecall
 from elf.families.notes.reading.decision_audit import DecisionAudit
 from elf.families.notes.reading.explain import SearchExplainer
+from elf.families.notes.reading.finding import NoteFinding
 from elf.families.notes.reading.history import NoteHistory
 from elf.families.notes.reading.id_lookup import IdLookup
-from elf.families.notes.reading.opening import open_search
+from elf.families.notes.reading.opening import open_finding, open_search
+from elf.families.notes.reading.readers import NoteReaders
+from elf.families.notes.subjects.offer import NoteSubjects
 from elf.families.notes.writing.events import EventService
 from elf.families.notes.writing.extraction import ExtractionLimits, NoteExtractor
 from elf.families.notes.writing.resolver import ResolverRules
@@ -59,6 +63,9 @@ class _Opening:
             garbage=self.garbage(),
             stored_gauges=[census.gauge()],
             needed_to_read=NEEDED_TO_READ,
+            recall=self.recall(),
+            items=self.items(),
+            subjects=self.subjects(),
         )
 
     @cached_property
@@ -111,21 +118,70 @@ class _Opening:
 
     def public_handlers(self) -> Mapping[str, Handler]:
         """Return what does the operations that are served to everybody."""
-        search = self.ground.search
-        if search is None:
+        search, finding = self.ground.search, self.finding
+        if search is None or finding is None:
             return {}
-        policy = self.policy()
-        notes = self.service(policy)
         return note_handlers(
-            notes=notes,
-            events=self.events(notes, policy),
-            search=open_search(self.ground, search, self.corpus.index, self.store, self.queries, self.scopes),
+            notes=self.notes,
+            events=self.events(),
+            search=open_search(self.ground, search, finding, self.store, self.scopes),
             ids=IdLookup(database=self.ground.database, queries=self.queries, clock=self.ground.clock),
-            history=self.history(policy),
+            history=self.history(),
             explainer=self.explainer(),
             scopes=self.scopes,
         )
 
+    @cached_property
+    def finding(self) -> NoteFinding | None:
+        """What finds chunks of notes, where the process serves."""
+        search = self.ground.search
+        if search is None:
+            return None
+        return open_finding(self.ground, search, self.corpus.index, self.store, self.queries)
+
+    @cached_property
+    def readers(self) -> NoteReaders:
+        return NoteReaders(self.scopes, self.ground.config.default_profile)
+
+    def recall(self) -> NoteRecall | None:
+        ground = self.ground
+        if self.finding is None:
+            return None
+        return NoteRecall(
+            finding=self.finding,
+            readers=self.readers,
+            tokens=ground.tokens,
+            candidate_k=ground.config.memory.candidate_k,
+            clock=ground.clock,
+        )
+
+    def items(self) -> NoteItems | None:
+        ground = self.ground
+        if not ground.roles.serves:
+            return None
+        return NoteItems(
+            database=ground.database,
+            store=self.store,
+            notes=self.notes,
+            readers=self.readers,
+            clock=ground.clock,
+        )
+
+    def subjects(self) -> NoteSubjects | None:
+        ground = self.ground
+        if not (ground.roles.serves or ground.roles.administers):
+            return None
+        return NoteSubjects(
+            database=ground.database,
+            queries=self.queries,
+            store=self.store,
+            writes=self.corpus.writes,
+            policy=self.policy,
+            clock=ground.clock,
+            ring=ground.ring(INDEXING),
+        )
+
+    @cached_property
     def policy(self) -> NotePolicy:
         config = self.ground.config
         rules = ResolverRules(
@@ -142,30 +198,31 @@ class _Opening:
             redact=config.security.redact_secrets_on_write,
         )
 
-    def service(self, policy: NotePolicy) -> NoteService:
+    @cached_property
+    def notes(self) -> NoteService:
         ground = self.ground
         return NoteService(
             database=ground.database,
             store=self.store,
             embedder=self.embedding,
-            policy=policy,
+            policy=self.policy,
             clock=ground.clock,
             ring=ground.ring(INDEXING),
         )
 
-    def history(self, policy: NotePolicy) -> NoteHistory:
+    def history(self) -> NoteHistory:
         ground = self.ground
         return NoteHistory(
             database=ground.database,
             queries=self.queries,
             store=self.store,
-            policy=policy,
+            policy=self.policy,
             embedding_version=self.embedding.version,
             clock=ground.clock,
             ring=ground.ring(INDEXING),
         )
 
-    def events(self, notes: NoteService, policy: NotePolicy) -> EventService:
+    def events(self) -> EventService:
         memory, security = self.ground.config.memory, self.ground.config.security
         limits = ExtractionLimits(
             max_notes=memory.max_notes_per_add_event,
@@ -180,7 +237,7 @@ class _Opening:
         providers = self.ground.models.all
         assert providers is not None, "who serves has all models"
         extractor = NoteExtractor(providers.extractor, limits)
-        return EventService(extractor=extractor, notes=notes, policy=policy, evidence=evidence)
+        return EventService(extractor=extractor, notes=self.notes, policy=self.policy, evidence=evidence)
 
     def explainer(self) -> SearchExplainer:
         ground = self.ground

@@ -28,6 +28,7 @@ from elf.db.database import Connection, Database
 from elf.db.errors import Retryable
 from elf.families.notes.api.requests import SearchFilters, SearchItem, SearchRequest, SearchResponse
 from elf.families.notes.reading.ask import NoteAsk
+from elf.families.notes.reading.finding import NoteFinding
 from elf.families.notes.reading.ranking import NoteRanking, RankingRules
 from elf.families.notes.reading.search import NoteSearch, SearchRules
 from elf.index.port import IndexFilter, IndexQuery, LegHit, QueryResult
@@ -105,16 +106,20 @@ class Desk:
         self.stand_in = Truth()
         self.search = NoteSearch(
             database=database or house.database,
-            reads=reads or house.database,
             store=house.store,
-            retrieval=CandidateRetrieval(
-                index=house.index,
-                embedder=house.model,
-                expander=self._expander(expansion),
-                rules=replace(retrieval, expansion=expansion.mode),
+            finding=NoteFinding(
+                database=database or house.database,
+                reads=reads or house.database,
+                store=house.store,
+                retrieval=CandidateRetrieval(
+                    index=house.index,
+                    embedder=house.model,
+                    expander=self._expander(expansion),
+                    rules=replace(retrieval, expansion=expansion.mode),
+                ),
+                exactly=lambda queries, ask: self.stand_in.query(queries, ask),
+                fresh=house.fresh,
             ),
-            exactly=lambda queries, ask: self.stand_in.query(queries, ask),
-            fresh=house.fresh,
             reranking=reranking or self._snippet_reranking(),
             ranking=NoteRanking(ranking, scope_rules()),
             scopes=scope_rules(),

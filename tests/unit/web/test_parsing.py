@@ -14,11 +14,11 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from elf.api.bodies import FreeJson, NulDropped
 from elf.api.json_bounds import JsonBounds
-from elf.core.cjk import contains_cjk
+from elf.core.cjk import CJK_MESSAGE, contains_cjk
 from elf.core.errors import InvalidRequest, NonEnglishInput, ServiceError
 from elf.core.slices import at_once
 from elf.families.notes.api.requests import AddNoteRequest, GetNoteRequest, ListRequest, SearchRequest
-from elf.web.parsing import CJK_MESSAGE, parse_body, parse_values, reading_body
+from elf.web.parsing import parse_body, parse_values, reading_body
 
 CJK = "\u4e2d"
 NOTE: dict[str, Any] = {"type": "fact", "text": "x", "importance": 0.5, "confidence": 0.5}

@@ -12,6 +12,7 @@ from elf.families.notes.keeping.chunk_tokens import NOTE_CHUNK_TOKENS
 from elf.families.notes.keeping.space import NOTES
 from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.reading.exact_search import ExactSearch
+from elf.families.notes.reading.finding import NoteFinding
 from elf.families.notes.reading.ranking import NoteRanking, RankingRules
 from elf.families.notes.reading.search import NoteSearch, SearchRules
 from elf.ground import Ground
@@ -20,24 +21,31 @@ from elf.search.reranking import open_reranking
 from elf.search.toolkit import SearchToolkit
 
 
-def open_search(
-    ground: Ground,
-    search: SearchToolkit,
-    index: VectorIndex,
-    store: NoteStore,
-    queries: Queries,
-    scopes: ScopeRules,
-) -> NoteSearch:
-    """Return the search; `queries` are those of sql/notes."""
-    config = ground.config
-    exactly = ExactSearch(database=ground.reads, queries=queries, embedding_version=config.embedding_version)
-    return NoteSearch(
+def open_finding(
+    ground: Ground, search: SearchToolkit, index: VectorIndex, store: NoteStore, queries: Queries
+) -> NoteFinding:
+    """Return what finds chunks; `queries` are those of sql/notes."""
+    version = ground.config.embedding_version
+    exactly = ExactSearch(database=ground.reads, queries=queries, embedding_version=version)
+    return NoteFinding(
         database=ground.database,
         reads=ground.reads,
         store=store,
         retrieval=search.retrieval(index, NOTES),
         exactly=exactly.query,
         fresh=ground.fresh,
+    )
+
+
+def open_search(
+    ground: Ground, search: SearchToolkit, finding: NoteFinding, store: NoteStore, scopes: ScopeRules
+) -> NoteSearch:
+    """Return the search."""
+    config = ground.config
+    return NoteSearch(
+        database=ground.database,
+        store=store,
+        finding=finding,
         reranking=open_reranking(config, search, ground.tokens, NOTE_CHUNK_TOKENS),
         ranking=NoteRanking(_ranking_rules(config), scopes),
         scopes=scopes,

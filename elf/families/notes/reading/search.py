@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import Any, Literal
 from uuid import UUID
 
@@ -22,10 +21,10 @@ from elf.db.database import Database
 from elf.db.ids import random_ids
 from elf.families.notes.api.brief import BriefSearchResponse, brief_search
 from elf.families.notes.api.requests import SearchFilters, SearchRequest
-from elf.families.notes.keeping.space import NOTES
 from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.model import FAMILY, as_real
 from elf.families.notes.reading.ask import NoteAsk
+from elf.families.notes.reading.finding import NoteFinding
 from elf.families.notes.reading.note_filter import NoteFilter
 from elf.families.notes.reading.ranking import (
     RECENCY_IMPORTANCE,
@@ -34,12 +33,9 @@ from elf.families.notes.reading.ranking import (
     Ranked,
     Scored,
 )
-from elf.families.notes.reading.revalidation import Revalidation
 from elf.families.notes.writing.service import context_of
-from elf.index.port import IndexQuery, QueryResult
-from elf.indexing.fresh import FreshWrites
 from elf.search.reranking import Reranking, scores_in_time
-from elf.search.retrieve import Ask, CandidateRetrieval, Retrieved
+from elf.search.retrieve import Retrieved
 from elf.search.stages import Stages
 from elf.search.trace import DroppedCandidate, SearchTrace, TraceItem, TraceSink, dropped
 
@@ -66,10 +62,6 @@ class SearchRules:
     min_relevance: float | None = None
 
 
-Exactly = Callable[[Sequence[IndexQuery], NoteAsk], Awaitable[list[QueryResult]]]
-"""Answers queries as the index would, from Postgres."""
-
-
 class FoundNotes(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to a search: its JSON is that of a SearchResponse, an item's fields those of a SearchItem."""
 
@@ -80,17 +72,14 @@ class FoundNotes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NoteSearch:
-    """Finds the notes that answer a query. `reads` may be a replica of `database`, where hits are counted."""
+    """Finds the notes that answer a query; hits are counted in `database`."""
 
     def __init__(
         self,
         *,
         database: Database,
-        reads: Database,
         store: NoteStore,
-        retrieval: CandidateRetrieval,
-        exactly: Exactly,
-        fresh: FreshWrites,
+        finding: NoteFinding,
         reranking: Reranking,
         ranking: NoteRanking,
         scopes: ScopeRules,
@@ -99,11 +88,8 @@ class NoteSearch:
         clock: Clock,
     ) -> None:
         self._database = database
-        self._revalidation = Revalidation(database=database, reads=reads, store=store)
         self._store = store
-        self._retrieval = retrieval
-        self._exactly = exactly
-        self._fresh = fresh
+        self._finding = finding
         self._reranking = reranking
         self._ranking = ranking
         self._scopes = scopes
@@ -121,17 +107,18 @@ class NoteSearch:
         min_relevance = self._min_relevance(request)
         ask = self._ask(request)
         stages = Stages(self._rules.budget_s)
-        candidates = self._candidates(ask)
+        finding = self._finding
+        candidates = finding.candidates(ask)
         try:
-            retrieved = await self._retrieval.retrieve(candidates, stages)
-            found, unmet = await self._revalidate(retrieved, ask, stages)
+            retrieved = await finding.retrieval.retrieve(candidates, stages)
+            found, unmet = await finding.vouched(retrieved, ask, stages)
             # The places of notes that the filter drops may have been others': Postgres knows whose.
             if (
                 unmet
                 and not retrieved.is_all
-                and await self._retrieval.retrieve_exactly(candidates, retrieved, stages)
+                and await finding.retrieval.retrieve_exactly(candidates, retrieved, stages)
             ):
-                found, unmet_now = await self._revalidate(retrieved, ask, stages)
+                found, unmet_now = await finding.vouched(retrieved, ask, stages)
                 unmet |= unmet_now
         except TimeoutError as error:
             raise _out_of_time() from error
@@ -144,7 +131,10 @@ class NoteSearch:
             await self._record_hits(ask, ranked.best, retrieved, stages)
         terms = TermMatcher(ask.query, self._stems)
         trace_id, *handles = random_ids(1 + len(ranked.best))
-        references = await self._references(ranked.best, stages)
+        try:
+            references = await finding.references([entry.found.row for entry in ranked.best], stages)
+        except TimeoutError as error:
+            raise _out_of_time() from error
         items = [
             _item(entry, handle, terms, reference)
             for entry, handle in zip(ranked.best, handles, strict=True)
@@ -167,16 +157,6 @@ class NoteSearch:
             now=self._clock.now(),
             candidate_k=request.candidate_k or max(self._rules.candidate_k, request.top_k or 0),
             filter=NoteFilter.of(request.filters),
-        )
-
-    def _candidates(self, ask: NoteAsk) -> Ask:
-        project = (ask.context.tenant_id, ask.context.project_id)
-        return Ask(
-            query=ask.query,
-            where=ask.where,
-            limit=ask.candidate_k,
-            settled=partial(self._fresh.settled, NOTES.name, project),
-            exactly=lambda queries: self._exactly(queries, ask),
         )
 
     def _readable(self, request: SearchRequest) -> Sequence[str]:
@@ -212,40 +192,6 @@ class NoteSearch:
         if weak_below is None or not has_scores:
             return None
         return ranked.relevance is None or ranked.relevance < weak_below
-
-    async def _revalidate(
-        self, retrieved: Retrieved, ask: NoteAsk, stages: Stages
-    ) -> tuple[list[FoundChunk], dict[UUID, DroppedCandidate]]:
-        """Return the candidates that Postgres vouches for, by rank, and by chunk those that the filter drops."""
-        if not retrieved.candidates:
-            return [], {}
-        by_id = {candidate.point_id: candidate for candidate in retrieved.candidates}
-        with stages.stage("revalidate"):
-            rows = await self._revalidation.rows(
-                list(by_id), ask, embedding_version=self._retrieval.embedding_version
-            )
-        unmet = {row["chunk_id"]: row["unmet"] for row in rows if row["unmet"] is not None}
-        found = [FoundChunk.of(row, by_id[row["chunk_id"]]) for row in rows if row["unmet"] is None]
-        return sorted(found, key=lambda chunk: chunk.candidate.rank), {
-            chunk_id: dropped(by_id[chunk_id], "FILTERED", filter=name) for chunk_id, name in unmet.items()
-        }
-
-    async def _references(self, best: Sequence[Scored], stages: Stages) -> Mapping[UUID, str]:
-        """Return the references of the results; that of a note which has just changed or gone is missing.
-
-        The rows leave large ones out. Those are the primary's: a replica may have the reference of a former text.
-        """
-        rows = [entry.found.row for entry in best]
-        references = {row["note_id"]: row["source_ref"] for row in rows if row["source_ref"] is not None}
-        large = {row["note_id"]: row["updated_at"] for row in rows if row["source_ref"] is None}
-        if not large:
-            return references
-        try:
-            with stages.stage("references"):
-                async with self._database.connection() as connection:
-                    return references | await self._store.references(connection, large)
-        except TimeoutError as error:
-            raise _out_of_time() from error
 
     async def _record_hits(
         self, ask: NoteAsk, best: Sequence[Scored], retrieved: Retrieved, stages: Stages

@@ -21,18 +21,24 @@ def check_readable(note: Shown | None, request: GetNoteRequest, readable: Readab
     return note
 
 
+def check_visible(note: Shown | None, note_id: UUID, context: Context, readable: Readable) -> Shown:
+    """Return the note. Raises NotFound when there is none, or the speaker of the context does not see it."""
+    if note is None or not is_within(note, context, readable):
+        raise not_found(note_id)
+    return note
+
+
 def check_writable(
     note: Note | None, note_id: UUID, context: Context, scopes: ScopeRules, readable: Readable
 ) -> Note:
     """Return the note. Raises NotFound as `check_readable` does, ScopeDenied when its scope may not be written."""
-    if note is None or not is_within(note, context, readable):
-        raise not_found(note_id)
-    if not scopes.is_writable(note.scope):
-        raise ScopeDenied(f"the scope {note.scope} may not be written")
-    return note
+    found = check_visible(note, note_id, context, readable)
+    if not scopes.is_writable(found.scope):
+        raise ScopeDenied(f"the scope {found.scope} may not be written")
+    return found
 
 
-def is_within(note: Note, context: Context, readable: Readable) -> bool:
+def is_within(note: Note | ShownNote, context: Context, readable: Readable) -> bool:
     """Tell whether the speaker of a context, who may read these scopes, sees the note at all."""
     if not is_readable(note.scope, readable):
         return False

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import structlog
 
@@ -175,7 +176,11 @@ class NoteService:
 
     async def delete(self, request: DeleteRequest, readable: Readable = None) -> DeleteResponse:
         """Mark a note deleted; it is never found again. Raises NotFound or ScopeDenied."""
-        return await retrying(lambda: self._delete(request, readable))
+        return await self.delete_one(request.note_id, context_of(request), readable)
+
+    async def delete_one(self, note_id: UUID, context: Context, readable: Readable) -> DeleteResponse:
+        """Do the same for the speaker of a context."""
+        return await retrying(lambda: self._delete(note_id, context, readable))
 
     # Adding
 
@@ -339,7 +344,7 @@ class NoteService:
     async def _update(self, request: UpdateRequest, readable: Readable) -> UpdateResponse:
         now = self._clock.now()
         async with self._database.transaction(competing_for=place_of(request.note_id)) as connection:
-            stored = await self._locked(connection, request, readable)
+            stored = await self._locked(connection, request.note_id, context_of(request), readable)
             if not stored.is_live(now):
                 raise not_found(request.note_id)
             rejection = self._reject_update(request, stored)
@@ -379,10 +384,10 @@ class NoteService:
         expires_at = expiry(now=now, ttl_days=request.ttl_days, default_days=default_days)
         return replace(note, requested_ttl_days=request.ttl_days, expires_at=expires_at)
 
-    async def _delete(self, request: DeleteRequest, readable: Readable) -> DeleteResponse:
+    async def _delete(self, note_id: UUID, context: Context, readable: Readable) -> DeleteResponse:
         now = self._clock.now()
-        async with self._database.transaction(competing_for=place_of(request.note_id)) as connection:
-            stored = await self._locked(connection, request, readable)
+        async with self._database.transaction(competing_for=place_of(note_id)) as connection:
+            stored = await self._locked(connection, note_id, context, readable)
             if stored.status == "deleted":
                 return DeleteResponse(note_id=stored.note_id, op="NONE")
             change = deletion(stored, now=now, reason="delete request")
@@ -391,10 +396,10 @@ class NoteService:
         return DeleteResponse(note_id=stored.note_id, op="DELETE")
 
     async def _locked(
-        self, connection: Connection, request: UpdateRequest | DeleteRequest, readable: Readable
+        self, connection: Connection, note_id: UUID, context: Context, readable: Readable
     ) -> Note:
-        note = await self._store.lock(connection, request.note_id)
-        return check_writable(note, request.note_id, context_of(request), self._policy.scopes, readable)
+        note = await self._store.lock(connection, note_id)
+        return check_writable(note, note_id, context, self._policy.scopes, readable)
 
     # Reading
 
