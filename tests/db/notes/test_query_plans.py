@@ -69,6 +69,11 @@ SELECT gen_random_uuid(), note_id, 'UPDATE', '{}', '{"status": "active"}', 'seed
   now() - round * interval '1 hour'
 FROM memory_notes, generate_series(0, 1) AS round;
 
+INSERT INTO memory_note_versions (version_id, note_id, op, prev_snapshot, reason, actor, ts)
+SELECT gen_random_uuid(), gen_random_uuid(), 'PURGE',
+  jsonb_build_object('tenant_id', 'acme', 'project_id', 'project ' || i % 100, 'agent_id', 'agent 1'), 'seed', 'seed', now()
+FROM generate_series(1, 2000) AS i;
+
 INSERT INTO memory_ingest_decisions (
   tenant_id, project_id, agent_id, keyed, text_chars, note_id, op, reason, matched_note_id, policy, actor, ts)
 SELECT 'tenant ' || round, project_id, agent_id, false, 17, CASE WHEN random() < 0.5 THEN note_id END, 'ADD', 'seed',
@@ -261,6 +266,35 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "last_active_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
     "get_version": ((SOME_NOTES[0], SOME_NOTES[0]), {"memory_note_versions_pkey"}),
     "list_repetitions": ((SOME_NOTES[0], 50), {"idx_decisions_dropped"}),
+    "next_project": (("acme", "project 5"), {"idx_notes_newest"}),
+    "lock_subject_notes": (
+        ("acme", "project 5", "agent 1", NOW, SOME_NOTES[0], 500), {"idx_notes_newest", "memory_notes_pkey"},
+    ),
+    "erase_notes": (
+        (SOME_NOTES, [VERSION] * 32),
+        {"memory_notes_pkey", "idx_hits_note", "idx_search_trace_items_note", "idx_decisions_note",
+         "idx_decisions_matched", "idx_note_versions_note"},
+    ),
+    "erase_purged_notes": (
+        ("acme", "project 5", None, 500), {"idx_note_versions_purged", "idx_note_versions_note"},
+    ),
+    "erase_decisions": (
+        ("tenant 1", "project 5", None, 2**62, 5000), {"idx_decisions_newest", "memory_ingest_decisions_pkey"},
+    ),
+    "export_notes": (("acme", "project 5", None, NOW, SOME_NOTES[0], 500), {"idx_notes_newest"}),
+    "export_versions": ((SOME_NOTES, SOME_NOTES[0], NOW, 500), {"idx_note_versions_note"}),
+    "export_decisions": ((SOME_NOTES, 0, 500), {"idx_decisions_note"}),
+    "notes_of_others": (("acme", SOME_NOTES), {"memory_notes_pkey"}),
+    "known_notes": ((SOME_NOTES,), {"memory_notes_pkey", "idx_note_versions_note"}),
+    "take_in_versions": (
+        ("acme", SOME_NOTES, SOME_NOTES, ["ADD"] * 32, ["{}"] * 32, ["{}"] * 32, ["r"] * 32, ["a"] * 32, [NOW] * 32),
+        {"memory_notes_pkey"},
+    ),
+    "take_in_decisions": (
+        ("acme", SOME_NOTES, [NOW] * 32, ["a"] * 32, [1] * 32, ["{}"] * 32, ["s"] * 32, ["fact"] * 32, [True] * 32,
+         [9] * 32, ["ADD"] * 32, ["c"] * 32, ["r"] * 32, [0.5] * 32, SOME_NOTES, ["t"] * 32),
+        {"memory_notes_pkey", "idx_decisions_note"},
+    ),
     "list_decisions": (("tenant 1", None, None, None, None, 2**62, 51, None), {"idx_decisions_newest"}),
 }  # fmt: skip
 
