@@ -6,7 +6,8 @@ SELECT n.project_id FROM memory_notes AS n WHERE n.tenant_id = $1 AND n.project_
 
 -- name: lock_subject_notes
 -- Locks the next $6 notes of a project, or of its agent $3, behind the place ($4, $5), whatever their status. The ones that
--- were changed longest ago come first: one that is changed meanwhile is met again. Returns their places, too.
+-- were changed longest ago come first: one that is changed meanwhile is met again. They are locked in the order of their
+-- ids. Returns their places, too.
 WITH page AS MATERIALIZED (
   SELECT n.note_id, n.updated_at
   FROM memory_notes AS n
@@ -16,10 +17,9 @@ WITH page AS MATERIALIZED (
   LIMIT $6
 )
 SELECT n.note_id, n.embedding_version, p.updated_at
-FROM page AS p
-JOIN memory_notes AS n ON n.note_id = p.note_id
-ORDER BY n.note_id
-FOR UPDATE OF n;
+FROM (SELECT o.note_id, o.updated_at FROM page AS o ORDER BY o.note_id) AS p
+CROSS JOIN LATERAL (
+  SELECT m.note_id, m.embedding_version FROM memory_notes AS m WHERE m.note_id = p.note_id FOR UPDATE) AS n;
 
 -- name: erase_notes
 -- Removes locked notes as purge_notes does, with their history. The index is told by a DELETE job, which has no word of

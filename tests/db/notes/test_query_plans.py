@@ -71,7 +71,8 @@ FROM memory_notes, generate_series(0, 1) AS round;
 
 INSERT INTO memory_note_versions (version_id, note_id, op, prev_snapshot, reason, actor, ts)
 SELECT gen_random_uuid(), gen_random_uuid(), 'PURGE',
-  jsonb_build_object('tenant_id', 'acme', 'project_id', 'project ' || i % 100, 'agent_id', 'agent 1'), 'seed', 'seed', now()
+  jsonb_build_object('tenant_id', 'acme', 'project_id', 'project ' || i % 100, 'agent_id', 'agent 1'), 'seed', 'seed',
+  now()
 FROM generate_series(1, 2000) AS i;
 
 INSERT INTO memory_ingest_decisions (
@@ -266,7 +267,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "last_active_version": ((SOME_NOTES[0],), {"idx_note_versions_note"}),
     "get_version": ((SOME_NOTES[0], SOME_NOTES[0]), {"memory_note_versions_pkey"}),
     "list_repetitions": ((SOME_NOTES[0], 50), {"idx_decisions_dropped"}),
-    "next_project": (("acme", "project 5"), {"idx_notes_newest"}),
+    "next_project": (("acme", "project 5"), set()),
     "lock_subject_notes": (
         ("acme", "project 5", "agent 1", NOW, SOME_NOTES[0], 500), {"idx_notes_newest", "memory_notes_pkey"},
     ),
@@ -279,7 +280,7 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
         ("acme", "project 5", None, 500), {"idx_note_versions_purged", "idx_note_versions_note"},
     ),
     "erase_decisions": (
-        ("tenant 1", "project 5", None, 2**62, 5000), {"idx_decisions_newest", "memory_ingest_decisions_pkey"},
+        ("tenant 1", "project 5", None, 0, 100), {"idx_decisions_newest", "memory_ingest_decisions_pkey"},
     ),
     "export_notes": (("acme", "project 5", None, NOW, SOME_NOTES[0], 500), {"idx_notes_newest"}),
     "export_versions": ((SOME_NOTES, SOME_NOTES[0], NOW, 500), {"idx_note_versions_note"}),

@@ -58,14 +58,16 @@ class NoteErasure:
 
     async def _notes(self, whose: Whose) -> Counter[str]:
         gone: Counter[str] = Counter()
-        place: Place | None = AT_THE_START
-        while place is not None:
-            some, place = await retrying(partial(self._some_notes, whose, place))
+        behind = AT_THE_START
+        while True:
+            some, last = await retrying(partial(self._some_notes, whose, behind))
             gone.update(some)
-        return gone
+            if last is None:
+                return gone
+            behind = last
 
     async def _some_notes(self, whose: Whose, behind: Place) -> tuple[Mapping[str, int], Place | None]:
-        """Erase some notes of a project; returns how much went, and the place to go on from, None at the end."""
+        """Erase some notes of a project; returns how much went, and the last place, which is None at the end."""
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_subject_notes"], *whose, *behind, self._step)
             if not rows:
