@@ -5,16 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import uuid4
 
 import anyio
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from elf.config.model import NOTE_TYPES
 from elf.core.errors import InvalidRequest, NonEnglishInput
-from elf.families.notes.model import Note
+from elf.families.notes.model import Note, as_real
+from elf.families.notes.writing.resolver import deletion, next_moment
 from elf.offers import Subject
 from tests.db.notes.aging import assert_gapless, collect, rows_saying
 from tests.db.notes.conftest import EMPTY, House
@@ -295,3 +300,93 @@ async def test_references_are_redacted_as_those_that_are_written(house: House) -
     await take_in(house, [line_of(note), version_of(note)])
     assert await rows_saying(house, "hunter2") == {}
     assert {*await rows_saying(house, "REDACTED")} == {"memory_notes", "memory_note_versions"}
+
+
+# Any notes at all
+
+MOMENTS: Final = st.integers(0, 2_000_000).map(
+    lambda seconds: NOW + timedelta(seconds=seconds, microseconds=seconds)
+)
+TEXTS: Final = st.text(
+    st.characters(max_codepoint=0x2E7, exclude_characters="\x00"), min_size=1, max_size=20
+).map(lambda text: f"Fact: {text}")
+NAMES: Final = st.sampled_from(["a", "B c", "d\u00e9"])
+REFERENCES: Final = st.dictionaries(
+    st.sampled_from(["thread", "n", "\u00e9"]),
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**60), 2**60) | st.floats(-1e9, 1e9) | TEXTS,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+        max_leaves=6,
+    ),
+    max_size=3,
+)
+SHARES: Final = st.integers(0, 1000).map(lambda number: as_real(number / 1000))
+
+
+@st.composite
+def a_note_with_history(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """The lines of a note that was written, and perhaps changed and deleted, with what was decided."""
+    created = draw(MOMENTS)
+    note = a_note(
+        draw(TEXTS), note_id=draw(st.uuids(version=4)), project_id=draw(NAMES), agent_id=draw(NAMES),
+        scope=draw(st.sampled_from(["agent_private", "project_shared"])), type=draw(st.sampled_from(NOTE_TYPES)),
+        key=draw(st.none() | st.uuids().map(str)), importance=draw(SHARES), confidence=draw(SHARES),
+        created_at=created, updated_at=created, expires_at=draw(st.none() | MOMENTS),
+        requested_ttl_days=draw(st.none() | st.floats(0.5, 100)), source_ref=draw(REFERENCES),
+    )  # fmt: skip
+    lines = [version_of(note, version_id=str(draw(st.uuids(version=4))))]
+    for text in draw(st.lists(TEXTS, max_size=3)):
+        after = replace(note, text=text, updated_at=next_moment(note, draw(MOMENTS)))
+        lines.append(_change(draw, "UPDATE", note, after))
+        note = after
+    if draw(st.booleans()):
+        after = deletion(note, now=draw(MOMENTS), reason="r").after
+        lines.append(_change(draw, "DELETE", note, after))
+        note = after
+    decisions = [
+        decision_of(note, nth=nth, similarity=draw(st.none() | SHARES), dropped_text=draw(st.none() | TEXTS))
+        for nth in range(1, draw(st.integers(1, 3)))
+    ]
+    hits = draw(st.integers(0, 9))
+    return [line_of(note, hit_count=hits, last_hit_at=NOW.isoformat() if hits else None), *lines, *decisions]
+
+
+def _change(draw: st.DrawFn, op: str, before: Note, after: Note) -> dict[str, Any]:
+    return version_of(
+        after, version_id=str(draw(st.uuids(version=4))), op=op, prev_snapshot=before.snapshot(), reason="r",
+        ts=after.updated_at.isoformat(),
+    )  # fmt: skip
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(
+    notes=st.lists(a_note_with_history(), max_size=4, unique_by=lambda lines: lines[0]["note_id"]),
+    step=st.sampled_from([1, 3, 500]),
+)
+async def test_whatever_is_taken_in_is_exported_as_it_came(
+    house: House, notes: list[list[dict[str, Any]]], step: int
+) -> None:
+    await house.execute(EMPTY)
+    lines = [line for note in notes for line in note]
+    assert await take_in(house, lines, step=step) == len(lines)
+    assert await take_in(house, lines, step=step) == 0
+    told = await exported(house, ALL, step=step)
+    assert _by_id(told) == _by_id(lines)
+    await house.execute(EMPTY)
+    assert await take_in(house, told, step=step) == len(lines)
+    assert await exported(house, ALL, step=step) == told
+    assert (await subjects_of(house, step=step).erase(ALL))["notes"] == len(notes)
+    assert await exported(house, ALL) == []
+
+
+def _by_id(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Lines in one order, without what is left out for being the default, their moments in one form."""
+    plain = [
+        {
+            name: datetime.fromisoformat(value) if name.endswith(("_at", "ts")) else value
+            for name, value in line.items()
+            if value is not None and (name, value) != ("hit_count", 0)
+        }
+        for line in lines
+    ]
+    return sorted(plain, key=lambda one: [str(one.get(name)) for name in ("note_id", "version_id", "nth")])

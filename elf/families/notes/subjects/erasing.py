@@ -84,17 +84,17 @@ class NoteErasure:
     async def _decisions(self, whose: Whose) -> int:
         gone, behind = 0, 0
         while True:
-            page = await retrying(partial(self._decisions_of_page, whose, behind))
-            gone += page["gone"]
-            if page["last"] is None:
+            some, last = await retrying(partial(self._decisions_of_page, whose, behind))
+            gone += some
+            if last is None:
                 return gone
-            behind = page["last"]
+            behind = last
 
-    async def _decisions_of_page(self, whose: Whose, behind: int) -> Mapping[str, int]:
+    async def _decisions_of_page(self, whose: Whose, behind: int) -> tuple[int, int | None]:
         async with self._database.transaction() as connection:
             page = await connection.fetchrow(self._sql["erase_decisions"], *whose, behind, DECISIONS_AT_ONCE)
         assert page is not None, "it always tells"
-        return dict(page)
+        return page["gone"], page["last"]
 
     async def _all(self, query: str, *of: str | None) -> int:
         """Run a statement that removes up to `step` of something until there is no more."""
