@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Final
 
 import anyio
 import pytest
 
-from elf.core.errors import InvalidRequest
+from elf.core.errors import InvalidRequest, NotFound
+from elf.families.notes.model import Context
 from elf.offers import Subject
 from tests.db.conftest import until
 from tests.db.notes.aging import places_of, rows_saying
@@ -155,6 +157,43 @@ async def test_a_worker_that_was_at_it_leaves_no_point_behind(house: House) -> N
     assert len(house.index.points) == 1, "the worker had read the note before"
     await house.index_all()
     assert house.index.points == {}
+
+
+async def test_a_user_is_erased_while_all_go_on(house: House) -> None:
+    bobs = await house.add({"text": "Fact: bob sails."}, project_id="bob")
+    done = anyio.Event()
+
+    async def write(number: int) -> None:
+        for turn in range(12):
+            notes = [
+                {"text": f"Fact: {WORD} {number} {turn}.", "key": f"k{turn % 3}"},
+                {"text": f"I am in {WORD}."},
+            ]
+            for written in await house.add(*notes, project_id=USER, agent_id=f"agent {number % 2}"):
+                with contextlib.suppress(NotFound):  # it may be erased by now
+                    await house.service.delete_one(written.note_id, Context(TENANT, USER, "agent 0"), None)
+
+    async def erase() -> None:
+        while not done.is_set():
+            await subjects_of(house, step=2).erase(Subject(tenant_id=TENANT, user=USER))
+
+    async def work() -> None:
+        while not done.is_set():
+            await house.index_all()
+            await anyio.lowlevel.checkpoint()
+
+    async with anyio.create_task_group() as others:
+        others.start_soon(erase)
+        others.start_soon(work)
+        async with anyio.create_task_group() as writers:
+            for number in range(4):
+                writers.start_soon(write, number)
+        done.set()
+    await subjects_of(house).erase(Subject(tenant_id=TENANT, user=USER))
+    assert await rows_saying(house, WORD) == await rows_saying(house, USER) == {}
+    await house.execute("UPDATE indexing_outbox SET available_at = now() WHERE status <> 'DONE'")
+    await house.index_all()
+    assert house.index.owners() == {note.note_id for note in bobs}
 
 
 @pytest.mark.parametrize(

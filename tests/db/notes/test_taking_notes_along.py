@@ -251,6 +251,15 @@ async def test_a_note_that_changes_during_an_export_comes_with_the_history_that_
 
 # What is not taken in
 
+
+def nested(levels: int) -> dict[str, Any]:
+    """An object within an object, so many levels deep."""
+    inner: dict[str, Any] = {}
+    for _ in range(levels):
+        inner = {"in": inner}
+    return inner
+
+
 BAD: Final[list[tuple[dict[str, Any], str, str]]] = [
     ({}, "$[1]", "kind"),
     ({"kind": "point"}, "$[1]", "point"),
@@ -258,12 +267,14 @@ BAD: Final[list[tuple[dict[str, Any], str, str]]] = [
     (line_of(importance=2), "$[1]", "importance"),
     (line_of(importance=float("nan")), "$[1]", "importance"),
     (line_of(created_at="2026-01-01T00:00:00"), "$[1]", "created_at"),
+    (line_of(created_at="0001-01-01T00:00:00+14:00"), "$[1]", "created_at is in no year"),
     (line_of(agent_id=""), "$[1]", "agent_id"),
     (line_of(more=1), "$[1]", "more"),
     (line_of(type="guess"), "$[1]", "type"),
     (line_of(source_ref={"a": "\x00"}), "$[1]", "U+0000"),
     (line_of(source_ref={"a": "\ud800"}), "$[1]", "no JSON"),
     (line_of(source_ref={"a": {1, 2}, "b": object()}), "$[1]", "no JSON"),
+    (line_of(source_ref=nested(5000)), "$[1]", "no JSON"),
     (line_of(scope="elsewhere"), "$[1].scope", "one of"),
     (line_of(text=" "), "$[1].text", "empty"),
     (line_of(text="x" * 241), "$[1].text", "240"),

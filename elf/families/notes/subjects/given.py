@@ -7,6 +7,7 @@ written is not asked: what is in it was written where it was allowed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple, cast
 
 import msgspec
@@ -88,13 +89,25 @@ def _given(path: str, given: Mapping[str, Any]) -> Given:
         if _NUL in raw:
             raise InvalidRequest(f"{path}: must not contain U+0000", fields=[path])
         piece = read_json(raw, cast("type[x.Exported]", x.Exported))
+        _check_moments(piece)
         if isinstance(piece, x.ExportedVersion):
             _check_snapshots(piece)
-    except (msgspec.DecodeError, UnicodeEncodeError, TypeError, ValueError) as error:
+    except (msgspec.DecodeError, UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
         raise InvalidRequest(f"{path}: is not as it is exported: {_why(error)}", fields=[path]) from None
     if contains_cjk(raw.decode()):
         raise NonEnglishInput(CJK_MESSAGE, fields=[path])
     return Given(piece, len(raw))
+
+
+def _check_moments(piece: x.Exported) -> None:
+    """Raise ValueError for a moment that in UTC is before the year 1 or behind 9999."""
+    for name in piece.__struct_fields__:
+        value = getattr(piece, name)
+        try:
+            if isinstance(value, datetime):
+                value.astimezone(UTC)
+        except OverflowError:
+            raise ValueError(f"{name} is in no year from 1 to 9999") from None
 
 
 def _check_snapshots(version: x.ExportedVersion) -> None:
@@ -118,5 +131,7 @@ def _texts(path: str, piece: x.Exported) -> list[tuple[str, str, str | None, str
 
 
 def _why(error: Exception) -> str:
-    """Return what is wrong, which quotes nothing of what was given."""
-    return "it is no JSON" if isinstance(error, UnicodeEncodeError | TypeError) else str(error)
+    """Return what is wrong with the form of what was given."""
+    return (
+        "it is no JSON" if isinstance(error, UnicodeEncodeError | TypeError | RecursionError) else str(error)
+    )
