@@ -1,16 +1,20 @@
 -- How memories are found. In each way to find: $1 tenant, $2 the scope of the user who asks, $3 scope or null, $4 how many a
--- leg gives, $5 vector or null, $6 the model whose vectors meet, $7 words or '', $8 now, $9 the least effective confidence.
--- `<nearest>` becomes the order by distance, by the index or exactly.
+-- leg gives, $5 vector or null, $6 the model whose vectors meet, $7 words or '', $8 now, $9 the least effective confidence,
+-- $10 and $11 from when on and until when it was stored, or null. `<nearest>` becomes the order by distance, by the index or exactly.
 
 -- name: find_episodes
--- The episodes nearest to a vector and those with the words, each with its place on either list.
+-- The episodes nearest to a vector and those with the words, each with its place on either list. Beside those of the scope
+-- come those that name a user ($12, or null) as theirs: of all agents, or of one ($13).
 WITH semantic AS MATERIALIZED (
   SELECT e.id, 1 - (e.embedding <=> $5) AS similarity,
     row_number() OVER (ORDER BY e.embedding <=> $5, e.created_at DESC, e.id) AS place
   FROM (
     SELECT e.id, e.embedding, e.created_at FROM knowledge_episodes AS e
     WHERE $5::vector IS NOT NULL AND e.embedding_version = $6 AND e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2)
-    AND ($3::text IS NULL OR e.butler = $3) AND e.expires_at > $8 AND 1.0 >= $9::double precision
+    AND ($3::text IS NULL OR e.butler = $3 OR (coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user') = $12::text
+      AND ($13::text IS NULL OR e.butler = $13)))
+    AND e.expires_at > $8 AND 1.0 >= $9::double precision
+    AND ($10::timestamptz IS NULL OR e.created_at >= $10) AND ($11::timestamptz IS NULL OR e.created_at < $11)
     ORDER BY <nearest>, e.created_at DESC, e.id LIMIT $4
   ) AS e
 ), keyword AS MATERIALIZED (
@@ -19,7 +23,10 @@ WITH semantic AS MATERIALIZED (
     SELECT e.id, e.created_at, ts_rank(e.search_vector, q.query)::double precision AS rank
     FROM plainto_tsquery('english', $7) AS q (query) CROSS JOIN knowledge_episodes AS e
     WHERE $7 <> '' AND e.search_vector @@ q.query AND e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2)
-    AND ($3::text IS NULL OR e.butler = $3) AND e.expires_at > $8 AND 1.0 >= $9::double precision
+    AND ($3::text IS NULL OR e.butler = $3 OR (coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user') = $12::text
+      AND ($13::text IS NULL OR e.butler = $13)))
+    AND e.expires_at > $8 AND 1.0 >= $9::double precision
+    AND ($10::timestamptz IS NULL OR e.created_at >= $10) AND ($11::timestamptz IS NULL OR e.created_at < $11)
     ORDER BY rank DESC, e.created_at DESC, e.id LIMIT $4
   ) AS k
 )
@@ -42,6 +49,7 @@ WITH semantic AS MATERIALIZED (
     AND CASE WHEN f.decay_rate = 0 THEN f.confidence WHEN f.last_confirmed_at IS NULL THEN 0
       ELSE f.confidence * exp(greatest(-700, -f.decay_rate
         * greatest(0, extract(epoch FROM $8::timestamptz - f.last_confirmed_at)::double precision) / 86400)) END >= $9::double precision
+    AND ($10::timestamptz IS NULL OR f.created_at >= $10) AND ($11::timestamptz IS NULL OR f.created_at < $11)
     ORDER BY <nearest>, f.created_at DESC, f.id LIMIT $4
   ) AS f
 ), keyword AS MATERIALIZED (
@@ -54,6 +62,7 @@ WITH semantic AS MATERIALIZED (
     AND CASE WHEN f.decay_rate = 0 THEN f.confidence WHEN f.last_confirmed_at IS NULL THEN 0
       ELSE f.confidence * exp(greatest(-700, -f.decay_rate
         * greatest(0, extract(epoch FROM $8::timestamptz - f.last_confirmed_at)::double precision) / 86400)) END >= $9::double precision
+    AND ($10::timestamptz IS NULL OR f.created_at >= $10) AND ($11::timestamptz IS NULL OR f.created_at < $11)
     ORDER BY rank DESC, f.created_at DESC, f.id LIMIT $4
   ) AS k
 )
@@ -77,6 +86,7 @@ WITH semantic AS MATERIALIZED (
     AND CASE WHEN r.decay_rate = 0 THEN r.confidence WHEN r.last_confirmed_at IS NULL THEN 0
       ELSE r.confidence * exp(greatest(-700, -r.decay_rate
         * greatest(0, extract(epoch FROM $8::timestamptz - r.last_confirmed_at)::double precision) / 86400)) END >= $9::double precision
+    AND ($10::timestamptz IS NULL OR r.created_at >= $10) AND ($11::timestamptz IS NULL OR r.created_at < $11)
     ORDER BY <nearest>, r.created_at DESC, r.id LIMIT $4
   ) AS r
 ), keyword AS MATERIALIZED (
@@ -90,6 +100,7 @@ WITH semantic AS MATERIALIZED (
     AND CASE WHEN r.decay_rate = 0 THEN r.confidence WHEN r.last_confirmed_at IS NULL THEN 0
       ELSE r.confidence * exp(greatest(-700, -r.decay_rate
         * greatest(0, extract(epoch FROM $8::timestamptz - r.last_confirmed_at)::double precision) / 86400)) END >= $9::double precision
+    AND ($10::timestamptz IS NULL OR r.created_at >= $10) AND ($11::timestamptz IS NULL OR r.created_at < $11)
     ORDER BY rank DESC, r.created_at DESC, r.id LIMIT $4
   ) AS k
 )

@@ -11,6 +11,7 @@ _WORKER: Final = "work in the background is for a tenant that it was given"
 _BEHIND: Final = "it is of what a statement of the same transaction has found within the tenant"
 _REFERENCED: Final = "what it finds is referred to within the tenant alone, which the database sees to"
 _OPERATORS: Final = "operators ask for it, and it tells counts"
+_OFFERED: Final = "what stands above the families asks, and its tests ask as another tenant"
 _COUNTS: Final = "it tells counts, and those of another tenant are in none of its fields"
 
 
@@ -81,6 +82,9 @@ LEAKS: Final = Leaks(
                 "erase_traces",
             ],
             _OPERATORS,
+        ),
+        **dict.fromkeys(
+            ["offered_episode", "offered_fact", "offered_rule", "standing_of_memories"], _OFFERED
         ),
         **dict.fromkeys(["count_episodes", "count_searched", "memory_stats"], _COUNTS),
         **dict.fromkeys(

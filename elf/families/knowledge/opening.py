@@ -7,8 +7,9 @@ from dataclasses import replace
 from elf.families.knowledge.consolidation.opening import open_consolidation
 from elf.families.knowledge.entities.opening import open_entities
 from elf.families.knowledge.keeping.opening import open_keeping
-from elf.families.knowledge.kit import kit_of
+from elf.families.knowledge.kit import Kit, kit_of
 from elf.families.knowledge.lifecycle.opening import open_lifecycle
+from elf.families.knowledge.offers import KnowledgeItems, KnowledgeRecall
 from elf.families.knowledge.reading.opening import open_reading
 from elf.families.knowledge.upkeep.opening import open_upkeep
 from elf.families.knowledge.writing.opening import open_writing
@@ -28,6 +29,16 @@ def open_knowledge(ground: Ground) -> Opened:
             open_consolidation(ground, kit),
             open_keeping(ground, kit),
             open_upkeep(ground, kit),
+            _open_offers(ground, kit),
         ]
     )
     return opened if kit.shared_calls is None else replace(opened, owners=[kit.shared_calls])
+
+
+def _open_offers(ground: Ground, kit: Kit) -> Opened:
+    """Return what is offered of memories, in a process that serves."""
+    if not ground.roles.serves:
+        return Opened()
+    return Opened(
+        recall=KnowledgeRecall(kit, version=ground.config.embedding_version), items=KnowledgeItems(kit)
+    )

@@ -17,8 +17,9 @@ from pgvector import Vector
 from actors.families import steps_on
 from elf.db import migration
 from elf.families.knowledge import model as m
+from elf.families.knowledge.access import Reach
 from elf.families.knowledge.kit import knowledge_queries
-from elf.families.knowledge.reading.legs import nearest_first
+from elf.families.knowledge.reading.legs import Question, nearest_first
 from tests.conftest import dsn_of, run_sql
 from tests.db.notes.test_query_plans import nodes_of_plan
 
@@ -112,9 +113,18 @@ FIND: Final[dict[str, tuple[m.MemoryType, bool]]] = {
 
 
 def _question(
-    tenant: str, *, vector: Vector | None = VECTOR, words: str = "seat", scope: str | None = None
+    kind: m.MemoryType,
+    tenant: str,
+    *,
+    vector: Vector | None = VECTOR,
+    words: str = "seat",
+    scope: str | None = None,
 ) -> Sequence[Any]:
-    return (tenant, OWN, scope, 10, vector, VERSION, words, NOW, 0.2)
+    asked = Question(
+        reach=Reach(tenant, OWN, None), scope=scope, words=words, vector=vector, version=VERSION, limit=10,
+        min_confidence=0.2, now=NOW,
+    )  # fmt: skip
+    return asked.arguments(kind)
 
 
 def _page(*where: Any) -> Sequence[Any]:
@@ -183,6 +193,13 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "jobs": ("lease_jobs", (100, timedelta(seconds=60)), _of("outbox_due")),
     "renewed jobs": ("renew_jobs", (SOME, [1] * 32, timedelta(seconds=60)), {"knowledge_outbox_pkey"}),
     "done jobs": ("finish_jobs", (SOME, [1] * 32), {"knowledge_outbox_pkey"}),
+    "what memories rest on": (
+        "standing_of_memories", ("acme", OWN, ["fact"] * 32, SOME, SOME, ["message_id"], ["message"], "ana", NOW),
+        _of("links_target"),
+    ),
+    "an episode to offer": ("offered_episode", ("acme", OWN, ONE, NOW, OWN, "ana", None), set()),
+    "a fact to offer": ("offered_fact", ("acme", OWN, ONE, OWN), set()),
+    "a rule to offer": ("offered_rule", ("acme", OWN, ONE, OWN), set()),
     "erased": ("erase_memories", ("acme", SOME), _of("outbox_memory")),
     "blanked events": ("blank_events", ("acme", SOME), _of("events_memory")),
 }  # fmt: skip
@@ -238,15 +255,15 @@ async def test_a_search_uses_its_indexes_and_reads_no_table_whole(
     of, by_index = FIND[name]
     statement = nearest_first(knowledge_queries(), of, by_index=by_index)
     tenant = "acme" if by_index else "tenant 1"
-    used = await _indexes(seeded_dsn, statement, _question(tenant), kind)
+    used = await _indexes(seeded_dsn, statement, _question(of, tenant), kind)
     assert (f"idx_knowledge_{of}s_embedding" in used) is by_index
-    await _indexes(seeded_dsn, statement, _question(tenant, scope="agent 3"), kind)
+    await _indexes(seeded_dsn, statement, _question(of, tenant, scope="agent 3"), kind)
 
 
 @pytest.mark.parametrize("of", m.MEMORY_TYPES)
 async def test_rare_words_are_looked_up_by_their_index(seeded_dsn: str, of: m.MemoryType, kind: str) -> None:
     statement = nearest_first(knowledge_queries(), of, by_index=False)
-    values = _question("acme", vector=None, words="c4ca4238a0b923820dcc509a6f75849b")
+    values = _question(of, "acme", vector=None, words="c4ca4238a0b923820dcc509a6f75849b")
     assert f"idx_knowledge_{of}s_words" in await _indexes(seeded_dsn, statement, values, kind)
 
 

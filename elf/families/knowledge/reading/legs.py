@@ -33,7 +33,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is looked for. Without a vector only words count, and without words only the vector."""
+    """What is looked for. Without a vector only words count, and without words only the vector.
+
+    `since` and `until` bound when it was stored. `named` is a user whose episodes count beside those of the scope:
+    those of all agents that name the user as theirs, or of `agent`.
+    """
 
     reach: Reach
     scope: str | None
@@ -43,12 +47,17 @@ class Question:
     limit: int
     min_confidence: float
     now: datetime
+    since: datetime | None = None
+    until: datetime | None = None
+    named: str | None = None
+    agent: str | None = None
 
-    @property
-    def arguments(self) -> tuple[Any, ...]:
+    def arguments(self, kind: m.MemoryType) -> tuple[Any, ...]:
+        """Return what the statement of a kind is asked with."""
+        whose = (self.named, self.agent) if kind == "episode" else ()
         return (
             self.reach.tenant_id, self.reach.own_scope, self.scope, self.limit, self.vector, self.version, self.words,
-            self.now, self.min_confidence,
+            self.now, self.min_confidence, self.since, self.until, *whose,
         )  # fmt: skip
 
 
@@ -72,13 +81,12 @@ class Legs:
         self, connection: Connection, question: Question, kind: m.MemoryType, *, is_large: bool
     ) -> list[Row]:
         """Find by the index, and by comparing everything where it gives too few: it stops after a while."""
+        given = question.arguments(kind)
         if is_large:
-            rows = await connection.fetch(
-                nearest_first(self._queries, kind, by_index=True), *question.arguments
-            )
+            rows = await connection.fetch(nearest_first(self._queries, kind, by_index=True), *given)
             if sum(row["semantic_rank"] is not None for row in rows) >= question.limit:
                 return rows
-        return await connection.fetch(nearest_first(self._queries, kind, by_index=False), *question.arguments)
+        return await connection.fetch(nearest_first(self._queries, kind, by_index=False), *given)
 
     async def _large(
         self, connection: Connection, question: Question, kinds: Sequence[m.MemoryType]

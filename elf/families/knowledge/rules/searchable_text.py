@@ -29,3 +29,8 @@ def search_query(text: str | None) -> str:
 def fact_text(subject: str, predicate: str, content: str) -> str:
     """Return what is embedded and searched of a fact."""
     return f"{subject} {predicate} {content}"
+
+
+def fact_sentence(subject: str, predicate: str, content: str) -> str:
+    """Return what a reader is told of a fact."""
+    return f"{subject} {predicate}: {content}"
