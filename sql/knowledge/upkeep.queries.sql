@@ -50,18 +50,18 @@ SELECT EXISTS (
 );
 
 -- name: erasable_memories
--- Up to $3 memories of a tenant, the facts first: of one id ($2), of one entity ($4), of one scope or agent ($5), or all.
+-- Up to $3 memories of a tenant, the facts first: of one id ($2), of one entity ($4), or all.
 (SELECT 'fact' AS kind, f.id FROM knowledge_facts AS f
  WHERE f.tenant_id = $1 AND ($2::uuid IS NULL OR f.id = $2) AND ($4::uuid IS NULL OR f.entity_id = $4)
-   AND ($5::text IS NULL OR f.scope = $5) LIMIT $3)
+   LIMIT $3)
 UNION ALL
 (SELECT 'rule', r.id FROM knowledge_rules AS r
  WHERE r.tenant_id = $1 AND ($2::uuid IS NULL OR r.id = $2) AND $4::uuid IS NULL
-   AND ($5::text IS NULL OR r.scope = $5) LIMIT $3)
+   LIMIT $3)
 UNION ALL
 (SELECT 'episode', e.id FROM knowledge_episodes AS e
  WHERE e.tenant_id = $1 AND ($2::uuid IS NULL OR e.id = $2) AND $4::uuid IS NULL
-   AND ($5::text IS NULL OR e.butler = $5) LIMIT $3)
+   LIMIT $3)
 LIMIT $3;
 
 -- name: erase_memories

@@ -84,7 +84,17 @@ LEAKS: Final = Leaks(
             _OPERATORS,
         ),
         **dict.fromkeys(
-            ["offered_episode", "offered_fact", "offered_rule", "standing_of_memories"], _OFFERED
+            [
+                "offered_episode", "offered_fact", "offered_rule", "standing_of_memories",
+                "lock_episodes_of_subject", "facts_of_subject", "rules_of_subject", "entities_of_facts",
+                "entities_made_by", "erase_lonely_entities", "unsign_memories", "unsign_events",
+                "erase_applications_by", "reword_rule", "unname_in_metadata", "erase_traces_of_scope",
+                "erase_rest_of_tenant", "export_episodes", "export_entities", "export_entities_of_tenant",
+                "export_facts", "export_rules", "export_supersessions", "export_applications", "export_links",
+                "export_events", "export_events_of_tenant", "take_in_entities", "take_in_episodes", "take_in_facts",
+                "take_in_rules", "take_in_supersessions", "take_in_applications", "take_in_links", "take_in_events",
+            ],
+            _OFFERED,
         ),
         **dict.fromkeys(["count_episodes", "count_searched", "memory_stats"], _COUNTS),
         **dict.fromkeys(

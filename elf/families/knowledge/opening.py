@@ -11,6 +11,7 @@ from elf.families.knowledge.kit import Kit, kit_of
 from elf.families.knowledge.lifecycle.opening import open_lifecycle
 from elf.families.knowledge.offers import KnowledgeItems, KnowledgeRecall
 from elf.families.knowledge.reading.opening import open_reading
+from elf.families.knowledge.subjects.offer import KnowledgeSubjects
 from elf.families.knowledge.upkeep.opening import open_upkeep
 from elf.families.knowledge.writing.opening import open_writing
 from elf.family import Opened, together
@@ -36,9 +37,10 @@ def open_knowledge(ground: Ground) -> Opened:
 
 
 def _open_offers(ground: Ground, kit: Kit) -> Opened:
-    """Return what is offered of memories, in a process that serves."""
-    if not ground.roles.serves:
-        return Opened()
+    """Return what is offered to whoever stands above all families, as far as the process serves or administers."""
+    serves = ground.roles.serves
     return Opened(
-        recall=KnowledgeRecall(kit, version=ground.config.embedding_version), items=KnowledgeItems(kit)
+        recall=KnowledgeRecall(kit, version=ground.config.embedding_version) if serves else None,
+        items=KnowledgeItems(kit) if serves else None,
+        subjects=KnowledgeSubjects(kit) if serves or ground.roles.administers else None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -19,7 +19,7 @@ PAGE: Final = 1000
 
 
 class Erasing:
-    """Erases one memory, one entity with its facts, what is in one scope, or all of a tenant."""
+    """Erases one memory, one entity with its facts, or all of a tenant."""
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
@@ -57,9 +57,20 @@ class Erasing:
         erased.update(await self._entities(tenant_id, entity_id, actor=actor))
         return dict(erased)
 
-    async def scope(self, tenant_id: str, scope: str, *, actor: str | None) -> dict[str, int]:
-        """Erase the facts and rules of a scope, and the episodes of the agent of that name."""
-        return await self._memories(tenant_id, actor=actor, scope=scope)
+    async def these(
+        self,
+        connection: Connection,
+        tenant_id: str,
+        memories: Sequence[tuple[str, UUID]],
+        *,
+        actor: str | None,
+    ) -> Mapping[str, int]:
+        """Erase memories, of which kind and id are given, with a transaction of the caller's."""
+        ids = [id for _, id in memories]
+        counts = await connection.fetchrow(self._sql["erase_memories"], tenant_id, ids)
+        assert counts is not None, "it always tells"
+        await self.blank(connection, tenant_id, memories, actor=actor)
+        return dict(counts)
 
     async def _memories(
         self,
@@ -68,42 +79,29 @@ class Erasing:
         actor: str | None,
         id: UUID | None = None,
         entity_id: UUID | None = None,
-        scope: str | None = None,
     ) -> dict[str, int]:
         """Erase memories page by page, each page with its events."""
         erased: Counter[str] = Counter()
         while True:
             async with self._kit.database.transaction() as connection:
-                rows = await connection.fetch(
-                    self._sql["erasable_memories"], tenant_id, id, PAGE, entity_id, scope
-                )
+                rows = await connection.fetch(self._sql["erasable_memories"], tenant_id, id, PAGE, entity_id)
                 if not rows:
                     return dict(erased)
-                ids = [row["id"] for row in rows]
-                counts = await connection.fetchrow(self._sql["erase_memories"], tenant_id, ids)
-                assert counts is not None, "it always tells"
-                await self._blank(
-                    connection, tenant_id, ids, [(row["kind"], row["id"]) for row in rows], actor
-                )
-            erased.update(dict(counts))
+                memories = [(row["kind"], row["id"]) for row in rows]
+                erased.update(await self.these(connection, tenant_id, memories, actor=actor))
 
     async def _entities(
         self, tenant_id: str, entity_id: UUID | None, *, actor: str | None
     ) -> Mapping[str, int]:
         async with self._kit.database.transaction() as connection:
             rows = await connection.fetch(self._sql["erase_entities"], tenant_id, entity_id)
-            ids = [row["id"] for row in rows]
-            await self._blank(connection, tenant_id, ids, [("entity", id) for id in ids], actor)
-        return {"entities": len(ids)}
+            await self.blank(connection, tenant_id, [("entity", row["id"]) for row in rows], actor=actor)
+        return {"entities": len(rows)}
 
-    async def _blank(
-        self,
-        connection: Connection,
-        tenant_id: str,
-        ids: list[UUID],
-        what: list[tuple[str, UUID]],
-        actor: str | None,
+    async def blank(
+        self, connection: Connection, tenant_id: str, what: Sequence[tuple[str, UUID]], *, actor: str | None
     ) -> None:
-        await connection.execute(self._sql["blank_events"], tenant_id, ids)
+        """Take out of events what they tell of what is gone, and tell that it is."""
+        await connection.execute(self._sql["blank_events"], tenant_id, [id for _, id in what])
         events = [Event("memory_erased", kind, id) for kind, id in what]
         await record(connection, self._sql, events, tenant_id=tenant_id, actor=actor, now=self._kit.now())
