@@ -32,6 +32,7 @@ EMPTY = """
 DELETE FROM knowledge_rule_applications; DELETE FROM knowledge_links; DELETE FROM knowledge_outbox;
 DELETE FROM knowledge_events; DELETE FROM knowledge_facts; DELETE FROM knowledge_rules; DELETE FROM knowledge_entities;
 DELETE FROM knowledge_episodes; DELETE FROM knowledge_embedding_versions; DELETE FROM chore_runs;
+DELETE FROM search_traces; DELETE FROM search_trace_outbox;
 """
 
 

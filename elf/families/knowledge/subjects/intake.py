@@ -14,7 +14,7 @@ from elf.families.knowledge.writing.to_store import as_json, columns
 STEP: Final = 500
 BYTES_AT_ONCE: Final = 8 * 1024 * 1024
 
-# In the order in which they refer to one another. Those of the second kind are dated by whoever takes them in.
+# In the order in which they refer to one another. Some depend on the time.
 _STATEMENTS: Final[Mapping[type[x.Exported], str]] = {
     x.ExportedEntity: "take_in_entities",
     x.ExportedEpisode: "take_in_episodes",
@@ -71,9 +71,7 @@ def _rows(pieces: Sequence[x.Exported]) -> Slices[list[Sequence[Any]]]:
     """Return the values of pieces of one kind, each in the order of its statement."""
     rows = []
     for piece in pieces:
-        values = [
-            _value(name, getattr(piece, name)) for name in piece.__struct_fields__ if name != "tenant_id"
-        ]
+        values = [_value(getattr(piece, name)) for name in piece.__struct_fields__ if name != "tenant_id"]
         if isinstance(piece, _SEARCHED):
             values.append(piece.searched)
         rows.append(values)
@@ -81,8 +79,8 @@ def _rows(pieces: Sequence[x.Exported]) -> Slices[list[Sequence[Any]]]:
     return rows
 
 
-def _value(name: str, value: Any) -> Any:
-    """Return a value as a statement takes it: lists are JSON, as an array of them would be one with a dimension more."""
+def _value(value: Any) -> Any:
+    """Return a value as a statement takes it: lists are JSON, as an array of arrays has one dimension more."""
     return as_json(value) if isinstance(value, list) else value
 
 

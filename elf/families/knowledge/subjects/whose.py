@@ -13,7 +13,7 @@ from elf.offers import Subject
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """A tenant, whole where `scope` is None; else what is in a scope, and what names `user` as its own, where there is one.
+    """A tenant, whole where `scope` is None; else what is in a scope, and what names `user` as its own, if any.
 
     `names` are those by which whoever it is stands where it did something.
     """
@@ -24,7 +24,7 @@ class Whose:
 
     @classmethod
     def of(cls, subject: Subject) -> Self:
-        """Return what a subject means. Raises InvalidRequest for a name that is nobody's, and for a user and an agent."""
+        """Return what a subject means. Raises InvalidRequest for an empty name, and for a user and an agent at once."""
         names = {"$.tenant_id": subject.tenant_id, "$.user": subject.user, "$.agent_id": subject.agent_id}
         if empty := [path for path, name in names.items() if name == ""]:
             raise InvalidRequest(f"{', '.join(empty)}: is empty", fields=empty)

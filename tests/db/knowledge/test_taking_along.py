@@ -1,0 +1,187 @@
+"""What is exported is all there is, and can be taken in by an empty service as it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final
+from uuid import UUID, uuid4
+
+import pytest
+
+from elf.api.caller import Caller
+from elf.core.errors import InvalidRequest
+from tests.conftest import run_sql
+from tests.db.knowledge.conftest import ANA, EMPTY, TENANT, KnowledgeHouse
+from tests.db.knowledge.subjects_kit import Piece, World
+
+pytestmark = pytest.mark.anyio
+
+WORD: Final = "Zanzibarqx"
+
+
+@pytest.fixture
+def world(knowledge: KnowledgeHouse) -> World:
+    return World(knowledge)
+
+
+@pytest.fixture
+def empty(knowledge_dsn: str) -> Any:
+    """Empties the database, as that of another service."""
+    return lambda: run_sql(knowledge_dsn, EMPTY)
+
+
+async def kept(world: World) -> None:
+    """Something of a tenant in every state there is."""
+    await world.remember("ana", WORD)
+    await world.remember("ben", "Timbuktuqx")
+    house, life = world.house, world.life
+    house.clock.turn(days=1)
+    fact = await life.fact(
+        "retracted", importance=7.5, tags=["a", "b"], metadata={"z": [1.5, None], "a": "é 中"}
+    )
+    await life.forget("fact", fact)
+    rule = await house.rule("Forget me")
+    await life.helpful(rule, context="at sea")
+    await life.forget("rule", rule)
+    await life.confirm("fact", (await house.fact(permanence="permanent")).id)
+    expired = await house.episode("long ago", session_id=uuid4())
+    await life.forget("episode", expired)
+    failed = await house.episode("failed", importance=1.0)
+    await house.rows(
+        "UPDATE knowledge_episodes SET consolidation_status = 'dead_letter', retry_count = 5, last_error = 'model' "
+        "WHERE id = $1 RETURNING 1",
+        failed,
+    )
+
+
+def by_kind(pieces: list[Piece]) -> Mapping[str, int]:
+    return Counter(one["kind"] for one in pieces)
+
+
+@pytest.mark.parametrize("whose", [{}, {"user": "ana"}, {"agent_id": "travel"}])
+async def test_what_an_empty_service_takes_in_it_exports_again_as_it_was(
+    world: World, empty: Any, whose: dict[str, str]
+) -> None:
+    await kept(world)
+    pieces = await world.exported(**whose)
+    assert len(pieces) == len({str(one) for one in pieces})
+    assert {one["tenant_id"] for one in pieces} == {TENANT}
+    await empty()
+    assert await world.exported(**whose) == []
+    assert await world.subjects.take_in(pieces) == len(pieces)
+    assert await world.exported(**whose) == pieces
+    assert await world.subjects.take_in(pieces) == 0
+    assert await world.exported(**whose) == pieces
+    await world.erase(**whose)
+    assert await world.exported(**whose) == []
+
+
+async def test_all_of_a_tenant_is_exported_and_of_a_user_what_is_theirs(world: World) -> None:
+    await kept(world)
+    assert by_kind(await world.exported()) == {
+        "entity": 4, "episode": 6, "fact": 8, "rule": 5, "supersession": 2, "application": 7, "link": 6,
+        "event": len(await world.house.events()),
+    }  # fmt: skip
+    told = str(await world.exported(user="ana"))
+    assert WORD in told
+    assert "Timbuktuqx" not in told
+    assert "user:ben" not in told
+    counted = by_kind(await world.exported(user="ana"))
+    assert {name: count for name, count in counted.items() if name != "event"} == {
+        "entity": 2, "episode": 2, "fact": 3, "rule": 2, "supersession": 1, "application": 3, "link": 3,
+    }  # fmt: skip
+
+
+async def test_what_was_taken_in_goes_on_as_if_it_had_always_been_there(world: World, empty: Any) -> None:
+    ids = await world.remember("ana", WORD)
+    house, life = world.house, world.life
+    found = {one["id"] for one in await world.finder.search(WORD, mode="semantic")}
+    key = await house.fact(subject="key", idempotency_key="one")
+    pieces = await world.exported()
+    await empty()
+    for one in pieces:  # however it is cut
+        assert await world.subjects.take_in([one]) == 1
+    assert house.rings > 0
+    assert await world.finder.search(WORD, mode="semantic") == []
+    await life.do_jobs()  # the vectors, and the rule that is to be inverted
+    assert {one["id"] for one in await world.finder.search(WORD, mode="semantic")} - {key.id} == found
+    assert (await house.row("rule", ids["rule"]))["maturity"] == "anti_pattern"
+    assert (await house.fact(subject="key", idempotency_key="one")).id == key.id
+    third = await house.fact(subject=WORD, predicate="trip", scope="user:ana", entity_id=ids["entity"])
+    assert third.superseded_id == ids["second"]
+    chain = (await house.history("fact", third.id)).supersession
+    assert [one.id for one in chain] == [ids["first"], ids["second"], third.id]
+    assert "fact_created" in [one.event_type for one in (await house.history("fact", ids["first"])).events]
+
+
+async def test_what_is_there_already_stays_as_it_is(world: World, empty: Any) -> None:
+    house = world.house
+    about = await world.entity("Ana Lima", ANA)
+    old = await house.fact(entity_id=about, content="the aisle", idempotency_key="one")
+    pieces = await world.exported()
+    await empty()
+    here = await world.entity("Ana Lima", ANA)
+    new = await house.fact(entity_id=here, content="the window", idempotency_key="one")
+    await world.subjects.take_in(pieces)
+    assert await world.subjects.take_in(pieces) == 0
+    assert (await house.row("fact", new.id))["validity"] == "active"
+    row = await house.row("fact", old.id)
+    assert (row["validity"], row["entity_id"], row["idempotency_key"]) == ("superseded", here, None)
+    (link,) = await house.rows("SELECT source_id, target_id, relation FROM knowledge_links")
+    assert tuple(link.values()) == (new.id, old.id, "supersedes")
+    assert [row["id"] for row in await house.rows("SELECT id FROM knowledge_entities")] == [here]
+
+
+def _changed(piece: Piece, **fields: Any) -> Piece:
+    return {**piece, **fields}
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        ("fact", {"content": 5}),
+        ("fact", {"importance": 11}),
+        ("fact", {"confidence": float("nan")}),
+        ("fact", {"subject": "a\x00b"}),
+        ("fact", {"scope": ""}),
+        ("fact", {"embedding": [1.0]}),
+        ("fact", {"kind": "note"}),
+        ("fact", {"id": "no id"}),
+        ("fact", {"created_at": "2026-01-01T00:00:00"}),
+        ("fact", {"metadata": {"it": object()}}),
+        ("fact", {"content": "\ud800"}),
+        ("rule", {"metadata": {"forgotten": "yes"}}),
+        ("rule", {"metadata": {"harmful_reasons": [1]}}),
+        ("rule", {"harmful_count": 2**31}),
+        ("link", {"source_type": "episode", "source_id": str(UUID(int=1)), "target_id": str(UUID(int=1))}),
+        ("event", {"payload": {"target_id": "no id"}}),
+        ("event", {"event_type": "fact_invented"}),
+        ("entity", {"metadata": {"merged_into": 5}}),
+        ("supersession", {"supersedes_id": None}),
+    ],
+)
+async def test_what_is_not_as_it_is_exported_is_refused_and_nothing_of_it_kept(
+    world: World, empty: Any, kind: str, wrong: dict[str, Any]
+) -> None:
+    await kept(world)
+    pieces = await world.exported()
+    await empty()
+    first = next(one for one in pieces if one["kind"] == kind)
+    with pytest.raises(InvalidRequest) as refused:
+        await world.subjects.take_in([*pieces, _changed(first, **wrong)])
+    assert refused.value.fields == [f"$[{len(pieces)}]"]
+    assert await world.exported() == []
+
+
+async def test_a_tenant_takes_in_nothing_that_is_anothers(world: World) -> None:
+    fact = await world.house.fact(tenant_id="another", content="elsewhere")
+    episode = await world.house.episode(tenant_id="another")
+    await world.house.fact(caller=Caller(user="ana"), content="here")
+    pieces = await world.exported()
+    (own,) = [one for one in pieces if one["kind"] == "fact"]
+    await world.erase()
+    stolen = _changed(own, source_episode_id=str(episode))
+    assert await world.subjects.take_in([stolen, _changed(own, id=str(fact.id), content="mine")]) == 1
+    assert (await world.house.row("fact", UUID(own["id"])))["source_episode_id"] is None
+    assert (await world.house.row("fact", fact.id))["content"] == "elsewhere"
