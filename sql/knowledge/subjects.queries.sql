@@ -10,6 +10,13 @@ WHERE e.tenant_id = $1 AND (e.butler = $2 OR (e.butler NOT LIKE 'user:%'
   AND coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user') = $3::text))
 ORDER BY e.id LIMIT $4 FOR UPDATE OF e;
 
+-- name: episodes_of_subject
+-- The ids of up to $5 episodes behind an id ($4).
+SELECT e.id FROM knowledge_episodes AS e
+WHERE e.tenant_id = $1 AND e.id > $4 AND ($2::text IS NULL OR e.butler = $2 OR (e.butler NOT LIKE 'user:%'
+  AND coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user') = $3::text))
+ORDER BY e.id LIMIT $5;
+
 -- name: facts_of_subject
 -- The ids of up to $5 facts behind an id ($4).
 SELECT f.id FROM knowledge_facts AS f
@@ -126,29 +133,25 @@ UPDATE knowledge_entities AS n SET metadata = (
   WHERE NOT jsonb_path_exists(m.value, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[])))
 WHERE n.tenant_id = $1 AND jsonb_path_exists(n.metadata, '$.** ? (@ == $names[*])', jsonb_build_object('names', $2::text[]));
 
--- name: erase_traces_of_scope
--- Removes what is kept of the searches of a scope, of those on their way into the traces, too. Tells how many.
+-- name: erase_searches
+-- Removes what is kept of the searches of a scope, or of the tenant ($2 is null), of those on their way into the traces,
+-- too. Tells how many.
 WITH waiting AS (
   DELETE FROM search_trace_outbox AS o
   WHERE o.payload ->> 'family' = 'knowledge' AND o.payload ->> 'tenant_id' = $1
-    AND (o.payload ->> 'agent_id' = $2 OR o.payload -> 'allowed_scopes' ? $2)
+    AND ($2::text IS NULL OR o.payload ->> 'agent_id' = $2 OR o.payload -> 'allowed_scopes' ? $2)
   RETURNING 1
 ), traces AS (
   DELETE FROM search_traces AS t
-  WHERE t.tenant_id = $1 AND t.family = 'knowledge' AND (t.agent_id = $2 OR t.allowed_scopes ? $2)
+  WHERE t.tenant_id = $1 AND t.family = 'knowledge' 
+    AND ($2 IS NULL OR t.agent_id = $2 OR t.allowed_scopes ? $2)
   RETURNING 1
 )
 SELECT (SELECT count(*) FROM waiting) + (SELECT count(*) FROM traces);
 
 -- name: erase_rest_of_tenant
--- Removes what tells of a tenant when its memories are gone: events, jobs and traces. Tells how many.
-WITH waiting AS (
-  DELETE FROM search_trace_outbox AS o
-  WHERE o.payload ->> 'family' = 'knowledge' AND o.payload ->> 'tenant_id' = $1
-  RETURNING 1
-), traces AS (
-  DELETE FROM search_traces AS t WHERE t.tenant_id = $1 AND t.family = 'knowledge' RETURNING 1
-), events AS (
+-- Removes what tells of a tenant when its memories are gone: events, links and jobs. Tells how many.
+WITH events AS (
   DELETE FROM knowledge_events AS v WHERE v.tenant_id = $1 RETURNING 1
 ), links AS (
   DELETE FROM knowledge_links AS l WHERE l.tenant_id = $1 RETURNING 1
@@ -156,7 +159,7 @@ WITH waiting AS (
   DELETE FROM knowledge_outbox AS b WHERE b.tenant_id = $1 RETURNING 1
 )
 SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM links) AS links,
-  (SELECT count(*) FROM jobs) AS jobs, (SELECT count(*) FROM waiting) + (SELECT count(*) FROM traces) AS traces;
+  (SELECT count(*) FROM jobs) AS jobs;
 
 -- name: erase_knowledge_chore_runs
 -- Removes what tells of the chores of a tenant, or of the consolidation of one agent of it ($2).
@@ -167,14 +170,12 @@ WHERE c.family = 'knowledge' AND CASE
 RETURNING 1;
 
 -- name: export_episodes
--- Up to $5 episodes behind an id ($4).
+-- Episodes ($2).
 SELECT e.id, e.butler, e.session_id, e.content, e.importance, e.reference_count, e.consolidated, e.consolidation_status,
   e.retry_count, e.last_error, e.available_at, e.created_at, e.last_referenced_at, e.expires_at, e.metadata,
   e.idempotency_key, e.request_digest
 FROM knowledge_episodes AS e
-WHERE e.tenant_id = $1 AND e.id > $4 AND ($2::text IS NULL OR e.butler = $2 OR (e.butler NOT LIKE 'user:%'
-  AND coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user') = $3::text))
-ORDER BY e.id LIMIT $5;
+WHERE e.tenant_id = $1 AND e.id = ANY ($2::uuid[]) ORDER BY e.id;
 
 -- name: export_entities
 -- Entities: those of $2, with all that were merged into them.

@@ -86,9 +86,9 @@ LEAKS: Final = Leaks(
         **dict.fromkeys(
             [
                 "offered_episode", "offered_fact", "offered_rule", "standing_of_memories",
-                "lock_episodes_of_subject", "facts_of_subject", "rules_of_subject", "entities_of_facts",
-                "entities_made_by", "erase_lonely_entities", "unsign_memories", "unsign_events",
-                "erase_applications_by", "reword_rule", "unname_in_metadata", "erase_traces_of_scope",
+                "lock_episodes_of_subject", "episodes_of_subject", "facts_of_subject", "rules_of_subject",
+                "entities_of_facts", "entities_made_by", "erase_lonely_entities", "unsign_memories", "unsign_events",
+                "erase_applications_by", "reword_rule", "unname_in_metadata", "erase_searches",
                 "erase_rest_of_tenant", "export_episodes", "export_entities", "export_entities_of_tenant",
                 "export_facts", "export_rules", "export_supersessions", "export_applications", "export_links",
                 "export_events", "export_events_of_tenant", "take_in_entities", "take_in_episodes", "take_in_facts",

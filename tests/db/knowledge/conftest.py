@@ -87,7 +87,11 @@ class KnowledgeHouse:
         return (await self.writing.store_rule(request, caller)).id
 
     async def link(
-        self, source: tuple[str, UUID], target: tuple[str, UUID], relation: str = "supports"
+        self,
+        source: tuple[str, UUID],
+        target: tuple[str, UUID],
+        relation: str = "supports",
+        caller: Caller = ANA,
     ) -> w.CreatedLink:
         request = w.CreateLink(
             tenant_id=TENANT,
@@ -97,7 +101,7 @@ class KnowledgeHouse:
             target_id=target[1],
             relation=relation,  # type: ignore[arg-type]
         )
-        return await self.linking.create(request, ANA)
+        return await self.linking.create(request, caller)
 
     async def read(self, kind: str, id: UUID, caller: Caller = ANA, tenant_id: str = TENANT) -> Any:
         """Read a memory as a caller does, which counts as a reference."""

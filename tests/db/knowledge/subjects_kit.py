@@ -68,8 +68,8 @@ class World:
         )
         rule = await house.rule(f"Never mention {word}", caller, scope=scope, source_episode_id=own)
         await self.life.harmful(rule, caller, times=3, reason=f"{word} is a secret", context=f"in {word}")
-        await house.link(("fact", resting.id), ("episode", own), "derived_from")
-        await house.link(("rule", rule), ("fact", second.id), "supports")
+        await house.link(("fact", resting.id), ("episode", own), "derived_from", caller)
+        await house.link(("rule", rule), ("fact", second.id), "supports", caller)
         house.model.away = True
         waiting = await house.rule(f"Call {word} first", caller, scope=scope)
         house.model.away = False

@@ -105,7 +105,9 @@ async def test_what_was_taken_in_goes_on_as_if_it_had_always_been_there(world: W
     assert house.rings > 0
     assert await world.finder.search(WORD, mode="semantic") == []
     await life.do_jobs()  # the vectors, and the rule that is to be inverted
-    assert {one["id"] for one in await world.finder.search(WORD, mode="semantic")} - {key.id} == found
+    assert {one["id"] for one in await world.finder.search(WORD, mode="semantic")} - {key.id} == found | {
+        ids["waiting"]
+    }
     assert (await house.row("rule", ids["rule"]))["maturity"] == "anti_pattern"
     assert (await house.fact(subject="key", idempotency_key="one")).id == key.id
     third = await house.fact(subject=WORD, predicate="trip", scope="user:ana", entity_id=ids["entity"])
@@ -170,7 +172,7 @@ async def test_what_is_not_as_it_is_exported_is_refused_and_nothing_of_it_kept(
     first = next(one for one in pieces if one["kind"] == kind)
     with pytest.raises(InvalidRequest) as refused:
         await world.subjects.take_in([*pieces, _changed(first, **wrong)])
-    assert refused.value.fields == [f"$[{len(pieces)}]"]
+    assert [*refused.value.fields] == [f"$[{len(pieces)}]"]
     assert await world.exported() == []
 
 

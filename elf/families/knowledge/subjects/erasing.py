@@ -47,13 +47,19 @@ class Erasure:
 
     async def _tenant(self, whose: Whose) -> Counter[str]:
         tenant_id = whose.tenant_id
+        traces = await retrying(partial(self._searches, tenant_id))
         gone = Counter(await retrying(partial(self._erasing.tenant, tenant_id, actor=None)))
         async with self._kit.database.transaction() as connection:
             rest = await connection.fetchrow(self._sql["erase_rest_of_tenant"], tenant_id)
             assert rest is not None, "it always tells"
             runs = await connection.fetch(self._sql["erase_knowledge_chore_runs"], tenant_id, None)
-        gone.update({**rest, "chore_runs": len(runs)})
+        gone.update({**rest, "traces": traces, "chore_runs": len(runs)})
         return gone
+
+    async def _searches(self, tenant_id: str) -> int:
+        async with self._kit.database.transaction() as connection:
+            traces: int = await connection.fetchval(self._sql["erase_searches"], tenant_id, None)
+        return traces
 
     async def _part(self, whose: Whose) -> Counter[str]:
         gone: Counter[str] = Counter()
@@ -94,7 +100,7 @@ class Erasure:
             await connection.execute(self._sql["unsign_events"], tenant_id, scope, names)
             if whose.user is not None:
                 await connection.execute(self._sql["unname_in_metadata"], tenant_id, names)
-            traces = await connection.fetchval(self._sql["erase_traces_of_scope"], tenant_id, scope)
+            traces = await connection.fetchval(self._sql["erase_searches"], tenant_id, scope)
             runs = await connection.fetch(self._sql["erase_knowledge_chore_runs"], tenant_id, scope)
         return Counter(entities=entities, traces=traces, chore_runs=len(runs))
 

@@ -36,7 +36,7 @@ class Export:
         """Yield what is somebody's: whom facts are about, memories, what they have to do with one another, events."""
         for part in (
             self._entities(whose),
-            self._episodes(whose),
+            self._of_memories(whose, "episode", "export_episodes", x.ExportedEpisode),
             self._of_memories(whose, "fact", "export_facts", x.ExportedFact, whose.scope, whose.user),
             self._of_memories(whose, "rule", "export_rules", x.ExportedRule, whose.scope, whose.user),
             self._of_memories(whose, "fact", "export_supersessions", x.ExportedSupersession),
@@ -65,14 +65,6 @@ class Export:
                     if row["id"] not in told:
                         told.add(row["id"])
                         yield x.ExportedEntity(tenant_id=whose.tenant_id, **row)
-
-    async def _episodes(self, whose: Whose) -> Pieces:
-        behind = _FIRST
-        place = whose.tenant_id, whose.scope, whose.user
-        while rows := await self._fetch("export_episodes", *place, behind, self._page):
-            for row in rows:
-                yield x.ExportedEpisode(tenant_id=whose.tenant_id, **row)
-            behind = rows[-1]["id"]
 
     async def _of_memories(
         self, whose: Whose, kind: MemoryType, query: str, piece: Callable[..., x.Exported], *more: Any
