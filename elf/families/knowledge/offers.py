@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import UUID
 
 from pgvector import Vector
@@ -186,7 +186,7 @@ def _states(kind: m.MemoryType, row: Row, standing: Row, now: datetime) -> list[
 def _kind(kind: str) -> m.MemoryType:
     if kind not in m.MEMORY_TYPES:
         raise InvalidRequest(f"$.kind: should be {', '.join(m.MEMORY_TYPES)}", fields=["$.kind"])
-    return cast("m.MemoryType", kind)
+    return kind
 
 
 def _id(kind: str, item_id: str) -> UUID:

@@ -18,6 +18,7 @@ from tests.db.knowledge.subjects_kit import Piece, World
 pytestmark = pytest.mark.anyio
 
 WORD: Final = "Zanzibarqx"
+ONE: Final = str(UUID(int=1))
 
 
 @pytest.fixture
@@ -156,7 +157,11 @@ def _changed(piece: Piece, **fields: Any) -> Piece:
         ("rule", {"metadata": {"forgotten": "yes"}}),
         ("rule", {"metadata": {"harmful_reasons": [1]}}),
         ("rule", {"harmful_count": 2**31}),
-        ("link", {"source_type": "episode", "source_id": str(UUID(int=1)), "target_id": str(UUID(int=1))}),
+        (
+            "link",
+            dict.fromkeys(["source_type", "target_type"], "fact")
+            | dict.fromkeys(["source_id", "target_id"], ONE),
+        ),
         ("event", {"payload": {"target_id": "no id"}}),
         ("event", {"event_type": "fact_invented"}),
         ("entity", {"metadata": {"merged_into": 5}}),

@@ -39,7 +39,7 @@ class Export:
             self._of_memories(whose, "episode", "export_episodes", x.ExportedEpisode),
             self._of_memories(whose, "fact", "export_facts", x.ExportedFact, whose.scope, whose.user),
             self._of_memories(whose, "rule", "export_rules", x.ExportedRule, whose.scope, whose.user),
-            self._of_memories(whose, "fact", "export_supersessions", x.ExportedSupersession),
+            self._supersessions(whose),
             self._of_memories(whose, "rule", "export_applications", x.ExportedApplication),
             *(self._of_memories(whose, kind, "export_links", x.ExportedLink, kind) for kind in MEMORY_TYPES),
             *self._events(whose),
@@ -74,6 +74,20 @@ class Export:
             async for ids in pages:
                 for row in await self._fetch(query, whose.tenant_id, ids, *more):
                     yield piece(tenant_id=whose.tenant_id, **row)
+
+    async def _supersessions(self, whose: Whose) -> Pieces:
+        """Yield which facts took the place of which, as far as both go along."""
+        told: set[UUID] = set()
+        if whose.scope is not None:
+            async with aclosing(self._pages(whose, "fact")) as pages:
+                async for ids in pages:
+                    told.update(ids)
+        of_facts = self._of_memories(whose, "fact", "export_supersessions", x.ExportedSupersession)
+        async with aclosing(of_facts) as pieces:
+            async for piece in pieces:
+                assert isinstance(piece, x.ExportedSupersession), "it is what was asked for"
+                if whose.scope is None or piece.supersedes_id in told:
+                    yield piece
 
     def _events(self, whose: Whose) -> Sequence[Pieces]:
         if whose.scope is None:

@@ -69,7 +69,7 @@ class Intake:
 
 def _rows(pieces: Sequence[x.Exported]) -> Slices[list[Sequence[Any]]]:
     """Return the values of pieces of one kind, each in the order of its statement."""
-    rows = []
+    rows: list[Sequence[Any]] = []
     for piece in pieces:
         values = [_value(getattr(piece, name)) for name in piece.__struct_fields__ if name != "tenant_id"]
         if isinstance(piece, _SEARCHED):
