@@ -49,6 +49,7 @@ CROSS JOIN LATERAL (
     SELECT 2, k.kind || ':' || (v.value #>> '{}')
     FROM unnest($6::text[], $7::text[]) AS k (key, kind)
     CROSS JOIN LATERAL jsonb_path_query(e.metadata -> k.key, 'lax $[*] ? (@.type() == "string")') AS v (value)
+    WHERE e.metadata ? k.key
   ) AS t
   WHERE (e.butler IS NULL OR e.butler NOT LIKE 'user:%' OR e.butler = $2)
     AND ($8::text IS NULL OR coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user', $8) = $8)

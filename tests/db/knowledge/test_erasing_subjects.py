@@ -10,6 +10,7 @@ import pytest
 
 from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest
+from elf.families.knowledge.consolidation.batches import LeaseLost as BatchLost
 from elf.families.knowledge.consolidation.batches import Shard
 from elf.families.knowledge.subjects.erasing import Erasure
 from elf.families.knowledge.subjects.whose import Whose
@@ -17,6 +18,7 @@ from elf.offers import Subject
 from elf.outbox.leased import LeaseLost
 from tests.db.knowledge.conftest import TENANT, KnowledgeHouse
 from tests.db.knowledge.subjects_kit import World
+from tests.db.knowledge.test_consolidation import Consolidating, Model, a_fact_each, told
 
 pytestmark = pytest.mark.anyio
 
@@ -223,6 +225,33 @@ async def test_work_in_hand_while_its_user_is_erased_is_undone(
     with pytest.raises(LeaseLost):
         await life.jobs.handle(jobs)
     assert await world.where(WORD) == await world.where(USER) == set()
+
+
+async def test_a_batch_in_hand_while_its_user_is_erased_is_undone(world: World) -> None:
+    house, model = world.house, Model(a_fact_each)
+    await house.episode(f"Flies to {WORD}.", ANA, metadata={"user_id": USER})
+    await house.episode("Ben walks.", BEN, metadata={"user_id": "ben"})
+    model.meanwhile = lambda: world.erase(user=USER)
+    consolidating = Consolidating(house, model)
+    with pytest.raises(BatchLost):
+        await consolidating.drain()
+    assert await world.where(WORD) == await world.where(USER) == set()
+    model.meanwhile = None
+    house.clock.turn(seconds=301)
+    await consolidating.drain()
+    assert [subject for subject, _, _ in await consolidating.facts()] == ["Ben walks."]
+
+
+async def test_what_a_batch_made_of_several_users_stays_without_those_who_are_erased(world: World) -> None:
+    house = world.house
+    await house.episode("One of them flies.", ANA, metadata={"user_id": USER})
+    await house.episode("Ben walks.", BEN, metadata={"user_id": "ben"})
+    await Consolidating(house, Model(lambda known: {"new_facts": [told("they", "travel")]})).drain()
+    assert (await world.erase(user=USER))["facts"] == 0
+    (link,) = await house.rows("SELECT source_type, relation FROM knowledge_links")
+    assert tuple(link.values()) == ("fact", "derived_from")
+    assert (await world.erase(user="ben"))["facts"] == 1
+    assert await house.rows("SELECT 1 FROM knowledge_facts") == []
 
 
 @pytest.mark.parametrize(
