@@ -1,6 +1,7 @@
 -- How memories are found. In each way to find: $1 tenant, $2 the scope of the user who asks, $3 scope or null, $4 how many a
 -- leg gives, $5 vector or null, $6 the model whose vectors meet, $7 words or '', $8 now, $9 the least effective confidence,
--- $10 and $11 from when on and until when it was stored, or null. `<nearest>` becomes the order by distance, by the index or exactly.
+-- $10 and $11 from when on and before when it was stored, or null. `<nearest>` becomes the order by distance, by the index
+-- or exactly.
 
 -- name: find_episodes
 -- The episodes nearest to a vector and those with the words, each with its place on either list. Beside those of the scope
