@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os.path
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from elf.families.graph.orchestrators import Residence
@@ -30,6 +30,10 @@ class MemoryFolders:
     def is_granted(self, path: str) -> bool:
         """Tell whether the file of a path lies in a folder of the orchestrator or granted to it today. Blocks."""
         return is_granted(path, real=os.path.realpath(path), folders=self._folders())
+
+    def shared_folders(self) -> Sequence[str]:
+        """Return the real paths of the shared folders that are granted to the orchestrator today. Blocks."""
+        return [os.path.realpath(folder) for folder in self._residence.shared]
 
     def check_path(self, path: str, *, at: str) -> None:
         """Raise InvalidRequest for a path that names no file, and ScopeDenied for one that may not be named. Blocks."""

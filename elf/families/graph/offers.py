@@ -1,11 +1,16 @@
 """What the family offers to whoever stands above all families: memories as candidates for an answer, and as items.
 
-The agent of a subject is the orchestrator whose memory it is; a subject without one has none here.
+The kind of a memory is the orchestrator whose it is, which is the agent of a subject; a subject without one has no
+candidates here. A user is told of what is from a conversation, where whoever stands above finds that the user may read
+it, and of what is from a file of a shared workspace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os.path
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -14,22 +19,27 @@ from anyio import to_thread
 from elf.api.caller import Caller
 from elf.config.tables.graph import Recall as RecallRules
 from elf.core.clock import Clock
-from elf.core.errors import InvalidRequest, NotFound
+from elf.core.errors import Forbidden, NotFound
 from elf.families.graph.errors import GraphDisabled, NoSuchMemory
 from elf.families.graph.model import MAX_QUERY_CHARS, MemoryNode
 from elf.families.graph.places import Places
-from elf.families.graph.recall.finding import Found, edges_around
+from elf.families.graph.recall.finding import Found, contradicted_among
 from elf.families.graph.recall.grants import Grants, tell_denied
-from elf.families.graph.recall.place import Vector
+from elf.families.graph.recall.legs import Where
+from elf.families.graph.recall.place import Place, Vector
 from elf.families.graph.recall.recaller import Question as Asked
 from elf.families.graph.recall.recaller import Recaller
+from elf.families.graph.rules.provenance import is_granted
 from elf.families.graph.scope import actor_of
 from elf.families.graph.store.changes import retract
+from elf.families.graph.store.edges import superseding
 from elf.families.graph.store.nodes import need_memory
+from elf.families.graph.store.rows import VersionedMemory
+from elf.families.graph.store.statements import Change, Snapshot
 from elf.offers import Item, Question, Subject
 
-MEMORY: Final = "memory"
 FORGOTTEN: Final = "it was to be forgotten"
+CONTRADICTED: Final = "contradicted"
 
 
 class GraphRecall:
@@ -43,24 +53,31 @@ class GraphRecall:
 
     async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]:
         """Return the best memories; none where there is no such orchestrator."""
-        whose, query = _orchestrator(question.subject, caller), question.text[:MAX_QUERY_CHARS]
-        if whose is None:
+        whose = question.subject.agent_id
+        if whose is None or not _may_ask(whose, question.subject, caller):
             return []
+        if question.kinds is not None and whose not in question.kinds:
+            return []
+        recaller = Recaller(_GivenVector(self._version, question.vector), self._clock)
+        try:
+            async with self._places.known(question.subject.tenant_id, whose) as place:
+                view = await _view(place, question.subject, caller)
+                found = (await recaller.recall(place, self._asked(question, view), _nothing_else)).found
+                told = await to_thread.run_sync(lambda: [one for one in found if view.shows(one.memory)])
+        except (NotFound, GraphDisabled):
+            return []
+        return [_candidate(one) for one in told]
+
+    def _asked(self, question: Question, view: _View) -> Asked:
         rules = self._rules
-        asked = Asked(
-            query=query,
+        return Asked(
+            query=question.text[:MAX_QUERY_CHARS],
+            where=Where(since=question.since, until=question.until, shared=view.prefixes),
             top_n=question.limit,
             rrf_k=rules.rrf_k,
             top_k_text=rules.top_k_text,
             top_k_vector=rules.top_k_vector,
         )
-        recaller = Recaller(_GivenVector(self._version, question.vector), self._clock)
-        try:
-            async with self._places.known(question.subject.tenant_id, whose) as place:
-                found = (await recaller.recall(place, asked, edges_around)).found
-        except (NotFound, GraphDisabled):
-            return []
-        return [_candidate(one) for one in found]
 
 
 class GraphItems:
@@ -70,23 +87,66 @@ class GraphItems:
         self._places = places
 
     async def read(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> Item:
-        """Read a memory. Raises NotFound."""
-        whose = _needed(kind, item_id, subject, caller)
-        async with self._places.known(subject.tenant_id, whose) as place:
-            memory = (await place.read(lambda snapshot: need_memory(snapshot, item_id))).memory
-            grants = Grants(place.is_granted)
-            if not await to_thread.run_sync(grants.allow, memory):
-                await tell_denied(place, grants.denied)
-                raise NoSuchMemory(item_id)
-        return Item(kind=MEMORY, id=item_id, text=memory.content, provenance=_provenance(memory))
+        """Read a memory of the orchestrator that is its kind, unless it is retracted. Raises NotFound."""
+        async with self._looking(kind, item_id, subject, caller) as (place, view):
+            return await place.read(lambda snapshot: _item(snapshot, view.need(snapshot, item_id)))
 
     async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
-        """Retract a memory, which is never recalled again. Raises NotFound."""
-        whose = _needed(kind, item_id, subject, caller)
-        async with self._places.known(subject.tenant_id, whose) as place:
-            await place.write(
-                lambda change: retract(change, item_id, reason=FORGOTTEN), actor=actor_of(caller)
-            )
+        """Retract a memory, which is never recalled again.
+
+        Raises NotFound, and Forbidden where a user asks for what is of no conversation: it is not that user's alone.
+        """
+        async with self._looking(kind, item_id, subject, caller) as (place, view):
+
+            def change(change: Change) -> None:
+                memory = view.need(change, item_id).memory
+                if view.shared is not None and memory.source.conversation_id is None:
+                    raise Forbidden("it is from a shared file, and not forgotten for one user")
+                retract(change, item_id, reason=FORGOTTEN)
+
+            await place.write(change, actor=actor_of(caller))
+
+    @asynccontextmanager
+    async def _looking(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller
+    ) -> AsyncGenerator[tuple[Place, _View]]:
+        """Open the memory of an orchestrator for one who may ask, and log what that one may not see."""
+        if not _may_ask(kind, subject, caller):
+            raise NoSuchMemory(item_id)
+        async with self._places.known(subject.tenant_id, kind) as place:
+            view = await _view(place, subject, caller)
+            try:
+                yield place, view
+            finally:
+                await tell_denied(place, view.grants.denied)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _View:
+    """What may be shown: by the files that are granted, and to users by the folders that are `shared`, else None."""
+
+    grants: Grants
+    shared: Collection[str] | None
+
+    @property
+    def prefixes(self) -> list[str] | None:
+        """What the paths of shared files begin with."""
+        return None if self.shared is None else [f"{folder.rstrip('/')}/" for folder in self.shared]
+
+    def shows(self, memory: MemoryNode) -> bool:
+        """Tell whether a memory whose file is granted may be shown. Blocks."""
+        path = memory.source.source_path
+        if self.shared is None or memory.source.conversation_id is not None:
+            return True
+        return path is not None and is_granted(path, real=os.path.realpath(path), folders=self.shared)
+
+    def need(self, snapshot: Snapshot, memory_id: str) -> VersionedMemory:
+        """Return a memory that may be shown and is not retracted. Blocks. Raises NoSuchMemory."""
+        found = need_memory(snapshot, memory_id)
+        is_there = found.memory.status != "retracted" and self.shows(found.memory)
+        if not (is_there and self.grants.allow(found.memory)):
+            raise NoSuchMemory(memory_id)
+        return found
 
 
 class _GivenVector:
@@ -104,13 +164,54 @@ class _GivenVector:
         return unit
 
 
+async def _view(place: Place, subject: Subject, caller: Caller) -> _View:
+    """Return what may be shown of a memory to whoever asks."""
+    is_for_a_user = subject.user is not None or caller.user is not None
+    shared = await to_thread.run_sync(place.shared_folders) if is_for_a_user else None
+    return _View(grants=Grants(place.is_granted), shared=shared)
+
+
+def _may_ask(orchestrator_id: str, subject: Subject, caller: Caller) -> bool:
+    """Tell whether a subject has the memory of an orchestrator, and a caller may ask for what the subject has."""
+    return (
+        subject.agent_id in (None, orchestrator_id)
+        and caller.bound.get("agent_id") in (None, orchestrator_id)
+        and caller.bound.get("tenant_id") in (None, subject.tenant_id)
+        and (subject.user is None or caller.user in (None, subject.user))
+    )
+
+
+def _nothing_else(snapshot: Snapshot, found: Sequence[Found], grants: Grants) -> None:
+    """Candidates come without their edges."""
+
+
 def _candidate(found: Found) -> Item:
+    states = [CONTRADICTED] if found.contradicted else []
+    return _told(
+        VersionedMemory(found.memory, found.version), states, {"relevance": found.ranked.terms.final}
+    )
+
+
+def _item(snapshot: Snapshot, found: VersionedMemory) -> Item:
+    memory_id = found.memory.memory_id
+    states = [CONTRADICTED] if contradicted_among(snapshot, [memory_id]) else []
+    if found.memory.status == "superseded":
+        by = superseding(snapshot, memory_id)
+        states.append("superseded" if by is None else f"superseded_by:{by}")
+    return _told(found, states, {})
+
+
+def _told(found: VersionedMemory, states: Sequence[str], terms: dict[str, float]) -> Item:
+    memory = found.memory
     return Item(
-        kind=MEMORY,
-        id=found.memory.memory_id,
-        text=found.memory.content,
-        terms={"relevance": found.ranked.terms.final},
-        provenance=_provenance(found.memory),
+        kind=memory.orchestrator_id,
+        id=memory.memory_id,
+        text=memory.content,
+        terms=terms,
+        provenance=_provenance(memory),
+        at=found.said_at,
+        states=states,
+        conversation=memory.source.conversation_id,
     )
 
 
@@ -121,19 +222,3 @@ def _provenance(memory: MemoryNode) -> list[str]:
         "step": source.step_id,
     }  # fmt: skip
     return [f"{kind}:{name}" for kind, name in named.items() if name is not None]
-
-
-def _orchestrator(subject: Subject, caller: Caller) -> str | None:
-    """Return whose memory a subject means; None for nobody's, and for one that the caller may not use."""
-    whose = subject.agent_id
-    bound = caller.bound.get("agent_id")
-    return None if subject.user is not None or bound not in (None, whose) else whose
-
-
-def _needed(kind: str, item_id: str, subject: Subject, caller: Caller) -> str:
-    if kind != MEMORY:
-        raise InvalidRequest(f"$.kind: should be {MEMORY}", fields=["$.kind"])
-    whose = _orchestrator(subject, caller)
-    if whose is None:
-        raise NoSuchMemory(item_id)
-    return whose

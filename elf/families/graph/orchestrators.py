@@ -21,11 +21,15 @@ _FOLDER: Final = re.compile(ORCHESTRATOR_PATTERN.removesuffix("$") + r"\Z")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Residence:
-    """Where an orchestrator is: its runtime root, and the folders beside it whose files it may name."""
+    """Where an orchestrator is: its runtime root, and the folders beside it whose files it may name.
+
+    `shared` are those of them that others may be granted, too.
+    """
 
     key: OwnerKey
     runtime_root: Path
     workspaces: Sequence[Path] = ()
+    shared: Sequence[Path] = ()
 
 
 class Orchestrators:
@@ -96,11 +100,9 @@ class Orchestrators:
         if listed is None:
             return Residence(key=key, runtime_root=usual)
         root = usual if listed.runtime_root is None else Path(listed.runtime_root)
-        return Residence(key=key, runtime_root=root, workspaces=self._workspaces(listed))
-
-    def _workspaces(self, listed: Orchestrator) -> list[Path]:
         own = [] if listed.private_workspace is None else [Path(listed.private_workspace)]
-        return [*own, *(Path(self._table.shared_workspaces[name]) for name in listed.shared_access)]
+        shared = [Path(self._table.shared_workspaces[name]) for name in listed.shared_access]
+        return Residence(key=key, runtime_root=root, workspaces=[*own, *shared], shared=shared)
 
 
 def _is_folder(key: OwnerKey) -> bool:

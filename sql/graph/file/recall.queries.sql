@@ -13,6 +13,19 @@ WHERE f.memory_span_fts MATCH :words
   AND m.status IN (SELECT value FROM json_each(:statuses))
   AND (:types IS NULL OR m.type IN (SELECT value FROM json_each(:types)))
   AND (:min_importance IS NULL OR m.importance >= :min_importance)
+  AND (:since IS NULL OR CASE m.version WHEN 1 THEN m.created_at ELSE m.updated_at END >= :since)
+  AND (:until IS NULL OR CASE m.version WHEN 1 THEN m.created_at ELSE m.updated_at END < :until)
+  AND (
+    :shared IS NULL OR EXISTS (
+      SELECT 1
+      FROM memory_sources o
+      WHERE o.tenant_id = m.tenant_id AND o.orchestrator_id = m.orchestrator_id AND o.memory_id = m.memory_id
+        AND (
+          o.conversation_id IS NOT NULL
+          OR EXISTS (SELECT 1 FROM json_each(:shared) WHERE substr(o.source_path, 1, length(value)) = value)
+        )
+    )
+  )
   AND (
     :conversation_ids IS NULL OR EXISTS (
       SELECT 1
@@ -32,6 +45,19 @@ CROSS JOIN memories m
 WHERE m.status IN (SELECT value FROM json_each(:statuses))
   AND (:types IS NULL OR m.type IN (SELECT value FROM json_each(:types)))
   AND (:min_importance IS NULL OR m.importance >= :min_importance)
+  AND (:since IS NULL OR CASE m.version WHEN 1 THEN m.created_at ELSE m.updated_at END >= :since)
+  AND (:until IS NULL OR CASE m.version WHEN 1 THEN m.created_at ELSE m.updated_at END < :until)
+  AND (
+    :shared IS NULL OR EXISTS (
+      SELECT 1
+      FROM memory_sources o
+      WHERE o.tenant_id = m.tenant_id AND o.orchestrator_id = m.orchestrator_id AND o.memory_id = m.memory_id
+        AND (
+          o.conversation_id IS NOT NULL
+          OR EXISTS (SELECT 1 FROM json_each(:shared) WHERE substr(o.source_path, 1, length(value)) = value)
+        )
+    )
+  )
   AND (
     :conversation_ids IS NULL OR EXISTS (
       SELECT 1

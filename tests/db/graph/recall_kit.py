@@ -53,6 +53,9 @@ class FilePlace:
     def is_granted(self, path: str) -> bool:
         return is_granted(path, real=os.path.realpath(path), folders=self.folders)
 
+    def shared_folders(self) -> Sequence[str]:
+        return ()
+
     def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
         return iter(self.near)
 

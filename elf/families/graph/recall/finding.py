@@ -38,9 +38,10 @@ class Sought:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """A memory in its place, and the span by which it was found, where words found it."""
+    """A memory in its place, how often it was written, and the span by which it was found, where words found it."""
 
     memory: m.MemoryNode
+    version: int
     snippet: str | None
     contradicted: bool
     ranked: Ranked
@@ -54,7 +55,8 @@ def find(snapshot: Snapshot, sought: Sought, grants: Grants) -> list[Found]:
         if sought.nearest is None
         else by_vector(snapshot, sought.nearest, sought.where, most=sought.top_k_vector)
     )
-    memories = {id: one.memory for id, one in read_memories(snapshot, {*snippets, *near}).items()}
+    read = read_memories(snapshot, {*snippets, *near})
+    memories = {id: one.memory for id, one in read.items()}
     contradicted = contradicted_among(snapshot, memories)
     ranked = rank(
         text=list(snippets), vector=near, weights=_weights(memories, contradicted), rrf_k=sought.rrf_k, now=sought.now
@@ -63,6 +65,7 @@ def find(snapshot: Snapshot, sought: Sought, grants: Grants) -> list[Found]:
     return [
         Found(
             memory=memories[one.memory_id],
+            version=read[one.memory_id].version,
             snippet=snippets.get(one.memory_id),
             contradicted=one.memory_id in contradicted,
             ranked=one,

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
 from elf.families.graph import model as m
-from elf.families.graph.store.statements import Snapshot
+from elf.families.graph.store.statements import Snapshot, stored_moment
 
 _FIRST_PORTION: Final = 64
 """Of how many of the nearest memories it is looked up first whether they pass; four times as many each time after."""
@@ -18,22 +19,30 @@ _FIRST_PORTION: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Where:
-    """Which memories are looked for; what is None takes all."""
+    """Which memories are looked for; what is None takes all.
+
+    `since` is the first moment and `until` the first one too late, of when they were said: see VersionedMemory. With
+    `shared`, folders with a slash at their end, they are those of conversations and those of files in these folders.
+    """
 
     statuses: Sequence[m.Status] = ("active",)
     types: Sequence[m.NodeType] | None = None
     conversation_ids: Sequence[str] | None = None
     min_importance: int | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    shared: Sequence[str] | None = None
 
     def values(self) -> dict[str, Any]:
         """Return the filters as statements take them."""
         return {
             "statuses": json.dumps(list(self.statuses)),
-            "types": None if self.types is None else json.dumps(list(self.types)),
-            "conversation_ids": None
-            if self.conversation_ids is None
-            else json.dumps(list(self.conversation_ids)),
+            "types": _list(self.types),
+            "conversation_ids": _list(self.conversation_ids),
             "min_importance": self.min_importance,
+            "since": None if self.since is None else stored_moment(self.since),
+            "until": None if self.until is None else stored_moment(self.until),
+            "shared": _list(self.shared),
         }
 
 
@@ -80,3 +89,7 @@ def by_vector(snapshot: Snapshot, nearest: Iterator[str], where: Where, *, most:
         found += [memory_id for memory_id in asked if memory_id in passing]
         portion *= 4
     return found[:most]
+
+
+def _list(values: Sequence[str] | None) -> str | None:
+    return None if values is None else json.dumps(list(values))

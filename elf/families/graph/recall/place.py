@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -27,6 +27,10 @@ class Folders(Protocol):
 
     def is_granted(self, path: str) -> bool:
         """Tell whether the file of a path lies in a folder of the orchestrator or granted to it today. Blocks."""
+        ...
+
+    def shared_folders(self) -> Sequence[str]:
+        """Return the real paths of the shared folders that are granted to the orchestrator today. Blocks."""
         ...
 
 

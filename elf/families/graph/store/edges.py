@@ -51,6 +51,15 @@ def edges_of(
     return sorted(found, key=lambda one: one.edge.edge_id)[:limit]
 
 
+def superseding(snapshot: Snapshot, memory_id: str) -> str | None:
+    """Return the id of the memory that superseded one last; None where no edge tells. Raises InvalidRow."""
+    edges = edges_of(
+        snapshot, memory_id, direction="incoming", edge_types=["Updates"], behind="", limit=m.MAX_EDGES
+    )
+    last = max(edges, key=lambda one: (one.edge.created_at, one.edge.edge_id), default=None)
+    return None if last is None else last.edge.from_memory_id
+
+
 def unresolved_contradictions(
     snapshot: Snapshot, *, behind: tuple[datetime, str] | None, limit: int
 ) -> list[m.MemoryEdge]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 import msgspec
@@ -21,6 +22,11 @@ class VersionedMemory:
 
     memory: m.MemoryNode
     version: int
+
+    @property
+    def said_at(self) -> datetime:
+        """When what it says was said: when it was created, or else last changed."""
+        return self.memory.created_at if self.version == 1 else self.memory.updated_at
 
 
 @dataclass(frozen=True, slots=True)
