@@ -70,6 +70,33 @@ FROM assistant_relations AS r CROSS JOIN LATERAL (VALUES (r.from_id), (r.to_id))
 WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.from_id = ANY ($3::uuid[]) AND r.to_id = ANY ($3::uuid[])
 GROUP BY e.memory_id;
 
+-- name: categories_of
+-- The categories of which a user has memories.
+SELECT coalesce(array_agg(DISTINCT m.category), '{}') FROM assistant_memories AS m
+WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.state = 'active';
+
+-- name: standing_of
+-- For each of some memories ($3) whether it is contradicted by one of some categories ($4; null: any), and the ids of those
+-- that it was merged with or drawn from.
+SELECT a.memory_id,
+  EXISTS (
+    SELECT FROM assistant_relations AS r
+    JOIN assistant_memories AS o ON o.tenant_id = r.tenant_id AND o.user_id = r.user_id
+      AND o.memory_id = CASE r.from_id WHEN a.memory_id THEN r.to_id ELSE r.from_id END
+    WHERE r.tenant_id = $1 AND r.user_id = $2 AND a.memory_id IN (r.from_id, r.to_id)
+      AND r.relation_type = 'contradicts' AND o.state = 'active' AND ($4::text[] IS NULL OR o.category = ANY ($4))
+  ) AS is_contradicted,
+  ARRAY(
+    SELECT DISTINCT s.id FROM assistant_history AS h CROSS JOIN LATERAL (
+      SELECT h.old_id::text WHERE h.event = 'MERGE' AND h.new_id = h.memory_id
+      UNION ALL SELECT jsonb_path_query(h.meta, '$.merged_from[*]') #>> '{}'
+      UNION ALL SELECT jsonb_path_query(h.meta, '$.drawn_from[*]') #>> '{}'
+    ) AS s (id)
+    WHERE h.tenant_id = $1 AND h.user_id = $2 AND h.memory_id = a.memory_id AND s.id <> a.memory_id::text
+    ORDER BY s.id
+  ) AS made_of
+FROM unnest($3::uuid[]) AS a (memory_id);
+
 -- name: find_related
 -- Up to $16 memories that are related to some ($14) and none of others ($15), the strongest first, each once.
 SELECT <columns>, e.of_id, e.relation_type, e.strength

@@ -14,7 +14,8 @@ WHERE t.tenant_id = $1 AND t.owner_user_id = $2 AND t.creator <> $2;
 -- name: read_passages
 -- The chunks ($5) of the active embedding version ($6) that are there and may be found, each with its entry, looked up by
 -- id whatever the planner believes. The token vectors of version $7, if there are any, come along until they are those
--- of $8 words, those of up to $9 words first, in the order of the chunks given.
+-- of $8 words, those of up to $9 words first, in the order of the chunks given. What was said before $10, or at $11 or
+-- later, is left out, where these are given.
 WITH wanted AS MATERIALIZED (
   SELECT c.chunk_id, c.subject_id, c.text, array_position($5::uuid[], c.chunk_id) AS place
   FROM conversations_chunks AS c WHERE c.chunk_id = ANY ($5::uuid[]) AND c.embedding_version = $6
@@ -31,7 +32,8 @@ CROSS JOIN LATERAL (
 LEFT JOIN LATERAL (
   SELECT s.digest, s.tokens, s.vectors FROM conversations_chunk_tokens AS s
   WHERE s.chunk_id = c.chunk_id AND s.version = $7 OFFSET 0) AS k ON true
-WHERE (t.deleted_at IS NULL OR $4 AND t.deleted_at > '-infinity') AND ($3::text IS NULL OR t.owner_user_id = $3)
+WHERE ($10::timestamptz IS NULL OR x.said_at >= $10) AND ($11::timestamptz IS NULL OR x.said_at < $11)
+  AND (t.deleted_at IS NULL OR $4 AND t.deleted_at > '-infinity') AND ($3::text IS NULL OR t.owner_user_id = $3)
   AND ($2::text IS NULL OR EXISTS (
     SELECT FROM conversation_memberships AS m
     WHERE m.tenant_id = $1 AND m.tree_id = x.tree_id AND m.user_id = $2));
@@ -44,7 +46,7 @@ FROM conversation_texts AS x WHERE x.tenant_id = $1 AND x.entry_id = ANY ($2::uu
 
 -- name: find_waiting
 -- The last $6 texts that are on their way into the index and have any of the words $5, newest first; `share` is that of
--- the words they have.
+-- the words they have. What was said before $7, or at $8 or later, is left out, where these are given.
 WITH asked AS MATERIALIZED (SELECT conversation_query($5, '|') AS any_word)
 SELECT
   x.entry_id, x.conversation_id, x.seq, x.role, x.said_at, x.changed_at, length(x.text) AS chars,
@@ -55,7 +57,8 @@ JOIN conversation_trees AS t ON t.tenant_id = x.tenant_id AND t.tree_id = x.tree
 CROSS JOIN LATERAL (
   SELECT avg((x.words @@ conversation_query(ARRAY[w.word], '|'))::int)::float8 AS of_words
   FROM unnest($5::text[]) AS w (word)) AS share
-WHERE (t.deleted_at IS NULL OR $4 AND t.deleted_at > '-infinity') AND ($3::text IS NULL OR t.owner_user_id = $3)
+WHERE ($7::timestamptz IS NULL OR x.said_at >= $7) AND ($8::timestamptz IS NULL OR x.said_at < $8)
+  AND (t.deleted_at IS NULL OR $4 AND t.deleted_at > '-infinity') AND ($3::text IS NULL OR t.owner_user_id = $3)
   AND ($2::text IS NULL OR EXISTS (
     SELECT FROM conversation_memberships AS m
     WHERE m.tenant_id = $1 AND m.tree_id = x.tree_id AND m.user_id = $2))
@@ -66,12 +69,14 @@ ORDER BY x.said_at DESC, x.entry_id DESC LIMIT $6;
 
 -- name: find_by_words
 -- The best texts of a user's trees that have the words $3, all of them (&) or any (|), as $4 says; of each conversation
--- the best alone where $5 says so: $7 of them, behind the first $6.
+-- the best alone where $5 says so: $7 of them, behind the first $6. What was said before $8, or at $9 or later, is left
+-- out, where these are given.
 WITH asked AS MATERIALIZED (SELECT conversation_query($3, $4) AS query), hits AS MATERIALIZED (
   SELECT x.entry_id, x.conversation_id, x.said_at, ts_rank(x.words, a.query, 32)::float8 AS score
   FROM asked AS a
   JOIN conversation_texts AS x ON x.tenant_id = $1 AND x.words @@ a.query
   JOIN conversation_memberships AS m ON m.tenant_id = $1 AND m.tree_id = x.tree_id AND m.user_id = $2
+  WHERE ($8::timestamptz IS NULL OR x.said_at >= $8) AND ($9::timestamptz IS NULL OR x.said_at < $9)
 ), best AS (
   SELECT DISTINCT ON (CASE WHEN $5 THEN h.conversation_id ELSE h.entry_id END) h.* FROM hits AS h
   ORDER BY CASE WHEN $5 THEN h.conversation_id ELSE h.entry_id END, h.score DESC, h.said_at DESC, h.entry_id DESC

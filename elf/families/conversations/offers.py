@@ -15,15 +15,17 @@ from elf.api.caller import Caller
 from elf.core.errors import Forbidden, InvalidRequest, NotFound
 from elf.db.database import Database
 from elf.db.queries import Queries
-from elf.families.conversations.api.search import SearchConversations
 from elf.families.conversations.errors import Missing, RuleBroken
-from elf.families.conversations.finding.search import ConversationSearch
-from elf.families.conversations.model import Entry
+from elf.families.conversations.finding.bare import BareSearch
+from elf.families.conversations.finding.ranking import Found
+from elf.families.conversations.finding.reach import Reach
+from elf.families.conversations.model import Conversation, Entry
 from elf.families.conversations.rules.history import text_of
 from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ConversationStore, entry_of
 from elf.families.conversations.trees import Who
 from elf.offers import Item, Question, Subject
+from elf.search.token_store import TokenStore
 
 CONVERSATION: Final = "conversation"
 ENTRY: Final = "entry"
@@ -43,12 +45,11 @@ class ConversationItems:
         """Read a conversation, or an entry that the caller sees. Raises NotFound."""
         who, id = _who(subject, caller), _id(kind, item_id)
         if kind == ENTRY:
-            return _item(await self._entry(who, id))
+            return _entry(await self._entry(who, id))
         try:
-            found = await self._store.get(who, id)
+            return _conversation(await self._store.get(who, id))
         except Forbidden:
             raise Missing(kind, item_id) from None
-        return Item(kind=kind, id=item_id, text=found.title or found.last_message_preview or "")
 
     async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
         """Delete the whole tree of a conversation, which its owner may. Raises NotFound, and Forbidden for a member.
@@ -69,37 +70,60 @@ class ConversationItems:
 
 
 class ConversationRecall:
-    """Finds entries for an answer, as `search` does, of what the caller is a member of."""
+    """Finds entries for an answer, of what the caller is a member of: each by the passage that was found best."""
 
-    def __init__(self, search: ConversationSearch) -> None:
+    def __init__(self, search: BareSearch, tokens: TokenStore | None) -> None:
         self._search = search
+        self._tokens = tokens
 
     async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]:
         """Return the best entries; none when there is nothing to look for."""
         asked = question.text[:QUERY_CHARS].replace("\0", " ")
         if not asked.strip() or caller.user is None or not _is_of(who_of(caller), question.subject):
             return []
-        request = SearchConversations(
-            query=asked, limit=min(question.limit, MOST_FOUND), includeEntry=False, groupByConversation=False
+        if question.kinds is not None and ENTRY not in question.kinds:
+            return []
+        who = who_of(caller)
+        reach = Reach(tenant_id=who.tenant_id, user=who.user, since=question.since, until=question.until)
+        found = await self._search.best(reach, asked, question.vector, limit=min(question.limit, MOST_FOUND))
+        return [self._candidate(one) for one in found]
+
+    def _candidate(self, found: Found) -> Item:
+        row = found.row
+        return Item(
+            kind=ENTRY,
+            id=str(row["entry_id"]),
+            text=row["text"],
+            terms={"retrieval": found.retrieval},
+            provenance=_provenance(row["entry_id"], row["conversation_id"]),
+            at=row["said_at"],
+            tokens=None if self._tokens is None else self._tokens.read(row, row["text"]),
         )
-        found = (await self._search.search(request, caller)).data
-        return [
-            Item(
-                kind=ENTRY, id=str(one.entryId), text=one.highlights or "", terms={"relevance": one.score},
-                provenance=[f"{CONVERSATION}:{one.conversationId}"],
-            )
-            for one in found
-        ]  # fmt: skip
 
 
-def _item(entry: Entry) -> Item:
+def _conversation(found: Conversation) -> Item:
+    return Item(
+        kind=CONVERSATION,
+        id=str(found.conversation_id),
+        text=found.title or found.last_message_preview or "",
+        provenance=[f"{CONVERSATION}:{found.conversation_id}"],
+        at=found.updated_at,
+    )
+
+
+def _entry(entry: Entry) -> Item:
     content = msgspec.json.decode(entry.content)
     return Item(
         kind=ENTRY,
         id=str(entry.entry_id),
         text=text_of(content) or entry.content,
-        provenance=[f"{CONVERSATION}:{entry.conversation_id}"],
+        provenance=_provenance(entry.entry_id, entry.conversation_id),
+        at=entry.created_at,
     )
+
+
+def _provenance(entry_id: UUID, conversation_id: UUID) -> list[str]:
+    return [f"{ENTRY}:{entry_id}", f"{CONVERSATION}:{conversation_id}"]
 
 
 def _who(subject: Subject, caller: Caller) -> Who:
@@ -111,11 +135,11 @@ def _who(subject: Subject, caller: Caller) -> Who:
 
 
 def _is_of(who: Who, subject: Subject) -> bool:
-    """Tell whether a subject is whoever asks, or leaves open who it is."""
+    """Tell whether a subject is whoever asks, or leaves open who it is; without a client any agent may be it."""
     return (
         subject.tenant_id == who.tenant_id
         and subject.user in (None, who.user)
-        and subject.agent_id in (None, who.client)
+        and (who.client is None or subject.agent_id in (None, who.client))
     )
 
 

@@ -15,7 +15,7 @@ from elf.families.conversations.contexts import ContextReader
 from elf.families.conversations.entry_counts import EntryCounts
 from elf.families.conversations.eviction import Eviction
 from elf.families.conversations.finding.corpus import conversations_corpus
-from elf.families.conversations.finding.opening import open_search
+from elf.families.conversations.finding.opening import open_searches
 from elf.families.conversations.index_texts import IndexTexts
 from elf.families.conversations.model import FAMILY
 from elf.families.conversations.offers import ConversationItems, ConversationRecall
@@ -69,7 +69,7 @@ def _served(
         database, clock, queries, embedding_version=corpus.corpus.embedding_version, ring=corpus.ring
     )
     subjects = ConversationSubjects(database, queries, corpus.writes)
-    search = open_search(ground, ground.search, corpus.index, queries)
+    search, bare = open_searches(ground, ground.search, corpus.index, queries)
     services = (
         ConversationService(store, TreeSharing(database, clock, queries)),
         EntryService(store, counts),
@@ -90,7 +90,7 @@ def _served(
         handlers={
             operation.name: handle for service in services for operation, handle in service.handlers().items()
         },
-        recall=ConversationRecall(search),
+        recall=ConversationRecall(bare, ground.tokens),
         items=ConversationItems(store, database, queries),
         subjects=subjects,
     )

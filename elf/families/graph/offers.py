@@ -53,8 +53,8 @@ class GraphRecall:
 
     async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]:
         """Return the best memories; none where there is no such orchestrator."""
-        whose = question.subject.agent_id
-        if whose is None or not _may_ask(whose, question.subject, caller):
+        whose, query = question.subject.agent_id, question.text.replace("\0", " ").strip()
+        if whose is None or not _may_ask(whose, question.subject, caller) or not query:
             return []
         if question.kinds is not None and whose not in question.kinds:
             return []
@@ -62,16 +62,18 @@ class GraphRecall:
         try:
             async with self._places.known(question.subject.tenant_id, whose) as place:
                 view = await _view(place, question.subject, caller)
-                found = (await recaller.recall(place, self._asked(question, view), _nothing_else)).found
+                found = (
+                    await recaller.recall(place, self._asked(query, question, view), _nothing_else)
+                ).found
                 told = await to_thread.run_sync(lambda: [one for one in found if view.shows(one.memory)])
         except (NotFound, GraphDisabled):
             return []
         return [_candidate(one) for one in told]
 
-    def _asked(self, question: Question, view: _View) -> Asked:
+    def _asked(self, query: str, question: Question, view: _View) -> Asked:
         rules = self._rules
         return Asked(
-            query=question.text[:MAX_QUERY_CHARS],
+            query=query[:MAX_QUERY_CHARS],
             where=Where(since=question.since, until=question.until, shared=view.prefixes),
             top_n=question.limit,
             rrf_k=rules.rrf_k,

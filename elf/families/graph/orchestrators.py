@@ -10,7 +10,7 @@ from typing import Final
 
 from anyio import to_thread
 
-from elf.config.tables.graph import GraphTable, Orchestrator
+from elf.config.tables.graph import GraphTable
 from elf.families.graph.errors import GraphDisabled, NoSuchOrchestrator
 from elf.families.graph.homes import Home, Homes, home_name
 from elf.families.graph.model import ORCHESTRATOR_PATTERN

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
 from elf.api.caller import Caller
-from elf.core.errors import Forbidden, InvalidRequest, NotFound
+from elf.core.errors import Forbidden, IndexUnavailable, InvalidRequest, NotFound
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.conversations.errors import RuleBroken
-from elf.families.conversations.finding.search import ConversationSearch
+from elf.families.conversations.finding.bare import BareSearch
+from elf.families.conversations.finding.by_words import WordSearch
+from elf.families.conversations.finding.passages import Passages
 from elf.families.conversations.model import NewEntry
 from elf.families.conversations.offers import ConversationItems, ConversationRecall
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
 from elf.families.conversations.trees import Who
+from elf.index.port import IndexQuery, QueryResult
 from elf.offers import Question, Subject
+from elf.search.fuse import FusionRules
+from elf.search.retrieve import CandidateRetrieval, RetrievalRules
+from elf.search.token_store import TokenStore
+from elf.search.trace_store import search_queries
+from tests.notes_kit import FakeEmbedder, TurnedClock
 
 pytestmark = pytest.mark.anyio
 
@@ -30,6 +42,32 @@ def tenant() -> str:
 @pytest.fixture
 def items(store: ConversationStore, database: Database, queries: Queries) -> ConversationItems:
     return ConversationItems(store, database, queries)
+
+
+class Away:
+    """An index that answers nobody."""
+
+    is_away = True
+
+    async def query(self, queries: Sequence[IndexQuery]) -> list[QueryResult]:
+        raise IndexUnavailable("it is away")
+
+
+@pytest.fixture
+def recall(database: Database, queries: Queries) -> ConversationRecall:
+    """A recall while the index is away: by words, and of what is not indexed yet."""
+    tokens = TokenStore(search_queries(), version="none", max_words=100)
+    nothing: Any = None
+    rules = RetrievalRules(
+        expansion="off", fusion=FusionRules("rrf", k=60, dense_weight=0.5, bm25_weight=0.5), prefilter=0
+    )
+    search = BareSearch(
+        retrieval=CandidateRetrieval(index=Away(), embedder=FakeEmbedder(), expander=nothing, rules=rules),
+        passages=Passages(database, queries, tokens, embedding_version="none"),
+        words=WordSearch(database, queries),
+        candidates=10,
+    )
+    return ConversationRecall(search, tokens)
 
 
 def caller(tenant: str, user: str = "ana", client: str | None = None) -> Caller:
@@ -53,13 +91,15 @@ async def remembered(store: ConversationStore, tenant: str, id: UUID) -> UUID:
 
 
 async def test_an_item_is_read_with_what_it_rests_on(
-    store: ConversationStore, items: ConversationItems, tenant: str
+    store: ConversationStore, items: ConversationItems, clock: TurnedClock, tenant: str
 ) -> None:
     id, entry = await said(store, tenant, "The  ferry leaves.")
     mine = Subject(tenant_id=tenant, user="ana")
     read = await items.read("entry", str(entry), mine, caller(tenant))
-    assert (read.text, read.provenance) == ("The ferry leaves.", [f"conversation:{id}"])
-    assert (await items.read("conversation", str(id), mine, caller(tenant))).text == "Trip"
+    assert (read.text, read.at) == ("The ferry leaves.", clock.now())
+    assert read.provenance == [f"entry:{entry}", f"conversation:{id}"]
+    whole = await items.read("conversation", str(id), mine, caller(tenant))
+    assert (whole.text, whole.at, whole.provenance) == ("Trip", clock.now(), [f"conversation:{id}"])
     with pytest.raises(InvalidRequest):
         await items.read("note", str(id), mine, caller(tenant))
 
@@ -104,10 +144,9 @@ async def test_a_conversation_is_forgotten_by_its_owner_and_an_entry_not_alone(
             await items.read(kind, str(item), anyone, caller(tenant))
 
 
-async def test_entries_are_recalled_with_their_score_for_who_may_see_them(
-    store: ConversationStore, search: ConversationSearch, tenant: str
+async def test_entries_are_recalled_for_who_may_see_them(
+    store: ConversationStore, recall: ConversationRecall, sharing: TreeSharing, tenant: str
 ) -> None:
-    recall = ConversationRecall(search)
     id, entry = await said(store, tenant, "The ferry leaves.")
     await said(store, tenant, "The tram is late.")
 
@@ -116,15 +155,34 @@ async def test_entries_are_recalled_with_their_score_for_who_may_see_them(
         return Question(text=text, vector=None, subject=whose, limit=limit)
 
     (found,) = await recall(asked("ferry"), caller(tenant))
-    assert (found.kind, found.id, found.text) == ("entry", str(entry), "The **ferry** leaves.")
-    assert found.provenance == [f"conversation:{id}"]
-    assert found.score == found.terms["relevance"] > 0
-    assert len(await recall(asked("the", limit=1), caller(tenant))) == 1
+    assert (found.kind, found.id, found.text) == ("entry", str(entry), "The ferry leaves.")
+    assert found.provenance == [f"entry:{entry}", f"conversation:{id}"]
+    assert found.score == found.terms["retrieval"] > 0
+    by_an_agent = Subject(tenant_id=tenant, user="ana", agent_id="bot")
+    assert [one.id for one in await recall(asked("ferry", subject=by_an_agent), caller(tenant))] == [found.id]
     for text, who, subject in (
         (" ", caller(tenant), None),
         ("ferry", caller(tenant, "bob"), Subject(tenant_id=tenant)),
         ("ferry", caller(tenant), Subject(tenant_id=tenant, user="bob")),
         ("ferry", caller("another tenant"), Subject(tenant_id=tenant)),
+        ("ferry", caller(tenant, client="other"), by_an_agent),
         ("ferry", Caller(bound={"tenant_id": tenant}), None),
     ):
         assert list(await recall(asked(text, subject=subject), who)) == []
+    await sharing.share(Who(tenant_id=tenant, user="ana"), id, "bob", "reader")
+    (shared,) = await recall(asked("ferry", subject=Subject(tenant_id=tenant)), caller(tenant, "bob"))
+    assert shared == found
+
+
+async def test_while_the_index_is_away_words_find_what_was_in_it(
+    store: ConversationStore, recall: ConversationRecall, database: Database, tenant: str
+) -> None:
+    _, entry = await said(store, tenant, "The ferry leaves.")
+    async with database.connection() as connection:
+        await connection.execute("DELETE FROM conversations_indexing_outbox WHERE subject_id = $1", entry)
+    asked = Question(text="ferry", vector=None, subject=Subject(tenant_id=tenant), limit=5)
+    (found,) = await recall(asked, caller(tenant))
+    assert (found.id, found.text, found.tokens) == (str(entry), "The ferry leaves.", None)
+    assert found.at is not None
+    for bounds in ({"since": found.at + timedelta.resolution}, {"until": found.at}):
+        assert await recall(replace(asked, **bounds), caller(tenant)) == []

@@ -11,13 +11,16 @@ import msgspec
 from elf.api.caller import Caller
 from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
 from elf.core.errors import InvalidRequest
+from elf.db.database import Connection
 from elf.families.assistant.api import history as h
 from elf.families.assistant.api import memories as a
 from elf.families.assistant.errors import no_memory
 from elf.families.assistant.kit import Kit
+from elf.families.assistant.memories.offered import item_of, standing_of
 from elf.families.assistant.memories.told import told
-from elf.families.assistant.model import Place
+from elf.families.assistant.model import Memory, Place
 from elf.families.assistant.store.rows import memory_of
+from elf.offers import Item
 
 LARGEST_SEQ = 2**63 - 1
 
@@ -31,13 +34,26 @@ class MemoryReading:
 
     async def get(self, request: a.OneMemory, caller: Caller) -> a.Memory:
         """Read a memory in any state. Raises NotFound."""
+        async with self._kit.database.connection() as connection:
+            return told(await self._read(connection, request, caller))
+
+    async def item(self, request: a.OneMemory, caller: Caller) -> Item:
+        """Read a memory that is not deleted, and how it stands. Raises NotFound."""
+        async with self._kit.database.connection() as connection:
+            memory = await self._read(connection, request, caller)
+            if memory.state != "active":
+                raise no_memory(request.memory_id)
+            reached = self._kit.access.categories(caller)
+            standing = await standing_of(connection, self._sql, memory.place, [memory.memory_id], reached)
+        return item_of(memory, standing[memory.memory_id], self._kit.now())
+
+    async def _read(self, connection: Connection, request: a.OneMemory, caller: Caller) -> Memory:
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         categories = self._kit.access.categories(caller)
-        async with self._kit.database.connection() as connection:
-            row = await connection.fetchrow(self._sql["get_memory"], *place, request.memory_id)
+        row = await connection.fetchrow(self._sql["get_memory"], *place, request.memory_id)
         if row is None or (categories is not None and row["category"] not in categories):
             raise no_memory(request.memory_id)
-        return told(memory_of(row))
+        return memory_of(row)
 
     async def page(self, request: a.ListMemories, caller: Caller) -> a.Memories:
         """List memories that pass all filters, those that changed last first."""

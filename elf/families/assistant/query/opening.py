@@ -23,7 +23,7 @@ def open_query(ground: Ground, kit: Kit) -> Opened:
     querying = MemoryQuerying(kit, _embedder(ground, kit), hits)
     return Opened(
         handlers={q.QUERY.name: querying.query}, owners=[hits],
-        recall=AssistantRecall(querying, kit.config.allowlists),
+        recall=AssistantRecall(kit),
     )  # fmt: skip
 
 

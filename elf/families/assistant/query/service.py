@@ -60,11 +60,6 @@ class MemoryQuerying:
         parts = await self._found(request, asked, vector)
         return answer(parts, request, tokenizer=self._texts.tokenizer, has_vector=vector is not None)
 
-    async def find(self, request: q.Asked, caller: Caller, vector: Vector | None) -> Sequence[Ranked]:
-        """Return what suits a query whose vector is made already, best first. Raises as `query`."""
-        asked = wanted(request, caller, self._allowlists, self._kit.access)
-        return (await self._found(request, asked, vector)).items
-
     async def _found(self, request: q.Asked, asked: Wanted, vector: Vector | None) -> Parts:
         question, now = self._question(request, asked, vector), self._kit.now()
         parts = await retrying(lambda: self._parts(request, asked, question, now))

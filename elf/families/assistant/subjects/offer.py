@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Any, TypeVar
 from uuid import UUID
 
 import msgspec
 from pydantic import ValidationError
 
 from elf.api.caller import Caller
-from elf.core.errors import InvalidRequest, NotFound
+from elf.core.errors import InvalidRequest, NotFound, ScopeDenied
 from elf.families.assistant.api import memories as m
 from elf.families.assistant.api import subjects as a
+from elf.families.assistant.errors import no_memory
 from elf.families.assistant.memories.changing import MemoryChanging
+from elf.families.assistant.memories.offered import MEMORY
 from elf.families.assistant.memories.reading import MemoryReading
 from elf.families.assistant.subjects.erasing import Erasure
 from elf.families.assistant.subjects.exporting import Export
 from elf.families.assistant.subjects.intake import Intake
 from elf.offers import Item, Subject
 
-MEMORY: Final = "memory"
+R = TypeVar("R", bound=m.OneMemory)
 
 
 class AssistantSubjects:
@@ -59,20 +61,17 @@ class AssistantItems:
         self._changing = changing
 
     async def read(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> Item:
-        """Read a memory. Raises NotFound."""
-        memory_id = _id(kind, item_id)
-        memory = await self._reading.get(
-            m.OneMemory(tenant_id=subject.tenant_id, user_id=subject.user, memory_id=memory_id), caller
-        )
-        turns = [f"turn:{one.turn_id}" for one in memory.evidence if one.turn_id is not None]
-        return Item(kind=MEMORY, id=item_id, text=memory.text, provenance=turns)
+        """Read a memory, unless it is deleted. Raises NotFound."""
+        request = _request(m.OneMemory, kind, item_id, subject, caller)
+        try:
+            return await self._reading.item(request, caller)
+        except ScopeDenied:  # another user's, or an agent without a list asks
+            raise no_memory(request.memory_id) from None
 
     async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
         """Delete a memory. Raises NotFound."""
-        memory_id = _id(kind, item_id)
-        await self._changing.delete(
-            m.DeleteMemory(tenant_id=subject.tenant_id, user_id=subject.user, memory_id=memory_id), caller
-        )
+        await self.read(kind, item_id, subject, caller)
+        await self._changing.delete(_request(m.DeleteMemory, kind, item_id, subject, caller), caller)
 
 
 def _read(place: int, exported: Mapping[str, Any]) -> tuple[str, a.ExportedLine]:
@@ -88,10 +87,14 @@ def _read(place: int, exported: Mapping[str, Any]) -> tuple[str, a.ExportedLine]
         raise InvalidRequest(f"{where}: is not as it is exported", fields=[where]) from None
 
 
-def _id(kind: str, item_id: str) -> UUID:
+def _request(request: type[R], kind: str, item_id: str, subject: Subject, caller: Caller) -> R:
+    """Return the request for a memory of a subject. Raises InvalidRequest, and NotFound for no id and no such tenant."""
     if kind != MEMORY:
         raise InvalidRequest(f"$.kind: should be {MEMORY}", fields=["$.kind"])
     try:
-        return UUID(item_id)
+        memory_id = UUID(item_id)
     except ValueError:
         raise NotFound(f"$.id: there is no memory {item_id}", fields=["$.id"]) from None
+    if caller.bound.get("tenant_id") not in (None, subject.tenant_id):
+        raise no_memory(memory_id)
+    return request(tenant_id=subject.tenant_id, user_id=subject.user, memory_id=memory_id)

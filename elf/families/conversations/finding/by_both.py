@@ -8,23 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
-from uuid import UUID
 
 from elf.families.conversations.finding.by_words import WordSearch
+from elf.families.conversations.finding.candidates import Candidates
 from elf.families.conversations.finding.hits import MOST, Hit, Hits, best_of_each
 from elf.families.conversations.finding.passages import Passages
-from elf.families.conversations.finding.ranking import Found, RankingRules
+from elf.families.conversations.finding.ranking import MOST_WAITING, Found, RankingRules, found_waiting
 from elf.families.conversations.finding.reach import Reach, widened
-from elf.families.conversations.rules.words import telling_words_of
-from elf.index.port import IndexFilter, IndexQuery, LegHit, QueryResult
-from elf.search.fuse import Candidate
+from elf.index.port import IndexFilter
 from elf.search.reranking import Reranking, RerankScore, scores_in_time
-from elf.search.retrieve import Ask, CandidateRetrieval, Retrieved
+from elf.search.retrieve import CandidateRetrieval, Retrieved
 from elf.search.stages import Stages
 
 WIDER: Final = 2  # times as many candidates, where some are those of others
-MOST_WAITING: Final = 16  # their token vectors are not there yet: making them is a pass of the model
-_NO_TOKENS: Final = {"digest": None, "tokens": None, "vectors": None}
 
 
 class BothWays:
@@ -45,7 +41,8 @@ class BothWays:
         self._words = words
         self._reranking = reranking
         self._rules = rules
-        self._candidates = candidates
+        self._candidates = Candidates(passages, words)
+        self._depth = candidates
 
     async def page(
         self, reach: Reach, query: str, *, grouped: bool, offset: int, limit: int, stages: Stages
@@ -71,7 +68,7 @@ class BothWays:
 
         One who sees much of a tenant's trees finds enough among the best of all; if not, only these are asked for.
         """
-        most = self._candidates
+        most = self._depth
         if (wide := widened(where)) is not None:
             retrieved = await self._retrieved(reach, query, wide, WIDER * most, stages)
             found = await self._found(reach, retrieved, stages)
@@ -84,14 +81,9 @@ class BothWays:
     async def _retrieved(
         self, reach: Reach, query: str, where: IndexFilter, limit: int, stages: Stages
     ) -> Retrieved:
-        async def by_words(queries: Sequence[IndexQuery]) -> list[QueryResult]:
-            words = {word: None for one in queries for word in telling_words_of(one.text or "")}
-            found = await self._words.best(reach, list(words), joined="|", limit=limit)
-            # No chunks: each stands for its entry, and is read as one.
-            return [QueryResult([], [LegHit(hit.entry_id, hit.entry_id, hit.score) for hit in found])]
-
-        ask = Ask(query=query, where=where, limit=limit, settled=_not_waiting, exactly=by_words)
-        return await self._retrieval.retrieve(ask, stages)
+        return await self._candidates.named(
+            reach, query, where, self._retrieval.retrieve, stages, limit=limit
+        )
 
     async def _ranked(
         self,
@@ -103,28 +95,13 @@ class BothWays:
     ) -> list[Hit]:
         """Return what was found, and what the index does not know yet, in their order."""
         known = {one.row["entry_id"] for one in found}
-        found = [*found, *(_waiting(row) for row in waiting if row["entry_id"] not in known)]
+        found = [*found, *(found_waiting(row) for row in waiting if row["entry_id"] not in known)]
         return self._rules.hits(found, await self._scores(query, found, retrieved, stages))
 
     async def _found(self, reach: Reach, retrieved: Retrieved, stages: Stages) -> list[Found]:
         """Return those of the candidates that may be found."""
         with stages.stage("revalidate"):
-            return await self._vouched(reach, retrieved.candidates, with_tokens=True)
-
-    async def _vouched(
-        self, reach: Reach, candidates: Sequence[Candidate], *, with_tokens: bool
-    ) -> list[Found]:
-        chunks = [one.point_id for one in candidates if one.point_id != one.owner_id]
-        entries = [one.point_id for one in candidates if one.point_id == one.owner_id]
-        rows: Mapping[UUID, Mapping[str, Any]] = {
-            **await self._passages.read(reach, chunks, with_tokens=with_tokens),
-            **await self._passages.beginnings(reach, entries),
-        }
-        return [
-            Found(one.point_id, row, one.score)
-            for one in candidates
-            if (row := rows.get(one.point_id)) is not None
-        ]
+            return await self._candidates.vouched(reach, retrieved.candidates, with_tokens=True)
 
     async def _scores(
         self, query: str, found: Sequence[Found], retrieved: Retrieved, stages: Stages
@@ -139,16 +116,8 @@ class BothWays:
     ) -> list[Hit]:
         """Return what else there is, in the order in which it is found, each with less than the last of `ranked`."""
         retrieved = await self._retrieved(reach, query, where, MOST, stages)
-        found = await self._vouched(reach, retrieved.candidates, with_tokens=False)
+        found = await self._candidates.vouched(reach, retrieved.candidates, with_tokens=False)
         known = {hit.entry_id for hit in ranked}
         least = ranked[-1].score if ranked else 1.0
         hits = self._rules.hits([one for one in found if one.row["entry_id"] not in known], None)
         return [hit._replace(score=hit.score * least) for hit in hits]
-
-
-async def _not_waiting() -> None:
-    """What the index does not know yet is found in Postgres."""
-
-
-def _waiting(row: Mapping[str, Any]) -> Found:
-    return Found(row["entry_id"], {**row, **_NO_TOKENS}, row["share"])

@@ -48,7 +48,9 @@ class WordSearch:
         asked = (list(words), joined, grouped, offset, limit)
         async with self._database.connection() as connection:
             if reach.user is not None:
-                rows = await connection.fetch(self._sql["find_by_words"], reach.tenant_id, reach.user, *asked)
+                rows = await connection.fetch(
+                    self._sql["find_by_words"], reach.tenant_id, reach.user, *asked, *reach.moments
+                )
             else:
                 rows = await connection.fetch(
                     self._sql["find_all_by_words"], reach.tenant_id, reach.owner, *asked, reach.deleted
@@ -64,4 +66,6 @@ class WordSearch:
         if not words:
             return []
         async with self._database.connection() as connection:
-            return await connection.fetch(self._sql["find_waiting"], *reach.arguments, words, limit)
+            return await connection.fetch(
+                self._sql["find_waiting"], *reach.arguments, words, limit, *reach.moments
+            )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from elf.db.queries import Queries
 from elf.families.conversations.api.search import SearchType
+from elf.families.conversations.finding.bare import BareSearch
 from elf.families.conversations.finding.by_both import BothWays
 from elf.families.conversations.finding.by_meaning import MeaningSearch
 from elf.families.conversations.finding.by_words import WordSearch
@@ -19,10 +21,15 @@ from elf.search.reranking import open_reranking
 from elf.search.toolkit import SearchToolkit
 
 
-def open_search(
-    ground: Ground, search: SearchToolkit, index: VectorIndex, queries: Queries
-) -> ConversationSearch:
-    """Return the search; `queries` are those of the family."""
+class Searches(NamedTuple):
+    """The search that answers callers, and the one for somebody else who compares what it finds."""
+
+    full: ConversationSearch
+    bare: BareSearch
+
+
+def open_searches(ground: Ground, search: SearchToolkit, index: VectorIndex, queries: Queries) -> Searches:
+    """Return both searches; `queries` are those of the family."""
     config, database = ground.config, ground.database
     budget_s = None if config.search.budget is None else config.search.budget.total_ms / 1000.0
     embedder = search.models.embedder
@@ -42,4 +49,9 @@ def open_search(
     )
     meaning = MeaningSearch(index=retrieval.index, embedder=embedder, passages=passages)
     ways: Mapping[SearchType, Search] = {"auto": both, "semantic": meaning, "fulltext": words}
-    return ConversationSearch(database, queries, ways, measures=search.measures, budget_s=budget_s)
+    bare = BareSearch(
+        retrieval=retrieval, passages=passages, words=words, candidates=config.memory.candidate_k
+    )
+    return Searches(
+        ConversationSearch(database, queries, ways, measures=search.measures, budget_s=budget_s), bare
+    )

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.families.conversations.finding.ranking import NO_TOKENS
 from elf.families.conversations.finding.reach import Reach
 from elf.index.port import IndexFilter
 from elf.search.token_store import LONG_WORDS, TokenStore
@@ -40,7 +41,7 @@ class Passages:
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 self._sql["read_passages"], *reach.arguments, list(chunk_ids), self._version, version, max_words,
-                LONG_WORDS,
+                LONG_WORDS, *reach.moments,
             )  # fmt: skip
         return {row["chunk_id"]: row for row in rows}
 
@@ -50,4 +51,4 @@ class Passages:
             return {}
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["read_beginnings"], reach.tenant_id, list(entry_ids))
-        return {row["entry_id"]: row for row in rows}
+        return {row["entry_id"]: {**row, **NO_TOKENS} for row in rows}

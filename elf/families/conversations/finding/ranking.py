@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from uuid import UUID
 
@@ -16,11 +17,16 @@ USER_WEIGHT: Final = 0.05
 """Measured with both: recall @5, @10 and @20 of LoCoMo from .652 .736 .784 to .663 .741 .793, of BEAM, where there are
 assistants, from .390 .500 .590 to .399 .512 .614. More of one gains on one set what it loses on the other."""
 
+MOST_WAITING: Final = 16
+"""How many texts that the index does not know are compared: making their token vectors is a pass of the model."""
+
 LOOKS_BACK: Final = (1, 2, 3)
 """How many numbers before an entry the one before it may have: agents write their memory in between."""
 
 
 ASSISTANT: Final = "AI"
+NO_TOKENS: Final = MappingProxyType({"digest": None, "tokens": None, "vectors": None})
+"""What stands of token vectors in a row that has none."""
 
 
 class Found(NamedTuple):
@@ -61,6 +67,11 @@ class RankingRules:
             ]
         hits = [_hit(one, final) for one, final in zip(found, in_context(found, finals), strict=True)]
         return sorted(hits, key=lambda hit: hit.order, reverse=True)
+
+
+def found_waiting(row: Mapping[str, Any]) -> Found:
+    """Return a row of `find_waiting` as it was found: by the share of the words that it has."""
+    return Found(row["entry_id"], {**row, **NO_TOKENS}, row["share"])
 
 
 def in_context(found: Sequence[Found], scores: Sequence[float]) -> list[float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from elf.db.database import Connection
@@ -19,18 +20,26 @@ MANY_TREES: Final = 500
 class Reach:
     """The trees that a user of a tenant is a member of; without a user all of them, for an operator.
 
-    For an operator they may be those of one `owner`, and with `deleted` the deleted ones are among them.
+    For an operator they may be those of one `owner`, and with `deleted` the deleted ones are among them. What is found
+    in them was said at `since` or later, and before `until`, where these are given; an operator gives none.
     """
 
     tenant_id: str
     user: str | None = None
     owner: str | None = None
     deleted: bool = False
+    since: datetime | None = None
+    until: datetime | None = None
 
     @property
     def arguments(self) -> tuple[Any, ...]:
         """The first values of each query of search.queries.sql."""
         return self.tenant_id, self.user, self.owner, self.deleted
+
+    @property
+    def moments(self) -> tuple[datetime | None, datetime | None]:
+        """The last values of each query of search.queries.sql that looks for what a user may find."""
+        return self.since, self.until
 
     async def where(self, connection: Connection, sql: Queries) -> IndexFilter:
         """Return what the index is asked for: at least these trees, of which Postgres then says which they are.
