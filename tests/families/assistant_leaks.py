@@ -20,6 +20,7 @@ _WORKER: Final = "work in the background is for a user that it was given"
 _KEYS: Final = "who has not every word of a turn is told nothing by it"
 _CHECKPOINTS: Final = "what it finds is read by another statement, which asks for the tenant again"
 _OPERATORS: Final = "operators ask for it, and a test of erasing and exporting shows whose it is"
+_OFFERED: Final = "it is asked by whoever stands above all families; the tests of offers show whose it is"
 _OWN_THREADS: Final = "it is of threads that are locked by the tenant's name, which no other has"
 
 _CHANGING: Final = (
@@ -111,6 +112,7 @@ LEAKS: Final = Leaks(
             _OPERATORS,
         ),
         **dict.fromkeys(["find_saver_checkpoints"], _CHECKPOINTS),
+        **dict.fromkeys(["categories_of", "standing_of"], _OFFERED),
         **dict.fromkeys(
             [
                 "put_supervisor_checkpoint", "put_agent_state", "owners_of_saver_threads", "owners_of_saver_runs",

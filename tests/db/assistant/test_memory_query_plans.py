@@ -100,6 +100,8 @@ PLANS: Final[Mapping[str, Sequence[Any]]] = {
     "find_whole": (*FILTERS, 1000),
     "find_related": (*FILTERS, SOME, SOME, 32),
     "strengths_among": (*PLACE, SOME),
+    "categories_of": PLACE,
+    "standing_of": (*PLACE, SOME, CATEGORIES),
     "see_thread": (*PLACE, "thread 7", NOW),
     "changes_since": (*PLACE, "thread 7", 2),
     "move_seen": (*PLACE, "thread 7", 2),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 import pytest
 
-from elf.api.caller import Caller
-from elf.core.errors import InvalidRequest, NotFound
-from elf.offers import Question, Subject
+from elf.offers import Subject
 from tests.db.assistant.assistant_kit import TENANT, USER, AssistantHouse
 from tests.db.assistant.test_erasing_users import WORD, remember
 
@@ -168,28 +165,3 @@ async def test_above_all_families_it_is_the_same(house: AssistantHouse) -> None:
     assert (await subjects.erase(subject))["memories"] == 1
     assert await subjects.take_in(lines) == 1
     assert [one["text"] for one in (await house.get("memories"))["items"]] == ["User wants to sail."]
-
-
-async def test_memories_are_candidates_for_an_answer_and_items(house: AssistantHouse) -> None:
-    kept = await house.add(
-        "User wants to sail.", "goals", evidence=[{"quote": "I want to sail", "turn_id": "7"}]
-    )
-    await house.add("User wants to ski.", "goals", user_id="bob")
-    recall, items = house.opened.recall, house.opened.items
-    assert recall is not None
-    assert items is not None
-    caller, subject = Caller(user=USER), Subject(tenant_id=TENANT, user=USER, agent_id="planner")
-    asked = Question(text="sail", vector=None, subject=subject, limit=5)
-    (found,) = await recall(asked, caller)
-    assert (found.kind, found.id, found.text, found.provenance) == (
-        "memory", kept["id"], "User wants to sail.", ["turn:7"],
-    )  # fmt: skip
-    assert found.score > 0
-    for other in (replace(subject, agent_id="nobody"), replace(subject, agent_id="stylist")):
-        assert await recall(replace(asked, subject=other), caller) == []
-    assert (await items.read("memory", found.id, subject, caller)).text == found.text
-    await items.forget("memory", found.id, subject, caller)
-    assert await recall(asked, caller) == []
-    for kind, item_id, error in (("memory", "x", NotFound), ("note", found.id, InvalidRequest)):
-        with pytest.raises(error):
-            await items.read(kind, item_id, subject, caller)
