@@ -79,10 +79,21 @@ class OffersHouse:
 
 
 @asynccontextmanager
-async def offers_house(database: Database, folder: Path) -> AsyncIterator[OffersHouse]:
-    """Open all families on a database, with files below a folder, for the block."""
+async def offers_house(dsn: str, folder: Path) -> AsyncIterator[OffersHouse]:
+    """Open all families on the database at an address, with files below a folder, for the block."""
+    database = Database(max_conns=8)
+    await database.open(dsn)
+    try:
+        async with _at_work(database, dsn, folder) as house:
+            yield house
+    finally:
+        await database.close()
+
+
+@asynccontextmanager
+async def _at_work(database: Database, dsn: str, folder: Path) -> AsyncIterator[OffersHouse]:
     house = OffersHouse(TurnedClock(), FakeEmbedder())
-    ground = _ground(house, database, folder)
+    ground = _ground(house, database, dsn, folder)
     own = {family.name: family.open(ground) for family in FAMILIES}
     house.opened = {name: with_indexing(one, ROLES) for name, one in own.items()}
     async with anyio.create_task_group() as group:
@@ -92,7 +103,7 @@ async def offers_house(database: Database, folder: Path) -> AsyncIterator[Offers
         group.cancel_scope.cancel()
 
 
-def _ground(house: OffersHouse, database: Database, folder: Path) -> Ground:
+def _ground(house: OffersHouse, database: Database, dsn: str, folder: Path) -> Ground:
     config = load(write_config(folder), tables_of(FAMILIES))
     model, late, queries = house.model, FakeLate(), search_queries()
     model.version = config.embedding_version
@@ -106,8 +117,8 @@ def _ground(house: OffersHouse, database: Database, folder: Path) -> Ground:
         clock=house.clock,
         database=database,
         reads=database,
-        dsn=lambda: "",
-        models=Models(embedder=model, late=late),
+        dsn=lambda: dsn,
+        models=Models(embedder=model, late=late, all=providers),
         texts=TextEmbedder(model, WordTokens(), 64, 0, "words", late=late),
         fleet=Fleet(model.version, None),
         ring=_nobody,

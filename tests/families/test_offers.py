@@ -15,7 +15,6 @@ import pytest
 
 from elf.api.caller import Caller
 from elf.core.errors import NotFound
-from elf.db.database import Database
 from elf.offers import Item, Question, Subject
 from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.families.offerings import OFFERINGS, Offering, caller_of
@@ -25,8 +24,8 @@ from tests.notes_kit import vector_of
 
 pytestmark = pytest.mark.anyio
 
-TEXTS = ("User missed the first ferry.", "User wants to sail by ferry.", "User owns a ferry in Lisbon.")
-QUERY = "Which ferry?"
+TEXTS = ("User missed the ferry home.", "User takes the ferry to Porto.", "User owns a ferry in Lisbon.")
+QUERY = "ferry"
 
 
 @pytest.fixture
@@ -44,11 +43,8 @@ def offers_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
 
 @pytest.fixture
 async def house(offers_dsn: str, tmp_path: Path) -> AsyncIterator[OffersHouse]:
-    database = Database(max_conns=8)
-    await database.open(offers_dsn)
-    async with offers_house(database, tmp_path) as house:
+    async with offers_house(offers_dsn, tmp_path) as house:
         yield house
-    await database.close()
 
 
 @pytest.fixture(params=OFFERINGS)
@@ -107,18 +103,17 @@ async def test_candidates_say_what_they_are_and_rest_on(
         assert item.terms
         assert all(math.isfinite(term) for term in item.terms.values())
         assert item.score == pytest.approx(math.fsum(item.terms.values()))
-        assert item.score > 0
+        assert item.score >= 0
         assert item.tokens == (tokens_of(item.text) if offering.keeps_tokens else None)
 
 
 async def test_without_a_vector_words_find_them_and_no_model_is_asked(
     house: OffersHouse, family: str, subject: Subject, moments: list[datetime]
 ) -> None:
-    house.model.texts.clear()
     found = await house.recall(family)(asked(subject, vector=None), caller_of(subject))
     assert said(found) == set(TEXTS)
     await house.recall(family)(asked(subject), caller_of(subject))
-    assert house.model.texts == []
+    assert QUERY not in house.model.texts
 
 
 async def test_only_the_kinds_that_are_asked_for_are_offered(

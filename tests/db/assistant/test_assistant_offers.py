@@ -72,18 +72,18 @@ async def test_an_agent_is_offered_what_is_on_its_list_and_a_user_all_but_how_th
     house: AssistantHouse, recall: Recall
 ) -> None:
     kept = {
-        name: (await house.add(f"User sails: {name}.", name))["id"]
-        for name in ("goals", "profile", "preferences", "of no list")
+        name: (await house.add(f"User wants to sail: {name}.", name))["id"]
+        for name in ("goals", "profile", "preferences", "boats")
     }
     steps = {"type": "procedural", "steps_text": "1. Sail."}
-    await house.add("How User sails.", "procedural", **steps)
-    await house.add("How User sails home.", "goals", **steps)
+    await house.add("How to sail.", "procedural", **steps)
+    await house.add("How to sail home.", "goals", **steps)
     everything = set(kept.values())
     for subject, who, offered in (
         (ANA, caller(), everything),
         (PLANNER, caller(), {kept["goals"]}),
         (ANA, caller("planner"), {kept["goals"]}),
-        (replace(ANA, agent_id="supervisor"), caller(), everything - {kept["of no list"]}),
+        (replace(ANA, agent_id="supervisor"), caller(), everything - {kept["boats"]}),
         (replace(ANA, agent_id="supervisor"), caller("planner"), set[str]()),
         (replace(ANA, agent_id="nobody"), caller(), set[str]()),
         (ANA, caller("nobody"), set[str]()),
@@ -93,7 +93,9 @@ async def test_an_agent_is_offered_what_is_on_its_list_and_a_user_all_but_how_th
         assert ids(await recall(asked(subject), who)) == offered, (subject, who)
 
 
-async def test_what_a_memory_was_made_of_is_named(house: AssistantHouse, recall: Recall, items: Items) -> None:
+async def test_what_a_memory_was_made_of_is_named(
+    house: AssistantHouse, recall: Recall, items: Items
+) -> None:
     kept = await house.add("User wants to sail.", "goals")
     merged, older, drawn = (str(UUID(int=number)) for number in (1, 2, 3))
     written = """
@@ -109,7 +111,10 @@ async def test_what_a_memory_was_made_of_is_named(house: AssistantHouse, recall:
 
 
 async def test_what_is_in_doubt_says_so(house: AssistantHouse, recall: Recall, items: Items) -> None:
-    goal, other = await house.add("User sails.", "goals"), await house.add("User never sails.", "preferences")
+    goal, other = (
+        await house.add("User wants to sail.", "goals"),
+        await house.add("User does not want to sail.", "preferences"),
+    )
     await house.rows(
         "INSERT INTO assistant_relations (tenant_id, user_id, from_id, to_id, relation_type, strength) "
         "VALUES ($1, $2, $3, $4, 'contradicts', 0.9)",

@@ -138,7 +138,7 @@ async def test_what_is_in_doubt_says_so(house: House) -> None:
     await house.post("memories", memories=memories, edges=[link("m2", "m1", "Contradicts", edgeId="e1")])
     found = await recall_of(house)(asked("office"), Caller())
     assert [one.states for one in found] == [["contradicted"]] * 2
-    await house.post("edges/e1/resolve", keep="FROM", reason="It moved.")
+    await house.post("contradictions/e1/resolve", keep="FROM", reason="It moved.")
     (kept,) = await recall_of(house)(asked("office"), Caller())
     assert (kept.id, kept.states) == ("m2", [])
     read = await items_of(house).read("planner", "m1", PLANNER, Caller())

@@ -88,7 +88,10 @@ def _read(place: int, exported: Mapping[str, Any]) -> tuple[str, a.ExportedLine]
 
 
 def _request(request: type[R], kind: str, item_id: str, subject: Subject, caller: Caller) -> R:
-    """Return the request for a memory of a subject. Raises InvalidRequest, and NotFound for no id and no such tenant."""
+    """Return the request for a memory of a subject.
+
+    Raises InvalidRequest for another kind, and NotFound for what is no id, and for a tenant that is not the caller's.
+    """
     if kind != MEMORY:
         raise InvalidRequest(f"$.kind: should be {MEMORY}", fields=["$.kind"])
     try:
