@@ -79,11 +79,11 @@ class ConversationRecall:
     async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]:
         """Return the best entries; none when there is nothing to look for."""
         asked = question.text[:QUERY_CHARS].replace("\0", " ")
-        if not asked.strip() or caller.user is None or not _is_of(who_of(caller), question.subject):
-            return []
-        if question.kinds is not None and ENTRY not in question.kinds:
+        if not asked.strip() or caller.user is None:
             return []
         who = who_of(caller)
+        if not _is_of(who, question.subject) or (question.kinds is not None and ENTRY not in question.kinds):
+            return []
         reach = Reach(tenant_id=who.tenant_id, user=who.user, since=question.since, until=question.until)
         found = await self._search.best(reach, asked, question.vector, limit=min(question.limit, MOST_FOUND))
         return [self._candidate(one) for one in found]
