@@ -24,7 +24,8 @@ class Offering:
     """A family that offers candidates.
 
     `keep` has it keep a text of a subject, as said now, and `kind` is that of the item which this becomes. `agent_id`
-    is the agent of the subject, where the family needs one. `keeps_tokens` tells whether items have token vectors.
+    is the agent of the subject, where the family needs one: then what is kept is that agent's, and no other reads it.
+    `keeps_tokens` tells whether items have token vectors.
     """
 
     kind: str
@@ -82,6 +83,6 @@ OFFERINGS: Final[Mapping[str, Offering]] = MappingProxyType(
     {
         "conversations": Offering(kind="entry", keep=_say, keeps_tokens=True),
         "graph": Offering(kind=AGENT, keep=_write, agent_id=AGENT),
-        "assistant": Offering(kind="memory", keep=_remember),
+        "assistant": Offering(kind="memory", keep=_remember, agent_id="supervisor"),
     }
 )

@@ -159,12 +159,12 @@ async def test_of_another_tenant_or_user_nothing_is_offered(
     elsewhere, another = replace(subject, tenant_id=f"offers-{uuid4().hex}"), replace(subject, user="bob")
     bound_elsewhere = Caller(user="ana", bound={"tenant_id": elsewhere.tenant_id})
     bound_to_another = replace(
-        caller_of(subject), bound={"tenant_id": subject.tenant_id, "agent_id": "nobody"}
+        caller_of(subject), bound={"tenant_id": subject.tenant_id, "agent_id": "another"}
     )
     strangers = [(elsewhere, caller_of(elsewhere)), (subject, bound_elsewhere)]
     if one.conversation is None:
         strangers.append((another, caller_of(another)))
-    if family != "conversations":  # whose entries are of all agents
+    if subject.agent_id is not None:
         strangers.append((subject, bound_to_another))
     for whose, caller in strangers:
         assert await recall(asked(whose), caller) == []
