@@ -13,6 +13,7 @@ from tests.db.graph.graph_kit import KEY
 pytestmark = pytest.mark.anyio
 ALL = {
     "statuses": '["active"]', "types": None, "conversation_ids": None, "min_importance": None,
+    "since": 1, "until": 2, "shared": '["/docs/"]',
     "memory_ids": '["m1", "m2"]', "words": '"office"', "type": "Goal", "series": "t-1", "attempt": 1,
     "tenant_id": KEY.tenant_id, "orchestrator_id": KEY.orchestrator_id, "embedding_version": "v", "after": 0,
     "rows": "[{}]", "memory_id": "m1", "edge_types": None, "behind": "", "limit": 10, "numbers": "[1, 2]",
