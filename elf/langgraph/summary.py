@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, is_dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
@@ -56,30 +56,45 @@ def facts_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {_text(key): as_json(value) for key, value in metadata.items()}
 
 
-def summary_of(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> dict[str, Any]:
-    """Return step, ts, graph_state, memory_context and conversation_history of a checkpoint, for msgspec to write.
+class Told(NamedTuple):
+    """What a checkpoint says of a channel: in which part of its summary, and the value."""
+
+    within: str
+    value: Any
+
+
+class Summary(NamedTuple):
+    """What a checkpoint says, for msgspec to write, and where of which channel."""
+
+    content: dict[str, Any]
+    told: dict[str, Told]
+
+
+def summary_of(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> Summary:
+    """Return step, ts, graph_state, memory_context and conversation_history of a checkpoint.
 
     A channel that would make it larger than 4 MiB is not told, but named in `left_out`.
     """
     values = {
         name: value for name, value in checkpoint["channel_values"].items() if not name.startswith(INTERNAL)
     }
-    told: dict[str, Any] = {}
+    written: dict[str, msgspec.Raw] = {}
+    told: dict[str, Told] = {}
     left_out: list[str] = []
     room = MAX_BYTES
     for name, value in values.items():
-        written = msgspec.json.encode(as_json(value))
-        if len(written) > room:
+        readable = as_json(value)
+        as_text = msgspec.json.encode(readable)
+        if len(as_text) > room:
             left_out.append(name)
             continue
-        room -= len(written)
-        told[_text(name)] = msgspec.Raw(written)
-    conversation: Any = next((told.pop(name) for name in CONVERSATION if name in told), [])
-    context = next((told.pop(name) for name in CONTEXT if name in told), None)
-    return {
-        "step": as_json(metadata.get("step")),
-        "ts": checkpoint["ts"],
-        "graph_state": told,
-        "memory_context": context,
-        "conversation_history": conversation,
-    } | ({"left_out": left_out} if left_out else {})
+        room -= len(as_text)
+        written[_text(name)] = msgspec.Raw(as_text)
+        told[_text(name)] = Told("graph_state", readable)
+    parts: dict[str, Any] = {"memory_context": None, "conversation_history": []}
+    for part, names in (("conversation_history", CONVERSATION), ("memory_context", CONTEXT)):
+        if name := next((name for name in names if name in written), None):
+            parts[part] = written.pop(name)
+            told[name] = told[name]._replace(within=part)
+    content = {"step": as_json(metadata.get("step")), "ts": checkpoint["ts"], "graph_state": written, **parts}
+    return Summary(content | ({"left_out": left_out} if left_out else {}), told)

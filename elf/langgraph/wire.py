@@ -18,8 +18,10 @@ from langgraph.checkpoint.base import (
 from langgraph.checkpoint.serde.base import SerializerProtocol
 
 from elf.client.call import Call
+from elf.core.long_texts import long_texts, taken_out
+from elf.core.slices import at_once
 from elf.langgraph import calls as c
-from elf.langgraph.summary import facts_of, summary_of
+from elf.langgraph.summary import Told, facts_of, summary_of
 
 
 class Wire:
@@ -41,6 +43,8 @@ class Wire:
         head = {name: value for name, value in checkpoint.items() if name != "channel_values"}
         whole = get_checkpoint_metadata(config, metadata)
         namespace = config["configurable"].get("checkpoint_ns", "")
+        summary = None if namespace else summary_of(checkpoint, whole)
+        told = summary.told if summary else {}
         return c.told(
             "",
             self._thread(config)
@@ -55,10 +59,14 @@ class Wire:
                 },
                 "values": [
                     {"channel": name, "version": _version(version)}
-                    | (self._typed(values[name]) if name in values else {"type": "empty", "data": b""})
+                    | (
+                        self._once(values[name], told.get(name))
+                        if name in values
+                        else {"type": "empty", "data": b""}
+                    )
                     for name, version in new.items()
                 ],
-                "summary": None if namespace else summary_of(checkpoint, whole),
+                "summary": summary and summary.content,
             },
         )
 
@@ -144,6 +152,14 @@ class Wire:
     def _typed(self, value: object) -> dict[str, Any]:
         kind, data = self._serde.dumps_typed(value)
         return {"type": kind, "data": data}
+
+    def _once(self, value: object, told: Told | None) -> dict[str, Any]:
+        """Return a value without the long texts that the summary has of it."""
+        typed = self._typed(value)
+        if told is None or not (texts := at_once(long_texts(told.value))):
+            return typed
+        typed["data"], places = taken_out(typed["data"], texts)
+        return typed | {"left_out": {"within": told.within, "places": places}}
 
     def _value(self, value: c.Value) -> Any:
         return self._serde.loads_typed((value.type, value.data))

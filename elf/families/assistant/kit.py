@@ -42,7 +42,7 @@ class Kit:
     takes. `redact` tells whether credentials are blanked in what is stored. `ring` wakes whoever does jobs: after a
     commit that left some. `chat` is the language model, behind the breaker of the family: no request waits for it, only
     jobs and chores; None where fixed rules judge. `engine` is what judges, as events name it: `local`, or the model.
-    `passes` counts by engine what became of texts that it wrote: first_pass, trimmed or rejected.
+    `passes` counts by engine what became of texts that it took out of turns: first_pass, trimmed or rejected.
     """
 
     config: AssistantTable

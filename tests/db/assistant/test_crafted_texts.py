@@ -69,6 +69,6 @@ async def test_no_crafted_text_is_stored_as_it_came(database: Database, tmp_path
 
 
 def _passes(house: AssistantHouse) -> dict[tuple[str, ...], float]:
-    """Return what an operator sees of texts that engines wrote."""
-    (metric,) = (one for one in house.opened.totals if one.name == "elf_assistant_texts_total")
+    """Return what an operator sees of texts that engines took out of turns."""
+    (metric,) = (one for one in house.opened.totals if one.name == "elf_assistant_turn_texts_total")
     return dict(metric.read())

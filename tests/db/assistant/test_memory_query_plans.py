@@ -29,7 +29,8 @@ pytestmark = pytest.mark.anyio
 DIM: Final = 384
 NAME: Final = "assistant_plans"
 BIG: Final = {
-    f"assistant_{name}" for name in ("memories", "vectors", "relations", "changes", "threads", "recalls")
+    f"assistant_{name}"
+    for name in ("memories", "vectors", "relations", "changes", "threads", "recalls", "recent", "runs")
 } | {"saver_checkpoints", "saver_blobs", "saver_writes"}
 # 6,000 memories of 60 users, in threads, each related to the next one of its user.
 SEED: Final = """
@@ -52,6 +53,14 @@ SELECT 'acme', 'user ' || i % 60, 'thread ' || i, 5 FROM generate_series(1, 3000
 INSERT INTO assistant_changes (tenant_id, user_id, thread_id, rev, memory_id, event, ts)
 SELECT t.tenant_id, t.user_id, t.thread_id, r, md5('memory' || r)::uuid, 'created', now()
 FROM assistant_threads AS t, generate_series(1, 5) AS r;
+
+INSERT INTO assistant_recent (tenant_id, user_id, thread_id, turn_id, role, content, said_at)
+SELECT t.tenant_id, t.user_id, t.thread_id, 'turn ' || i, 'user', 'words', now()
+FROM assistant_threads AS t, generate_series(1, 10) AS i;
+
+INSERT INTO assistant_runs (tenant_id, user_id, kind, slot, begun_at)
+SELECT 'acme', 'user ' || i % 3000, CASE WHEN i <= 3000 THEN 'insights' ELSE 'episode' END, now(), now()
+FROM generate_series(1, 6000) AS i;
 
 INSERT INTO saver_checkpoints (
   tenant_id, user_id, thread_id, checkpoint_ns, checkpoint_id, checkpoint_type, checkpoint, metadata_type, metadata,
@@ -106,6 +115,8 @@ PLANS: Final[Mapping[str, Sequence[Any]]] = {
     "changes_since": (*PLACE, "thread 7", 2),
     "move_seen": (*PLACE, "thread 7", 2),
     "count_recall": (*PLACE, "thread 7", "planner"),
+    "keep_recent": (*PLACE, "thread 7", "turn 11", ["user"], ["words"], NOW, 10),
+    "due_after_turn": (*PLACE, "thread 7", NOW, NOW, 3),
     "find_saver_checkpoints": (*PLACE, "thread 7", "", None, None, None, None, None, "{}", 10),
     "load_saver_checkpoints": (*PLACE, ["thread 7", "thread 67"], ["", ""], ["id 7", None]),
     "count_hits": (["acme"] * 8, ["user 7"] * 8, SOME, [1] * 8, [NOW] * 8),

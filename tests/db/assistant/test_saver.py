@@ -5,27 +5,50 @@ from __future__ import annotations
 import asyncio
 import operator
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Command
 
 from elf.client import AsyncClient, Client
 from elf.client.errors import Unreachable
 from elf.client.retries import NO_RETRIES
 from elf.langgraph import ElfSaver, MigrationFault, migrate
+from elf.langgraph.wire import Wire
 from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
 from tests.db.assistant.saver_kit import graph_with, process_at, thread
 from tests.folders import fresh_folder
 
 BEFORE = ["hi", "left", "right"]
 WHOLE = [*BEFORE, "asked"]
+FLIPPED = bytes(255 - byte for byte in range(256))
+SPEECH = "said by \u00e9 " * 100
+
+
+@dataclass
+class Spoken:
+    speech: str
+    others: list[str]
+
+
+class Hidden(JsonPlusSerializer):
+    """What it writes shows nothing."""
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        kind, data = super().dumps_typed(obj)
+        return f"hidden {kind}", data.translate(FLIPPED)
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        return super().loads_typed((data[0].removeprefix("hidden "), data[1].translate(FLIPPED)))
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +164,75 @@ async def test_a_large_state_comes_back_as_it_was(
         found = await saver.aget_tuple(thread())
         assert found is not None
         assert found.checkpoint["channel_values"]["messages"] == done["messages"]
+
+
+@pytest.mark.parametrize(
+    ("serde", "messages", "most"),
+    [
+        (JsonPlusSerializer(), [f"{number} {SPEECH}" for number in range(50)], 1.1),
+        (JsonPlusSerializer(), [HumanMessage(f"{number} {SPEECH}") for number in range(50)], 1.5),
+        (JsonPlusSerializer(), {"a": Spoken(SPEECH, ["\x00" + SPEECH, SPEECH]), 2: (SPEECH, {SPEECH})}, 1.6),
+        (Hidden(), [SPEECH], 3.0),
+    ],
+    ids=["texts", "messages", "all sorts", "hidden"],
+)
+def test_a_state_is_sent_once_and_comes_back(
+    client: Client, serde: JsonPlusSerializer, messages: Any, most: float
+) -> None:
+    """A request is as large as what the checkpoint says for readers, and little else."""
+    saver = ElfSaver(client, user_id="ana", serde=serde)
+    checkpoint = empty_checkpoint()
+    checkpoint["channel_values"] = {"messages": messages, "other": SPEECH}
+    checkpoint["channel_versions"] = {"messages": "1", "other": "1"}
+    place = thread("t1", checkpoint_ns="")
+    saver.put(place, checkpoint, {}, checkpoint["channel_versions"])
+    found = saver.get_tuple(thread())
+    assert found is not None
+    assert found.checkpoint["channel_values"] == checkpoint["channel_values"]
+    call = Wire("acme", "ana", serde).put(place, checkpoint, {}, checkpoint["channel_versions"])
+    assert len(call.content or b"") < most * len(serde.dumps_typed(checkpoint["channel_values"])[1])
+
+
+@pytest.mark.parametrize(
+    ("left_out", "said", "at"),
+    [
+        ({"within": "conversation_history", "places": [0]}, {}, "places"),
+        ({"within": "graph_state", "places": [0]}, {"graph_state": {"other": SPEECH}}, "places"),
+        ({"within": "graph_state", "places": [0]}, {"graph_state": [SPEECH]}, "places"),
+        ({"within": "graph_state", "places": [0, 0]}, {"graph_state": {"notes": SPEECH}}, "places"),
+        ({"within": "memory_context", "places": [4]}, {"memory_context": SPEECH}, "places"),
+        ({"within": "memory_context", "places": [2, 1]}, {"memory_context": [SPEECH, SPEECH]}, "places"),
+        ({"within": "graph_state", "places": [-2]}, {"graph_state": {"notes": SPEECH}}, "places[0]"),
+        ({"within": "step", "places": []}, {}, "within"),
+    ],
+)
+def test_texts_that_are_left_out_are_those_of_the_summary(
+    client: Client, left_out: dict[str, Any], said: dict[str, Any], at: str
+) -> None:
+    answer = put_notes(client, [left_out], said)
+    assert (answer.status_code, answer.json()["fields"]) == (400, [f"$.values[0].left_out.{at}"])
+    assert ElfSaver(client, user_id="ana").get_tuple(thread()) is None
+
+
+def test_a_text_of_the_summary_is_in_one_value_only(client: Client) -> None:
+    once = {"within": "graph_state", "places": [1]}
+    answer = put_notes(client, [once, once], {"graph_state": {"notes": SPEECH}})
+    assert (answer.status_code, answer.json()["fields"]) == (400, ["$.values[1].left_out.within"])
+
+
+def put_notes(client: Client, left_out: list[dict[str, Any]], said: dict[str, Any]) -> httpx.Response:
+    """Put a checkpoint with three bytes of notes for each of what is left out of them."""
+    typed = {"type": "bytes", "data": "aGkh"}
+    values = [
+        {"channel": "notes", "version": str(number), "left_out": one, **typed}
+        for number, one in enumerate(left_out)
+    ]
+    body = {
+        "tenant_id": client.calls.tenant_id, "user_id": "ana", "thread_id": "t1", "checkpoint_id": "1",
+        "checkpoint": typed, "metadata": typed, "facts": {}, "versions": {"notes": "0"}, "values": values,
+        "summary": said,
+    }  # fmt: skip
+    return httpx.post(f"{client.base_url}/v1/assistant/checkpoints", json=body)
 
 
 def test_users_who_share_the_name_of_a_thread_share_nothing_else(client: Client) -> None:

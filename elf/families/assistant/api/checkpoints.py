@@ -13,6 +13,7 @@ from elf.api.bodies import WHOLE, GivenIdentifier, Request, Response
 from elf.api.json_bounds import JsonBounds
 from elf.api.operation import Operation
 from elf.core.errors import Conflict, NotFound, ScopeDenied
+from elf.core.long_texts import LONG_CHARS, NOT_LEFT_OUT
 from elf.families.assistant.api import fields as f
 
 TAG: Final = "assistant: checkpoints"
@@ -92,11 +93,32 @@ class Typed(Request):
     data: Data
 
 
+class LeftOut(Request):
+    """The long texts that the summary has and the data of a value has not, so that they are sent once.
+
+    They are the texts of at least 256 characters, but no keys, of what the summary says of the channel, in the order in
+    which it has them.
+    """
+
+    within: Annotated[
+        Literal["graph_state", "memory_context", "conversation_history"],
+        Field(description="Where the summary has the value; in `graph_state` it has the channel's name."),
+    ]
+    places: Annotated[
+        list[Annotated[int, Field(ge=NOT_LEFT_OUT), WHOLE]],
+        Field(
+            max_length=MAX_BODY_BYTES // LONG_CHARS, examples=[[4, 9]],
+            description="Before which byte of the data each of the texts stands, or -1 where the data has it.",
+        ),
+    ]  # fmt: skip
+
+
 class ChannelValue(Typed):
     """The value of a channel at a version; the type `empty` is that of none."""
 
     channel: Channel
     version: Version
+    left_out: LeftOut | None = None
 
 
 class Write(Typed):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from elf.api.caller import Caller
+from elf.core.slices import in_slices
 from elf.db.errors import retrying
 from elf.families.assistant.api import checkpoints as a
+from elf.families.assistant.checkpoints.left_out import whole_values
 from elf.families.assistant.checkpoints.owners import owner_of
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Place
@@ -20,10 +24,10 @@ class CheckpointWriting:
     async def put(self, request: a.PutCheckpoint, caller: Caller) -> None:
         """Write a checkpoint, its new values, and what it says for readers that are no graph."""
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
-        await retrying(lambda: self._put(place, request))
+        values = await in_slices(whole_values(request))
+        await retrying(lambda: self._put(place, request, values))
 
-    async def _put(self, place: Place, request: a.PutCheckpoint) -> None:
-        values = {(value.channel, value.version): value for value in request.values}.values()
+    async def _put(self, place: Place, request: a.PutCheckpoint, values: Sequence[a.ChannelValue]) -> None:
         where = (*place, request.thread_id, request.checkpoint_ns)
         async with self._kit.database.transaction() as connection:
             await connection.execute(self._sql["lock_saver_thread"], *place, request.thread_id)

@@ -21,7 +21,7 @@ def open_turn(ground: Ground, kit: Kit) -> Opened:
         GarbageStep(FAMILY, "old_assistant_budgets", garbage.drop_budgets),
     ]
     passes = Total(
-        name="elf_assistant_texts_total",
+        name="elf_assistant_turn_texts_total",
         about="Texts that an engine took out of turns: those that passed at first, were trimmed, and were rejected.",
         labels=("engine", "outcome"),
         read=lambda: {(kit.engine, outcome): float(kit.passes[kit.engine, outcome]) for outcome in OUTCOMES},
