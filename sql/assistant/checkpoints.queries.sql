@@ -12,11 +12,12 @@ SELECT pg_advisory_xact_lock(key) FROM (
 ) AS keys;
 
 -- name: put_saver_checkpoint
--- Writes a checkpoint with the values that are new; once more, it takes the place of what was there.
+-- Writes a checkpoint with the values that are new; once more, it takes the place of what was there. The bytes are taken
+-- from their array one by one: unnest() would copy all of them once more.
 WITH blobs AS (
   INSERT INTO saver_blobs (tenant_id, user_id, thread_id, checkpoint_ns, channel, version, type, data)
-  SELECT $1, $2, $3, $4, b.channel, b.version, b.type, b.data
-  FROM unnest($13::text[], $14::text[], $15::text[], $16::bytea[]) AS b (channel, version, type, data)
+  SELECT $1, $2, $3, $4, b.channel, b.version, b.type, ($16::bytea[])[b.place]
+  FROM unnest($13::text[], $14::text[], $15::text[]) WITH ORDINALITY AS b (channel, version, type, place)
   ON CONFLICT (tenant_id, user_id, thread_id, checkpoint_ns, channel, version)
   DO UPDATE SET type = excluded.type, data = excluded.data
 )

@@ -41,7 +41,7 @@ class Inner(Thought):
 def graph_with(saver: BaseCheckpointSaver[Any], began: Callable[[str], object] = lambda _: None) -> Any:
     """Return a graph: a subgraph, two nodes at once, and a question to somebody.
 
-    `began` is told when the nodes of the subgraph and of the left begin.
+    `began` is told when the nodes of the subgraph, of the left and of the right begin.
     """
 
     def think(state: Inner) -> Thought:
@@ -52,6 +52,10 @@ def graph_with(saver: BaseCheckpointSaver[Any], began: Callable[[str], object] =
         began("left")
         return {"messages": ["left"]}
 
+    def right(state: State) -> dict[str, list[str]]:
+        began("right")
+        return {"messages": ["right"]}
+
     inner = StateGraph(Inner, output_schema=Thought)
     inner.add_node("think", think)
     inner.add_edge(START, "think")
@@ -59,7 +63,7 @@ def graph_with(saver: BaseCheckpointSaver[Any], began: Callable[[str], object] =
     outer = StateGraph(State)
     outer.add_node("plan", inner.compile())
     outer.add_node("left", left)
-    outer.add_node("right", lambda state: {"messages": ["right"]})
+    outer.add_node("right", right)
     outer.add_node("ask", lambda state: {"approved": interrupt("go on?"), "messages": ["asked"]})
     outer.add_edge(START, "plan")
     outer.add_edge("plan", "left")
