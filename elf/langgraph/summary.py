@@ -93,8 +93,8 @@ def summary_of(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> Summary:
         told[_text(name)] = Told("graph_state", readable)
     parts: dict[str, Any] = {"memory_context": None, "conversation_history": []}
     for part, names in (("conversation_history", CONVERSATION), ("memory_context", CONTEXT)):
-        if name := next((name for name in names if name in written), None):
-            parts[part] = written.pop(name)
-            told[name] = told[name]._replace(within=part)
+        if first := next((name for name in names if name in written), None):
+            parts[part] = written.pop(first)
+            told[first] = told[first]._replace(within=part)
     content = {"step": as_json(metadata.get("step")), "ts": checkpoint["ts"], "graph_state": written, **parts}
     return Summary(content | ({"left_out": left_out} if left_out else {}), told)

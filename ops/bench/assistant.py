@@ -21,7 +21,7 @@ turn: one client takes in turns of a conversation, with the rules of the package
 that takes three seconds for each answer.
 
 saver: states of 64 KiB and 1 MiB are saved and loaded by ElfSaver, beside plain statements that write and read the same
-rows, and requests of that size that do nothing. A request that saves has the state twice: as it is kept, and as JSON.
+rows, and requests of that size that do nothing.
 """
 
 from __future__ import annotations
