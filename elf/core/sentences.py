@@ -39,6 +39,7 @@ _LETTERS: Final = MappingProxyType(
 _CANDIDATE: Final = re.compile(
     r"(?:(?P<aterm>a)|t)x*(?P<close>(?:kx*)*)(?P<space>(?:sx*)*)(?P<separator>rn|[rnp])?|rn|[rnp]"
 )
+_MAY_END: Final = re.compile(r"[.!?\r\n]")  # all of ASCII with which a candidate begins
 _LOWER_AHEAD: Final = re.compile(r"[^oulrnpat]*l")  # SB8
 _CONTINUES: Final = "cat"  # SB8a
 _MOST_KNOWN: Final = 4096
@@ -46,6 +47,10 @@ _MOST_KNOWN: Final = 4096
 
 def sentence_ends(text: str) -> Iterator[int]:
     """Yield the code-point offset of every sentence's end, rising; the last is the length of the text."""
+    if text.isascii() and _MAY_END.search(text, 0, len(text) - 1) is None:  # as most short texts
+        if text:
+            yield len(text)
+        return
     classes = text.translate(_CLASSES)
     for candidate in _CANDIDATE.finditer(classes):
         if candidate.end() < len(text) and not _goes_on(classes, candidate):

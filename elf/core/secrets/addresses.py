@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from elf.core.secrets.detector import Detector
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.places import has_digit
 
 
 def _either(words: str) -> str:
@@ -135,10 +135,8 @@ _COMPANY_BEFORE: Final = re.compile(
 )
 
 
-def find_addresses(text: str, _lowered: str) -> Iterator[SecretFinding]:
+def _find_addresses(text: str, _lowered: str) -> Iterator[SecretFinding]:
     """Yield every street address with a house number, and every post box."""
-    if not has_digit(text):
-        return
     for number in _HOUSE.finditer(text):
         yield from _address_at(number, text)
     for pattern, hints in _HINTED:
@@ -194,3 +192,6 @@ def _whole(match: re.Match[str], text: str) -> SecretFinding:
     house = _HOUSE_BEFORE.search(text, max(0, match.start() - _REACH), match.start())
     start = match.start() if house is None else house.start()
     return SecretFinding("street_address", start, match.end() if place is None else place.end())
+
+
+ADDRESSES: Final = Detector(_find_addresses, digits=1)

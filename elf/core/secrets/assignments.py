@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
+from elf.core.secrets.detector import Detector, any_of
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.keywords import Keyword, find_keywords
+from elf.core.secrets.keywords import MARKS, Keyword, find_keywords
 from elf.core.secrets.places import matches_at
 from elf.core.secrets.programs import begins_block, is_chosen, is_in_program
 from elf.core.secrets.samples import is_placeholder, is_stand_in
@@ -104,7 +105,7 @@ _SCHEMES: Final = ("bearer", "basic", "ssws")
 _HEADER: Final = re.compile(r"(?:bearer|basic|ssws)\s{1,4}(?P<value>[a-z0-9._~+/-]{12,512}+={0,2})")
 
 
-def find_assignments(text: str, lowered: str) -> Iterator[SecretFinding]:
+def _find_assignments(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield the values given to passwords, PINs, keys and tokens, and those of authorization headers."""
     for keyword in find_keywords(text, lowered):
         before = lowered[max(0, keyword.start - _REACH) : keyword.start]
@@ -246,3 +247,6 @@ def _find_headers(text: str, lowered: str) -> Iterator[SecretFinding]:
 def _skip(pattern: re.Pattern[str], text: str, position: int) -> int:
     match = pattern.match(text, position)
     return position if match is None else match.end()
+
+
+ASSIGNMENTS: Final = Detector(_find_assignments, marks=any_of(*MARKS, *_SCHEMES))

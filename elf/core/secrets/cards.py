@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
+from elf.core.secrets.detector import Detector
 from elf.core.secrets.finding import SecretFinding
 
 _SHORTEST: Final = 12
@@ -146,7 +147,7 @@ class _Digits:
         return _OTHER_NUMBER.search(self.lowered, max(0, start - _REACH_OF_NAME), start) is not None
 
 
-def find_cards(text: str, lowered: str) -> Iterator[SecretFinding]:
+def _find_cards(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield the card numbers of a text."""
     forms: list[_Form] = []
     for region in _REGION.finditer(text):
@@ -260,3 +261,6 @@ def _oddly_grouped(digits: _Digits, first: int, last: int) -> Iterator[_Form]:
             if form is not None and form.is_valid and form.is_named:
                 yield form
                 return
+
+
+CARDS: Final = Detector(_find_cards, digits=_SHORTEST)

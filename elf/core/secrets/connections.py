@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from elf.core.secrets.detector import Detector
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.samples import is_placeholder, is_stand_in
 
@@ -21,7 +22,7 @@ _SAMPLE_USER: Final = re.compile(
 _SEPARATOR: Final = "://"
 
 
-def find_connections(text: str, _lowered: str) -> Iterator[SecretFinding]:
+def _find_connections(text: str, _lowered: str) -> Iterator[SecretFinding]:
     """Yield the password of every connection string that has one."""
     position = text.find(_SEPARATOR)
     while position >= 0:
@@ -39,3 +40,6 @@ def _is_sample(user: str, password: str) -> bool:
     if password.isalpha():
         return password == user or (_SAMPLE_USER.fullmatch(user) is not None and is_stand_in(password))
     return is_placeholder(password)
+
+
+CONNECTIONS: Final = Detector(_find_connections, marks=(_SEPARATOR,))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from elf.core.secrets.detector import Detector
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.places import matches_at
 from elf.core.secrets.samples import is_placeholder, is_stand_in
@@ -28,15 +29,17 @@ _VALUE_BESIDE: Final = re.compile(
     rf"(?:name|key)[\"']?\s?[:=]\s?[\"']?{_SECRET_NAME}[\"']?,?\s{{1,40}}[\"']?value[\"']?\s?[:=]\s?"
     r"(?:\"(?P<value>[^\"\n]{4,200}+)\"|(?P<plain>[^\s\"'<>]{4,200}+))"
 )
+_VARIABLE_MARKS: Final = ('variable "',)
+_NAME_MARKS: Final = ("name", "key")
 _TRAILING: Final = ".,;:!?)]}"
 _SHORTEST_KEY: Final = 16
 
 
-def find_declarations(text: str, lowered: str) -> Iterator[SecretFinding]:
+def _find_declarations(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield the values of variables and settings that are named as passwords and keys are."""
     for match in (
-        *matches_at(('variable "',), _VARIABLE, lowered),
-        *matches_at(("name", "key"), _VALUE_BESIDE, lowered),
+        *matches_at(_VARIABLE_MARKS, _VARIABLE, lowered),
+        *matches_at(_NAME_MARKS, _VALUE_BESIDE, lowered),
     ):
         group = "value" if match["value"] is not None else "plain"
         start, end = match.span(group)
@@ -55,3 +58,6 @@ def _is_secret(value: str, core: str) -> bool:
     ):
         return False
     return is_mixed(value) if core.startswith("pass") else is_random(value, shortest=_SHORTEST_KEY)
+
+
+DECLARATIONS: Final = Detector(_find_declarations, marks=(*_VARIABLE_MARKS, *_NAME_MARKS))

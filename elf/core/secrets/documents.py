@@ -8,6 +8,7 @@ from typing import Final
 
 from stdnum.gb import nhs
 
+from elf.core.secrets.detector import Detector, any_of
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.places import matches_at
 
@@ -33,7 +34,7 @@ _FEWEST_DIGITS: Final = 5  # of a number that no word or sign ties to the name o
 _FEWEST_DIFFERENT: Final = 3
 
 
-def find_documents(text: str, lowered: str) -> Iterator[SecretFinding]:
+def _find_documents(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield the numbers of passports, driving licences and the NHS."""
     for kind, marks, pattern in (
         ("passport", _PASSPORT_MARKS, _PASSPORT),
@@ -53,3 +54,6 @@ def _is_number(value: str, *, is_tied: bool) -> bool:
     if value != value.upper() or _WORD.search(value) or len(set(value)) < _FEWEST_DIFFERENT:
         return False
     return is_tied or len(_DIGIT.findall(value)) >= _FEWEST_DIGITS
+
+
+DOCUMENTS: Final = Detector(_find_documents, digits=1, marks=any_of(*_PASSPORT_MARKS, *_LICENCE_MARKS, "nhs"))

@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from elf.core.secrets.detector import Detector, any_of
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.places import has_digit
 
 _GERMAN: Final = re.compile(
     r"\b[A-Z\xc4\xd6\xdc][\w\xe4\xf6\xfc\xdf-]{0,40}"
@@ -70,13 +70,15 @@ _HINTED: Final = (
 )
 
 
-def find_european_addresses(text: str, _lowered: str) -> Iterator[SecretFinding]:
-    """Yield the street addresses with a house number in the forms of German, French, Spanish, Dutch and their like."""
-    if not has_digit(text):
-        return
+def _find_streets(text: str, _lowered: str) -> Iterator[SecretFinding]:
+    """Yield the streets with a house number in the forms of German, French, Spanish and their like."""
     for pattern, hints in _HINTED:
         if any(map(text.__contains__, hints)):
             yield from (_with_town(match, text) for match in pattern.finditer(text))
+
+
+def _find_before_towns(text: str, _lowered: str) -> Iterator[SecretFinding]:
+    """Yield what may be a street with a house number, before a post code and a town."""
     for place in _CODE_AND_TOWN.finditer(text):
         street = _STREET_BEFORE.search(text, max(0, place.start() - _REACH), place.start())
         if street is not None and (street["known"] or _GERMAN_CODE.match(place.group())):
@@ -87,3 +89,11 @@ def _with_town(match: re.Match[str], text: str) -> SecretFinding:
     """Return the address with the post code and the town behind the street."""
     place = _PLACE_AFTER.match(text, match.end())
     return SecretFinding("street_address", match.start(), match.end() if place is None else place.end())
+
+
+EUROPEAN_ADDRESSES: Final = (
+    Detector(
+        _find_streets, digits=1, marks=any_of(*(hint.lower() for _, hints in _HINTED for hint in hints))
+    ),
+    Detector(_find_before_towns, digits=4),
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 
@@ -13,9 +12,3 @@ class SecretFinding:
     kind: str
     start: int
     end: int
-
-
-Detector = Callable[[str, str], Iterator[SecretFinding]]
-"""Yields what it finds in a folded text (see `folding`), in any order, in time linear in the text. The same text in
-lower case is its second argument.
-"""

@@ -78,7 +78,7 @@ class Folded:
 
 def fold(text: str) -> Folded:
     """Return the text with look-alikes replaced by ASCII and invisible characters removed."""
-    if text.isascii() and _CONTROL.search(text) is None:
+    if text.isascii() and (text.isprintable() or _CONTROL.search(text) is None):
         return Folded(text, None)
     plain = text.translate(_TABLE)
     if len(plain) == len(text):

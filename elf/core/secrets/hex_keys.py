@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from elf.core.secrets.detector import Detector
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.folding import lower
 
@@ -80,7 +81,7 @@ _LONGEST_LABEL: Final = 64
 _FEWEST_OF_A_LIST: Final = 3  # so many on lines of their own are a list of digests
 
 
-def find_hex_keys(text: str, lowered: str) -> Iterator[SecretFinding]:
+def _find_hex_keys(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield runs of 64 or 128 hexadecimal digits that are called a key, or that stand for themselves.
 
     The nearest word decides: "commit", "image" and "transaction" make a digest of it, "key", "wallet" and "seed" a
@@ -145,3 +146,6 @@ def _is_alone(start: int, end: int, lowered: str) -> bool:
     if clause == head and start > _LONGEST_LABEL:
         return False
     return _ALONE_BEFORE.fullmatch(clause) is not None and _ALONE_AFTER.match(lowered, end) is not None
+
+
+HEX_KEYS: Final = Detector(_find_hex_keys, word=_SHORTEST)

@@ -9,8 +9,9 @@ from typing import Final
 
 from stdnum import numdb
 
+from elf.core.secrets.detector import Detector, any_of
 from elf.core.secrets.finding import SecretFinding
-from elf.core.secrets.places import has_digit, matches_at
+from elf.core.secrets.places import matches_at
 
 _DIGIT: Final = re.compile(r"[0-9]")
 _GAP: Final = r"[ .\-_/]"
@@ -53,12 +54,8 @@ _CODE_MARKS: Final = ("cvv", "cvc", "card security code")
 _ACCOUNT_MARKS: Final = ("bank a", "checking a", "savings a", "account and routing", "routing", "sort code")
 
 
-def find_id_numbers(text: str, lowered: str) -> Iterator[SecretFinding]:
-    """Yield IBANs, social security numbers, bank accounts and card codes."""
-    if not has_digit(text):
-        return
-    yield from _find_ibans(text)
-    yield from _find_ssns(lowered)
+def _find_accounts(_text: str, lowered: str) -> Iterator[SecretFinding]:
+    """Yield card codes and bank accounts."""
     for match in matches_at(_CODE_MARKS, _CARD_CODE, lowered):
         yield SecretFinding("card_code", *match.span(1))
     for match in matches_at(_ACCOUNT_MARKS, _BANK_ACCOUNT, lowered):
@@ -85,7 +82,7 @@ def _spaced_iban(length: int) -> re.Pattern[str]:
     return re.compile(rf"[A-Za-z0-9](?:{_GAP}{{0,2}}[A-Za-z0-9]){{{length - 1}}}(?![A-Za-z0-9])")
 
 
-def _find_ibans(text: str) -> Iterator[SecretFinding]:
+def _find_ibans(text: str, _lowered: str) -> Iterator[SecretFinding]:
     for digits in _IBAN_DIGITS.finditer(text):
         start = _IBAN_COUNTRY.search(text, max(0, digits.start() - 3), digits.start())
         length = iban_length(start["country"].upper()) if start else 0
@@ -96,7 +93,7 @@ def _find_ibans(text: str) -> Iterator[SecretFinding]:
             yield SecretFinding("iban", *match.span())
 
 
-def _find_ssns(lowered: str) -> Iterator[SecretFinding]:
+def _find_ssns(_text: str, lowered: str) -> Iterator[SecretFinding]:
     for match in _SSN.finditer(lowered):
         start, end = match.span()
         if _is_ssn(lowered[start : start + 3], match["group"], match["serial"]):
@@ -112,3 +109,11 @@ def _find_ssns(lowered: str) -> Iterator[SecretFinding]:
 def _is_ssn(area: str, group: str, serial: str) -> bool:
     """Tell whether a number was ever given out. Numbers known from advertisements count: they are no one's loss."""
     return area not in ("000", "666") and area[0] != "9" and group != "00" and serial != "0000"
+
+
+# No country's IBAN is shorter than 15, nor has more letters than digits.
+ID_NUMBERS: Final = (
+    Detector(_find_ibans, digits=8),
+    Detector(_find_ssns, digits=9),
+    Detector(_find_accounts, digits=2, marks=any_of(*_CODE_MARKS, *_ACCOUNT_MARKS)),
+)

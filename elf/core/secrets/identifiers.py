@@ -10,28 +10,20 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from elf.core.secrets.assignments import find_assignments
-from elf.core.secrets.connections import find_connections
-from elf.core.secrets.finding import Detector
-from elf.core.secrets.folding import fold, lower
-from elf.core.secrets.phrases import find_seed_phrases
-from elf.core.secrets.private_keys import find_private_keys
-from elf.core.secrets.tokens import find_tokens
+from elf.core.secrets.assignments import ASSIGNMENTS
+from elf.core.secrets.connections import CONNECTIONS
+from elf.core.secrets.detector import detect
+from elf.core.secrets.folding import fold
+from elf.core.secrets.phrases import SEED_PHRASES
+from elf.core.secrets.private_keys import PRIVATE_KEYS
+from elf.core.secrets.tokens import TOKENS
 
-_DETECTORS: Final[tuple[Detector, ...]] = (
-    find_private_keys,
-    find_tokens,
-    find_connections,
-    find_seed_phrases,
-    find_assignments,
-)
+_DETECTORS: Final = tuple(enumerate((PRIVATE_KEYS, TOKENS, CONNECTIONS, SEED_PHRASES, ASSIGNMENTS)))
 _MERELY_RANDOM: Final = "token"
 
 
 @lru_cache(maxsize=4096)  # the same few again and again
 def find_credential(identifier: str) -> str | None:
     """Return the kind of a credential that an identifier holds, or None."""
-    text = fold(identifier).text
-    lowered = lower(text)
-    kinds = (found.kind for detect in _DETECTORS for found in detect(text, lowered))
+    kinds = (found.kind for found, _ in detect(_DETECTORS, fold(identifier).text))
     return next((kind for kind in kinds if kind != _MERELY_RANDOM), None)

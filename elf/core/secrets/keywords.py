@@ -21,7 +21,7 @@ _KEYWORD: Final = re.compile(
     r"|(?P<lock>(?:door|gate|garage|lockbox|(?P<vague>alarm|safe|entry|access)) code(?![a-z]))"
     r"|(?P<key>(?:key|token|secret|credential|(?:pat|sig)(?<![a-z](?:pat|sig))(?![a-z]))(?![a-rt-z]))"
 )
-_CORES: Final = (
+_WORDS: Final = (
     *(
         "pass",
         "identified by",
@@ -36,6 +36,8 @@ _CORES: Final = (
         "token",
     ),
     *("secret", "credential", "pat", "sig"),
+)
+_CODES: Final = (
     *(
         "alarm code",
         "door code",
@@ -47,6 +49,9 @@ _CORES: Final = (
         "access code",
     ),
 )
+_CORES: Final = (*_WORDS, *_CODES)
+MARKS: Final = (*_WORDS, " code")
+"""One of them is in every text that has a keyword."""
 # Whose password it is, glued to a short keyword: rootpw, dbpass. "bypass" and "compass" are other words.
 _OWNERS: Final = tuple(
     """

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from elf.core.secrets.detector import Detector, any_of
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.places import matches_at
 from elf.core.secrets.samples import is_placeholder, is_stand_in
@@ -52,6 +53,7 @@ _ACCOUNT: Final = re.compile(
 _ACCOUNT_MARKS: Final = ("account", "user", "login")
 # net use X: \\server\share /user:CORP\bob hunter2
 _NET_USE: Final = re.compile(rf"/user:[\w.@\\-]{{1,64}}+[ ]{{1,3}}{_VALUE}")
+_USER_OPTION: Final = "/user:"
 _REACH_OF_NET_USE: Final = 160
 # auth=("root", "hunter2"), PlainCredentials('worker', 'hunter2')
 _CALL: Final = re.compile(
@@ -69,6 +71,7 @@ _FLAG: Final = re.compile(
 _SPACED_FLAG: Final = re.compile(
     r"(?<!\S)-(?:p|a|pw|w)[ ]{1,2}(?:(?P<quote>['\"])(?P<quoted>[^'\"\n]{4,64}+)(?P=quote)|(?P<plain>[^\s'\"=]{4,64}+))"
 )
+_FLAG_MARKS: Final = ("-p", "-a ")
 _DIRECT_COMMANDS: Final = ("mysql", "mariadb", "sshpass", "mysqldump", "mysqladmin", "7z", "zip ")
 _SPACED_COMMANDS: Final = (
     "sshpass",
@@ -84,7 +87,7 @@ _REACH: Final = 120
 _TRAILING: Final = ".,:;!?)]}\"'`*"
 
 
-def find_logins(text: str, lowered: str) -> Iterator[SecretFinding]:
+def _find_logins(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield the passwords beside a login's name, and those given to a command."""
     yield from _find_entering(text, lowered)
     yield from _find_pairs(text, lowered)
@@ -96,12 +99,12 @@ def find_logins(text: str, lowered: str) -> Iterator[SecretFinding]:
         start, value = _value(match, text)
         if is_strong(value) and not is_placeholder(value):
             yield SecretFinding("password", start, start + len(value))
-    for match in matches_at(("/user:",), _NET_USE, lowered):
+    for match in matches_at((_USER_OPTION,), _NET_USE, lowered):
         start, value = _value(match, text)
         before = lowered[max(0, match.start() - _REACH_OF_NET_USE) : match.start()].rpartition("\n")[2]
         if "net use" in before and is_mixed(value) and not is_placeholder(value):
             yield SecretFinding("password", start, start + len(value))
-    if "-p" in lowered or "-a " in lowered:
+    if any(map(lowered.__contains__, _FLAG_MARKS)):
         yield from _find_flags(text, lowered)
 
 
@@ -142,3 +145,11 @@ def _value(match: re.Match[str], text: str) -> tuple[int, str]:
     group = "quoted" if match["quoted"] is not None else "plain"
     start, end = match.span(group)
     return start, text[start:end].rstrip(_TRAILING)
+
+
+LOGINS: Final = Detector(
+    _find_logins,
+    marks=any_of(
+        _AS, *_PAIR_MARKS, *_CALL_MARKS, *_WELL_KNOWN_MARKS, *_ACCOUNT_MARKS, _USER_OPTION, *_FLAG_MARKS
+    ),
+)  # fmt: skip

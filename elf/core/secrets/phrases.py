@@ -11,6 +11,7 @@ from typing import Final
 
 from mnemonic import Mnemonic
 
+from elf.core.secrets.detector import Detector
 from elf.core.secrets.finding import SecretFinding
 
 SHORTEST: Final = 12
@@ -39,7 +40,7 @@ _NAMING: Final = re.compile(
 _REACH: Final = 80  # how far before and behind a phrase it may be named
 
 
-def find_seed_phrases(text: str, lowered: str) -> Iterator[SecretFinding]:
+def _find_seed_phrases(text: str, lowered: str) -> Iterator[SecretFinding]:
     """Yield every run of at least 12 different words that are all of the English list, whatever stands between.
 
     Unless it is named, some of its words must have a right checksum: lists of words and parts of sentences and
@@ -50,6 +51,9 @@ def find_seed_phrases(text: str, lowered: str) -> Iterator[SecretFinding]:
         return
     vocabulary = _vocabulary()
     words = _WORD.findall(lowered)
+    # A run has one in every twelve of all words.
+    if not any(map(vocabulary.__contains__, words[SHORTEST - 1 :: SHORTEST])):
+        return
     if _RUN not in bytes(map(vocabulary.__contains__, words)):
         return
     run: list[tuple[int, int]] = []
@@ -113,3 +117,6 @@ def _is_right(phrase: list[str]) -> bool:
 @cache
 def _vocabulary() -> dict[str, int]:
     return {word: place for place, word in enumerate(Mnemonic("english").wordlist)}
+
+
+SEED_PHRASES: Final = Detector(_find_seed_phrases)

@@ -8,7 +8,12 @@ from collections.abc import Iterable, Iterator
 
 def matches_at(marks: Iterable[str], pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
     """Yield the matches of a pattern that start at one of the marks: by mark, and by place within one."""
-    for mark in filter(text.__contains__, marks):  # hardly any is there
+    there = [mark for mark in marks if mark in text]  # hardly any is
+    return _matches_at(there, pattern, text) if there else iter(())
+
+
+def _matches_at(marks: Iterable[str], pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    for mark in marks:
         place = text.find(mark)
         while place >= 0:
             match = pattern.match(text, place)
@@ -17,6 +22,7 @@ def matches_at(marks: Iterable[str], pattern: re.Pattern[str], text: str) -> Ite
             place = text.find(mark, place + len(mark))
 
 
-def has_digit(text: str) -> bool:
-    """Tell whether a text holds a digit of ASCII."""
-    return any(map(text.__contains__, "0123456789"))
+def count_digits(text: str) -> int:
+    """Return how many digits of ASCII a text holds."""
+    written = text.encode(errors="surrogatepass")
+    return len(written) - len(written.translate(None, b"0123456789"))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from elf.core.secrets.detector import Detector
 from elf.core.secrets.finding import SecretFinding
 
 _BEGIN: Final = re.compile(r"-{2,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{2,5}")
@@ -21,7 +22,7 @@ _PUTTY_SECRET: Final = "Private-Lines:"
 _LONGEST_PUTTY: Final = 8192  # characters before the secret lines, and of them
 
 
-def find_private_keys(text: str, _lowered: str) -> Iterator[SecretFinding]:
+def _find_private_keys(text: str, _lowered: str) -> Iterator[SecretFinding]:
     """Yield every private key that has some of its letters: a header in a manual has none."""
     if "PRIVATE" in text:
         yield from _find_pem(text)
@@ -58,3 +59,6 @@ def _find_putty(text: str) -> Iterator[SecretFinding]:
         if secret >= 0:
             yield SecretFinding("private_key", position, end)
         position = text.find(_PUTTY, position + 1 if secret < 0 else end)
+
+
+PRIVATE_KEYS: Final = Detector(_find_private_keys, marks=("private",))

@@ -7,41 +7,43 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from elf.core.secrets.addresses import find_addresses
-from elf.core.secrets.assignments import find_assignments
-from elf.core.secrets.cards import find_cards
-from elf.core.secrets.connections import find_connections
-from elf.core.secrets.declarations import find_declarations
-from elf.core.secrets.documents import find_documents
-from elf.core.secrets.european_addresses import find_european_addresses
-from elf.core.secrets.finding import Detector, SecretFinding
+from elf.core.secrets.addresses import ADDRESSES
+from elf.core.secrets.assignments import ASSIGNMENTS
+from elf.core.secrets.cards import CARDS
+from elf.core.secrets.connections import CONNECTIONS
+from elf.core.secrets.declarations import DECLARATIONS
+from elf.core.secrets.detector import Detector, detect
+from elf.core.secrets.documents import DOCUMENTS
+from elf.core.secrets.european_addresses import EUROPEAN_ADDRESSES
+from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.folding import Folded, fold, lower
-from elf.core.secrets.hex_keys import find_hex_keys, may_hold_hex_key, names_digest
-from elf.core.secrets.id_numbers import find_id_numbers
-from elf.core.secrets.logins import find_logins, may_begin_pair
-from elf.core.secrets.phrases import find_seed_phrases
+from elf.core.secrets.hex_keys import HEX_KEYS, may_hold_hex_key, names_digest
+from elf.core.secrets.id_numbers import ID_NUMBERS
+from elf.core.secrets.logins import LOGINS, may_begin_pair
+from elf.core.secrets.phrases import SEED_PHRASES
 from elf.core.secrets.placeholders import MARK, apart, joined
-from elf.core.secrets.private_keys import find_private_keys
-from elf.core.secrets.tokens import find_tokens, is_public_after
+from elf.core.secrets.private_keys import PRIVATE_KEYS
+from elf.core.secrets.tokens import TOKENS, is_public_after
 from elf.core.secrets.values import is_mixed
 
 # Where findings overlap the earlier detector names the kind: the shape of a token says more than its
-# surroundings.
-DETECTORS: Final[tuple[Detector, ...]] = (
-    find_private_keys,
-    find_tokens,
-    find_connections,
-    find_seed_phrases,
-    find_id_numbers,
-    find_documents,
-    find_cards,
-    find_assignments,
-    find_logins,
-    find_declarations,
-    find_hex_keys,
-    find_addresses,
-    find_european_addresses,
+# surroundings. Detectors of one rank are alike.
+_RANKED: Final[tuple[tuple[Detector, ...], ...]] = (
+    (PRIVATE_KEYS,),
+    (TOKENS,),
+    (CONNECTIONS,),
+    (SEED_PHRASES,),
+    ID_NUMBERS,
+    (DOCUMENTS,),
+    (CARDS,),
+    (ASSIGNMENTS,),
+    (LOGINS,),
+    (DECLARATIONS,),
+    (HEX_KEYS,),
+    (ADDRESSES,),
+    EUROPEAN_ADDRESSES,
 )
+DETECTORS: Final = tuple((rank, detector) for rank, alike in enumerate(_RANKED) for detector in alike)
 
 # Words that, before a number or a run of letters, tell that it is something else. No more than a few characters of
 # these stand in most names, so that most names cannot hide anything.
@@ -70,7 +72,7 @@ def find_secrets(text: str) -> list[SecretFinding]:
     if MARK in folded.text.lower():
         ranked = [*_detect_in(apart(folded.text)), *_detect_across(joined(folded.text))]
     else:
-        ranked = list(_detect(folded.text))
+        ranked = list(detect(DETECTORS, folded.text))
     return [SecretFinding(kind, *folded.original(start, end)) for kind, start, end in _merged(ranked)]
 
 
@@ -103,21 +105,14 @@ def is_plain_name(name: str) -> bool:
 _Ranked = tuple[SecretFinding, int]
 
 
-def _detect(text: str) -> Iterator[_Ranked]:
-    lowered = lower(text)
-    for rank, detect in enumerate(DETECTORS):
-        for finding in detect(text, lowered):
-            yield finding, rank
-
-
 def _detect_in(read: Folded) -> Iterator[_Ranked]:
-    for finding, rank in _detect(read.text):
+    for finding, rank in detect(DETECTORS, read.text):
         yield SecretFinding(finding.kind, *read.original(finding.start, finding.end)), rank
 
 
 def _detect_across(read: Folded) -> Iterator[_Ranked]:
     """Yield what is found when a placeholder is not there; plain words behind one are no password."""
-    for finding, rank in _detect(read.text):
+    for finding, rank in detect(DETECTORS, read.text):
         value = read.text[finding.start : finding.end]
         if finding.kind != "password" or is_mixed(value) or value.isdecimal():
             yield SecretFinding(finding.kind, *read.original(finding.start, finding.end)), rank

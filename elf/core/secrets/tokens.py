@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
+from elf.core.secrets.detector import Detector
 from elf.core.secrets.finding import SecretFinding
 from elf.core.secrets.samples import is_ciphertext
 from elf.core.secrets.token_rules import RULES, TokenRule
@@ -58,11 +59,9 @@ _ADDRESS_MARKS: Final = ("://", "www.")
 _ARMOUR: Final = re.compile(r"-{5}(BEGIN|END) (?!(?:[A-Z0-9]{1,16} ){0,3}PRIVATE)[A-Z0-9 ]{1,40}-{5}")
 
 
-def find_tokens(text: str, _lowered: str) -> Iterator[SecretFinding]:
+def _find_tokens(text: str, _lowered: str) -> Iterator[SecretFinding]:
     """Yield every token whose shape is known, and long runs that look random."""
     long_words = [word for word in text.split() if len(word) >= _SHORTEST_TOKEN]
-    if not long_words:
-        return
     haystack = " ".join(long_words)
     for rule in RULES:
         for mark in rule.marks:
@@ -165,3 +164,6 @@ def _armour(text: str) -> list[int]:
             if (line[1] == "BEGIN") is (len(places) % 2 == 0):
                 places.append(line.end())
     return places
+
+
+TOKENS: Final = Detector(_find_tokens, word=_SHORTEST_TOKEN)

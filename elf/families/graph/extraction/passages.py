@@ -139,7 +139,10 @@ def _begun(line: str, start: int, speakers: _Speakers) -> _Passage | None:
 
 def _plain(text: str) -> str:
     """Return a text of the same length with straight quotes, and spaces for all whitespace."""
-    return re.sub(r"\s", " ", text).translate(_STRAIGHT)
+    if _OTHER_SPACE.search(text):
+        text = _OTHER_SPACE.sub(" ", text)
+    return text if text.isascii() else text.translate(_STRAIGHT)
 
 
+_OTHER_SPACE: Final = re.compile(r"[^\S ]")
 _STRAIGHT: Final = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"'}
