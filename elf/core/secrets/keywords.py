@@ -37,17 +37,8 @@ _WORDS: Final = (
     ),
     *("secret", "credential", "pat", "sig"),
 )
-_CODES: Final = (
-    *(
-        "alarm code",
-        "door code",
-        "gate code",
-        "garage code",
-        "lockbox code",
-        "safe code",
-        "entry code",
-        "access code",
-    ),
+_CODES: Final = tuple(
+    f"{lock} code" for lock in ("alarm", "door", "gate", "garage", "lockbox", "safe", "entry", "access")
 )
 _CORES: Final = (*_WORDS, *_CODES)
 MARKS: Final = (*_WORDS, " code")
