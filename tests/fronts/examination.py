@@ -43,7 +43,8 @@ BEYOND_SCHEMAS = frozenset(
         ".filters.source", ".handle", ".id", ".idempotency_key", ".memories", ".memory_id", ".memory_type", ".metadata",
         ".note_id", ".orchestratorId", ".read_profile", ".result_handle", ".scope", ".source.conversationId",
         ".source.sourcePath", ".source.stepId", ".source.workflowRunId", ".source_episode_id", ".source_entity_id",
-        ".source_id", ".target_entity_id", ".target_id", ".toMemoryId", ".version_id",
+        ".source_id", ".target_entity_id", ".target_id", ".toMemoryId", ".values.left_out.places",
+        ".values.left_out.within", ".version_id",
     )
 )  # fmt: skip
 # A field of any JSON, and what is within it: no schema says everywhere that it holds no NUL.
