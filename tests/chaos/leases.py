@@ -111,8 +111,11 @@ class Siege:
         self._rng = random.Random(self.seed)
         self._names = (f"lessee {number}" for number in count(1))
 
-    async def run(self, rounds: Sequence[str]) -> list[str]:
-        """Go through rounds of the kinds of ROUNDS, let all jobs be done, and return what is wrong."""
+    async def run(self, rounds: Sequence[str], *, looks_for: str = "") -> list[str]:
+        """Go through rounds of the kinds of ROUNDS, let all jobs be done, and return what is wrong.
+
+        `looks_for` is what the planted fault leads to: no more rounds are gone through once it was seen.
+        """
         self._database = await asyncpg.connect(self.dsn)
         try:
             await self._database.execute(TABLES)
@@ -120,6 +123,8 @@ class Siege:
                 self._start()
             for kind in rounds:
                 await self._round(kind)
+                if looks_for and any(looks_for in fault for fault in await self._faults()):
+                    break
             await self._until(self._at_work, 2)  # who was started last has to meet the living at work
             await self._until(lambda: self._database.fetchval(OPEN), 0)
             self.jobs = await self._database.fetchval("SELECT count(*) FROM toy_outbox")
