@@ -34,7 +34,14 @@ BEHIND_OTHERS: Final = {
     "texts_of_notes": "the notes are those of a trace that was found to be the caller's",
     "exact_search": "asked while the index is away, and what it finds is read by read_candidates",
     "same_text_in_group": "asked while no vector can be made",
-}
+    **dict.fromkeys(
+        (
+            "next_project", "lock_subject_notes", "erase_decisions", "export_notes", "take_in_versions",
+            "take_in_decisions",
+        ),
+        "it is of whoever stands above all families, of which no request asks yet",
+    ),
+}  # fmt: skip
 
 
 def _hand_out_anothers_id(patch: pytest.MonkeyPatch, world: Any) -> None:

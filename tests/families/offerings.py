@@ -13,6 +13,8 @@ from elf.families.assistant.api import memories as assistant
 from elf.families.conversations.api import conversations
 from elf.families.conversations.api import entries as conversation_entries
 from elf.families.graph.api import writing as graph
+from elf.families.knowledge.api import writing as knowledge
+from elf.families.notes.api import operations as notes
 from elf.offers import Subject
 from tests.families.offers_house import OffersHouse
 
@@ -79,8 +81,43 @@ async def _remember(house: OffersHouse, subject: Subject, text: str) -> None:
     )
 
 
+async def _note(house: OffersHouse, subject: Subject, text: str) -> None:
+    note = {
+        "type": "fact",
+        "text": text,
+        "importance": 0.5,
+        "confidence": 0.9,
+        "source_ref": {"thread": "t1"},
+    }
+    await house.do(
+        "notes",
+        notes.ADD_NOTE,
+        caller_of(subject),
+        tenant_id=subject.tenant_id,
+        project_id=subject.user,
+        agent_id=subject.agent_id,
+        scope="agent_private",
+        merge_similar=False,
+        notes=[note],
+    )
+
+
+async def _witness(house: OffersHouse, subject: Subject, text: str) -> None:
+    await house.do(
+        "knowledge",
+        knowledge.STORE_EPISODE,
+        caller_of(subject),
+        tenant_id=subject.tenant_id,
+        content=text,
+        butler="chat",
+        metadata={"user_id": subject.user, "message_id": str(uuid4())},
+    )
+
+
 OFFERINGS: Final[Mapping[str, Offering]] = MappingProxyType(
     {
+        "notes": Offering(kind="note", keep=_note, agent_id=AGENT, keeps_tokens=True),
+        "knowledge": Offering(kind="episode", keep=_witness),
         "conversations": Offering(kind="entry", keep=_say, keeps_tokens=True),
         "graph": Offering(kind=AGENT, keep=_write, agent_id=AGENT),
         "assistant": Offering(kind="memory", keep=_remember, agent_id="supervisor"),
