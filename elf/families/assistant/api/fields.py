@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Final
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field
-from pydantic.config import JsonDict
+from pydantic import AfterValidator, Field
 
 from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, NulDropped, Request
+from elf.api.moment import MomentGiven as MomentGiven
+from elf.api.seen_text import SEEN as SEEN
+from elf.api.seen_text import seen as seen
 from elf.core.blank_text import NOT_BLANK
 from elf.families.assistant import model as m
 
@@ -18,40 +19,11 @@ MAX_PAGE: Final = 200
 MAX_CURSOR_CHARS: Final = 512
 EXAMPLE: Final = "5b0a6c1e-7a4f-4a55-9a0e-2d1f7c3b8e10"
 
-# What documents say of text of which something has to be seen. NUL is dropped, and Python strips ASCII's separators.
-_SEEN: Final = f"[^\\u0000\\u001C-\\u001F{NOT_BLANK.removeprefix('[^')}"
-SEEN: Final[JsonDict] = {"pattern": _SEEN}
-
-
-def seen(text: str) -> str:
-    """Return a text without NUL. Raises ValueError when nothing of it can be seen."""
-    text = text.replace("\x00", "")
-    if not re.search(_SEEN, text):
-        raise ValueError("must not be blank")
-    return text
-
 
 def _tag(text: str) -> str:
     if "\x00" in text:
         raise ValueError("must hold no NUL")
     return text.strip()
-
-
-_MOMENT: Final = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})")
-
-
-def _written(moment: object) -> object:
-    """Return a moment that is written as one: numbers are none."""
-    if isinstance(moment, datetime) or (isinstance(moment, str) and _MOMENT.fullmatch(moment)):
-        return moment
-    raise ValueError("must be a moment such as 2026-01-31T12:00:00Z")
-
-
-def _in_utc(moment: datetime) -> datetime:
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError:
-        raise ValueError("must be a moment of the years 1 to 9999 in UTC, too") from None
 
 
 def _each_once(tags: list[str]) -> list[str]:
@@ -145,12 +117,6 @@ NextCursor = Annotated[
     str | None, Field(description="What to pass as cursor for the next page; null on the last one.")
 ]
 Moment = Annotated[datetime, Field(description="UTC.")]
-MomentGiven = Annotated[
-    AwareDatetime,
-    Field(strict=False, description="A moment with its offset from UTC."),
-    BeforeValidator(_written),
-    AfterValidator(_in_utc),
-]
 Degraded = Annotated[list[str], Field(description='What was away: "embedding"; empty when nothing was.')]
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, create_model
+from pydantic import AfterValidator, Field, create_model
 
 from elf.api.bodies import WHOLE, GivenIdentifier, NulDropped, Request, Response
+from elf.api.moment import MomentOrDate
 from elf.api.operation import Operation
 from elf.core.errors import ScopeDenied
 from elf.families.assistant import model as m
@@ -18,20 +18,6 @@ TAG: Final = "assistant: query"
 PATH: Final = "/v1/assistant/memory/query"
 
 Form = Literal["bullets", "full"]
-
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
-_TIME: Final = "T00:00:00Z"
-
-
-def _at_midnight(value: object) -> object:
-    return value + _TIME if isinstance(value, str) and _DATE.fullmatch(value) else value
-
-
-MomentOrDate = Annotated[
-    f.MomentGiven,
-    BeforeValidator(_at_midnight),
-    WithJsonSchema({"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "date"}]}),
-]  # fmt: skip
 
 
 class QueryFilters(Request):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Final
 from uuid import UUID
 
 import msgspec
 from pydantic import AfterValidator, Field, JsonValue
-from pydantic.config import JsonDict
 
 from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, NulDropped
-from elf.core.blank_text import NOT_BLANK
+from elf.api.seen_text import SEEN as SEEN
+from elf.api.seen_text import is_seen, seen
 from elf.families.knowledge import model as m
 from elf.families.knowledge.rules.searchable_text import without_nul
 
@@ -22,24 +21,11 @@ MEMORY_EXAMPLE: Final = "5b0a6c1e-7a4f-4a55-9a0e-2d1f7c3b8e10"
 ENTITY_EXAMPLE: Final = "e7f1a2b3-0c4d-4e5f-8a9b-1c2d3e4f5a60"
 
 
-# What documents say of text of which something has to be seen. NUL is dropped, and Python strips ASCII's separators.
-_SEEN: Final = f"[^\\u0000\\u001C-\\u001F{NOT_BLANK.removeprefix('[^')}"
-SEEN: Final[JsonDict] = {"pattern": _SEEN}
-
-
-def _content(text: str) -> str:
-    """Return a content without NUL. Raises ValueError when nothing of it can be seen."""
-    text = without_nul(text)
-    if not re.search(_SEEN, text):
-        raise ValueError("must not be blank")
-    return text
-
-
 def named(text: str) -> str:
     """Return a name stripped. Raises ValueError when nothing of it can be seen, or it holds a NUL."""
     if "\x00" in text:
         raise ValueError("must hold no NUL")
-    if not re.search(_SEEN, text):
+    if not is_seen(text):
         raise ValueError("must not be blank")
     return text.strip()
 
@@ -87,14 +73,14 @@ Content = Annotated[
     str,
     Field(min_length=1, max_length=m.MAX_CONTENT_CHARS, description="What is known, in words.",
           examples=["prefers window seats"], json_schema_extra=SEEN),
-    AfterValidator(_content),
+    AfterValidator(seen),
     NulDropped(),
 ]  # fmt: skip
 EpisodeContent = Annotated[
     str,
     Field(min_length=1, max_length=m.MAX_EPISODE_CHARS, description="What happened, in words.",
           examples=["Ana asked for a window seat."], json_schema_extra=SEEN),
-    AfterValidator(_content),
+    AfterValidator(seen),
     NulDropped(),
 ]  # fmt: skip
 Subject = Annotated[
