@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import re
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from elf.client import Client
 from elf.client.families.graph import GraphClient
 from elf.client.family import methods_of
 from elf.config.table import Table
 from elf.config.tables.graph import GraphTable
 from elf.families.graph.manifest import GRAPH
 from tests.folders import fresh_folder
+from tests.pages import DOCS, Page
 from tests.readme import blocks
 from tests.system.service import RunningService, write_config
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "graph.md"
+PAGE = "graph.md"
 
 
 @pytest.fixture(scope="module")
 def page() -> str:
-    return PAGE.read_text(encoding="utf-8")
+    return (DOCS / PAGE).read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -43,46 +39,14 @@ def own(page: str, model_folder: Path) -> Iterator[RunningService]:
             yield service
 
 
-def test_the_programs_and_commands_of_the_page_do_what_it_says(page: str, own: RunningService) -> None:
+def test_the_programs_and_commands_of_the_page_do_what_it_says(own: RunningService) -> None:
     here = {"http://127.0.0.1:8765": own.url, ".elf/graph": str(own.config.parent / ".elf" / "graph")}
-    known: dict[str, Any] = {}
-    programs: list[str] = []
-    try:
-        for block in blocks(page):
-            if block.language == "python":
-                programs.append(block.text)
-            elif block.language == "text":
-                (program,) = programs
-                assert _printed(program, here, known) == block.text, program
-                programs.clear()
-            elif block.language == "sh":
-                _type(block.text, here)
-    finally:
-        if isinstance(client := known.get("memory"), Client):
-            client.close()
-    assert programs == []
+    Page(PAGE, here).type_all(_finds_the_office)
 
 
-def _printed(program: str, here: Mapping[str, str], known: dict[str, Any]) -> str:
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        exec(compile(_in_place(program, here), str(PAGE), "exec"), known)
-    return out.getvalue()
-
-
-def _type(command: str, here: Mapping[str, str]) -> None:
-    typed = subprocess.run(
-        ["bash", "-ec", _in_place(command, here)], capture_output=True, text=True, check=True
-    )
-    (node,) = json.loads(typed.stdout)["nodes"]
+def _finds_the_office(printed: str) -> None:
+    (node,) = json.loads(printed)["nodes"]
     assert node["memory"]["memoryId"] == "office"
-
-
-def _in_place(text: str, here: Mapping[str, str]) -> str:
-    """Put the addresses and the folder of this service in."""
-    for told, meant in here.items():
-        text = text.replace(told, meant)
-    return text
 
 
 def test_the_page_names_every_operation_method_and_tool(page: str) -> None:
