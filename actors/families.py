@@ -12,8 +12,9 @@ from elf.families.graph.manifest import GRAPH
 from elf.families.knowledge.manifest import KNOWLEDGE
 from elf.families.notes.manifest import NOTES
 from elf.family import Family
+from elf.memory.manifest import MEMORY
 
-FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT)
+FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, MEMORY)
 
 
 def steps_on(families: Sequence[Family] = FAMILIES) -> tuple[Step, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 from uuid import UUID
 
 from elf.config.model import Config
@@ -19,15 +18,13 @@ from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.indexed import IndexedCorpus, IndexingPace
+from elf.offers import Offers
 from elf.providers.factory import Providers
 from elf.providers.port import Chat, Embedder, LateInteraction
 from elf.providers.tokens import HfTokens
 from elf.search.token_store import TokenStore
 from elf.search.toolkit import SearchToolkit
 from elf.search.trace_store import TraceStore
-
-if TYPE_CHECKING:
-    from elf.family import Opened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +87,7 @@ class Ground:
     tokens: TokenStore | None
     traces: TraceStore
     search: SearchToolkit | None
-    below: Mapping[str, Opened] = field(default_factory=lambda: MappingProxyType({}))
+    below: Mapping[str, Offers] = field(default_factory=lambda: MappingProxyType({}))
 
 
 def texts_of(config: Config, models: Models) -> TextEmbedder | None:

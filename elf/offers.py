@@ -100,3 +100,12 @@ class Subjects(Protocol):
     async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
         """Keep what `export` of another service gave; returns how much of it is new."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Offers:
+    """What a family offers in a process; each is None where it is not offered there."""
+
+    recall: Recall | None = None
+    items: Items | None = None
+    subjects: Subjects | None = None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from elf.client.families.conversations import ConversationsClient
     from elf.client.families.graph import GraphClient
     from elf.client.families.knowledge import KnowledgeClient
+    from elf.client.families.memories import MemoriesClient
 
 DEFAULT_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 5.0
@@ -184,6 +185,13 @@ class Connection(Generic[Transport]):
         from elf.client.families.assistant import AssistantClient
 
         return AssistantClient(self)
+
+    @property
+    def memories(self) -> MemoriesClient[Self]:
+        """The client of recall over all families, in the same tenant; the user is who calls, or told by a call."""
+        from elf.client.families.memories import MemoriesClient
+
+        return MemoriesClient(self)
 
     def _course(self, call: Call[Any], retries: Retries | None, now: Callable[[], float]) -> Course:
         return Course(call, self._retries if retries is None else retries, self.base_url, now)

@@ -62,7 +62,7 @@ class TermMatcher:
     def __init__(self, query: str, stems: Stems) -> None:
         self._stems = stems
         self._terms: dict[str, str] = {}
-        words = [word for word in _words(query) if word.lower() not in _STOP_WORDS]
+        words = [word for word in words_of(query) if word.lower() not in _STOP_WORDS]
         for word, stem in zip(words, stems.of(words), strict=True):
             self._terms.setdefault(stem, word)
         self._beginnings = [(stem, beginning) for stem in self._terms for beginning in _beginnings(stem)]
@@ -103,7 +103,7 @@ def _beginnings(stem: str) -> tuple[str, ...]:
     return (stem[: max(2, len(stem) - 1)],)
 
 
-def _words(text: str) -> Iterator[str]:
+def words_of(text: str) -> Iterator[str]:
     """Yield the words of a text as written, possessive and contracted endings left off ("Ann's" is "Ann")."""
     return map(_without_ending, _WORD.findall(text))
 

@@ -25,12 +25,13 @@ class Stages:
         """Time what is done within, in milliseconds. Raises TimeoutError when it takes more than its share."""
         started = time.perf_counter()
         try:
-            with anyio.fail_after(self._allowed(share)):
+            with anyio.fail_after(self.left(share)):
                 yield
         finally:
             self.timings.append((name, round((time.perf_counter() - started) * 1000.0, 3)))
 
-    def _allowed(self, share: float) -> float | None:
+    def left(self, share: float = 1.0) -> float | None:
+        """Return a share of the seconds that are left; None when the search may take as long as it takes."""
         if self._ends_at is None:
             return None
         return max(0.0, self._ends_at - anyio.current_time()) * share

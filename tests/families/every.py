@@ -10,6 +10,7 @@ from elf.client.families.assistant import AssistantClient
 from elf.client.families.conversations import ConversationsClient
 from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
+from elf.client.families.memories import MemoriesClient
 from elf.client.family import FamilyClient
 from elf.families.assistant import manifest as assistant_manifest
 from elf.families.conversations import manifest as conversations_manifest
@@ -17,6 +18,7 @@ from elf.families.graph import manifest as graph_manifest
 from elf.families.knowledge import manifest as knowledge_manifest
 from elf.families.notes import manifest
 from elf.family import Family
+from elf.memory import manifest as memories_manifest
 from tests.families import (
     assistant_callers,
     assistant_leaks,
@@ -35,6 +37,7 @@ from tests.families import (
     graph_world,
     knowledge_leaks,
     knowledge_proof,
+    memories_proof,
     notes_leaks,
     notes_rows,
     notes_work,
@@ -150,7 +153,15 @@ ASSISTANT: Final = Proof(
     guarded=assistant_callers.GUARDED,
     owner=assistant_callers.OWNER,
 )
-PROOFS: Final = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, TOY_ROWS, TOY_CORPUS)
+MEMORIES: Final = Proof(
+    family=memories_manifest.MEMORY,
+    rows=memories_proof.ROWS,
+    settle=memories_proof.settle,
+    leaks=memories_proof.LEAKS,
+    work=memories_proof.MemoriesWork(),
+    client=MemoriesClient,
+)
+PROOFS: Final = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, MEMORIES, TOY_ROWS, TOY_CORPUS)
 
 # What the service offers whatever its families are.
 SERVICE_ROWS: Final = (

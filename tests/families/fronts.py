@@ -31,7 +31,7 @@ OWN_CODES: Final = {
     "forbidden": Forbidden.error_code,
     "not_found": NotFound.error_code,
 }
-PREFIXES: Final = {"/mcp/knowledge": "knowledge "}
+PREFIXES: Final = {"/mcp/knowledge": "knowledge ", "/mcp/memory": "memory "}
 MCP_HEADERS: Final = {"accept": "application/json, text/event-stream"}
 
 

@@ -11,6 +11,7 @@ from elf.client.families.assistant import AssistantClient
 from elf.client.families.conversations import ConversationsClient
 from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
+from elf.client.families.memories import MemoriesClient
 from elf.client.family import FamilyClient
 
 FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (
@@ -18,4 +19,5 @@ FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (
     ConversationsClient,
     GraphClient,
     AssistantClient,
+    MemoriesClient,
 )

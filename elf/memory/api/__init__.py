@@ -1,0 +1,1 @@
+"""What the one memory can be asked for, as data."""

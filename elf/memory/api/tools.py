@@ -1,0 +1,65 @@
+"""The tools of the one memory, in words for a model that knows nothing of families."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from elf.api.tool import Tool
+from elf.memory.api.recalling import EXPLAIN, RECALL
+
+ABOUT: Final = """\
+ELF is your memory: what was said and learned before this conversation, about users, projects and how things are done.
+
+- Call recall before you answer whenever something said or decided earlier could matter. Ask in plain words.
+- Each item names what it rests on in provenance. Where states says contradicted, fading or superseded_by, doubt it.
+- No items means that nothing is known: say so, do not guess.
+
+A call that fails is answered with a JSON object: error_code, message, and fields with the paths of the arguments at \
+fault. Correct those and call again; after UNAVAILABLE, wait some seconds and repeat the same call."""
+
+PLACE: Final[Mapping[str, Any]] = {
+    "tenant_id": "default", "user_id": None, "agent_id": None, "project_id": None,
+}  # fmt: skip
+_WHOSE: Final[Mapping[str, str]] = {
+    "user_id": "Whom it is about.",
+    "agent_id": "Which agent you are.",
+    "project_id": "The project you work on.",
+    "tenant_id": "The organisation or app.",
+}
+
+
+def instructions(*, fixed: Mapping[str, str], defaults: Mapping[str, str]) -> str:
+    """Return what an agent is told before it sees the tools."""
+    return ABOUT
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        name="recall",
+        title="Recall what is known",
+        operation=RECALL,
+        context=PLACE,
+        read_only=True,
+        description="Find what was said and learned before that answers a question. Returns items, best first, each "
+        "with its text, what it rests on (provenance), when it was said (at), and how relevant it is.",
+        arguments={
+            "query": "What you need to know, in plain words of any language.",
+            "since": "Only what is from this moment, or date, on.",
+            "until": "Only what is from before.",
+            "top_k": "How many items at most, 1 to 100.",
+            "budget_tokens": "How many tokens all texts have at most.",
+            "min_relevance": "Leave out what is less relevant: .3 is nothing in common, 1 the same words.",
+            **_WHOSE,
+        },
+    ),
+    Tool(
+        name="explain",
+        title="Explain an answer of recall",
+        operation=EXPLAIN,
+        context=PLACE,
+        read_only=True,
+        description="Tell why recall answered as it did: what each score is made of, and what was left out and why.",
+        arguments={"trace_id": "That of the answer.", **_WHOSE},
+    ),
+)

@@ -1,0 +1,111 @@
+"""How well each candidate of any family answers a query: asked of one reranker, so that scores meet on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import structlog
+
+from elf.core.errors import ServiceError
+from elf.memory.gathering import Offered
+from elf.memory.kept_tokens import KeptTokens
+from elf.memory.ranking import Compared
+from elf.memory.token_filler import TokenFiller, Wanted
+from elf.providers.port import LateInteraction, Reranker
+from elf.providers.token_vectors import TokenVectors
+
+MADE_AT_ONCE_CHARS: Final = 2000
+"""So much text without token vectors is compared all the same: what was said just now is to be found at once."""
+
+log = structlog.get_logger()
+
+
+class Comparing(Protocol):
+    """Compares candidates with a query."""
+
+    async def scores(
+        self, query: str, tenant_id: str, offers: Sequence[Offered]
+    ) -> list[Compared | None] | None:
+        """Return a score for each candidate, None for one that was not compared; None where none can be had."""
+        ...
+
+
+class ByTokens:
+    """Compares the tokens of texts with those of the query, as far as token vectors are kept."""
+
+    def __init__(self, late: LateInteraction, kept: KeptTokens, filler: TokenFiller) -> None:
+        self._late = late
+        self._kept = kept
+        self._filler = filler
+
+    async def scores(
+        self, query: str, tenant_id: str, offers: Sequence[Offered]
+    ) -> list[Compared | None] | None:
+        """Compare all candidates whose token vectors there are; those of others are made behind the answer."""
+        vectors: dict[str, TokenVectors] = {
+            one.item.text: one.item.tokens for one in offers if one.item.tokens is not None
+        }
+        lacking = [text for text in dict.fromkeys(one.item.text for one in offers) if text not in vectors]
+        found = await self._kept.read(tenant_id, lacking)
+        vectors |= found.vectors
+        missing = [text for text in lacking if text not in vectors]
+        vectors |= await self._made(missing)
+        self._filler.want(Wanted(tenant_id, missing, found.unnoted))
+        compared = [one for one in offers if one.item.text in vectors]
+        if not compared:
+            return None if offers else []
+        scores = await self._late.score(
+            query, [vectors[one.item.text] for one in compared], [0.0] * len(compared)
+        )
+        by_address = {
+            one.address: Compared(score.score, score.relevance)
+            for one, score in zip(compared, scores, strict=True)
+        }
+        return [by_address.get(one.address) for one in offers]
+
+    async def _made(self, missing: Sequence[str]) -> dict[str, TokenVectors]:
+        """Make the token vectors of some texts at once, the best first."""
+        texts: list[str] = []
+        chars = 0
+        for text in missing:
+            chars += len(text)
+            if chars > MADE_AT_ONCE_CHARS:
+                break
+            texts.append(text)
+        if not texts:
+            return {}
+        return dict(zip(texts, await self._late.encode(texts), strict=True))
+
+
+class ByReranker:
+    """Has a reranker behind a URL compare the texts. Its scores are put on a scale of 0 to 1 for each answer.
+
+    `tells_relevance` says whether they may be compared between answers.
+    """
+
+    def __init__(self, reranker: Reranker, *, tells_relevance: bool) -> None:
+        self._reranker = reranker
+        self._tells_relevance = tells_relevance
+
+    async def scores(
+        self, query: str, tenant_id: str, offers: Sequence[Offered]
+    ) -> list[Compared | None] | None:
+        """Compare all candidates; see the port."""
+        if not offers:
+            return []
+        try:
+            scores = await self._reranker.rerank(query, [one.item.text for one in offers])
+        except ServiceError as error:
+            log.warning("memory.not_compared", documents=len(offers), error=error.message)
+            return None
+        known = [score for score in scores if score == score]  # NaN is a missing score
+        if not known:
+            return None
+        least, range_ = min(known), (max(known) - min(known)) or 1.0
+        return [
+            None
+            if score != score
+            else Compared((score - least) / range_, score if self._tells_relevance else None)
+            for score in scores
+        ]

@@ -1,0 +1,83 @@
+"""Asking all families at once for candidates: one that is away, or slow, is done without, and named."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import anyio
+import structlog
+
+from elf.api.caller import Caller
+from elf.core.errors import NonEnglishInput, ServiceError
+from elf.offers import Item, Question, Recall
+
+log = structlog.get_logger()
+
+
+class Offered(NamedTuple):
+    """A candidate: its family, and how many that family names before it."""
+
+    family: str
+    place: int
+    item: Item
+
+    @property
+    def address(self) -> tuple[str, str, str]:
+        return self.family, self.item.kind, self.item.id
+
+
+@dataclass(slots=True)
+class Gathered:
+    """What families offered, each best first, those that could not be asked, and those that do not take the question.
+
+    `milliseconds` are how long each took.
+    """
+
+    offers: dict[str, Sequence[Item]] = field(default_factory=dict)
+    degraded: list[str] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)
+    milliseconds: dict[str, float] = field(default_factory=dict)
+
+    def in_turn(self, most: int) -> tuple[list[Offered], list[Offered]]:
+        """Return the candidates, the best of each family first, and then those beyond the first `most`."""
+        offered = [
+            Offered(family, place, item) for family, items in self.offers.items() for place, item in enumerate(items)
+        ]  # fmt: skip
+        offered.sort(key=lambda one: one.place)
+        return offered[:most], offered[most:]
+
+
+async def gather(
+    families: Mapping[str, Recall], question: Question, caller: Caller, *, patience_s: float | None
+) -> Gathered:
+    """Ask families at once, each for at most `patience_s` seconds; None: for as long as it takes."""
+    gathered = Gathered()
+    async with anyio.create_task_group() as group:
+        for name, recall in families.items():
+            group.start_soon(_ask, name, recall, question, caller, patience_s, gathered)
+    # In the order of the families, whichever answered first.
+    gathered.offers = {name: gathered.offers[name] for name in families if name in gathered.offers}
+    return gathered
+
+
+async def _ask(
+    name: str,
+    recall: Recall,
+    question: Question,
+    caller: Caller,
+    patience_s: float | None,
+    gathered: Gathered,
+) -> None:
+    began = time.perf_counter()
+    try:
+        with anyio.fail_after(patience_s):
+            gathered.offers[name] = (await recall(question, caller))[: question.limit]
+    except NonEnglishInput as error:
+        gathered.skipped[name] = error.error_code
+    except (ServiceError, TimeoutError) as error:
+        log.warning("memory.family_left_out", family=name, error=type(error).__name__)
+        gathered.degraded.append(name)
+    gathered.milliseconds[name] = round((time.perf_counter() - began) * 1000.0, 3)

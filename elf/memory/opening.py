@@ -1,0 +1,76 @@
+"""Puts the one memory to work in a process, on what the families that were opened before it offer."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from elf.db.garbage import GarbageStep
+from elf.db.queries import Queries, sql_folder
+from elf.family import Opened
+from elf.ground import Ground
+from elf.memory.api.items import READ
+from elf.memory.api.recalling import EXPLAIN, RECALL
+from elf.memory.asking import Asker
+from elf.memory.comparing import ByReranker, ByTokens, Comparing
+from elf.memory.conversations import ReadableConversations
+from elf.memory.kept_tokens import KeptTokens
+from elf.memory.model import FAMILY, SQL
+from elf.memory.reading import ItemReading
+from elf.memory.recalling import MemoryRecall
+from elf.memory.subjects import MemorySubjects
+from elf.memory.token_filler import TokenFiller
+from elf.memory.traces import Traces
+
+CONVERSATIONS = "conversations"
+
+
+def open_memory(ground: Ground) -> Opened:
+    """Return the one memory at work. Raises StartupError when its statements cannot be read."""
+    config, database = ground.config, ground.database
+    queries = Queries.load(sql_folder() / SQL)
+    traces = Traces(database, queries, keep=timedelta(days=config.search.explain.retention_days))
+    version = "" if ground.search is None or ground.search.late is None else ground.search.late.version
+    kept = KeptTokens(database, queries, ground.clock, version=version)
+    garbage = [
+        GarbageStep(FAMILY, "expired_memory_traces", traces.drop_expired),
+        GarbageStep(FAMILY, "unused_memory_tokens", kept.drop_unused),
+    ]
+    subjects = MemorySubjects(database, queries)
+    search, texts = ground.search, ground.texts
+    if search is None or texts is None:
+        return Opened(garbage=garbage, subjects=subjects)
+    filler = None if search.late is None else TokenFiller(search.late, kept)
+    comparing: Comparing
+    if filler is not None and search.late is not None:
+        comparing = ByTokens(search.late, kept, filler)
+    else:
+        rules = config.search.rerank
+        tells = rules is not None and rules.weak_below is not None
+        comparing = ByReranker(search.models.reranker, tells_relevance=tells)
+    asker = Asker(proves_users=config.security.auth.mode == "required")
+    items = {name: one.items for name, one in ground.below.items() if one.items is not None}
+    conversations = ReadableConversations(items.get(CONVERSATIONS))
+    budget = config.search.budget
+    recall = MemoryRecall(
+        {name: one.recall for name, one in ground.below.items() if one.recall is not None},
+        asker=asker,
+        embedder=search.models.embedder,
+        comparing=comparing,
+        conversations=conversations,
+        counter=texts.tokens,
+        traces=traces,
+        clock=ground.clock,
+        measures=search.measures,
+        budget_s=None if budget is None else budget.total_ms / 1000,
+    )
+    reading = ItemReading(items, asker, conversations)
+    return Opened(
+        handlers={
+            RECALL.name: recall.recall,
+            EXPLAIN.name: recall.explain,
+            READ.name: reading.read,
+        },
+        owners=[] if filler is None else [filler],
+        garbage=garbage,
+        subjects=subjects,
+    )

@@ -1,0 +1,98 @@
+"""Putting candidates of all families in one order, those that say the same as one, and what does not fit left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Final, Literal, NamedTuple
+
+from elf.core.same_fact import same_fact
+from elf.core.words import Stems, words_of
+from elf.memory.gathering import Offered
+
+FAMILY_WEIGHT: Final = 0.1
+"""What a candidate gets for being the first that its family names."""
+FAMILY_PLACES: Final = 10.0
+"""At this place it is half of that."""
+SAME_WORDS: Final = 0.6
+"""Texts that have a smaller share of their words in common are not looked at more closely."""
+
+Reason = Literal[
+    "NOT_COMPARED", "NOT_READABLE", "SAME_AS_ANOTHER", "BELOW_MIN_RELEVANCE", "BELOW_TOP_K", "BEYOND_BUDGET"
+]
+
+
+class Compared(NamedTuple):
+    """How well a candidate answers the query among all that were compared, 0 to 1, and how relevant it is if known."""
+
+    answer: float
+    relevance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A candidate with what its score is the sum of, and others that say the same."""
+
+    offered: Offered
+    terms: Mapping[str, float]
+    relevance: float | None
+    also: list[Offered] = field(default_factory=list)
+
+    @property
+    def score(self) -> float:
+        return sum(self.terms.values())
+
+
+class LeftOut(NamedTuple):
+    """A candidate that is not in the answer, and why."""
+
+    offered: Offered
+    reason: Reason
+    score: float | None = None
+    relevance: float | None = None
+
+
+def ranked(offers: Sequence[Offered], scores: Sequence[Compared | None]) -> list[Ranked]:
+    """Return candidates by their scores, best first; among equals the earlier of its family, and then by address.
+
+    One that was not compared counts as the middle of those that were, so its family's order decides. Where none was,
+    that order alone does.
+    """
+    known = [score.answer for score in scores if score is not None]
+    middle = median(known) if known else 0.0
+    found = [
+        Ranked(
+            offered,
+            {"answer": middle if score is None else score.answer, "family": _of_family(offered.place)},
+            None if score is None else score.relevance,
+        )
+        for offered, score in zip(offers, scores, strict=True)
+    ]
+    return sorted(found, key=lambda one: (-one.score, one.offered.place, one.offered.address))
+
+
+def _of_family(place: int) -> float:
+    return FAMILY_WEIGHT * FAMILY_PLACES / (FAMILY_PLACES + place)
+
+
+class Sameness:
+    """Tells whether texts state the same fact; most pairs are told apart by their words alone, at little cost."""
+
+    def __init__(self, stems: Stems) -> None:
+        self._stems = stems
+        self._words: dict[str, frozenset[str]] = {}
+
+    def same(self, first: str, second: str) -> bool:
+        """Tell whether one of two texts may stand for both."""
+        if first == second:
+            return True
+        ours, theirs = self._of(first), self._of(second)
+        if not ours or len(ours & theirs) < SAME_WORDS * len(ours | theirs):
+            return False
+        return same_fact(first, second)
+
+    def _of(self, text: str) -> frozenset[str]:
+        if text not in self._words:
+            self._words[text] = frozenset(self._stems.of(words_of(text)))
+        return self._words[text]

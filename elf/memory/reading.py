@@ -1,0 +1,47 @@
+"""Reading an item of any family by its address."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from elf.api.caller import Caller
+from elf.core.errors import InvalidRequest, NotFound
+from elf.memory.api import fields as f
+from elf.memory.api.items import ReadItem
+from elf.memory.asking import Asker
+from elf.memory.conversations import ReadableConversations
+from elf.memory.gathering import Offered
+from elf.offers import Items
+
+
+class ItemReading:
+    """Carries out the operation `read_item`. What the caller may not see is not there."""
+
+    def __init__(
+        self, families: Mapping[str, Items], asker: Asker, conversations: ReadableConversations
+    ) -> None:
+        self._families = families
+        self._asker = asker
+        self._conversations = conversations
+
+    async def read(self, request: ReadItem, caller: Caller) -> f.Item:
+        """Read an item. Raises NotFound, InvalidRequest for a kind that its family does not have, and ScopeDenied."""
+        asking = self._asker.of(request, caller)
+        family = self._families.get(request.family)
+        if family is None:
+            raise InvalidRequest(
+                f"$.family: only these families are on: {', '.join(self._families)}", fields=["$.family"]
+            )
+        item = await family.read(request.kind, request.id, asking.subject, asking.caller)
+        readable, _ = await self._conversations.readable([Offered(request.family, 0, item)], asking)
+        if not readable:
+            raise NotFound(f"$.id: there is no item {request.id}", fields=["$.id"])
+        return f.Item(
+            family=request.family,
+            kind=item.kind,
+            id=item.id,
+            text=item.text,
+            provenance=list(item.provenance),
+            at=item.at,
+            states=list(item.states),
+        )

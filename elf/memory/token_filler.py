@@ -1,0 +1,87 @@
+"""Makes the token vectors that an answer had to do without, behind its back, so that the next one has them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import anyio
+import structlog
+from anyio import TASK_STATUS_IGNORED
+from anyio.abc import TaskStatus
+
+from elf.core.errors import ServiceError
+from elf.memory.kept_tokens import KeptTokens
+from elf.providers.port import LateInteraction
+
+WAITING: Final = 64
+"""How many answers may have left something to be made; what is beyond is left to the next answer that lacks it."""
+PART_TEXTS: Final = 16
+PART_CHARS: Final = 6000
+
+log = structlog.get_logger()
+
+
+class Wanted(NamedTuple):
+    """Texts of a tenant that have no token vectors, and some whose vectors were used."""
+
+    tenant_id: str
+    missing: Sequence[str]
+    used: Sequence[str]
+
+
+class TokenFiller:
+    """An actor that takes what answers want, one after the other."""
+
+    name: Final = "memory_tokens"
+
+    def __init__(self, late: LateInteraction, kept: KeptTokens) -> None:
+        self._late = late
+        self._kept = kept
+        self._waiting: deque[Wanted] = deque()
+        self._asked = anyio.Event()
+
+    def want(self, wanted: Wanted) -> None:
+        """Ask for token vectors; never waits."""
+        if not (wanted.missing or wanted.used):
+            return
+        if len(self._waiting) == WAITING:
+            log.info("memory.tokens_left_out", texts=len(wanted.missing))
+            return
+        self._waiting.append(wanted)
+        self._asked.set()
+
+    async def run(self, *, task_status: TaskStatus[None] = TASK_STATUS_IGNORED) -> None:
+        """Make and keep token vectors until cancelled."""
+        task_status.started()
+        while True:
+            await self._asked.wait()
+            self._asked = anyio.Event()
+            while self._waiting:
+                wanted = self._waiting.popleft()
+                try:
+                    await self._fill(wanted)
+                except ServiceError as error:  # the next answer that lacks them asks again
+                    log.warning("memory.tokens_not_kept", texts=len(wanted.missing), error=error.message)
+
+    async def _fill(self, wanted: Wanted) -> None:
+        if wanted.used:
+            await self._kept.note_use(wanted.tenant_id, wanted.used)
+        there = (await self._kept.read(wanted.tenant_id, wanted.missing)).vectors
+        for part in _parts(text for text in dict.fromkeys(wanted.missing) if text not in there):
+            vectors = await self._late.encode(part)
+            await self._kept.keep(wanted.tenant_id, dict(zip(part, vectors, strict=True)))
+
+
+def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
+    part: list[str] = []
+    chars = 0
+    for text in texts:
+        if part and (len(part) >= PART_TEXTS or chars + len(text) > PART_CHARS):
+            yield part
+            part, chars = [], 0
+        part.append(text)
+        chars += len(text)
+    if part:
+        yield part

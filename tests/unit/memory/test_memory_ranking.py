@@ -1,0 +1,128 @@
+"""Candidates of several families become one order, with each fact told once, and all bounds kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from elf.core.slices import at_once
+from elf.core.words import Stems
+from elf.memory.choosing import Bounds, Chosen, chosen
+from elf.memory.gathering import Gathered, Offered
+from elf.memory.ranking import FAMILY_WEIGHT, Compared, Ranked, Sameness, ranked
+from elf.offers import Item
+from tests.notes_kit import WordTokens
+
+FAMILIES: Final = ("notes", "knowledge", "graph")
+TEXTS: Final = (
+    "Ana drinks tea in the morning.",
+    "Ana drinks tea in the morning",
+    "Ana drinks coffee in the morning.",
+    "The rate limit is 100 requests.",
+    "The rate limit is 500 requests.",
+    "Bob never flies.",
+)
+
+scores = st.one_of(
+    st.none(),
+    st.builds(Compared, st.floats(0, 1), st.one_of(st.none(), st.floats(-1, 1))),
+)
+
+
+def offered(family: str, place: int, text: str) -> Offered:
+    return Offered(family, place, Item(kind="note", id=f"{family}-{place}", text=text))
+
+
+@st.composite
+def candidates(draw: st.DrawFn) -> tuple[list[Offered], list[Compared | None]]:
+    gathered = Gathered(
+        offers={
+            family: [
+                offered(family, place, text).item
+                for place, text in enumerate(draw(st.lists(st.sampled_from(TEXTS), max_size=6)))
+            ]
+            for family in FAMILIES
+        }
+    )
+    offers, _ = gathered.in_turn(100)
+    return offers, [draw(scores) for _ in offers]
+
+
+def told_of(
+    found: tuple[Sequence[Offered], Sequence[Compared | None]], bounds: Bounds
+) -> tuple[list[Ranked], Chosen]:
+    order = ranked(*found)
+    return order, at_once(chosen(order, bounds, WordTokens(), Sameness(Stems())))
+
+
+@given(candidates(), st.integers(1, 10), st.none() | st.integers(0, 30), st.none() | st.floats(0, 1))
+def test_every_candidate_is_told_or_left_out_for_a_reason(
+    found: tuple[list[Offered], list[Compared | None]],
+    top_k: int,
+    budget: int | None,
+    least: float | None,
+) -> None:
+    bounds = Bounds(top_k=top_k, budget_tokens=budget, min_relevance=least)
+    order, choice = told_of(found, bounds)
+    everything = Counter(one.address for one in found[0])
+    assert Counter(one.offered.address for one in order) == everything
+    told = [*(one.offered for one in choice.best), *(one.offered for one in choice.left_out)]
+    assert Counter(one.address for one in told) == everything
+    assert len(choice.best) <= top_k
+    assert budget is None or choice.tokens <= budget
+    assert least is None or all(one.relevance is not None and one.relevance >= least for one in choice.best)
+    assert [one.score for one in choice.best] == sorted((one.score for one in choice.best), reverse=True)
+    assert all(one.score == sum(one.terms.values()) for one in order)
+    same = [other.address for one in choice.best for other in one.also]
+    assert Counter(same) == Counter(
+        one.offered.address for one in choice.left_out if one.reason == "SAME_AS_ANOTHER"
+    )
+
+
+@given(candidates())
+def test_the_order_hangs_on_nothing_but_the_candidates(
+    found: tuple[list[Offered], list[Compared | None]],
+) -> None:
+    offers, compared = found
+    backwards = ranked(offers[::-1], compared[::-1])
+    assert [one.offered.address for one in backwards] == [
+        one.offered.address for one in ranked(offers, compared)
+    ]
+
+
+def test_a_family_moves_its_candidates_by_little() -> None:
+    offers = [offered("notes", 0, TEXTS[0]), offered("graph", 5, TEXTS[5])]
+    first, second = ranked(offers, [Compared(0.3, 0.4), Compared(0.3 + FAMILY_WEIGHT, 0.4)])
+    assert first.offered.family == "graph"
+    assert second.terms == {"answer": 0.3, "family": FAMILY_WEIGHT}
+
+
+def test_one_that_was_not_compared_stands_in_the_middle() -> None:
+    offers = [offered("notes", place, text) for place, text in enumerate(TEXTS[:3])]
+    order = ranked(offers, [Compared(0.9, 0.9), None, Compared(0.1, 0.1)])
+    assert [one.offered.place for one in order] == [0, 1, 2]
+    assert order[1].terms["answer"] == 0.5
+    assert order[1].relevance is None
+
+
+def test_where_nothing_was_compared_families_take_turns() -> None:
+    gathered = Gathered(
+        offers={family: [offered(family, place, "x").item for place in range(2)] for family in FAMILIES}
+    )
+    offers, beyond = gathered.in_turn(5)
+    assert [one.offered.family for one in ranked(offers, [None] * 5)] == [
+        "graph", "knowledge", "notes", "knowledge", "notes",
+    ]  # fmt: skip
+    assert [one.address for one in beyond] == [("graph", "note", "graph-1")]
+
+
+def test_the_same_fact_is_told_once_and_another_number_is_another_fact() -> None:
+    offers = [offered(FAMILIES[place % 3], place, text) for place, text in enumerate(TEXTS)]
+    compared = [Compared(1 - place / 10, None) for place in range(len(TEXTS))]
+    _, choice = told_of((offers, compared), Bounds(top_k=10))
+    assert [one.offered.item.text for one in choice.best] == [TEXTS[0], *TEXTS[2:]]
+    assert [other.item.text for other in choice.best[0].also] == [TEXTS[1]]
