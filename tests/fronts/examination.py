@@ -53,6 +53,11 @@ ANY_JSON = re.compile(
     r'^(\$\.(?:facts|versions|summary|checkpoint_data|history\.\w+|thread\.\w+))\["[\s\S]*$'
 )
 POLICIES = [policy for family in FAMILIES for policy in family.paths]
+EDGES: dict[str, Any] = {
+    "examples": {"enabled": False},
+    "fuzzing": {"enabled": False},
+    "coverage": {"enabled": True, "generate-duplicate-query-parameters": True},
+}
 OF_METHODS = frozenset({"unsupported_method", "allow_header_conformance"})
 # What the tool cannot make out of a list within what may be null, which says nothing of the service.
 BEYOND_THE_TOOL = "Cannot generate an array with"
@@ -152,18 +157,21 @@ def examine(
             for path, methods in document["paths"].items()
             if (kept := {way: one for way, one in methods.items() if one["operationId"] in only})
         }
-    config = _config(url, examples, seed, coverage)
-    eased = _eased(document) if coverage else _shortened(_eased(document))
-    schema = schemathesis.openapi.from_dict(eased, config=config)
-    findings = Findings(RequestJudge(document))
-    for event in from_schema(schema).execute():
+    eased, findings = _eased(document), Findings(RequestJudge(document))
+    _send(_shortened(eased), _config(url, examples, seed, {"coverage": {"enabled": False}}), findings)
+    if coverage:
+        _send(eased, _config(url, examples, seed, EDGES), findings)
+    return findings
+
+
+def _send(document: dict[str, Any], config: schemathesis.Config, findings: Findings) -> None:
+    for event in from_schema(schemathesis.openapi.from_dict(document, config=config)).execute():
         if isinstance(event, events.ScenarioFinished):
             findings.take(event.phase.value, event.recorder)
         elif isinstance(event, events.NonFatalError) and BEYOND_THE_TOOL not in str(event.info):
             findings.faults.setdefault(f"{event.label}: error", str(event.info))
         elif isinstance(event, events.FatalError):
             raise event.exception
-    return findings
 
 
 def document_at(url: str) -> dict[str, Any]:
@@ -204,7 +212,7 @@ def _shortened(value: Any) -> Any:
     return shortened
 
 
-def _config(url: str, examples: int, seed: int, coverage: bool) -> schemathesis.Config:
+def _config(url: str, examples: int, seed: int, phases: dict[str, Any]) -> schemathesis.Config:
     return schemathesis.Config.from_dict(
         {
             "seed": seed,
@@ -215,9 +223,6 @@ def _config(url: str, examples: int, seed: int, coverage: bool) -> schemathesis.
             "warnings": False,
             "checks": {"enabled": False} | {name: {"enabled": True} for name in CHECKS},
             "generation": {"max-examples": examples, "no-shrink": True},
-            "phases": {
-                "coverage": {"enabled": coverage, "generate-duplicate-query-parameters": True},
-                "stateful": {"enabled": False},
-            },
+            "phases": {"stateful": {"enabled": False}, **phases},
         }
     )
