@@ -17,4 +17,4 @@
 \ir graph/001-tables.sql
 \ir assistant/001-tables.sql
 \ir assistant/002-checkpoints.sql
-\ir memory/001-tables.sql
+\ir memories/001-tables.sql

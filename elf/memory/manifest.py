@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from elf.db.queries import sql_folder
 from elf.family import Family, Opened
 from elf.memory.api.operations import OPERATIONS
 from elf.memory.api.spans import MEMORY_SPANS
 from elf.memory.api.tools import TOOLS, instructions
-from elf.memory.model import FAMILY, SQL
+from elf.memory.model import FAMILY
 
 if TYPE_CHECKING:
     from elf.ground import Ground
@@ -27,7 +26,6 @@ MEMORY: Final = Family(
     tools=TOOLS,
     about=instructions,
     open=_open,
-    sql=sql_folder() / SQL,
     mcp="/mcp/memory",
     spans=MEMORY_SPANS,
 )

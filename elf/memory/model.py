@@ -5,7 +5,5 @@ from __future__ import annotations
 from typing import Final
 
 FAMILY: Final = "memories"
-SQL: Final = "memory"
-"""The folder of its statements."""
 MAX_QUERY_CHARS: Final = 8192
 MAX_ITEMS: Final = 100

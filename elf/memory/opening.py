@@ -14,7 +14,7 @@ from elf.memory.asking import Asker
 from elf.memory.comparing import ByReranker, ByTokens, Comparing
 from elf.memory.conversations import ReadableConversations
 from elf.memory.kept_tokens import KeptTokens
-from elf.memory.model import FAMILY, SQL
+from elf.memory.model import FAMILY
 from elf.memory.reading import ItemReading
 from elf.memory.recalling import MemoryRecall
 from elf.memory.subjects import MemorySubjects
@@ -27,7 +27,7 @@ CONVERSATIONS = "conversations"
 def open_memory(ground: Ground) -> Opened:
     """Return the one memory at work. Raises StartupError when its statements cannot be read."""
     config, database = ground.config, ground.database
-    queries = Queries.load(sql_folder() / SQL)
+    queries = Queries.load(sql_folder() / FAMILY)
     traces = Traces(database, queries, keep=timedelta(days=config.search.explain.retention_days))
     version = "" if ground.search is None or ground.search.late is None else ground.search.late.version
     kept = KeptTokens(database, queries, ground.clock, version=version)

@@ -206,8 +206,13 @@ def test_workflow_step_output_produces_decision_and_todo_and_affects_subsequent_
     sections = after["bulletin"]["sections"]
     assert [line["text"].split(" [")[0] for line in sections["recent_decisions"]] == ["- Release on Monday."]
     assert [line["text"].split(" [")[0] for line in sections["open_todos"]] == ["- Write the changelog."]
-    assert {one["memory"]["type"] for one in after["recall"]["nodes"]} == {"Decision", "Todo"}
+    wait_for(lambda: _recalled_types(planner) == {"Decision", "Todo"}, "both are found by what they mean")
     assert {one["workflowRunId"] for one in after["bulletin"]["citations"]} == {"r1"}
+
+
+def _recalled_types(planner: Orchestrator) -> set[str]:
+    found = planner.context("m3", "Plan the release.", prompt="What is left?")
+    return {one["memory"]["type"] for one in found["recall"]["nodes"]}
 
 
 def test_diagnostics_request_retrieves_bounded_evidence_with_provenance(planner: Orchestrator) -> None:

@@ -56,6 +56,13 @@ def test_texts_come_in_the_order_of_the_document_and_without_keys() -> None:
     assert at_once(long_texts(value)) == [first, second, third]
 
 
+def test_a_large_value_is_gone_through_in_slices() -> None:
+    text = "a" * LONG_CHARS
+    looking = long_texts([*range(2500), text])
+    assert [next(looking), next(looking)] == [None, None]
+    assert at_once(looking) == [text]
+
+
 def test_a_text_that_is_not_there_does_not_keep_those_behind_it_in() -> None:
     texts = [letter * LONG_CHARS for letter in "abc"]
     left, places = taken_out(f"<{texts[0]}><{texts[2]}>".encode(), texts)
