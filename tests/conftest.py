@@ -5,6 +5,7 @@ running service a session, as a user runs it.
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -24,6 +25,9 @@ from elf.db.embedded import EmbeddedServer
 from tests.folders import fresh_folder
 from tests.system.service import RunningService, write_config
 from tests.timeouts import pytest_pyfunc_call as pytest_pyfunc_call
+
+# As elf.rpc does it, which not every test that calls gRPC loads: else it breaks children that others start.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 # The same examples each time, and no verdict on how long one takes: the machine may be busy.
 settings.register_profile("elf", derandomize=True, deadline=None)
