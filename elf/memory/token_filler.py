@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import anyio
@@ -11,6 +11,7 @@ import structlog
 from anyio import TASK_STATUS_IGNORED
 from anyio.abc import TaskStatus
 
+from elf.core.batches import batches
 from elf.core.errors import ServiceError
 from elf.memory.kept_tokens import KeptTokens
 from elf.providers.port import LateInteraction
@@ -69,19 +70,7 @@ class TokenFiller:
         if wanted.used:
             await self._kept.note_use(wanted.tenant_id, wanted.used)
         there = (await self._kept.read(wanted.tenant_id, wanted.missing)).vectors
-        for part in _parts(text for text in dict.fromkeys(wanted.missing) if text not in there):
+        missing = [text for text in dict.fromkeys(wanted.missing) if text not in there]
+        for part in batches(missing, len, most_size=PART_CHARS, most=PART_TEXTS):
             vectors = await self._late.encode(part)
             await self._kept.keep(wanted.tenant_id, dict(zip(part, vectors, strict=True)))
-
-
-def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
-    part: list[str] = []
-    chars = 0
-    for text in texts:
-        if part and (len(part) >= PART_TEXTS or chars + len(text) > PART_CHARS):
-            yield part
-            part, chars = [], 0
-        part.append(text)
-        chars += len(text)
-    if part:
-        yield part

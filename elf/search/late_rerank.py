@@ -9,6 +9,7 @@ from uuid import UUID
 import anyio
 import structlog
 
+from elf.core.batches import batches
 from elf.providers.port import LateInteraction, LateScore
 from elf.providers.token_vectors import TokenVectors
 from elf.search.token_store import LONG_WORDS, TokenRow
@@ -80,7 +81,7 @@ class LateReranker:
         made: list[TokenRow] = []
         now = anyio.current_time()
         until = now + (anyio.current_effective_deadline() - now) * SHARE
-        for part in _parts(missing):
+        for part in batches(missing, lambda one: one.words, most_size=PART_WORDS, most=PART_TEXTS):
             if anyio.current_time() >= until:
                 log.warning("token_vectors_missing", documents=len(missing) - len(made))
                 break
@@ -91,16 +92,3 @@ class LateReranker:
         if made:
             self._later(made)
         return {row.chunk_id: row.vectors for row in made}
-
-
-def _parts(documents: Sequence[LateDocument]) -> Iterator[list[LateDocument]]:
-    part: list[LateDocument] = []
-    words = 0
-    for one in documents:
-        if part and (len(part) >= PART_TEXTS or words + one.words > PART_WORDS):
-            yield part
-            part, words = [], 0
-        part.append(one)
-        words += one.words
-    if part:
-        yield part

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from elf.core.batches import batches
 from elf.providers.port import Matrix
 from elf.providers.token_vectors import TokenVectors, Unscaled, joined, means
 
@@ -82,7 +83,7 @@ def likeness(query: QueryTokens, documents: Sequence[TokenVectors]) -> Likeness:
     if not places or len(query.rarity) == 0:
         return found
     present = [documents[place] for place in places]
-    parts = [(joined(part), _starts(part)) for part in _parts(present)]
+    parts = [(joined(part), _starts(part)) for part in batches(present, len, most_size=_PASS_TOKENS)]
     wholes = means(present)
     mean = _common_part(wholes, present)
     best = [_best_cosines(query.vectors, mean, tokens, starts) for tokens, starts in parts]
@@ -165,16 +166,3 @@ def _starts(documents: Sequence[TokenVectors]) -> npt.NDArray[np.int64]:
 def _pieces(tokens: Unscaled) -> Iterator[slice]:
     for start in range(0, len(tokens.scales), _CACHED_TOKENS):
         yield slice(start, start + _CACHED_TOKENS)
-
-
-def _parts(documents: Sequence[TokenVectors]) -> Iterator[list[TokenVectors]]:
-    """Yield the documents in their order, as many at once as have _PASS_TOKENS tokens, or a larger one alone."""
-    part: list[TokenVectors] = []
-    tokens = 0
-    for document in documents:
-        if part and tokens + len(document) > _PASS_TOKENS:
-            yield part
-            part, tokens = [], 0
-        part.append(document)
-        tokens += len(document)
-    yield part

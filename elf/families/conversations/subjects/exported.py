@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, NamedTuple, cast
+from typing import Annotated, Any, Final, cast
 from uuid import UUID
 
 import msgspec
@@ -16,6 +16,7 @@ from elf.core.structs import read_value
 from elf.families.conversations.errors import RuleBroken
 from elf.families.conversations.model import AccessLevel, Channel
 from elf.families.conversations.rules.history import check_history
+from elf.taking_in import Given
 
 Moment = Annotated[datetime, Meta(tz=True)]
 Number = Annotated[int, Meta(ge=0, le=2**31 - 1)]
@@ -125,14 +126,7 @@ def as_json(piece: Exported) -> Mapping[str, Any]:
     return shown
 
 
-class Given(NamedTuple):
-    """A piece that was given, and how many bytes of JSON it is."""
-
-    piece: Exported
-    size: int
-
-
-def given_of(exported: Sequence[Mapping[str, Any]]) -> Slices[list[Given]]:
+def given_of(exported: Sequence[Mapping[str, Any]]) -> Slices[list[Given[Exported]]]:
     """Return what JSON objects say. Raises InvalidRequest for one that is not as it is exported."""
     read = []
     for place, one in enumerate(exported):
@@ -141,7 +135,7 @@ def given_of(exported: Sequence[Mapping[str, Any]]) -> Slices[list[Given]]:
     return read
 
 
-def _given(place: int, given: Mapping[str, Any]) -> Given:
+def _given(place: int, given: Mapping[str, Any]) -> Given[Exported]:
     path = f"$[{place}]"
     try:
         raw = msgspec.json.encode(given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final, TypeVar
 from uuid import UUID, uuid5
 
@@ -16,8 +16,7 @@ from elf.families.conversations.rules.words import spaced
 from elf.families.conversations.subjects import exported as x
 from elf.families.conversations.trees import again
 from elf.indexing.writes import CorpusWrites
-
-BYTES_AT_ONCE: Final = 8 * 1024 * 1024
+from elf.taking_in import Given, by_tenant
 
 P = TypeVar("P", bound=x.Exported)
 
@@ -34,13 +33,11 @@ class Intake:
         self._writes = writes
         self._step = step
 
-    async def take_in(self, given: Sequence[x.Given]) -> int:
+    async def take_in(self, given: Sequence[Given[x.Exported]]) -> int:
         """Keep pieces of whatever tenants; returns how many of them are new."""
         new = 0
-        for tenant_id in sorted({one.piece.tenant_id for one in given}):
-            mine = [one for one in given if one.piece.tenant_id == tenant_id]
-            for some in _parts(mine, self._step):
-                new += await self._take_in_some(tenant_id, some)
+        for tenant_id, some in by_tenant(given, most=self._step):
+            new += await self._take_in_some(tenant_id, some)
         return new
 
     @again
@@ -88,20 +85,6 @@ class EntryIds:
 
     def __call__(self, tree_id: UUID, entry_id: UUID) -> UUID:
         return uuid5(entry_id, self._tenant_id) if tree_id in self._trees_of_others else entry_id
-
-
-def _parts(given: Sequence[x.Given], most: int) -> Iterator[list[x.Exported]]:
-    """Yield pieces in parts of so many at most, and of no more than some bytes but for a piece that is larger."""
-    part: list[x.Exported] = []
-    size = 0
-    for one in given:
-        if part and (len(part) == most or size + one.size > BYTES_AT_ONCE):
-            yield part
-            part, size = [], 0
-        part.append(one.piece)
-        size += one.size
-    if part:
-        yield part
 
 
 def _rows(entries: Sequence[x.ExportedEntry], ids: EntryIds) -> Slices[list[Sequence[Any]]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Any, Final, NamedTuple, cast
+from typing import Annotated, Any, Final, cast
 from uuid import UUID
 
 import msgspec
@@ -16,6 +16,7 @@ from elf.core.structs import read_json
 from elf.families.knowledge import model as m
 from elf.families.knowledge.rules.searchable_text import fact_text, searchable
 from elf.families.knowledge.writing.events import EventType
+from elf.taking_in import Given
 
 MOST_CHARS: Final = 2 * m.MAX_EPISODE_CHARS  # what the service made longer itself, too
 
@@ -219,20 +220,13 @@ Exported = (
 _NUL: Final = b"\\u0000"  # JSON has no other way to write it
 
 
-class Given(NamedTuple):
-    """A piece that was given, and how many bytes of JSON it is."""
-
-    piece: Exported
-    size: int
-
-
 def as_json(piece: Exported) -> Mapping[str, Any]:
     """Return a piece as it is exported."""
     shown: Mapping[str, Any] = msgspec.to_builtins(piece)
     return shown
 
 
-def given_of(exported: Sequence[Mapping[str, Any]]) -> Slices[list[Given]]:
+def given_of(exported: Sequence[Mapping[str, Any]]) -> Slices[list[Given[Exported]]]:
     """Return what JSON objects say. Raises InvalidRequest for one that is not as it is exported."""
     read = []
     for place, one in enumerate(exported):
@@ -241,7 +235,7 @@ def given_of(exported: Sequence[Mapping[str, Any]]) -> Slices[list[Given]]:
     return read
 
 
-def _given(path: str, given: Mapping[str, Any]) -> Given:
+def _given(path: str, given: Mapping[str, Any]) -> Given[Exported]:
     try:
         raw = msgspec.json.encode(given)
         if _NUL in raw:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from elf.core.slices import Slices, in_slices
@@ -10,9 +10,9 @@ from elf.db.errors import retrying
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.subjects import exported as x
 from elf.families.knowledge.writing.to_store import as_json, columns
+from elf.taking_in import Given, by_tenant
 
 STEP: Final = 500
-BYTES_AT_ONCE: Final = 8 * 1024 * 1024
 
 # In the order in which they refer to one another. Some depend on the time.
 _STATEMENTS: Final[Mapping[type[x.Exported], str]] = {
@@ -40,13 +40,11 @@ class Intake:
         self._kit = kit
         self._step = step
 
-    async def take_in(self, given: Sequence[x.Given]) -> int:
+    async def take_in(self, given: Sequence[Given[x.Exported]]) -> int:
         """Keep pieces of whatever tenants; returns how many of them are new."""
         new = 0
-        for tenant_id in sorted({one.piece.tenant_id for one in given}):
-            mine = [one for one in given if one.piece.tenant_id == tenant_id]
-            for pieces in _parts(mine, self._step):
-                new += await self._some(tenant_id, pieces)
+        for tenant_id, pieces in by_tenant(given, most=self._step):
+            new += await self._some(tenant_id, pieces)
         return new
 
     async def _some(self, tenant_id: str, pieces: Sequence[x.Exported]) -> int:
@@ -82,17 +80,3 @@ def _rows(pieces: Sequence[x.Exported]) -> Slices[list[Sequence[Any]]]:
 def _value(value: Any) -> Any:
     """Return a value as a statement takes it: lists are JSON, as an array of arrays has one dimension more."""
     return as_json(value) if isinstance(value, list) else value
-
-
-def _parts(given: Sequence[x.Given], most: int) -> Iterator[list[x.Exported]]:
-    """Yield pieces in parts of so many at most, and of no more than some bytes but for a piece that is larger."""
-    part: list[x.Exported] = []
-    size = 0
-    for one in given:
-        if part and (len(part) == most or size + one.size > BYTES_AT_ONCE):
-            yield part
-            part, size = [], 0
-        part.append(one.piece)
-        size += one.size
-    if part:
-        yield part

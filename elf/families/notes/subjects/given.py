@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -19,15 +19,9 @@ from elf.core.slices import Slices
 from elf.core.structs import read_json, read_value
 from elf.families.notes.subjects import exported as x
 from elf.families.notes.writing.service import NotePolicy
+from elf.taking_in import Given
 
 _NUL: Final = b"\\u0000"  # JSON has no other way to write it
-
-
-class Given(NamedTuple):
-    """A piece that was given, and how many bytes of JSON it is."""
-
-    piece: x.Exported
-    size: int
 
 
 class Reading:
@@ -36,7 +30,7 @@ class Reading:
     def __init__(self, policy: NotePolicy) -> None:
         self._policy = policy
 
-    def read(self, exported: Sequence[Mapping[str, Any]]) -> Slices[list[Given]]:
+    def read(self, exported: Sequence[Mapping[str, Any]]) -> Slices[list[Given[x.Exported]]]:
         """Return what JSON objects say, in slices.
 
         Raises InvalidRequest for one that is not as it is exported, or may not be written here, and NonEnglishInput.
@@ -83,7 +77,7 @@ class Reading:
         return piece
 
 
-def _given(path: str, given: Mapping[str, Any]) -> Given:
+def _given(path: str, given: Mapping[str, Any]) -> Given[x.Exported]:
     try:
         raw = msgspec.json.encode(given)
         if _NUL in raw:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from typing import Any, Final, TypeVar
@@ -16,13 +16,12 @@ from elf.db.queries import Queries
 from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.model import Note
 from elf.families.notes.subjects import exported as x
-from elf.families.notes.subjects.given import Given
 from elf.families.notes.writing.resolver import deletion
 from elf.indexing.writes import CorpusWrites
+from elf.taking_in import Given, by_tenant
 
 ACTOR: Final = "import"
 KEY_IS_HELD: Final = "another note holds the key"
-BYTES_AT_ONCE: Final = 8 * 1024 * 1024
 
 P = TypeVar("P", bound=x.Exported)
 
@@ -54,13 +53,11 @@ class Intake:
         self._ring = ring
         self._step = step
 
-    async def take_in(self, given: Sequence[Given]) -> int:
+    async def take_in(self, given: Sequence[Given[x.Exported]]) -> int:
         """Keep pieces of whatever tenants; returns how many of them are new."""
         new = 0
-        for tenant_id in sorted({one.piece.tenant_id for one in given}):
-            mine = [one for one in given if one.piece.tenant_id == tenant_id]
-            for some in _parts(mine, self._step):
-                new += await retrying(partial(self._take_in_some, tenant_id, some))
+        for tenant_id, some in by_tenant(given, most=self._step):
+            new += await retrying(partial(self._take_in_some, tenant_id, some))
         return new
 
     async def _take_in_some(self, tenant_id: str, pieces: Sequence[x.Exported]) -> int:
@@ -141,20 +138,6 @@ class NoteIds:
         """Return the id of a version."""
         is_other = one.note_id in self._of_others
         return uuid5(one.version_id, self._tenant_id) if is_other else one.version_id
-
-
-def _parts(given: Sequence[Given], most: int) -> Iterator[list[x.Exported]]:
-    """Yield pieces in parts of so many at most, and of no more than some bytes but for a piece that is larger."""
-    part: list[x.Exported] = []
-    size = 0
-    for one in given:
-        if part and (len(part) == most or size + one.size > BYTES_AT_ONCE):
-            yield part
-            part, size = [], 0
-        part.append(one.piece)
-        size += one.size
-    if part:
-        yield part
 
 
 def _of(kind: type[P], pieces: Iterable[x.Exported]) -> list[P]:
