@@ -10,8 +10,8 @@ from uuid import UUID
 from msgspec import Struct
 
 from elf.client.call import Call, filled, get, post, reader
-from elf.client.families.assistant.inputs import Moment, moment
 from elf.client.family import C_co, FamilyClient
+from elf.client.filters import Moment, written
 from elf.client.method import method
 
 User = Annotated[str | None, "whom it is about (default: who calls)"]
@@ -156,7 +156,7 @@ class MemoriesClient(FamilyClient[C_co]):
             "/v1/recall",
             {
                 **self.owner, "query": query, "user_id": user_id, "agent_id": agent_id, "project_id": project_id,
-                "families": families, "kinds": kinds, "since": moment(since), "until": moment(until), "top_k": top_k,
+                "families": families, "kinds": kinds, "since": written(since), "until": written(until), "top_k": top_k,
                 "budget_tokens": budget_tokens, "min_relevance": min_relevance, "explain": explain,
             },
             reader(Recalled),

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
 from uuid import UUID
 
 import httpx
 import msgspec
 import pytest
 from answering import URL, Script
+from family_calls import call_of, taken
 
-from elf.api.operation import Operation
 from elf.client import NO_RETRIES, Client, InvalidRequest
-from elf.client.call import Call, Listing, Stream
+from elf.client.call import Call
 from elf.client.families.assistant import AssistantClient, Filters, Message, inputs, results
 from elf.client.family import methods_of
 from elf.families.assistant import model
@@ -33,7 +31,6 @@ from elf.families.assistant.api import (
 )
 from elf.families.assistant.manifest import ASSISTANT
 from elf.families.assistant.rules import user_context
-from elf.web.parsing import parse_body, parse_values
 
 ID = UUID("5b0a6c1e-7a4f-4a55-9a0e-2d1f7c3b8e10")
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -72,37 +69,14 @@ def asked_of(name: str) -> Call[Any]:
     build = methods_of(AssistantClient)[name].build
     samples = {**SAMPLES, **OF_METHODS.get(name, {})}
     given = {one: samples[one] for one in [*inspect.signature(build).parameters][1:]}
-    asked = build(asking(Script(httpx.Response(200, json={}))), **given)
-    if isinstance(asked, Listing):
-        return asked.at(asked.cursor)
-    call = asked.call if isinstance(asked, Stream) else asked
-    assert isinstance(call, Call)
-    return call
-
-
-def led_to(call: Call[Any], operations: tuple[Operation, ...]) -> tuple[Operation, dict[str, str]]:
-    """Return the operation that a call asks for, with the values in its path; one without parameters comes first."""
-    path = unquote(urlsplit(call.target).path)
-    for operation in sorted(operations, key=lambda one: len(one.path_parameters)):
-        found = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", operation.path), path)
-        if found is not None and operation.method == call.method:
-            return operation, found.groupdict()
-    raise AssertionError(f"nothing is offered at {call.method} {path}")
+    return call_of(build(asking(Script(httpx.Response(200, json={}))), **given))
 
 
 def test_every_operation_has_a_method_whose_arguments_it_takes() -> None:
-    everything = (*ASSISTANT.operations, *ASSISTANT.admin_operations)
-    led = set()
-    for name in methods_of(AssistantClient):
-        call = asked_of(name)
-        operation, values = led_to(call, everything)
-        if call.content is None:
-            parse_values(operation.request, dict(parse_qsl(urlsplit(call.target).query)) | values, text="any")
-        else:
-            parse_body(operation.request, call.content, values)
-        assert call.for_operators == (operation in ASSISTANT.admin_operations), name
-        led.add(operation)
-    assert led == {*everything} - OF_SAVERS
+    assert (
+        taken(map(asked_of, methods_of(AssistantClient)), ASSISTANT)
+        == {*ASSISTANT.operations, *ASSISTANT.admin_operations} - OF_SAVERS
+    )
 
 
 @pytest.mark.parametrize("name", methods_of(AssistantClient))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import pytest
 from answering import URL, Script
+from family_calls import call_of, led_to
 
 from elf.api.operation import WATCHED_BY, Operation
 from elf.client import (
@@ -26,7 +26,7 @@ from elf.client import (
     Unavailable,
     Unreachable,
 )
-from elf.client.call import Call, Listing, Stream
+from elf.client.call import Call
 from elf.client.families.conversations import ConversationsClient, SearchPage
 from elf.client.family import methods_of
 from elf.families.conversations.manifest import CONVERSATIONS
@@ -66,22 +66,7 @@ def asked_of(name: str) -> Call[Any]:
     """Make the call of a method with a sample for each of its parameters."""
     build = methods_of(ConversationsClient)[name].build
     given = {one: SAMPLES[one] for one in [*inspect.signature(build).parameters][1:]}
-    asked = build(asking(Script(httpx.Response(204))), **given)
-    if isinstance(asked, Listing):
-        return asked.at(asked.cursor)
-    call = asked.call if isinstance(asked, Stream) else asked
-    assert isinstance(call, Call)
-    return call
-
-
-def led_to(call: Call[Any]) -> tuple[Operation, dict[str, str]]:
-    """Return the operation that a call asks for, with the values in its path; one without parameters comes first."""
-    path = unquote(urlsplit(call.target).path)
-    for operation in sorted(CONVERSATIONS.operations, key=lambda one: len(one.path_parameters)):
-        found = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", operation.path), path)
-        if found is not None and operation.method == call.method:
-            return operation, found.groupdict()
-    raise AssertionError(f"nothing is offered at {call.method} {path}")
+    return call_of(build(asking(Script(httpx.Response(204))), **given))
 
 
 def as_object(operation: Operation, content: bytes) -> bytes:
@@ -93,7 +78,7 @@ def test_every_operation_has_a_method_whose_arguments_it_takes() -> None:
     led = set()
     for name in methods_of(ConversationsClient):
         call = asked_of(name)
-        operation, values = led_to(call)
+        operation, values = led_to(call, CONVERSATIONS.operations)
         query = {key: value for key, value in parse_qsl(urlsplit(call.target).query) if key != WATCHED_BY}
         if call.content is None:
             parse_values(operation.request, query | values, text="any")

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, assert_type
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl
 
 import httpx
 import msgspec
 import pytest
 from answering import URL, Script, failure
+from family_calls import call_of, taken
 
-from elf.api.operation import Operation
 from elf.client import NO_RETRIES, AsyncClient, Client, InvalidRequest, Retries
-from elf.client.call import Call, Listing, Stream
+from elf.client.call import Call
 from elf.client.families.graph import GraphClient, NewEdge, NewMemory, NewSource, inputs, results
 from elf.client.family import methods_of
 from elf.families.graph import model
 from elf.families.graph.api import listing, overseeing, recalling, records, recovering, status, transferring
 from elf.families.graph.manifest import GRAPH
-from elf.web.parsing import parse_body, parse_values
 
 pytestmark = pytest.mark.anyio
 
@@ -75,37 +73,14 @@ def asked_of(name: str) -> Call[Any]:
     build = methods_of(GraphClient)[name].build
     samples = {**SAMPLES, **OF_METHODS.get(name, {})}
     given = {one: samples[one] for one in [*inspect.signature(build).parameters][1:] if one in samples}
-    asked = build(asking(Script(WRITTEN)), **given)
-    if isinstance(asked, Listing):
-        return asked.at(asked.cursor)
-    call = asked.call if isinstance(asked, Stream) else asked
-    assert isinstance(call, Call)
-    return call
-
-
-def led_to(call: Call[Any], operations: tuple[Operation, ...]) -> tuple[Operation, dict[str, str]]:
-    """Return the operation that a call asks for, with the values in its path; one without parameters comes first."""
-    path = unquote(urlsplit(call.target).path)
-    for operation in sorted(operations, key=lambda one: len(one.path_parameters)):
-        found = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", operation.path), path)
-        if found is not None and operation.method == call.method:
-            return operation, found.groupdict()
-    raise AssertionError(f"nothing is offered at {call.method} {path}")
+    return call_of(build(asking(Script(WRITTEN)), **given))
 
 
 def test_every_operation_has_a_method_whose_arguments_it_takes() -> None:
-    everything = (*GRAPH.operations, *GRAPH.admin_operations)
-    led = set()
-    for name in methods_of(GraphClient):
-        call = asked_of(name)
-        operation, values = led_to(call, everything)
-        if call.content is None:
-            parse_values(operation.request, dict(parse_qsl(urlsplit(call.target).query)) | values, text="any")
-        else:
-            parse_body(operation.request, call.content, values)
-        assert call.for_operators == (operation in GRAPH.admin_operations), name
-        led.add(operation.name)
-    assert led == {operation.name for operation in everything}
+    assert taken(map(asked_of, methods_of(GraphClient)), GRAPH) == {
+        *GRAPH.operations,
+        *GRAPH.admin_operations,
+    }
 
 
 @pytest.mark.parametrize("name", methods_of(GraphClient))

@@ -8,15 +8,14 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, assert_type
-from urllib.parse import parse_qsl, unquote, urlsplit
 from uuid import UUID
 
 import httpx
 import msgspec
 import pytest
 from answering import URL, Script, failure
+from family_calls import call_of, taken
 
-from elf.api.operation import Operation
 from elf.client import (
     NO_RETRIES,
     AsyncClient,
@@ -27,12 +26,11 @@ from elf.client import (
     Unreachable,
     fail_open,
 )
-from elf.client.call import Call, Listing
+from elf.client.call import Call
 from elf.client.families.knowledge import KnowledgeClient, NewEpisode, NewFact, NewRule, results
 from elf.client.family import methods_of
 from elf.families.knowledge.api import rows
 from elf.families.knowledge.manifest import KNOWLEDGE
-from elf.web.parsing import parse_body, parse_values
 
 pytestmark = pytest.mark.anyio
 
@@ -79,36 +77,12 @@ def asked_of(name: str) -> Call[Any]:
         for one in parameters
         if one in {*SAMPLES, "items"}
     }
-    asked = build(knowing(Script(STORED)), **given)
-    if isinstance(asked, Listing):
-        return asked.at(asked.cursor)
-    assert isinstance(asked, Call)
-    return asked
-
-
-def led_to(call: Call[Any], operations: tuple[Operation, ...]) -> tuple[Operation, dict[str, str]]:
-    """Return the operation that a call asks for, with the values in its path; one without parameters comes first."""
-    path = unquote(urlsplit(call.target).path)
-    for operation in sorted(operations, key=lambda one: len(one.path_parameters)):
-        found = re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", operation.path), path)
-        if found is not None and operation.method == call.method:
-            return operation, found.groupdict()
-    raise AssertionError(f"nothing is offered at {call.method} {path}")
+    return call_of(build(knowing(Script(STORED)), **given))
 
 
 def test_every_operation_has_a_method_whose_arguments_it_takes() -> None:
-    everything = (*KNOWLEDGE.operations, *KNOWLEDGE.admin_operations)
-    led = set()
-    for name in methods_of(KnowledgeClient):
-        call = asked_of(name)
-        operation, values = led_to(call, everything)
-        if call.content is None:
-            parse_values(operation.request, dict(parse_qsl(urlsplit(call.target).query)) | values, text="any")
-        else:
-            parse_body(operation.request, call.content, values)
-        assert call.for_operators == (operation in KNOWLEDGE.admin_operations), name
-        led.add(operation.name)
-    assert led == {operation.name for operation in everything}
+    everything = {*KNOWLEDGE.operations, *KNOWLEDGE.admin_operations}
+    assert taken(map(asked_of, methods_of(KnowledgeClient)), KNOWLEDGE) == everything
 
 
 @pytest.mark.parametrize(

@@ -86,11 +86,6 @@ def all_plain(given: object, name: str) -> list[object]:
     raise InvalidRequest(f"{name}: should be a list", fields=[name])
 
 
-def moment(given: Moment | None) -> str | None:
-    """Return a moment as a query string has it."""
-    return given.isoformat() if isinstance(given, datetime) else given
-
-
 def flag(given: bool | None) -> str | None:
     """Return whether something is so, as a query string has it."""
     return None if given is None else str(given).lower()

@@ -15,10 +15,10 @@ from elf.client.families.assistant.inputs import (
     Role,
     Whose,
     flag,
-    moment,
 )
 from elf.client.families.assistant.remembering import MEMORIES, MEMORY, ROOT, MemoryId
 from elf.client.family import C_co, FamilyClient
+from elf.client.filters import written
 from elf.client.method import method
 from elf.client.results import Page
 
@@ -61,7 +61,7 @@ class Reading(FamilyClient[C_co]):
             "state": state, "category": category, "type": type, "thread_id": thread_id, "agent_id": agent_id,
             "run_id": run_id, "actor_id": actor_id, "role": role, "tag": tag, "pinned": flag(pinned),
             "importance_min": importance_min, "importance_max": importance_max,
-            "updated_after": moment(updated_after), "updated_before": moment(updated_before), "user_id": user_id,
+            "updated_after": written(updated_after), "updated_before": written(updated_before), "user_id": user_id,
             "limit": limit,
         }  # fmt: skip
         return listing(MEMORIES, {**self.owner, **params}, Page[r.Memory], cursor)
