@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # a front that only shows what there is loads none of it
     from elf.db.garbage import GarbageStep
     from elf.ground import Ground
     from elf.indexing.indexed import IndexedCorpus
-    from elf.offers import Items, Recall, Subjects
+    from elf.offers import Items, Offers, Recall, Remember, Subjects, Transcripts
     from elf.outbox.chores import Chore
     from elf.outbox.leased import LeasedOutbox
     from elf.outbox.queue import Queue
@@ -101,7 +101,8 @@ class Opened:
     queues: leased work that is done here. garbage: what outlives its time. chores: what is done from time to time, once
     over all processes. owners: what else runs. grpc: its services, where gRPC is served. gauges, totals, stored_gauges:
     its metrics. warnings: what an operator has to know at this moment. needed_to_read: the tables without which nothing
-    of it can be read. recall, items, subjects: what it offers to whoever stands above all families.
+    of it can be read. recall, items, subjects, remember, transcripts: what it offers to whoever stands above all
+    families.
     """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)
@@ -120,10 +121,24 @@ class Opened:
     recall: Recall | None = None
     items: Items | None = None
     subjects: Subjects | None = None
+    remember: Remember | None = None
+    transcripts: Transcripts | None = None
+
+    def offers(self) -> Offers:
+        """Return what it offers to whoever stands above all families."""
+        from elf.offers import Offers
+
+        return Offers(
+            recall=self.recall,
+            items=self.items,
+            subjects=self.subjects,
+            remember=self.remember,
+            transcripts=self.transcripts,
+        )
 
 
 def together(rooms: Sequence[Opened]) -> Opened:
-    """Return what the parts of a family bring, as one. Of `recall`, `items` and `subjects` one part has each."""
+    """Return what the parts of a family bring, as one. Of what it offers one part has each."""
     return Opened(
         handlers={name: handler for room in rooms for name, handler in room.handlers.items()},
         corpora=[one for room in rooms for one in room.corpora],
@@ -141,6 +156,8 @@ def together(rooms: Sequence[Opened]) -> Opened:
         recall=next((room.recall for room in rooms if room.recall is not None), None),
         items=next((room.items for room in rooms if room.items is not None), None),
         subjects=next((room.subjects for room in rooms if room.subjects is not None), None),
+        remember=next((room.remember for room in rooms if room.remember is not None), None),
+        transcripts=next((room.transcripts for room in rooms if room.transcripts is not None), None),
     )
 
 

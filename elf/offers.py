@@ -1,17 +1,23 @@
-"""What a family offers to whoever stands above all families: candidates for an answer, items, and all of a subject."""
+"""What a family offers to whoever stands above all families: candidates for an answer, items, all of a subject, and to
+keep what was said.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
 
 from elf.api.caller import Caller
 from elf.providers.token_vectors import TokenVectors
+
+if TYPE_CHECKING:
+    from elf.db.database import Connection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +109,72 @@ class Subjects(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """Something that was said. `id` is its name where it comes from, `entry_id` that of the entry which it became."""
+
+    role: Literal["user", "assistant", "tool"]
+    text: str
+    at: datetime | None = None
+    id: str | None = None
+    entry_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What was said at once: `id` is of this alone, `conversation` names where, and `conversation_id` is the id that
+    this name stands for.
+    """
+
+    id: UUID
+    subject: Subject
+    conversation: str
+    conversation_id: UUID
+    messages: Sequence[Message]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """What became of something that was said: `op` in the family's words, of the item of a `kind` and `id`, if any."""
+
+    kind: str
+    op: str
+    id: str | None = None
+    reason: str | None = None
+
+
+class Done(Protocol):
+    """Is told what was written, once, with the transaction that writes it.
+
+    What it raises undoes that: somebody else does the same, or it was only to be shown.
+    """
+
+    async def __call__(self, connection: Connection, written: Sequence[Written]) -> None: ...
+
+
+class Remember(Protocol):
+    """Keeps what it makes of what was said.
+
+    It raises Unavailable when what it needs is away, and any other ServiceError for what it does not take.
+    """
+
+    async def __call__(self, said: Said, caller: Caller, done: Done) -> None: ...
+
+
+class Transcripts(Protocol):
+    """Keeps what was said as it was said, with a transaction of whoever asks, and returns an entry for each message.
+
+    It raises Retryable when the transaction has to be run again, and a ServiceError for what it does not take.
+    """
+
+    async def keep(self, connection: Connection, said: Said, caller: Caller) -> Sequence[UUID]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Offers:
     """What a family offers in a process; each is None where it is not offered there."""
 
     recall: Recall | None = None
     items: Items | None = None
     subjects: Subjects | None = None
+    remember: Remember | None = None
+    transcripts: Transcripts | None = None

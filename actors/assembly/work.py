@@ -29,7 +29,6 @@ from elf.ground import Ground, Models, Roles, texts_of
 from elf.indexing.admin import index_handlers
 from elf.indexing.fleet import Fleet
 from elf.indexing.indexed import IndexedCorpus
-from elf.offers import Offers
 from elf.outbox.chores import ChoreRuns
 from elf.search.retention import retention_steps
 from elf.search.trace_store import LEASE_S, TraceStore, search_queries, trace_outbox
@@ -77,10 +76,7 @@ def add_work(
     ground = _ground(shared, listener, indexes, queries, models, roles)
     opened: dict[str, Opened] = {}
     for family in families:
-        below = {
-            name: Offers(recall=one.recall, items=one.items, subjects=one.subjects)
-            for name, one in opened.items()
-        }
+        below = {name: one.offers() for name, one in opened.items()}
         opened[family.name] = with_indexing(family.open(replace(ground, below=below)), roles)
     if ground.search is not None:
         metrics.watch_breakers(ground.search.models.breakers)

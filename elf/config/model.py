@@ -29,6 +29,7 @@ from elf.config.optional import (
     LocalRerank,
     Merging,
     QdrantServer,
+    Remember,
     Retention,
 )
 from elf.config.packaged import CONSOLIDATOR_NAME
@@ -434,6 +435,7 @@ class Config(Table):
     security: Security
     indexing: Indexing = Indexing()
     gc: Gc = Gc()
+    remember: Remember = Remember()
     local_model: LocalModel = LocalModel()
     defaults: Defaults = Defaults()
     mcp: Mcp = Mcp()

@@ -119,6 +119,22 @@ class Indexing(Table):
     poll_interval_ms: Annotated[int, Field(ge=50, le=60_000)] = 1000
 
 
+REMEMBERED_BY: Final = ("conversations", "notes", "assistant")
+"""The families that keep what is remembered where nobody says which, as far as they are on."""
+
+
+class Remember(Table):
+    """[remember]: the families that keep what is remembered, in their order. Without it: REMEMBERED_BY."""
+
+    families: (
+        Annotated[
+            list[Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*\z")]],
+            Field(min_length=1, description="a list of names of families"),
+        ]
+        | None
+    ) = None
+
+
 class Gc(Table):
     """[gc]: how often what has outlived its time is collected."""
 

@@ -17,6 +17,12 @@ class Asking(NamedTuple):
     subject: Subject
     caller: Caller
 
+    @property
+    def whose(self) -> tuple[str | None, str | None, str | None, str | None]:
+        """What has to be the same for somebody to be told of it later: user, agent, project and read profile."""
+        subject = self.subject
+        return subject.user, subject.agent_id, subject.project_id, self.caller.bound.get("read_profile")
+
 
 @dataclass(frozen=True, slots=True)
 class Asker:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
-from elf.family import Opened
+from elf.family import Opened, together
 from elf.ground import Ground
 from elf.memory.api.items import READ
 from elf.memory.api.recalling import EXPLAIN, RECALL
@@ -17,6 +17,7 @@ from elf.memory.kept_tokens import KeptTokens
 from elf.memory.model import FAMILY
 from elf.memory.reading import ItemReading
 from elf.memory.recalling import MemoryRecall
+from elf.memory.remembering.opening import open_remembering
 from elf.memory.subjects import MemorySubjects
 from elf.memory.token_filler import TokenFiller
 from elf.memory.traces import Traces
@@ -26,8 +27,12 @@ CONVERSATIONS = "conversations"
 
 def open_memory(ground: Ground) -> Opened:
     """Return the one memory at work. Raises StartupError when its statements cannot be read."""
-    config, database = ground.config, ground.database
     queries = Queries.load(sql_folder() / FAMILY)
+    return together([_open_recall(ground, queries), open_remembering(ground, queries)])
+
+
+def _open_recall(ground: Ground, queries: Queries) -> Opened:
+    config, database = ground.config, ground.database
     traces = Traces(database, queries, keep=timedelta(days=config.search.explain.retention_days))
     version = "" if ground.search is None or ground.search.late is None else ground.search.late.version
     kept = KeptTokens(database, queries, ground.clock, version=version)

@@ -28,7 +28,7 @@ class Traces:
         """Keep what an answer was made of."""
         async with self._database.connection() as connection:
             await connection.execute(
-                self._sql["keep_memory_trace"], asking.subject.tenant_id, trace_id, *_whose(asking),
+                self._sql["keep_memory_trace"], asking.subject.tenant_id, trace_id, *asking.whose,
                 redact(query), content, now, now + self._keep,
             )  # fmt: skip
 
@@ -36,18 +36,13 @@ class Traces:
         """Return a trace (query, content, created_at) for who asks as it was asked; None where there is none."""
         async with self._database.connection() as connection:
             return await connection.fetchrow(
-                self._sql["read_memory_trace"], asking.subject.tenant_id, trace_id, *_whose(asking), now
+                self._sql["read_memory_trace"], asking.subject.tenant_id, trace_id, *asking.whose, now
             )
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
         """Remove traces past their time; returns how many."""
         async with self._database.connection() as connection:
             return len(await connection.fetch(self._sql["drop_expired_memory_traces"], now, limit))
-
-
-def _whose(asking: Asking) -> tuple[str | None, ...]:
-    subject = asking.subject
-    return subject.user, subject.agent_id, subject.project_id, asking.caller.bound.get("read_profile")
 
 
 def told(best: Sequence[Ranked], left_out: Sequence[LeftOut]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 import anyio.to_thread
 import httpx
 
-from elf.config.model import Config, Provider
+from elf.config.model import ChatProvider, Config, Provider
 from elf.config.optional import LocalRerank
 from elf.core.measures import Measures
 from elf.providers.chat import HttpChat
@@ -143,6 +143,11 @@ async def open_consolidator(
         yield HttpChat(table, http)
     finally:
         await http.aclose()
+
+
+def rules_as_chat(table: ChatProvider, answers: Sequence[LocalAnswer]) -> Chat:
+    """Return what answers by rules, for a process whose config has no language model."""
+    return HttpChat(table, ProviderHttp(EXTRACTOR, table, transport=_rules(table, answers)))
 
 
 def _rules(table: Provider, answers: Sequence[LocalAnswer]) -> httpx.AsyncBaseTransport | None:

@@ -82,7 +82,7 @@ class ConversationRecall:
         if not asked.strip() or caller.user is None:
             return []
         who = who_of(caller)
-        if not _is_of(who, question.subject) or (question.kinds is not None and ENTRY not in question.kinds):
+        if not is_of(who, question.subject) or (question.kinds is not None and ENTRY not in question.kinds):
             return []
         reach = Reach(tenant_id=who.tenant_id, user=who.user, since=question.since, until=question.until)
         found = await self._search.best(reach, asked, question.vector, limit=min(question.limit, MOST_FOUND))
@@ -129,12 +129,12 @@ def _provenance(entry_id: UUID, conversation_id: UUID) -> list[str]:
 def _who(subject: Subject, caller: Caller) -> Who:
     """Return for whom it is done. Raises NotFound for a subject that is not the caller."""
     who = who_of(caller)
-    if not _is_of(who, subject):
+    if not is_of(who, subject):
         raise NotFound("there is no such item")
     return who
 
 
-def _is_of(who: Who, subject: Subject) -> bool:
+def is_of(who: Who, subject: Subject) -> bool:
     """Tell whether a subject is whoever asks, or leaves open who it is; without a client any agent may be it."""
     return (
         subject.tenant_id == who.tenant_id

@@ -26,6 +26,7 @@ from elf.families.conversations.service import ConversationService, EntryService
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
 from elf.families.conversations.subjects.offer import ConversationSubjects
+from elf.families.conversations.transcripts import ConversationTranscripts
 from elf.family import Opened
 from elf.ground import Ground, indexed
 from elf.indexing.indexed import IndexedCorpus
@@ -93,6 +94,7 @@ def _served(
         recall=ConversationRecall(bare, ground.tokens),
         items=ConversationItems(store, database, queries),
         subjects=subjects,
+        transcripts=ConversationTranscripts(store, counts),
     )
 
 

@@ -171,6 +171,17 @@ class ConversationStore:
         with _meeting_beginners():
             return await self._append_at_once(who, id, entry) or await self._append_once(who, id, entry, at)
 
+    async def append_with(
+        self, connection: Connection, who: Who, id: UUID, entries: Sequence[NewEntry]
+    ) -> list[Entry]:
+        """Write entries of a history with a transaction of the caller's, which is to be run again on Retryable."""
+        with _meeting_beginners():
+            row = await connection.fetchrow(self._sql["lock_conversation"], who.tenant_id, id, who.user)
+            if row is None:
+                row = await self._begun(connection, who, id, None)
+            refuse_less(row["access_level"], "writer")
+            return [await self._write(connection, who, row, entry, None) for entry in entries]
+
     async def _append_at_once(self, who: Who, id: UUID, entry: NewEntry) -> Entry | None:
         """Write an entry by one statement, as most can be; None for one that takes more, or is refused."""
         if entry.channel == "memory":

@@ -31,9 +31,11 @@ from elf.families.notes.reading.history import NoteHistory
 from elf.families.notes.reading.id_lookup import IdLookup
 from elf.families.notes.reading.opening import open_finding, open_search
 from elf.families.notes.reading.readers import NoteReaders
+from elf.families.notes.remembering import NoteRemembering
 from elf.families.notes.subjects.offer import NoteSubjects
 from elf.families.notes.writing.events import EventService
 from elf.families.notes.writing.extraction import ExtractionLimits, NoteExtractor
+from elf.families.notes.writing.local_extraction import RULE_BASED_EXTRACTION
 from elf.families.notes.writing.resolver import ResolverRules
 from elf.families.notes.writing.service import NotePolicy, NoteService
 from elf.families.notes.writing.write_rules import WriteGate
@@ -41,6 +43,8 @@ from elf.family import Opened
 from elf.ground import Ground, indexed
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.indexed import IndexedCorpus
+from elf.providers.factory import rules_as_chat
+from elf.providers.port import Chat
 
 
 def open_notes(ground: Ground) -> Opened:
@@ -66,6 +70,7 @@ class _Opening:
             recall=self.recall(),
             items=self.items(),
             subjects=self.subjects(),
+            remember=self.remember(),
         )
 
     @cached_property
@@ -123,7 +128,7 @@ class _Opening:
             return {}
         return note_handlers(
             notes=self.notes,
-            events=self.events(),
+            events=self.events,
             search=open_search(self.ground, search, finding, self.store, self.scopes),
             ids=IdLookup(database=self.ground.database, queries=self.queries, clock=self.ground.clock),
             history=self.history(),
@@ -222,6 +227,12 @@ class _Opening:
             ring=ground.ring(INDEXING),
         )
 
+    def remember(self) -> NoteRemembering | None:
+        if self.ground.texts is None:
+            return None
+        return NoteRemembering(self.events, self.readers, self.scopes)
+
+    @cached_property
     def events(self) -> EventService:
         memory, security = self.ground.config.memory, self.ground.config.security
         limits = ExtractionLimits(
@@ -234,10 +245,18 @@ class _Opening:
             max_quotes=security.evidence_max_quotes,
             max_quote_chars=security.evidence_max_quote_chars,
         )
-        providers = self.ground.models.all
-        assert providers is not None, "who serves has all models"
-        extractor = NoteExtractor(providers.extractor, limits)
+        extractor = NoteExtractor(self.extractor, limits)
         return EventService(extractor=extractor, notes=self.notes, policy=self.policy, evidence=evidence)
+
+    @property
+    def extractor(self) -> Chat:
+        """The language model, or the rules, that find notes in what was said."""
+        models = self.ground.models
+        if models.all is not None:
+            return models.all.extractor
+        return models.extractor or rules_as_chat(
+            self.ground.config.providers.llm_extractor, [RULE_BASED_EXTRACTION]
+        )
 
     def explainer(self) -> SearchExplainer:
         ground = self.ground

@@ -7,5 +7,6 @@ from typing import Final
 from elf.api.operation import Operation
 from elf.memory.api.items import READ
 from elf.memory.api.recalling import EXPLAIN, RECALL
+from elf.memory.api.remembering import REMEMBER, REMEMBERED
 
-OPERATIONS: Final[tuple[Operation, ...]] = (RECALL, EXPLAIN, READ)
+OPERATIONS: Final[tuple[Operation, ...]] = (RECALL, EXPLAIN, READ, REMEMBER, REMEMBERED)

@@ -7,6 +7,7 @@ from elf.families.assistant.api import turn as t
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import FAMILY
 from elf.families.assistant.turn.garbage import TurnGarbage
+from elf.families.assistant.turn.remembering import TurnRemembering
 from elf.families.assistant.turn.service import TurnTaking
 from elf.families.assistant.turn.writing import OUTCOMES
 from elf.family import Opened, Total
@@ -26,6 +27,12 @@ def open_turn(ground: Ground, kit: Kit) -> Opened:
         labels=("engine", "outcome"),
         read=lambda: {(kit.engine, outcome): float(kit.passes[kit.engine, outcome]) for outcome in OUTCOMES},
     )
-    if not ground.roles.serves:
+    if kit.texts is None:
         return Opened(garbage=steps, totals=[passes])
-    return Opened(handlers={t.TAKE.name: TurnTaking(kit).take}, garbage=steps, totals=[passes])
+    taking = TurnTaking(kit)
+    return Opened(
+        handlers={t.TAKE.name: taking.take} if ground.roles.serves else {},
+        garbage=steps,
+        totals=[passes],
+        remember=TurnRemembering(taking),
+    )

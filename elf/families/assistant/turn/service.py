@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 import anyio.to_thread
@@ -14,6 +14,7 @@ from elf.api.caller import Caller
 from elf.core.blank_text import is_blank
 from elf.core.errors import Conflict, InvalidRequest
 from elf.core.evidence import is_verbatim
+from elf.db.database import Connection
 from elf.db.errors import retrying
 from elf.families.assistant.access import actor_of
 from elf.families.assistant.api import turn as t
@@ -35,6 +36,24 @@ DEFERRED: Final = "DEFERRED"
 
 Results = list[dict[str, Any]]
 
+Taken: TypeAlias = Callable[[Connection, Results], Awaitable[None]]
+"""Is told what came of a turn, with the transaction that takes it in."""
+
+
+async def _told_nobody(connection: Connection, results: Results) -> None:
+    """Tell nobody."""
+
+
+class _Taking(NamedTuple):
+    """A turn that is taken in: where, what its request says, by whom it came, and who is told."""
+
+    request: t.TakeTurn
+    place: Place
+    digest: bytes
+    messages: Sequence[Said]
+    actor: str | None
+    taken: Taken
+
 
 class TurnTaking:
     """Carries out the operation that takes in a turn.
@@ -52,31 +71,38 @@ class TurnTaking:
         self._recent = RecentWords(kit)
         self._writing = TurnWriting(kit, node="hotpath", engine=kit.engine)
 
-    async def take(self, request: t.TakeTurn, caller: Caller) -> t.TurnTaken:
-        """Take in a turn; the same one again has the same answer. Raises Conflict when it says something else."""
+    async def take(self, request: t.TakeTurn, caller: Caller, *, taken: Taken = _told_nobody) -> t.TurnTaken:
+        """Take in a turn; the same one again has the same answer. Raises Conflict when it says something else.
+
+        `taken` is told what came of it, each time it is taken in.
+        """
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         _check_acknowledgements(request)
         digest = _digest(request)
         known = await self._known(request, place, digest)
         if known is not None:
-            return await self._told(request, place, known, repeated=True)
+            return await self._repeated(request, place, known, taken)
         messages = [
             Said(message.role, await self._given.quote(message.content), message.actor_id)
             for message in request.messages
         ]
+        taking = _Taking(request, place, digest, messages, actor_of(caller), taken)
         take = self._take_at_once if self._kit.chat is None else self._defer
-        results, degraded = await take(request, place, digest, messages, actor_of(caller))
+        results, degraded = await take(taking)
         if results is None:
             known = await self._known(request, place, digest)
             assert known is not None, "somebody else took it in"
-            return await self._told(request, place, known, repeated=True)
+            return await self._repeated(request, place, known, taken)
         return await self._told(request, place, results, repeated=False, degraded=degraded)
 
-    async def _take_at_once(
-        self, request: t.TakeTurn, place: Place, digest: bytes, messages: Sequence[Said], actor: str | None
-    ) -> tuple[Results | None, Sequence[str]]:
+    async def _repeated(self, request: t.TakeTurn, place: Place, known: Results, taken: Taken) -> t.TurnTaken:
+        async with self._kit.database.transaction() as connection:
+            await taken(connection, known)
+        return await self._told(request, place, known, repeated=True)
+
+    async def _take_at_once(self, taking: _Taking) -> tuple[Results | None, Sequence[str]]:
         """Write what rules take of a turn. None where somebody else takes it in at this moment, and what was away."""
-        extracted = await anyio.to_thread.run_sync(extract, messages)
+        extracted = await anyio.to_thread.run_sync(extract, taking.messages)
         candidates = [checked(candidate) for candidate in extracted.candidates]
         texts = [one.text for one in candidates if one.text is not None]
         embedded = await self._embedder.embed_if_there(texts)
@@ -85,53 +111,47 @@ class TurnTaking:
 
         async def write(changes: Changes) -> list[Merged]:
             merged = await self._writing.write(
-                changes, _turn(request), candidates, vectors, judgement, is_last=True
+                changes, _turn(taking.request), candidates, vectors, judgement, is_last=True
             )
             for _ in range(extracted.left):
                 self._writing.track(changes, "skipped", "NO_PATTERN")
             return merged
 
         categories = {one.candidate.category for one in candidates if one.candidate.category is not None}
-        results = await self._begin(request, place, digest, actor, messages, categories, write)
+        results = await self._begin(taking, categories, write)
         if results is not None:
             self._writing.count(candidates)
         return results, embedded.degraded
 
-    async def _defer(
-        self, request: t.TakeTurn, place: Place, digest: bytes, messages: Sequence[Said], actor: str | None
-    ) -> tuple[Results | None, Sequence[str]]:
+    async def _defer(self, taking: _Taking) -> tuple[Results | None, Sequence[str]]:
         """Leave a turn in which the user says something to the model."""
-        says_something = any(one.role == "user" and not is_blank(one.content) for one in messages)
+        says_something = any(one.role == "user" and not is_blank(one.content) for one in taking.messages)
 
         async def leave(changes: Changes) -> list[Merged]:
             if not says_something:
                 return []
-            changes.leave(turn_job(_turn(request), actor, messages))
+            changes.leave(turn_job(_turn(taking.request), taking.actor, taking.messages))
             self._writing.track(changes, "skipped", DEFERRED)
             return [Merged(result=DEFERRED, category=None)]
 
-        return await self._begin(request, place, digest, actor, messages, (), leave), []
+        return await self._begin(taking, (), leave), []
 
     async def _begin(
         self,
-        request: t.TakeTurn,
-        place: Place,
-        digest: bytes,
-        actor: str | None,
-        messages: Sequence[Said],
+        taking: _Taking,
         categories: Collection[str],
         write: Callable[[Changes], Awaitable[list[Merged]]],
     ) -> Results | None:
         """Take a turn in once, with the decisions that it acknowledges. None where somebody else does just now."""
-        turn = _turn(request)
-        heard = [Heard(one.role, one.content, turn.turn_id) for one in messages]
+        request, place, turn = taking.request, taking.place, _turn(taking.request)
+        heard = [Heard(one.role, one.content, turn.turn_id) for one in taking.messages]
 
         async def once() -> Results | None:
             async with self._writer.changing(
-                place, {LOCK, *categories}, actor=actor, thread_id=request.thread_id
+                place, {LOCK, *categories}, actor=taking.actor, thread_id=request.thread_id
             ) as changes:
                 began = await changes.connection.fetchval(
-                    self._sql["begin_turn"], *place, turn.thread_id, turn.turn_id, digest, changes.now
+                    self._sql["begin_turn"], *place, turn.thread_id, turn.turn_id, taking.digest, changes.now
                 )
                 if began is None:
                     return None
@@ -139,6 +159,7 @@ class TurnTaking:
                 results = await self._writing.end(changes, turn, await write(changes))
                 await self._recent.keep(changes, turn.thread_id, heard)
                 changes.speak_in(request.thread_id)
+                await taking.taken(changes.connection, results)
                 return results
 
         return await retrying(once)

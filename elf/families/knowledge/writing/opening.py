@@ -6,6 +6,7 @@ from elf.api.operation import Handler, Operation
 from elf.families.knowledge.api import writing as w
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.writing.links import LinkWriting
+from elf.families.knowledge.writing.remembering import EpisodeRemembering
 from elf.families.knowledge.writing.service import MemoryWriting
 from elf.family import Opened
 from elf.ground import Ground
@@ -13,9 +14,11 @@ from elf.ground import Ground
 
 def open_writing(ground: Ground, kit: Kit) -> Opened:
     """Return what stores episodes, facts, rules and links."""
-    if not ground.roles.serves:
+    if ground.texts is None:
         return Opened()
     memories, links = MemoryWriting(kit), LinkWriting(kit)
+    if not ground.roles.serves:
+        return Opened(remember=EpisodeRemembering(memories))
     done_by: dict[Operation, Handler] = {
         w.STORE_EPISODE: memories.store_episode,
         w.STORE_EPISODES: memories.store_episodes,
@@ -25,4 +28,7 @@ def open_writing(ground: Ground, kit: Kit) -> Opened:
         w.STORE_RULES: memories.store_rules,
         w.CREATE_LINK: links.create,
     }
-    return Opened(handlers={operation.name: handle for operation, handle in done_by.items()})
+    return Opened(
+        handlers={operation.name: handle for operation, handle in done_by.items()},
+        remember=EpisodeRemembering(memories),
+    )

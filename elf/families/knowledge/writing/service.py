@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import blake3
 import msgspec
@@ -26,6 +26,9 @@ from elf.families.knowledge.writing.to_store import MemoryToStore, MemoryWriter,
 from elf.memory_embedding import Embedded
 
 Item = TypeVar("Item")
+
+Also: TypeAlias = Callable[[Connection, Sequence[Any]], Awaitable[None]]
+"""Is told what is stored now, with the transaction that stores it."""
 
 # Who loses a race for one of these runs again, and then finds what the winner stored.
 RACED: Final = frozenset(
@@ -53,8 +56,11 @@ class MemoryWriting:
         self._facts = FactWriter(kit.queries)
         self._rules = RuleWriter(kit.queries)
 
-    async def store_episode(self, request: w.StoreEpisode, caller: Caller) -> w.OneStoredEpisode:
-        stored = await self._store_episodes(request.tenant_id, caller, {"$": request})
+    async def store_episode(
+        self, request: w.StoreEpisode, caller: Caller, *, also: Also | None = None
+    ) -> w.OneStoredEpisode:
+        """Store an episode; `also` is told of it with the transaction that stores it."""
+        stored = await self._store_episodes(request.tenant_id, caller, {"$": request}, also)
         (one,) = stored.items
         return w.OneStoredEpisode(id=one.id, expires_at=one.expires_at, degraded=stored.degraded)
 
@@ -84,7 +90,7 @@ class MemoryWriting:
         )
 
     async def _store_episodes(
-        self, tenant_id: str, caller: Caller, given: Mapping[str, w.NewEpisode]
+        self, tenant_id: str, caller: Caller, given: Mapping[str, w.NewEpisode], also: Also | None = None
     ) -> Written[Any]:
         reach = reach_of(tenant_id, caller)
         for path, episode in given.items():
@@ -96,7 +102,7 @@ class MemoryWriting:
             )
             for path, one in given.items()
         ]  # fmt: skip
-        return await self._store(self._episodes, reach, episodes)
+        return await self._store(self._episodes, reach, episodes, also)
 
     async def _store_facts(
         self, tenant_id: str, caller: Caller, given: Mapping[str, w.NewFact]
@@ -132,7 +138,11 @@ class MemoryWriting:
         return await self._store(self._rules, reach, rules)
 
     async def _store(
-        self, writer: MemoryWriter[ToStore, Stored], reach: Reach, given: Sequence[ToStore]
+        self,
+        writer: MemoryWriter[ToStore, Stored],
+        reach: Reach,
+        given: Sequence[ToStore],
+        also: Also | None = None,
     ) -> Written[Stored]:
         """Store memories, but for those that were stored by the same request before.
 
@@ -141,7 +151,7 @@ class MemoryWriting:
         memories = await in_slices(self._prepared(given))
         once, places = _each_once(memories)
         embedded = await self._kit.embedder.embed_if_there([memory.text for memory in once])
-        stored = await retrying(lambda: self._write(writer, reach, once, embedded))
+        stored = await retrying(lambda: self._write(writer, reach, once, embedded, also))
         return Written([stored[place] for place in places], embedded.degraded)
 
     def _prepared(self, given: Sequence[ToStore]) -> Slices[list[ToStore]]:
@@ -163,6 +173,7 @@ class MemoryWriting:
         reach: Reach,
         memories: Sequence[ToStore],
         embedded: Embedded,
+        also: Also | None,
     ) -> list[Stored]:
         now = self._kit.now()
         rivals = writer.competes_for(reach.tenant_id, memories)
@@ -181,6 +192,8 @@ class MemoryWriting:
                 await self._kit.record(connection, reach, events, now=now)
                 if embedded.is_away:
                     connection.after_commit(self._kit.ring)
+                if also is not None:
+                    await also(connection, fresh)
         stored = known | dict(zip(new, fresh, strict=True))
         return [stored[place] for place in range(len(memories))]
 

@@ -7,9 +7,10 @@ stand word for word both in what the client sent and in what the extractor saw, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+from uuid import UUID
 
 import anyio.to_thread
 import structlog
@@ -19,6 +20,7 @@ from elf.core.cjk import contains_cjk
 from elf.core.evidence import EvidenceBounds, Quote, evidence_fault
 from elf.core.scopes import AGENT_PRIVATE
 from elf.core.secrets import find_secret, redact, redact_json
+from elf.db.database import Connection
 from elf.families.notes.api.requests import AddEventRequest, AddEventResponse, EventMessage, WriteResult
 from elf.families.notes.writing.decisions import Attempt, Refused
 from elf.families.notes.writing.extraction import Candidate, NoteExtractor, read_candidate
@@ -32,12 +34,27 @@ NO_REASON = "the extractor gave no reason"
 log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where messages are from, beyond what they say of it: what notes refer to, and the entry that each became."""
+
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    entries: Sequence[UUID | None] = ()
+
+
+Told: TypeAlias = Callable[[Connection, Sequence[WriteResult]], Awaitable[None]]
+"""Is told what became of notes, with the transaction that stores them."""
+
+NOWHERE: Final = Origin()
+
+
 @dataclass(frozen=True, slots=True)
 class _Conversation:
     """The messages as the client sent them, and as the extractor sees them, place by place."""
 
     sent: Sequence[EventMessage]
     seen: Sequence[dict[str, Any]]
+    origin: Origin
 
     def fault(self, quotes: Sequence[Quote], bounds: EvidenceBounds) -> str | None:
         """Return why the quotes do not prove a note, or None when they do."""
@@ -48,7 +65,14 @@ class _Conversation:
     def cite(self, quote: Quote) -> dict[str, Any]:
         """Return a quote with what is known of its message."""
         message = self.sent[quote.message_index]
-        known = {"role": message.role, "msg_id": message.msg_id, "ts": message.ts}
+        entries = self.origin.entries
+        entry = entries[quote.message_index] if entries else None
+        known = {
+            "role": message.role,
+            "msg_id": message.msg_id,
+            "ts": message.ts,
+            "entry_id": None if entry is None else str(entry),
+        }
         return {
             "message_index": quote.message_index,
             "quote": quote.quote,
@@ -67,18 +91,29 @@ class EventService:
         self._policy = policy
         self._evidence = evidence
 
-    async def add_event(self, request: AddEventRequest) -> AddEventResponse:
-        """Extract notes from messages and store those that pass, all in one transaction.
+    async def add_event(
+        self, request: AddEventRequest, *, origin: Origin = NOWHERE, told: Told | None = None
+    ) -> AddEventResponse:
+        """Extract notes from messages and store those that pass, all in one transaction, with which `told` is told.
 
         Raises ProviderUnavailable when the extractor is away or its answer unusable; then nothing is stored.
         """
         # Large texts take the detectors a while; other requests go on meanwhile.
         seen = await anyio.to_thread.run_sync(_redacted, request.messages)
-        talk = _Conversation(request.messages, seen)
+        talk = _Conversation(request.messages, seen, origin)
         extracted = await self._extractor.extract(talk.seen)
         attempts = await anyio.to_thread.run_sync(self._attempts, extracted, request, talk)
+
+        async def stored(connection: Connection, outcomes: Sequence[Outcome]) -> None:
+            if told is not None:
+                await told(connection, _results(attempts, outcomes, dry_run=request.dry_run))
+
         outcomes = await self._notes.store_incoming(
-            context_of(request), attempts, actor="add_event", dry_run=request.dry_run
+            context_of(request),
+            attempts,
+            actor="add_event",
+            dry_run=request.dry_run,
+            stored=None if told is None else stored,
         )
         results = _results(attempts, outcomes, dry_run=request.dry_run)
         _log_results(request, results)
@@ -115,6 +150,7 @@ class EventService:
 
     def _incoming(self, candidate: Candidate, scope: str, talk: _Conversation) -> Incoming:
         source_ref = {
+            **talk.origin.reference,
             "evidence": [talk.cite(quote) for quote in _quotes(candidate)],
             "reason": _reason(candidate),
         }

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import structlog
@@ -57,6 +57,9 @@ from elf.index.port import Period
 from elf.indexing.embedding import EmbeddedText, TextEmbedder
 
 log = structlog.get_logger()
+
+Stored: TypeAlias = Callable[[Connection, Sequence[Outcome]], Awaitable[None]]
+"""Is told the outcomes of notes that are stored, with the transaction that stores them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +128,24 @@ class NoteService:
         )
 
     async def store_incoming(
-        self, context: Context, attempts: Sequence[Attempt], *, actor: str, dry_run: bool = False
+        self,
+        context: Context,
+        attempts: Sequence[Attempt],
+        *,
+        actor: str,
+        dry_run: bool = False,
+        stored: Stored | None = None,
     ) -> list[Outcome]:
         """Resolve and store the notes that were not refused, and record a decision for each attempt.
 
-        All in one transaction. Returns the outcomes of the notes that were not refused, in the given order. A dry run
-        does the same, embedding included, but writes nothing: the ids of notes it would add are made up.
+        All in one transaction, with which `stored` is told. Returns the outcomes of the notes that were not refused, in
+        the given order. A dry run does the same, embedding included, but writes nothing: the ids of notes that it would
+        add are made up.
         """
         if not attempts:
+            if stored is not None:
+                async with self._database.transaction() as connection:
+                    await stored(connection, [])
             return []
         embedded = await self._embed_unkeyed([note for note in attempts if isinstance(note, Incoming)])
         texts = iter(embedded)
@@ -140,7 +153,7 @@ class NoteService:
             note if isinstance(note, Refused) else _with_pooled(note, next(texts)) for note in attempts
         ]
         keep = None if dry_run else actor
-        outcomes, changed = await retrying(lambda: self._store_all(context, compared, embedded, keep))
+        outcomes, changed = await retrying(lambda: self._store_all(context, compared, embedded, keep, stored))
         if changed and not dry_run:
             self._ring()
         return outcomes
@@ -233,10 +246,11 @@ class NoteService:
         attempts: Sequence[Attempt],
         embedded: Sequence[EmbeddedText | None],
         actor: str | None,
+        stored: Stored | None,
     ) -> tuple[list[Outcome], bool]:
         workspace = Workspace(context, self._clock.now(), self._embedder.version, self._policy.rules)
         with meeting_writers():
-            outcomes = await self._in_one_transaction(workspace, attempts, embedded, actor)
+            outcomes = await self._in_one_transaction(workspace, attempts, embedded, actor, stored)
         return outcomes, bool(workspace.changes)
 
     async def _in_one_transaction(
@@ -245,6 +259,7 @@ class NoteService:
         attempts: Sequence[Attempt],
         embedded: Sequence[EmbeddedText | None],
         actor: str | None,
+        stored: Stored | None,
     ) -> list[Outcome]:
         context = workspace.context
         incoming = [attempt for attempt in attempts if isinstance(attempt, Incoming)]
@@ -269,6 +284,8 @@ class NoteService:
                 embedding_version=self._embedder.version,
                 chunking=self._embedder.chunking,
             )
+            if stored is not None:
+                await stored(connection, outcomes)
         return outcomes
 
     async def _resolve(self, connection: Connection, workspace: Workspace, incoming: Incoming) -> Outcome:

@@ -1,0 +1,63 @@
+"""Keeps what was said as entries of the history of a conversation, which begins with it where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from elf.api.caller import Caller
+from elf.core.errors import InvalidRequest
+from elf.db.database import Connection
+from elf.families.conversations.entry_counts import EntryCounts
+from elf.families.conversations.model import NewEntry
+from elf.families.conversations.offers import is_of
+from elf.families.conversations.rules.history import CONTENT_TYPE, preview_of, text_of, title_of
+from elf.families.conversations.service import who_of
+from elf.families.conversations.store import ConversationStore
+from elf.families.conversations.trees import Who
+from elf.offers import Message, Said
+
+ROLES: Final[Mapping[str, str]] = {"user": "USER", "assistant": "AI", "tool": "AI"}
+TOOL_TYPE: Final = f"{CONTENT_TYPE}/tool"
+
+
+class ConversationTranscripts:
+    """Writes an entry a message."""
+
+    def __init__(self, store: ConversationStore, counts: EntryCounts) -> None:
+        self._store = store
+        self._counts = counts
+
+    async def keep(self, connection: Connection, said: Said, caller: Caller) -> Sequence[UUID]:
+        """Return the ids of the entries, in the order of the messages.
+
+        Raises Unauthorized without a user, InvalidRequest for what is not the caller's, Missing for a conversation that
+        is deleted, and Forbidden for one that the user may not write to.
+        """
+        who = who_of(caller)
+        if not is_of(who, said.subject):
+            raise InvalidRequest("conversations are kept for who calls, in the tenant of the call")
+        entries = [_entry(one, who) for one in said.messages]
+        written = await self._store.append_with(connection, who, said.conversation_id, entries)
+
+        def count() -> None:
+            for _ in written:
+                self._counts.written("history")
+
+        connection.after_commit(count)
+        return [entry.entry_id for entry in written]
+
+
+def _entry(message: Message, who: Who) -> NewEntry:
+    content: list[Any] = [{"role": ROLES[message.role], "text": message.text}]
+    return NewEntry(
+        channel="history",
+        content_type=TOOL_TYPE if message.role == "tool" else CONTENT_TYPE,
+        content=content,
+        user_id=who.user if message.role == "user" else None,
+        client_id=who.client,
+        indexed_content=text_of(content),
+        title=title_of(content),
+        preview=preview_of(content),
+    )

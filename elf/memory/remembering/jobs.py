@@ -1,0 +1,71 @@
+"""Has families make of what was said what they keep: each once, whoever is killed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import anyio
+import structlog
+
+from elf.api.caller import Caller
+from elf.core.errors import ServiceError
+from elf.db.database import Connection
+from elf.memory.remembering.outcome import Outcome, is_refusal
+from elf.memory.remembering.store import SaidStore
+from elf.offers import Remember, Said, Written
+from elf.outbox.leased import JobsFailed, LeasedOutbox, LeaseLost
+from elf.outbox.leases import Job
+
+AT_ONCE: Final = 4
+
+log = structlog.get_logger()
+
+
+class RememberJobs:
+    """Does leased jobs. Each ends with the transaction of what its family writes."""
+
+    def __init__(self, store: SaidStore, outbox: LeasedOutbox, families: Mapping[str, Remember]) -> None:
+        self._store = store
+        self._outbox = outbox
+        self._families = families
+
+    async def handle(self, jobs: Sequence[Job]) -> None:
+        """Do jobs, some at once. Raises JobsFailed with those that are not done."""
+        failed: list[tuple[Job, ServiceError]] = []
+        limiter = anyio.CapacityLimiter(AT_ONCE)
+
+        async def do(job: Job) -> None:
+            async with limiter:
+                try:
+                    await self._do(job)
+                except ServiceError as error:
+                    failed.append((job, error))
+
+        async with anyio.create_task_group() as group:
+            for job in jobs:
+                group.start_soon(do, job)
+        if failed:
+            raise JobsFailed(failed)
+
+    async def _do(self, job: Job) -> None:
+        found = await self._store.job(job)
+        if found is None:  # it was erased
+            return
+        family, said, caller = found
+        try:
+            await self._remember(job, family, said, caller)
+        except LeaseLost:
+            raise
+        except ServiceError as error:
+            if not is_refusal(error):
+                raise
+            log.info("memory.not_taken", family=family, error_code=error.error_code)
+            async with self._store.database.transaction() as connection:
+                await self._store.end(connection, self._outbox, job, said, Outcome(error=error))
+
+    async def _remember(self, job: Job, family: str, said: Said, caller: Caller) -> None:
+        async def done(connection: Connection, written: Sequence[Written]) -> None:
+            await self._store.end(connection, self._outbox, job, said, Outcome(written=written))
+
+        await self._families[family](said, caller, done)

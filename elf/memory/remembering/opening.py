@@ -1,0 +1,73 @@
+"""Puts remembering to work in a process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from elf.config.optional import REMEMBERED_BY
+from elf.core.errors import StartupError
+from elf.db.garbage import GarbageStep
+from elf.db.queries import Queries
+from elf.family import Opened
+from elf.ground import Ground
+from elf.memory.api.remembering import REMEMBER, REMEMBERED
+from elf.memory.asking import Asker
+from elf.memory.model import FAMILY
+from elf.memory.remembering.jobs import RememberJobs
+from elf.memory.remembering.service import Remembering
+from elf.memory.remembering.store import TABLE, SaidStore
+from elf.offers import Offers
+from elf.outbox.leased import LeasedOutbox, outbox_queries
+from elf.outbox.queue import Queue
+
+QUEUE: Final = "remember"
+
+
+def open_remembering(ground: Ground, queries: Queries) -> Opened:
+    """Return what remembers. Raises StartupError when the config names a family that does not."""
+    families = _families(ground)
+    leased = outbox_queries(TABLE, subject="said_id", own=queries)
+    store = SaidStore(ground.database, leased)
+    does = {name: one.remember for name, one in families.items() if one.remember is not None}
+    outbox = LeasedOutbox(
+        ground.database,
+        leased,
+        table=TABLE,
+        lease_seconds=ground.config.indexing.lease_seconds,
+        terms=[list(does)],
+    )
+    service = Remembering(
+        store,
+        families,
+        asker=Asker(proves_users=ground.config.security.auth.mode == "required"),
+        clock=ground.clock,
+        ring=ground.ring(QUEUE),
+    )
+    jobs = RememberJobs(store, outbox, does)
+    return Opened(
+        handlers={REMEMBER.name: service.remember, REMEMBERED.name: service.remembered}
+        if ground.roles.serves
+        else {},
+        outboxes={QUEUE: outbox},
+        queues=[Queue(family=FAMILY, name=QUEUE, outbox=outbox, handle=jobs.handle, concurrency=2)]
+        if does
+        else [],
+        garbage=[GarbageStep(FAMILY, "old_memory_said", store.drop_old)],
+    )
+
+
+def _families(ground: Ground) -> Mapping[str, Offers]:
+    """Return the families that keep what is said, in the order of the config."""
+    config = ground.config.remember
+    named = REMEMBERED_BY if config.families is None else config.families
+    keeping = {
+        name: one
+        for name, one in ground.below.items()
+        if one.remember is not None or one.transcripts is not None
+    }
+    if unknown := [name for name in config.families or () if name not in keeping]:
+        raise StartupError(
+            f"remember.families: {unknown[0]} keeps nothing that is said, or is not on; these do: {', '.join(keeping)}"
+        )
+    return {name: keeping[name] for name in named if name in keeping}

@@ -1,0 +1,104 @@
+"""What was said, as it is kept until every family is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+from uuid import UUID, uuid4, uuid5
+
+import blake3
+import msgspec
+
+from elf.api.caller import Caller
+from elf.memory.api import remembering as r
+from elf.memory.asking import Asking
+from elf.offers import Message, Said, Subject
+
+NAMESPACE: Final = UUID("6f4b6c39-52e5-4dc1-9a56-3c4f9a0d7e21")
+"""Of the ids that are made of names."""
+
+
+def said_of(request: r.RememberMessages, asking: Asking) -> Said:
+    """Return what a request says; of the same request_id by the same it is always the same."""
+    subject = asking.subject
+    given = request.request_id
+    id = uuid4() if given is None else _id_of("request", subject.tenant_id, *asking.whose, given)
+    conversation = str(id) if request.conversation is None else request.conversation
+    return Said(
+        id=id,
+        subject=subject,
+        conversation=conversation,
+        conversation_id=_as_uuid(conversation)
+        or _id_of("conversation", subject.tenant_id, subject.user, conversation),
+        messages=[Message(role=one.role, text=one.content, at=one.at, id=one.id) for one in request.messages],
+    )
+
+
+def digest_of(request: r.RememberMessages) -> bytes:
+    """Return the digest of all that is said, however it is asked for."""
+    said = request.model_dump(mode="json", include={"messages", "conversation"})
+    return blake3.blake3(msgspec.json.encode(said, order="sorted")).digest()
+
+
+def kept(messages: Sequence[Message]) -> list[dict[str, Any]]:
+    """Return messages as they are stored."""
+    return [{name: _plain(value) for name, value in _fields(one).items()} for one in messages]
+
+
+def read(row: Mapping[str, Any]) -> Said:
+    """Read what is stored, which nobody is done with yet."""
+    return Said(
+        id=row["said_id"],
+        subject=Subject(
+            tenant_id=row["tenant_id"], user=row["user_id"], agent_id=row["agent_id"], project_id=row["project_id"]
+        ),
+        conversation=row["conversation"],
+        conversation_id=row["conversation_id"],
+        messages=[msgspec.convert(one, Message, strict=False) for one in row["messages"]],
+    )  # fmt: skip
+
+
+def who(caller: Caller) -> dict[str, Any]:
+    """Return what has to be known of a caller to do something for it later."""
+    return {
+        "user": caller.user,
+        "client": caller.client,
+        "roles": sorted(caller.roles),
+        "bound": dict(caller.bound),
+        "denied": dict(caller.denied),
+    }
+
+
+def caller_of(kept: Mapping[str, Any]) -> Caller:
+    """Return the caller for whom something is done later."""
+    return Caller(
+        user=kept["user"],
+        client=kept["client"],
+        roles=frozenset(kept["roles"]),
+        bound=kept["bound"],
+        denied=kept["denied"],
+    )
+
+
+def _fields(message: Message) -> dict[str, Any]:
+    return {
+        "role": message.role, "text": message.text, "at": message.at, "id": message.id, "entry_id": message.entry_id
+    }  # fmt: skip
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    return str(value) if isinstance(value, UUID) else value
+
+
+def _id_of(kind: str, *names: str | None) -> UUID:
+    return uuid5(NAMESPACE, msgspec.json.encode([kind, *names]).decode())
+
+
+def _as_uuid(name: str) -> UUID | None:
+    try:
+        return UUID(name)
+    except ValueError:
+        return None
