@@ -44,12 +44,12 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def notes_of(notes: Iterable[NewNote | Mapping[str, object]]) -> list[object]:
     """Return notes as they are sent. Raises InvalidRequest when they are no list."""
-    return [_with_defaults(note) for note in _listed("notes", notes)]
+    return [_with_defaults(note) for note in listed("notes", notes)]
 
 
 def messages_of(messages: Iterable[Message | Mapping[str, object]]) -> list[object]:
     """Return messages as they are sent. Raises InvalidRequest when they are no list."""
-    return _listed("messages", messages)
+    return listed("messages", messages)
 
 
 def _with_defaults(note: object) -> object:
@@ -60,7 +60,8 @@ def _with_defaults(note: object) -> object:
     }  # fmt: skip
 
 
-def _listed(name: str, given: object) -> list[object]:
+def listed(name: str, given: object) -> list[object]:
+    """Return what is given as a list. Raises InvalidRequest, by its name, when it is none."""
     # A text and a mapping can be gone through, too, and give letters and names.
     if isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping):
         return list(given)

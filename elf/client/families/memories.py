@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Annotated
-from uuid import UUID
+from typing import Annotated, Literal
+from uuid import UUID, uuid4
 
 from msgspec import Struct
 
 from elf.client.call import Call, filled, get, post, reader
 from elf.client.family import C_co, FamilyClient
 from elf.client.filters import Moment, written
+from elf.client.inputs import listed
 from elf.client.method import method
+
+PATIENCE_S = 30.0
+"""How long an answer may take beyond what it was asked to wait for."""
 
 User = Annotated[str | None, "whom it is about (default: who calls)"]
 Agent = Annotated[str | None, "the agent at work"]
@@ -97,11 +102,50 @@ class RecallTrace(Struct, frozen=True, kw_only=True):
     milliseconds: dict[str, float]
 
 
+class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Something that was said; `id` and `at` are kept as where it is from, and when."""
+
+    content: str
+    role: Literal["user", "assistant", "tool"] = "user"
+    id: str | None = None
+    at: datetime | str | None = None
+
+
+class WrittenItem(Struct, frozen=True, kw_only=True):
+    """What became of something that was said: `op` in its family, of the item of this kind and id, if any."""
+
+    kind: str
+    id: str | None
+    op: str
+    reason: str | None
+
+
+class InFamily(Struct, frozen=True, kw_only=True):
+    """What became of it in a family; where that does not take it, `error_code` and `message` say why."""
+
+    family: str
+    state: Literal["pending", "done", "refused", "failed", "shown"]
+    written: list[WrittenItem]
+    error_code: str | None
+    message: str | None
+
+
+class Remembered(Struct, frozen=True, kw_only=True):
+    """What became of what was said. It is `done` when no family is at it any more."""
+
+    id: UUID
+    conversation: str
+    repeated: bool
+    done: bool
+    said_at: datetime
+    families: list[InFamily]
+
+
 class MemoriesClient(FamilyClient[C_co]):
-    """What is known of somebody, over all families. docs/recall.md shows it."""
+    """What is known of somebody, over all families. docs/recall.md and docs/remembering.md show it."""
 
     name = "memories"
-    about = "recall over all families"
+    about = "recall and remember over all families"
     owned_by = ("tenant_id",)
 
     @method
@@ -133,6 +177,44 @@ class MemoriesClient(FamilyClient[C_co]):
         path = filled("/v1/recall/{trace_id}", {"trace_id": trace_id})
         whose = {"user_id": user_id, "agent_id": agent_id, "project_id": project_id}
         return get(path, {**self.owner, **whose}, reader(RecallTrace))
+
+    @method
+    def remember(
+        self,
+        messages: Annotated[
+            Sequence[Said | Mapping[str, object]], "a message with its content and role, as JSON"
+        ],
+        *,
+        user_id: User = None,
+        agent_id: Agent = None,
+        project_id: Project = None,
+        conversation: Annotated[str | None, "the conversation it is of, by any name"] = None,
+        request_id: Annotated[str | None, "makes a repeat harmless (default: one of its own)"] = None,
+        wait_ms: Annotated[int | None, "how long to wait for what becomes of it, 0 to 30000"] = None,
+        dry_run: Annotated[bool | None, "tell what would become of it, and keep nothing"] = None,
+    ) -> Call[Remembered]:
+        """Remember what was said. Raises Conflict when the same request_id said something else before."""
+        body = {
+            **self.owner, "messages": listed("messages", messages), "user_id": user_id, "agent_id": agent_id,
+            "project_id": project_id, "conversation": conversation, "request_id": request_id or str(uuid4()),
+            "wait_ms": wait_ms, "dry_run": dry_run,
+        }  # fmt: skip
+        call = post("/v1/remember", body, reader(Remembered))
+        return call if wait_ms is None else replace(call, timeout_s=PATIENCE_S + wait_ms / 1000)
+
+    @method
+    def remembered(
+        self,
+        remembered_id: Annotated[UUID | str, "that of the answer"],
+        *,
+        user_id: User = None,
+        agent_id: Agent = None,
+        project_id: Project = None,
+    ) -> Call[Remembered]:
+        """Tell what became of what was said. Raises NotFound."""
+        path = filled("/v1/remember/{id}", {"id": remembered_id})
+        whose = {"user_id": user_id, "agent_id": agent_id, "project_id": project_id}
+        return get(path, {**self.owner, **whose}, reader(Remembered))
 
     @method
     def recall(

@@ -26,7 +26,9 @@ State = Literal["pending", "done", "refused", "failed", "shown"]
 class MessageSaid(Request):
     """Something that was said."""
 
-    role: Literal["user", "assistant", "tool"] = Field(description="Who says it.", examples=["user"])
+    role: Literal["user", "assistant", "tool"] = Field(
+        default="user", description="Who says it.", examples=["user"]
+    )
     content: Annotated[
         str,
         Field(min_length=1, max_length=MAX_MESSAGE_CHARS, description="What is said, in any language.",

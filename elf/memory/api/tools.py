@@ -7,11 +7,14 @@ from typing import Any, Final
 
 from elf.api.tool import Tool
 from elf.memory.api.recalling import EXPLAIN, RECALL
+from elf.memory.api.remembering import REMEMBER
 
 ABOUT: Final = """\
 ELF is your memory: what was said and learned before this conversation, about users, projects and how things are done.
 
 - Call recall before you answer whenever something said or decided earlier could matter. Ask in plain words.
+- Call remember when something lasting was said: who a user is, what they like, what was decided, how things are done. \
+Pass the messages as they were said, word for word: what is worth keeping is taken out of them.
 - Each item names what it rests on in provenance. Where states says contradicted, fading or superseded_by, doubt it.
 - No items means that nothing is known: say so, do not guess.
 
@@ -50,6 +53,23 @@ TOOLS: Final[tuple[Tool, ...]] = (
             "top_k": "How many items at most, 1 to 100.",
             "budget_tokens": "How many tokens all texts have at most.",
             "min_relevance": "Leave out what is less relevant: .3 is nothing in common, 1 the same words.",
+            **_WHOSE,
+        },
+    ),
+    Tool(
+        name="remember",
+        title="Remember what was said",
+        operation=REMEMBER,
+        context=PLACE,
+        destructive=True,
+        description="Keep what was said for later. Facts, preferences and decisions are taken out of the messages, "
+        "each with the words that prove it. Returns an id, and what became of it so far.",
+        arguments={
+            "messages": "What was said, oldest first: each with content, and role, which is user, assistant or tool.",
+            "conversation": "The conversation it is of, by any name: the same for all of one.",
+            "request_id": "A name of your own for this call: a repeat with the same one does nothing twice.",
+            "wait_ms": "How long to wait for what becomes of it, in ms.",
+            "dry_run": "Only tell what would be kept.",
             **_WHOSE,
         },
     ),
