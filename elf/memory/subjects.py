@@ -24,8 +24,11 @@ class MemorySubjects:
             traces = await connection.fetch(
                 self._sql["erase_memory_traces"], subject.tenant_id, subject.user, subject.agent_id
             )
+            said = await connection.fetch(
+                self._sql["erase_said"], subject.tenant_id, subject.user, subject.agent_id
+            )
             tokens = await connection.fetch(self._sql["erase_memory_tokens"], subject.tenant_id)
-        return {"memory_traces": len(traces), "memory_tokens": len(tokens)}
+        return {"memory_traces": len(traces), "memory_said": len(said), "memory_tokens": len(tokens)}
 
     async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield nothing: an answer is explained where it was given."""

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""Kill a service as soon as it has answered that something is remembered; prove that nothing is lost or doubled.
+
+    python -m ops.chaos.remembering [--kills 100] [--seed 1]
+
+In each round a client has up to four things remembered, and the service is killed with the last answer, most often
+before its worker has begun, and started again. In the end each has to be there once: as entries of its conversation, as
+one note, and as what the assistant made of it. Exits with 1 at any fault.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+
+from tests.chaos.remembering import RememberKills
+from tests.folders import fresh_folder
+from tests.system.service import RunningService, write_config
+
+TABLES = "[conversations]\n[assistant]\n"
+
+
+def main() -> int:
+    """Kill, report, and return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    began = time.monotonic()
+    with fresh_folder() as folder:
+        config = write_config(folder)
+        if "\n[conversations]" not in config.read_text(encoding="utf-8"):
+            config.write_text(config.read_text(encoding="utf-8") + TABLES, encoding="utf-8")
+        with RunningService(config) as service:
+            kills = RememberKills(service, random.Random(options.seed), user="ana")
+            for _ in range(options.kills):
+                kills.strike()
+            faults = kills.faults()
+    print(
+        f"seed {options.seed}: {options.kills} kills, {time.monotonic() - began:.0f} s, {len(faults)} faults"
+    )
+    print(f"  {len(kills.said):6} remembered; families when it was answered: {dict(kills.states)}")
+    print(*faults[:20], sep="\n")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

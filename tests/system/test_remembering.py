@@ -1,0 +1,179 @@
+"""Remembering what was said by its client, its command and its tool, against the whole service."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from elf.client import AsyncClient, Client, Conflict, InvalidRequest, NotFound
+from elf.client.families.memories import InFamily, MemoriesClient, Remembered, Said
+from tests.families.command_line import CommandLine
+from tests.system.service import RunningService, write_config
+
+pytestmark = pytest.mark.anyio
+
+WAIT_MS = 30_000
+TEA = "I prefer green tea over coffee."
+TRAIN = "Decision: We take the night train to Lisbon."
+ANSWER = "Noted, the night train it is."
+CHINESE = "我喜欢喝绿茶"
+MESSAGES = (Said(content=TEA), Said(content=TRAIN), Said(content=ANSWER, role="assistant"))
+
+
+@pytest.fixture
+def user() -> str:
+    """Whoever it is: conversations are of one tenant where nobody has to prove who calls."""
+    return f"user-{uuid4().hex}"
+
+
+@pytest.fixture(scope="module")
+def client(service: RunningService) -> Iterator[Client]:
+    with Client(service.url, tenant_id="default") as client:
+        yield client
+
+
+def told(answer: Remembered) -> dict[str, InFamily]:
+    return {one.family: one for one in answer.families}
+
+
+def known(client: Client, user: str) -> Counter[tuple[str, str]]:
+    """All that is told of a user when anything of it is asked for: families and texts."""
+    items = [
+        item
+        for query in (TEA, TRAIN)
+        for item in client.memories.recall(query, user_id=user, top_k=100).items
+    ]
+    return Counter({(item.family, item.text) for item in items})
+
+
+def test_it_is_stored_at_once_and_becomes_what_families_keep(client: Client, user: str) -> None:
+    at_once = client.memories.remember(MESSAGES, user_id=user, conversation="trip")
+    assert (at_once.conversation, at_once.repeated) == ("trip", False)
+    assert told(at_once)["conversations"].state == "done"
+    answer = client.memories.remember(MESSAGES, user_id=user, conversation="later", wait_ms=WAIT_MS)
+    assert answer.done
+    assert [one.state for one in answer.families] == ["done"] * 3
+    assert [*told(answer)] == ["conversations", "notes", "assistant"]
+    entries = told(answer)["conversations"].written
+    assert [one.kind for one in entries] == ["entry"] * len(MESSAGES)
+    for one, said in zip(entries, MESSAGES, strict=True):
+        assert client.memories.item("conversations", "entry", str(one.id), user_id=user).text == said.content
+
+
+def test_what_was_made_of_it_names_the_entries_that_it_rests_on(client: Client, user: str) -> None:
+    answer = client.memories.remember(MESSAGES, user_id=user, conversation="trip", wait_ms=WAIT_MS)
+    first, second, _ = (one.id for one in told(answer)["conversations"].written)
+    notes = [
+        client.memories.item("notes", "note", str(one.id), user_id=user)
+        for one in told(answer)["notes"].written
+    ]
+    assert {note.text: set(note.provenance) for note in notes} == {
+        f"Preference: {TEA}": {f"event:{answer.id}", "thread:trip", f"entry:{first}"},
+        TRAIN: {f"event:{answer.id}", "thread:trip", f"entry:{second}"},
+    }
+    (memory, *_) = told(answer)["assistant"].written
+    item = client.memories.item("assistant", "memory", str(memory.id), user_id=user)
+    assert set(item.provenance) == {f"turn:{answer.id}", "thread:trip"}
+
+
+def test_equal_requests_at_once_have_one_effect(client: Client, service: RunningService, user: str) -> None:
+    def remember(_: int) -> Remembered:
+        return client.memories.remember(
+            MESSAGES, user_id=user, conversation="trip", request_id="r-1", wait_ms=WAIT_MS
+        )
+
+    with ThreadPoolExecutor(32) as threads:
+        answers = [*threads.map(remember, range(32))]
+    assert Counter(answer.repeated for answer in answers) == {False: 1, True: 31}
+    assert len({(answer.id, str(answer.families)) for answer in answers}) == 1
+    (first, *_) = answers
+    assert {one.op for family in first.families for one in family.written} == {"ADD"}
+    shown = httpx.get(
+        f"{service.url}/v1/memory/list",
+        params={"tenant_id": "default", "project_id": user, "scope": "project_shared"},
+    ).json()
+    assert Counter(one["text"] for one in shown["items"]) == {f"Preference: {TEA}": 1, TRAIN: 1}
+    assert known(client, user)["conversations", ANSWER] <= 1
+
+
+def test_the_same_request_with_other_words_is_refused_and_changes_nothing(client: Client, user: str) -> None:
+    answer = client.memories.remember(MESSAGES, user_id=user, request_id="r-1", wait_ms=WAIT_MS)
+    with pytest.raises(Conflict) as refused:
+        client.memories.remember([Said(content=TRAIN)], user_id=user, request_id="r-1")
+    assert refused.value.fields == ("request_id",)
+    assert client.memories.remembered(answer.id, user_id=user) == answer
+    other = client.memories.remember(MESSAGES, user_id=f"{user}2", request_id="r-1")
+    assert (other.repeated, other.id == answer.id) == (False, False)
+
+
+def test_a_dry_run_shows_all_and_keeps_nothing(client: Client, user: str) -> None:
+    shown = client.memories.remember(MESSAGES, user_id=user, conversation="trip", dry_run=True)
+    assert {one.family: [item.op for item in one.written] for one in shown.families} == {
+        "conversations": ["ADD", "ADD", "ADD"],
+        "notes": ["ADD", "ADD"],
+        "assistant": ["ADD"],
+    }
+    assert {item.id for one in shown.families for item in one.written} == {None}
+    assert known(client, user) == {}
+    with pytest.raises(NotFound):
+        client.memories.remembered(shown.id, user_id=user)
+    again = client.memories.remember(MESSAGES, user_id=user, conversation="trip", wait_ms=WAIT_MS)
+    assert {item.op for one in again.families for item in one.written} == {"ADD"}
+
+
+def test_a_family_that_does_not_take_it_is_named_and_the_others_go_on(client: Client, user: str) -> None:
+    answer = client.memories.remember([Said(content=CHINESE)], user_id=user, wait_ms=WAIT_MS)
+    assert answer.done
+    refused = told(answer)["notes"]
+    assert (refused.state, refused.error_code) == ("refused", "NON_ENGLISH_INPUT")
+    (entry,) = told(answer)["conversations"].written
+    assert client.memories.item("conversations", "entry", str(entry.id), user_id=user).text == CHINESE
+
+
+def test_what_cannot_be_remembered_is_refused_by_its_name(client: Client, user: str) -> None:
+    for messages, field in (
+        ([], "messages"),
+        ([{"content": "  "}], "messages[0].content"),
+        ([{"content": "x"}, {"content": "y", "role": "system"}], "messages[1].role"),
+        ([{"content": "x" * 16_385}], "messages[0].content"),
+    ):
+        with pytest.raises(InvalidRequest) as refused:
+            client.memories.remember(messages, user_id=user)
+        assert refused.value.fields == (field,)
+
+
+def test_nobody_else_is_told_what_became_of_it(client: Client, user: str) -> None:
+    answer = client.memories.remember(MESSAGES, user_id=user, agent_id="planner")
+    assert client.memories.remembered(answer.id, user_id=user, agent_id="planner").id == answer.id
+    for other in ({"user_id": user}, {"user_id": "bob", "agent_id": "planner"}):
+        with pytest.raises(NotFound):
+            client.memories.remembered(answer.id, **other)
+
+
+async def test_it_is_awaited_by_the_other_client(service: RunningService, user: str) -> None:
+    async with AsyncClient(service.url, tenant_id="default") as client:
+        answer = await client.memories.remember([{"content": TEA}], user_id=user, wait_ms=WAIT_MS)
+        assert answer.done
+        assert (await client.memories.remembered(answer.id, user_id=user)).families == answer.families
+
+
+def test_the_command_does_the_same(
+    service: RunningService, user: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = write_config(tmp_path, http_bind=f'"{urlsplit(service.url).netloc}"')
+    line = CommandLine(config, "default", capsys)
+    said: Any = line.data(
+        MemoriesClient, "remember", json.dumps({"content": TEA}), "--user-id", user, "--wait-ms", str(WAIT_MS)
+    )
+    assert said["done"]
+    told_again = line.data(MemoriesClient, "remembered", said["id"], "--user-id", user)
+    assert told_again["families"] == said["families"]
