@@ -19,6 +19,7 @@ from elf.api.operation import Operation
 from elf.config import load
 from elf.core.measures import NoMeasures
 from elf.db.database import Database
+from elf.families.notes.writing.local_extraction import RULE_BASED_EXTRACTION
 from elf.family import Opened, tables_of
 from elf.ground import Ground, Models, ProcessId, Roles
 from elf.index.space import Space
@@ -26,13 +27,13 @@ from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.offers import Items, Recall
-from elf.providers.factory import Providers
+from elf.providers.factory import Providers, rules_as_chat
 from elf.search.token_store import TokenStore
 from elf.search.toolkit import search_toolkit
 from elf.search.trace_store import LEASE_S, TraceStore, search_queries
 from tests.late_kit import FakeLate
 from tests.notes_kit import FakeEmbedder, MemoryIndex, TurnedClock, WordTokens
-from tests.search_kit import FakeChat, FakeReranker
+from tests.search_kit import FakeReranker
 from tests.system.service import write_config
 
 ROLES = Roles(serves=True, administers=True, works=True)
@@ -108,8 +109,9 @@ def _ground(house: OffersHouse, database: Database, dsn: str, folder: Path) -> G
     model, late, queries = house.model, FakeLate(), search_queries()
     model.version = config.embedding_version
     providers = Providers(
-        embedder=model, reranker=FakeReranker([]), late=late, extractor=FakeChat(""), connections=()
-    )
+        embedder=model, reranker=FakeReranker([]), late=late, connections=(),
+        extractor=rules_as_chat(config.providers.llm_extractor, [RULE_BASED_EXTRACTION]),
+    )  # fmt: skip
     return Ground(
         config=config,
         process=ProcessId(id=uuid4(), name="test"),
