@@ -1,4 +1,4 @@
-"""What makes text blank, written so that every engine of regular expressions agrees."""
+"""What of a text cannot be seen, written so that every engine of regular expressions agrees."""
 
 from __future__ import annotations
 
@@ -25,11 +25,13 @@ def _written_range(first: int, last: int) -> str:
     return _written(first) if first == last else f"{_written(first)}-{_written(last)}"
 
 
-NOT_BLANK: Final = f"[^{''.join(_written_range(first, last) for first, last in _UNSEEN)}]"
+_BLANK: Final = "".join(_written_range(first, last) for first, last in _UNSEEN)
+NOT_BLANK: Final = f"[^{_BLANK}]"
 """A character that can be seen. What `\\S` stands for, the engines do not agree on, and it takes in the zero-width
 characters."""
 
 _SEEN: Final = re.compile(NOT_BLANK)
+_UNSEEN_RUN: Final = re.compile(f"[{_BLANK}\\x00-\\x1f\\x7f-\\x9f]+")
 
 
 def is_blank(text: str) -> bool:
@@ -38,3 +40,8 @@ def is_blank(text: str) -> bool:
     Python counts the four separators of ASCII as white space, which Unicode does not.
     """
     return _SEEN.search(text.strip()) is None
+
+
+def on_one_line(text: str) -> str:
+    """Return a text without what of it cannot be seen: white space in a row becomes one space, all else is dropped."""
+    return _UNSEEN_RUN.sub(lambda run: " " if any(map(str.isspace, run[0])) else "", text).strip(" ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from elf.core.chunking import TokenCounter
 from elf.core.slices import Slices
@@ -12,29 +13,58 @@ from elf.memory.ranking import LeftOut, Ranked, Reason, Sameness
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bounds:
-    """How many items are told, how many tokens their texts have, and how relevant each is at least."""
+    """How many items are told at most, and how relevant each is at least."""
 
     top_k: int
-    budget_tokens: int | None = None
     min_relevance: float | None = None
+
+
+class Room(Protocol):
+    """What the items that are told have to fit into together."""
+
+    def takes(self, one: Ranked) -> bool:
+        """Take in a candidate, or return False where it does not fit."""
+        ...
+
+    def gives_back(self) -> Sequence[Ranked]:
+        """Return those that do not fit after all, now that nothing more comes; they are in it no longer."""
+        ...
+
+
+class TextRoom:
+    """Holds texts of at most `budget_tokens` tokens in all; None: of any number."""
+
+    def __init__(self, counter: TokenCounter, budget_tokens: int | None) -> None:
+        self._counter = counter
+        self._budget = budget_tokens
+        self.tokens = 0
+
+    def takes(self, one: Ranked) -> bool:
+        """Count a text, unless it does not fit."""
+        tokens = self.tokens + len(self._counter.spans(f"{one.offered.item.text}\n"))
+        if self._budget is not None and tokens > self._budget:
+            return False
+        self.tokens = tokens
+        return True
+
+    def gives_back(self) -> Sequence[Ranked]:
+        """Return nothing: what was counted fits."""
+        return ()
 
 
 @dataclass(slots=True)
 class Chosen:
-    """What is told, best first, what is not, and how many tokens the texts have."""
+    """What is told, best first, and what is not."""
 
     best: list[Ranked] = field(default_factory=list)
     left_out: list[LeftOut] = field(default_factory=list)
-    tokens: int = 0
 
     def leave_out(self, one: Ranked, reason: Reason) -> None:
         self.left_out.append(LeftOut(one.offered, reason, one.score, one.relevance))
 
 
-def chosen(
-    candidates: Sequence[Ranked], bounds: Bounds, counter: TokenCounter, sameness: Sameness
-) -> Slices[Chosen]:
-    """Return what is told of candidates that come best first. A text that does not fit is passed over."""
+def chosen(candidates: Sequence[Ranked], bounds: Bounds, room: Room, sameness: Sameness) -> Slices[Chosen]:
+    """Return what is told of candidates that come best first. One that does not fit into the room is passed over."""
     told = Chosen()
     for one in candidates:
         least = bounds.min_relevance
@@ -45,22 +75,17 @@ def chosen(
             told.leave_out(one, "SAME_AS_ANOTHER")
         elif len(told.best) == bounds.top_k:
             told.leave_out(one, "BELOW_TOP_K")
-        elif not _fits(one, told, bounds, counter):
+        elif not room.takes(one):
             told.leave_out(one, "BEYOND_BUDGET")
         else:
             told.best.append(one)
         yield
+    for one in room.gives_back():
+        told.best.remove(one)
+        told.leave_out(one, "BEYOND_BUDGET")
     return told
 
 
 def _same_as(one: Ranked, best: Sequence[Ranked], sameness: Sameness) -> Ranked | None:
     text = one.offered.item.text
     return next((other for other in best if sameness.same(text, other.offered.item.text)), None)
-
-
-def _fits(one: Ranked, told: Chosen, bounds: Bounds, counter: TokenCounter) -> bool:
-    tokens = told.tokens + len(counter.spans(f"{one.offered.item.text}\n"))
-    if bounds.budget_tokens is not None and tokens > bounds.budget_tokens:
-        return False
-    told.tokens = tokens
-    return True

@@ -8,15 +8,19 @@ from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
 from elf.family import Opened, together
 from elf.ground import Ground
+from elf.memory.answering import Answering
+from elf.memory.api.context import CONTEXT
 from elf.memory.api.items import READ
 from elf.memory.api.recalling import EXPLAIN, RECALL
 from elf.memory.asking import Asker
 from elf.memory.comparing import ByReranker, ByTokens, Comparing
+from elf.memory.contexts import MemoryContexts
 from elf.memory.conversations import ReadableConversations
+from elf.memory.finding import Finding
 from elf.memory.kept_tokens import KeptTokens
 from elf.memory.model import FAMILY
 from elf.memory.reading import ItemReading
-from elf.memory.recalling import MemoryRecall
+from elf.memory.recalling import Explaining, MemoryRecall
 from elf.memory.remembering.opening import open_remembering
 from elf.memory.subjects import MemorySubjects
 from elf.memory.token_filler import TokenFiller
@@ -56,24 +60,20 @@ def _open_recall(ground: Ground, queries: Queries) -> Opened:
     items = {name: one.items for name, one in ground.below.items() if one.items is not None}
     conversations = ReadableConversations(items.get(CONVERSATIONS))
     budget = config.search.budget
-    recall = MemoryRecall(
+    finding = Finding(
         {name: one.recall for name, one in ground.below.items() if one.recall is not None},
-        asker=asker,
         embedder=search.models.embedder,
         comparing=comparing,
         conversations=conversations,
-        counter=texts.tokens,
-        traces=traces,
-        clock=ground.clock,
-        measures=search.measures,
         budget_s=None if budget is None else budget.total_ms / 1000,
     )
-    reading = ItemReading(items, asker, conversations)
+    answering = Answering(finding, asker=asker, traces=traces, clock=ground.clock, measures=search.measures)
     return Opened(
         handlers={
-            RECALL.name: recall.recall,
-            EXPLAIN.name: recall.explain,
-            READ.name: reading.read,
+            RECALL.name: MemoryRecall(answering, texts.tokens).recall,
+            CONTEXT.name: MemoryContexts(answering, texts.tokens).context,
+            EXPLAIN.name: Explaining(asker, traces, ground.clock).explain,
+            READ.name: ItemReading(items, asker, conversations).read,
         },
         owners=[] if filler is None else [filler],
         garbage=garbage,

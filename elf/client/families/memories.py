@@ -76,6 +76,26 @@ class Recalled(Struct, frozen=True, kw_only=True):
     left_out: list[LeftOut] | None
 
 
+class Citation(Struct, frozen=True, kw_only=True):
+    """Which item a line of a context tells; `marker` is what the line begins with."""
+
+    marker: str
+    family: str
+    kind: str
+    id: str
+
+
+class MemoryContext(Struct, frozen=True, kw_only=True):
+    """What is known as a text to put before a model: it is data, and within the budget. Empty when nothing is known."""
+
+    trace_id: UUID
+    text: str
+    citations: list[Citation]
+    tokens: int
+    degraded: list[str]
+    skipped: dict[str, str]
+
+
 class TracedItem(Struct, frozen=True, kw_only=True):
     """An item of an answer, without its text."""
 
@@ -242,4 +262,31 @@ class MemoriesClient(FamilyClient[C_co]):
                 "budget_tokens": budget_tokens, "min_relevance": min_relevance, "explain": explain,
             },
             reader(Recalled),
+        )  # fmt: skip
+
+    @method
+    def context(
+        self,
+        query: Annotated[str, "what the model is about to answer or do"],
+        *,
+        user_id: User = None,
+        agent_id: Agent = None,
+        project_id: Project = None,
+        families: Annotated[Sequence[str] | None, "only these (default: all)"] = None,
+        kinds: Annotated[Sequence[str] | None, "only these (default: all)"] = None,
+        since: Annotated[Moment | None, "a moment of ISO 8601"] = None,
+        until: Annotated[Moment | None, "a moment of ISO 8601"] = None,
+        top_k: Annotated[int | None, "most lines, 1 to 100"] = None,
+        budget_tokens: Annotated[int | None, "most tokens of the text, all in all"] = None,
+        min_relevance: Annotated[float | None, "leave out what is less relevant, 0 to 1"] = None,
+    ) -> Call[MemoryContext]:
+        """Put what is known into a text for a model."""
+        return post(
+            "/v1/context",
+            {
+                **self.owner, "query": query, "user_id": user_id, "agent_id": agent_id, "project_id": project_id,
+                "families": families, "kinds": kinds, "since": written(since), "until": written(until), "top_k": top_k,
+                "budget_tokens": budget_tokens, "min_relevance": min_relevance,
+            },
+            reader(MemoryContext),
         )  # fmt: skip

@@ -9,42 +9,17 @@ from uuid import UUID
 from pydantic import Field
 
 from elf.api.bodies import WHOLE, Response
-from elf.api.moment import MomentOrDate
 from elf.api.operation import Operation
 from elf.core.errors import NotFound, ScopeDenied
-from elf.memory import model as m
 from elf.memory.api import fields as f
+from elf.memory.api.asking import AskMemory
 
 TAG: Final = "memory"
 
 
-class RecallMemory(f.AboutSomebody):
-    """What one needs to know of somebody."""
+class RecallMemory(AskMemory):
+    """What one needs to know of somebody, as items."""
 
-    query: f.QueryText
-    families: (
-        Annotated[
-            list[f.FamilyName],
-            Field(min_length=1, max_length=16, description="Only these families. Left out: all that are on."),
-        ]
-        | None
-    ) = None
-    kinds: (
-        Annotated[
-            list[f.Kind],
-            Field(min_length=1, max_length=16, description="Only items of these kinds. Left out: all."),
-        ]
-        | None
-    ) = None
-    since: (
-        Annotated[MomentOrDate, Field(description="Only what is from this moment, or date, on.")] | None
-    ) = None
-    until: (
-        Annotated[MomentOrDate, Field(description="Only what is from before this moment, or date.")] | None
-    ) = None
-    top_k: Annotated[
-        int, Field(ge=1, le=m.MAX_ITEMS, description="How many items at most, 1 to 100."), WHOLE
-    ] = 10
     budget_tokens: (
         Annotated[
             int,
@@ -53,14 +28,6 @@ class RecallMemory(f.AboutSomebody):
         ]
         | None
     ) = None
-    min_relevance: (
-        Annotated[
-            float,
-            Field(ge=0.0, le=1.0, description="Leave out what is less relevant, or not compared. Some .3 is nothing in "
-                  "common with the query."),
-        ]
-        | None
-    ) = None  # fmt: skip
     explain: Annotated[bool, Field(description="Tell also what was left out, and why.")] = False
 
 

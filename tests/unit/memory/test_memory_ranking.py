@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from elf.core.slices import at_once
 from elf.core.words import Stems
-from elf.memory.choosing import Bounds, Chosen, chosen
+from elf.memory.choosing import Bounds, Chosen, TextRoom, chosen
 from elf.memory.gathering import Gathered, Offered
 from elf.memory.ranking import FAMILY_WEIGHT, Compared, Ranked, Sameness, ranked
 from elf.offers import Item
@@ -53,10 +53,10 @@ def candidates(draw: st.DrawFn) -> tuple[list[Offered], list[Compared | None]]:
 
 
 def told_of(
-    found: tuple[Sequence[Offered], Sequence[Compared | None]], bounds: Bounds
+    found: tuple[Sequence[Offered], Sequence[Compared | None]], bounds: Bounds, room: TextRoom
 ) -> tuple[list[Ranked], Chosen]:
     order = ranked(*found)
-    return order, at_once(chosen(order, bounds, WordTokens(), Sameness(Stems())))
+    return order, at_once(chosen(order, bounds, room, Sameness(Stems())))
 
 
 @given(candidates(), st.integers(1, 10), st.none() | st.integers(0, 30), st.none() | st.floats(0, 1))
@@ -66,14 +66,14 @@ def test_every_candidate_is_told_or_left_out_for_a_reason(
     budget: int | None,
     least: float | None,
 ) -> None:
-    bounds = Bounds(top_k=top_k, budget_tokens=budget, min_relevance=least)
-    order, choice = told_of(found, bounds)
+    room = TextRoom(WordTokens(), budget)
+    order, choice = told_of(found, Bounds(top_k=top_k, min_relevance=least), room)
     everything = Counter(one.address for one in found[0])
     assert Counter(one.offered.address for one in order) == everything
     told = [*(one.offered for one in choice.best), *(one.offered for one in choice.left_out)]
     assert Counter(one.address for one in told) == everything
     assert len(choice.best) <= top_k
-    assert budget is None or choice.tokens <= budget
+    assert budget is None or room.tokens <= budget
     assert least is None or all(one.relevance is not None and one.relevance >= least for one in choice.best)
     assert [one.score for one in choice.best] == sorted((one.score for one in choice.best), reverse=True)
     assert all(one.score == sum(one.terms.values()) for one in order)
@@ -123,6 +123,6 @@ def test_where_nothing_was_compared_families_take_turns() -> None:
 def test_the_same_fact_is_told_once_and_another_number_is_another_fact() -> None:
     offers = [offered(FAMILIES[place % 3], place, text) for place, text in enumerate(TEXTS)]
     compared = [Compared(1 - place / 10, None) for place in range(len(TEXTS))]
-    _, choice = told_of((offers, compared), Bounds(top_k=10))
+    _, choice = told_of((offers, compared), Bounds(top_k=10), TextRoom(WordTokens(), None))
     assert [one.offered.item.text for one in choice.best] == [TEXTS[0], *TEXTS[2:]]
     assert [other.item.text for other in choice.best[0].also] == [TEXTS[1]]

@@ -1,0 +1,34 @@
+"""What is known as a text to put before a model."""
+
+from __future__ import annotations
+
+from elf.api.caller import Caller
+from elf.core.chunking import TokenCounter
+from elf.memory.answering import Answering
+from elf.memory.api import context as c
+from elf.memory.page import Page
+
+
+class MemoryContexts:
+    """Carries out the operation `context_of_memory`."""
+
+    def __init__(self, answering: Answering, counter: TokenCounter) -> None:
+        self._answering = answering
+        self._counter = counter
+
+    async def context(self, request: c.ContextOfMemory, caller: Caller) -> c.ContextAnswer:
+        """Return a page of what is known that answers a query. Raises as `Answering.answer` does."""
+        page = Page(self._counter, request.budget_tokens)
+        trace_id, _, content = await self._answering.answer(request, caller, page)
+        return c.ContextAnswer(
+            trace_id=trace_id,
+            text=page.text,
+            citations=[
+                c.Citation(marker=line.marker, family=family, kind=kind, id=id)
+                for line in page.lines
+                for family, kind, id in [line.told.offered.address]
+            ],
+            tokens=page.tokens,
+            degraded=content["degraded"],
+            skipped=content["skipped"],
+        )

@@ -1,0 +1,142 @@
+"""Finding what may answer a question: candidates of each family, compared by one reranker, in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import structlog
+
+from elf.core.errors import InvalidRequest, Unavailable
+from elf.memory.api.asking import AskMemory
+from elf.memory.asking import Asking
+from elf.memory.comparing import Comparing
+from elf.memory.conversations import ReadableConversations
+from elf.memory.gathering import Gathered, Offered, gather
+from elf.memory.ranking import Compared, LeftOut, Ranked, ranked
+from elf.offers import Question, Recall
+from elf.providers.port import Embedder
+from elf.providers.vectors import have_direction
+from elf.search.stages import Stages
+
+COMPARED: Final = 100
+"""How many candidates are compared at most, over all families."""
+OFFERED: Final = 200
+"""How many candidates are asked for, over all families: where one has few, others may fill in."""
+LEAST_OFFERED: Final = 20
+EMBEDDING: Final = "embedding"
+RERANK: Final = "rerank"
+EMBED_SHARE: Final = 0.4
+FAMILIES_SHARE: Final = 0.6
+RERANK_SHARE: Final = 0.8
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Found:
+    """What was found, best first, who was asked, how long it took, and what had to be done without."""
+
+    families: Mapping[str, Recall]
+    stages: Stages
+    gathered: Gathered = field(default_factory=Gathered)
+    candidates: Sequence[Ranked] = ()
+    left_out: Sequence[LeftOut] = ()
+    away: list[str] = field(default_factory=list)
+
+    @property
+    def degraded(self) -> list[str]:
+        return [*self.gathered.degraded, *self.away]
+
+
+class Finding:
+    """Finds candidates. `embedder` is that of queries, `budget_s` how long an answer may take, None without limit."""
+
+    def __init__(
+        self,
+        families: Mapping[str, Recall],
+        *,
+        embedder: Embedder,
+        comparing: Comparing,
+        conversations: ReadableConversations,
+        budget_s: float | None,
+    ) -> None:
+        self._families = families
+        self._embedder = embedder
+        self._comparing = comparing
+        self._conversations = conversations
+        self._budget_s = budget_s
+
+    async def find(self, request: AskMemory, asking: Asking) -> Found:
+        """Return what is known.
+
+        Raises InvalidRequest for a family that is not on, and Unavailable when no family answers.
+        """
+        found = Found(self._asked(request), Stages(self._budget_s))
+        vector = await self._embedded(request.query, found)
+        await self._gather(request, vector, asking, found)
+        offers, beyond = found.gathered.in_turn(COMPARED)
+        offers, hidden = await self._conversations.readable(offers, asking)
+        found.left_out = [
+            *(LeftOut(one, "NOT_READABLE") for one in hidden),
+            *(LeftOut(one, "NOT_COMPARED") for one in beyond),
+        ]
+        found.candidates = ranked(offers, await self._compared(request.query, asking, offers, found))
+        return found
+
+    def _asked(self, request: AskMemory) -> Mapping[str, Recall]:
+        if request.families is None:
+            return self._families
+        unknown = [place for place, name in enumerate(request.families) if name not in self._families]
+        if unknown:
+            raise InvalidRequest(
+                f"only these families are on: {', '.join(self._families)}",
+                fields=[f"$.families[{place}]" for place in unknown],
+            )
+        return {name: self._families[name] for name in dict.fromkeys(request.families)}
+
+    async def _embedded(self, query: str, found: Found) -> npt.NDArray[np.float32] | None:
+        """Return the vector of a query; families are asked by words alone where there is none."""
+        try:
+            with found.stages.stage("embed", share=EMBED_SHARE):
+                matrix = await self._embedder.embed([query])
+            vector: npt.NDArray[np.float32] = matrix[0]
+            if have_direction(matrix)[0]:
+                return vector
+        except (Unavailable, TimeoutError) as error:
+            log.warning("memory.query_not_embedded", error=type(error).__name__)
+        found.away.append(EMBEDDING)
+        return None
+
+    async def _gather(
+        self, request: AskMemory, vector: npt.NDArray[np.float32] | None, asking: Asking, found: Found
+    ) -> None:
+        question = Question(
+            text=request.query, vector=vector, subject=asking.subject,
+            limit=max(LEAST_OFFERED, OFFERED // len(found.families)),
+            kinds=None if request.kinds is None else frozenset(request.kinds),
+            since=request.since, until=request.until,
+        )  # fmt: skip
+        with found.stages.stage("families"):
+            patience_s = found.stages.left(FAMILIES_SHARE)
+            found.gathered = await gather(found.families, question, asking.caller, patience_s=patience_s)
+        if len(found.gathered.degraded) == len(found.families):
+            raise Unavailable("no family of memory answers at the moment")
+
+    async def _compared(
+        self, query: str, asking: Asking, offers: Sequence[Offered], found: Found
+    ) -> Sequence[Compared | None]:
+        """Return how well each candidate answers a query; where none can be compared, families take turns."""
+        scores: Sequence[Compared | None] | None = None
+        try:
+            with found.stages.stage(RERANK, share=RERANK_SHARE):
+                scores = await self._comparing.scores(query, asking.subject.tenant_id, offers)
+        except (Unavailable, TimeoutError) as error:
+            log.warning("memory.not_compared", documents=len(offers), error=type(error).__name__)
+        if scores is None:
+            found.away.append(RERANK)
+            return [None] * len(offers)
+        return scores
