@@ -98,6 +98,13 @@ ROWS: Final = (
         ],
     ),
     Row(
+        names=("context_of_memory",),
+        attempts=[
+            _asked("the private text", lambda world: {"query": world.notes.private.text}),
+            _asked("the shared text", lambda world: {"query": world.notes.shared.text, "budget_tokens": 10_000}),
+        ],
+    ),
+    Row(
         names=("explain_recall", f"{TOOL}explain"),
         attempts=[_asked("by its id", lambda world: {"trace_id": world.trace}, EVERYBODY)],
     ),

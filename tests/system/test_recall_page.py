@@ -10,6 +10,7 @@ import pytest
 
 from elf.client.families.memories import MemoriesClient
 from elf.client.family import methods_of
+from elf.memory.api.context import Citation, ContextAnswer, ContextOfMemory
 from elf.memory.api.recalling import LeftOut, RecallAnswer, RecalledItem, RecallMemory
 from elf.memory.api.remembering import InFamily, MessageSaid, Remembered, RememberMessages, WrittenItem
 from elf.memory.manifest import MEMORY
@@ -52,16 +53,9 @@ def test_the_pages_name_every_operation_method_tool_and_field(pages: str) -> Non
     words = {*re.findall(r"`([a-z_]+)`", pages)}
     assert methods_of(MemoriesClient).keys() - words == set()
     assert {tool.name for tool in MEMORY.tools} - words == set()
-    fields = (
-        RecallMemory.model_fields.keys() | RecalledItem.model_fields.keys() | RecallAnswer.model_fields.keys()
-    )
-    assert fields - words == {"query", "trace_id"}
-    said = (
-        MessageSaid.model_fields.keys()
-        | RememberMessages.model_fields.keys()
-        | Remembered.model_fields.keys()
-        | InFamily.model_fields.keys()
-        | WrittenItem.model_fields.keys()
-    )
-    assert said - words == set()
+    shapes = (RecallMemory, RecalledItem, RecallAnswer, ContextOfMemory, ContextAnswer, Citation)
+    fields = {name for shape in shapes for name in shape.model_fields}
+    assert fields - words == {"query"}
+    said = (MessageSaid, RememberMessages, Remembered, InFamily, WrittenItem)
+    assert {name for shape in said for name in shape.model_fields} - words == set()
     assert LeftOut.model_fields.keys() <= words | {"reason"}

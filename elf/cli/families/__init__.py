@@ -7,7 +7,12 @@ from typing import Final
 
 from elf.cli.families.assistant import ASSISTANT
 from elf.cli.families.graph import GRAPH
+from elf.cli.families.memories import MEMORIES
 from elf.cli.families.own_commands import OwnCommands
 
 NOTHING: Final = OwnCommands()
-OWN_COMMANDS: Final[Mapping[str, OwnCommands]] = {"graph": GRAPH, "assistant": ASSISTANT}
+OWN_COMMANDS: Final[Mapping[str, OwnCommands]] = {
+    "graph": GRAPH,
+    "assistant": ASSISTANT,
+    "memories": MEMORIES,
+}
