@@ -20,7 +20,7 @@ import random
 import statistics
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -38,9 +38,10 @@ from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.model import Context
 from elf.families.notes.reading.note_filter import EVERYTHING
 from elf.index.edge.client import EdgeIndex
-from elf.index.port import IndexFilter, IndexQuery
+from elf.index.port import IndexFilter, IndexQuery, Vector
 from elf.indexing.fresh import FreshWrites
 from elf.providers.factory import Providers, open_providers
+from elf.providers.token_vectors import TokenVectors
 from elf.search.fuse import FusionRules, fuse
 from elf.search.token_store import TokenStore
 from elf.search.trace_store import search_queries
@@ -87,6 +88,14 @@ class Raw(NamedTuple):
     lookup: float
     rows: float
     rerank: float
+
+
+class Candidates(NamedTuple):
+    """The token vectors of candidates, and how many milliseconds naming and reading them took."""
+
+    tokens: Sequence[TokenVectors]
+    lookup: float
+    rows: float
 
 
 def note_text(rng: random.Random, number: int) -> str:
@@ -152,15 +161,23 @@ class Bare:
         self._scopes = config.scopes.read_profiles[PROFILE]
 
     async def search(self, tenant: str, project: int, query: str) -> Raw:
+        began = time.perf_counter()
+        (vector,) = await self._providers.embedder.embed([query])
+        embedded = time.perf_counter()
+        found = await self.candidates(tenant, project, query, vector)
+        compared = time.perf_counter()
+        await self._late.score(query, found.tokens, [0.0] * len(found.tokens))
+        return Raw(
+            embedding=(embedded - began) * 1000,
+            lookup=found.lookup,
+            rows=found.rows,
+            rerank=(time.perf_counter() - compared) * 1000,
+        )
+
+    async def candidates(self, tenant: str, project: int, query: str, vector: Vector) -> Candidates:
+        """Ask the index, and Postgres for the rows of what it names with their token vectors."""
         limit = self._config.memory.candidate_k
         context = Context(tenant, f"project-{project}", "bench")
-        marks = [time.perf_counter()]
-
-        def mark() -> None:
-            marks.append(time.perf_counter())
-
-        (vector,) = await self._providers.embedder.embed([query])
-        mark()
         must = {
             "tenant_id": tenant,
             "project_id": context.project_id,
@@ -168,8 +185,9 @@ class Bare:
             "embedding_version": self._config.embedding_version,
         }
         any_of = [{"scope": [PROJECT_SHARED]}, {"scope": [AGENT_PRIVATE], "agent_id": ["bench"]}]
+        began = time.perf_counter()
         found = await self._index.query([IndexQuery(vector, query, IndexFilter(must, any_of), limit)])
-        mark()
+        named = time.perf_counter()
         candidates = fuse(found, rules=self._rules, limit=limit)
         between = time.perf_counter()
         async with self._database.connection() as connection:
@@ -182,16 +200,8 @@ class Bare:
                 now=datetime.now(UTC),
                 filter=EVERYTHING,
             )
-        vectors = [found for row in rows if (found := self._tokens.read(row, row["text"])) is not None]
-        mark()
-        await self._late.score(query, vectors, [0.0] * len(vectors))
-        mark()
-        return Raw(
-            embedding=(marks[1] - marks[0]) * 1000,
-            lookup=(marks[2] - marks[1]) * 1000,
-            rows=(marks[3] - between) * 1000,
-            rerank=(marks[4] - marks[3]) * 1000,
-        )
+        tokens = [found for row in rows if (found := self._tokens.read(row, row["text"])) is not None]
+        return Candidates(tokens, (named - began) * 1000, (time.perf_counter() - between) * 1000)
 
 
 class Bench:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ask for contexts of a memory full of crafted texts, under random budgets; prove that each is as it has to be.
 
-    python -m ops.chaos.context [--contexts 1000] [--texts 100] [--seed 1]
+    python -m ops.chaos.context [--contexts 1000] [--texts 60] [--seed 1]
 
 All five families keep texts that would like to be more than text in a prompt. Each context is asked for twice: it is
 within its budget, counted here by the packaged tokenizer, the same byte for byte, of the form that pages have, and all
@@ -28,14 +28,14 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--contexts", type=int, default=1000, help="how many are asked for (1000)")
-    parser.add_argument("--texts", type=int, default=100, help="how many each family is given (100)")
+    parser.add_argument("--texts", type=int, default=60, help="how many each family is given (60)")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = Random(options.seed)
     with fresh_folder() as folder, RunningService(write_config(folder)) as service:
         config = load(service.config)
         counter = HfTokens.open(config.chunking.tokenizer_repo, config.providers.embedding, kept=Path(folder))
-        with crafted_memory(service.url, f"user {options.seed}", counter, rng) as memory:
+        with crafted_memory(service.url, f"user-{options.seed}", counter, rng) as memory:
             memory.keep(options.texts)
             print(f"kept {dict(memory.kept)}, refused {dict(memory.refused)}")
             memory.settle()

@@ -69,10 +69,10 @@ async def _seed(database: Database, version: str) -> None:
             await seeding.share(connection, ids, member.replace(" ", "-"))
             texts = [note_text(rng, number) for number in range(count * A_TREE)]
             await seeding.say(connection, ids, texts, version=version)
-        await _settled(connection)
+        await settled(connection)
 
 
-async def _settled(connection: Connection) -> None:
+async def settled(connection: Connection) -> None:
     while await connection.fetchval(JOBS_LEFT):  # noqa: ASYNC110 - another process does them
         await asyncio.sleep(1.0)
     await connection.execute("VACUUM ANALYZE", timeout=seeding.PATIENCE_S)
