@@ -4,7 +4,7 @@ keep what was said.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -161,12 +161,20 @@ class Remember(Protocol):
 
 
 class Transcripts(Protocol):
-    """Keeps what was said as it was said, with a transaction of whoever asks, and returns an entry for each message.
+    """Keeps conversations as they were held, and knows who may read them."""
 
-    It raises Retryable when the transaction has to be run again, and a ServiceError for what it does not take.
-    """
+    async def keep(self, connection: Connection, said: Said, caller: Caller) -> Sequence[UUID]:
+        """Keep what was said with a transaction of whoever asks, and return an entry for each message.
 
-    async def keep(self, connection: Connection, said: Said, caller: Caller) -> Sequence[UUID]: ...
+        Raises Retryable when the transaction has to be run again, and a ServiceError for what it does not take.
+        """
+        ...
+
+    async def readable(
+        self, conversations: Collection[str], subject: Subject, caller: Caller
+    ) -> Collection[str]:
+        """Return those of some conversations that the user of a subject may read. Raises Unavailable."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

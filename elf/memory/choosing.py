@@ -88,4 +88,7 @@ def chosen(candidates: Sequence[Ranked], bounds: Bounds, room: Room, sameness: S
 
 def _same_as(one: Ranked, best: Sequence[Ranked], sameness: Sameness) -> Ranked | None:
     text = one.offered.item.text
-    return next((other for other in best if sameness.same(text, other.offered.item.text)), None)
+    for other in best:
+        if sameness.same(text, other.offered.item.text):
+            return other
+    return None

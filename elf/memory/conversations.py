@@ -1,46 +1,42 @@
-"""Which candidates hang on a conversation that the user has to be able to read."""
+"""Which conversations, of those that candidates hang on, the user may not read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 
+import anyio
 import structlog
 
-from elf.core.errors import NotFound, Unavailable
+from elf.core.errors import Unavailable
 from elf.memory.asking import Asking
-from elf.memory.gathering import Offered
-from elf.offers import Items
+from elf.offers import Item, Transcripts
 
 log = structlog.get_logger()
 
 
-class ReadableConversations:
+class HiddenConversations:
     """Asks the family that keeps conversations; where there is none, nobody reads any."""
 
-    def __init__(self, conversations: Items | None) -> None:
-        self._conversations = conversations
+    def __init__(self, transcripts: Transcripts | None) -> None:
+        self._transcripts = transcripts
 
-    async def readable(
-        self, offers: Sequence[Offered], asking: Asking
-    ) -> tuple[list[Offered], list[Offered]]:
-        """Return the candidates that may be told, and those whose conversation is not the user's to read."""
-        known = {
-            conversation: await self._may_read(conversation, asking)
-            for conversation in {one.item.conversation for one in offers}
-            if conversation is not None and asking.subject.user is not None
-        }
-        told = [one for one in offers if known.get(one.item.conversation or "", True)]
-        hidden = [one for one in offers if not known.get(one.item.conversation or "", True)]
-        return told, hidden
+    async def among(
+        self, items: Iterable[Item], asking: Asking, *, patience_s: float | None = None
+    ) -> frozenset[str]:
+        """Return the conversations of items that are not the user's to read: what hangs on them is not told.
 
-    async def _may_read(self, conversation: str, asking: Asking) -> bool:
-        if self._conversations is None:
-            return False
+        Where it is about no user, none is hidden by this: what there is was found for the caller. Whoever asks waits
+        for at most `patience_s` seconds.
+        """
+        named = frozenset(one.conversation for one in items if one.conversation is not None)
+        if not named or asking.subject.user is None:
+            return frozenset()
+        if self._transcripts is None:
+            return named
         try:
-            await self._conversations.read("conversation", conversation, asking.subject, asking.caller)
-        except NotFound:
-            return False
-        except Unavailable as error:  # what cannot be shown to be the user's is not told
-            log.warning("memory.conversation_not_read", error=error.message)
-            return False
-        return True
+            with anyio.fail_after(patience_s):
+                readable = await self._transcripts.readable(named, asking.subject, asking.caller)
+        except (Unavailable, TimeoutError) as error:  # what cannot be shown to be the user's is not told
+            log.warning("memory.conversations_not_read", error=type(error).__name__)
+            return named
+        return named - frozenset(readable)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from elf.core.errors import InvalidRequest, Unavailable
 from elf.memory.api.asking import AskMemory
 from elf.memory.asking import Asking
 from elf.memory.comparing import Comparing
-from elf.memory.conversations import ReadableConversations
+from elf.memory.conversations import HiddenConversations
 from elf.memory.gathering import Gathered, Offered, gather
 from elf.memory.ranking import Compared, LeftOut, Ranked, ranked
 from elf.offers import Question, Recall
@@ -27,6 +27,8 @@ COMPARED: Final = 100
 OFFERED: Final = 200
 """How many candidates are asked for, over all families: where one has few, others may fill in."""
 LEAST_OFFERED: Final = 20
+WIDER: Final = 5
+"""So many times as many are asked for where some of those offered hang on conversations of others."""
 EMBEDDING: Final = "embedding"
 RERANK: Final = "rerank"
 EMBED_SHARE: Final = 0.4
@@ -61,13 +63,13 @@ class Finding:
         *,
         embedder: Embedder,
         comparing: Comparing,
-        conversations: ReadableConversations,
+        hidden: HiddenConversations,
         budget_s: float | None,
     ) -> None:
         self._families = families
         self._embedder = embedder
         self._comparing = comparing
-        self._conversations = conversations
+        self._hidden = hidden
         self._budget_s = budget_s
 
     async def find(self, request: AskMemory, asking: Asking) -> Found:
@@ -79,11 +81,7 @@ class Finding:
         vector = await self._embedded(request.query, found)
         await self._gather(request, vector, asking, found)
         offers, beyond = found.gathered.in_turn(COMPARED)
-        offers, hidden = await self._conversations.readable(offers, asking)
-        found.left_out = [
-            *(LeftOut(one, "NOT_READABLE") for one in hidden),
-            *(LeftOut(one, "NOT_COMPARED") for one in beyond),
-        ]
+        found.left_out = [LeftOut(one, "NOT_COMPARED") for one in beyond]
         found.candidates = ranked(offers, await self._compared(request.query, asking, offers, found))
         return found
 
@@ -121,10 +119,33 @@ class Finding:
             since=request.since, until=request.until,
         )  # fmt: skip
         with found.stages.stage("families"):
-            patience_s = found.stages.left(FAMILIES_SHARE)
-            found.gathered = await gather(found.families, question, asking.caller, patience_s=patience_s)
-        if len(found.gathered.degraded) == len(found.families):
+            found.gathered = await self._told(question, asking, found)
+
+    async def _told(self, question: Question, asking: Asking, found: Found) -> Gathered:
+        """Return what may be told. Where conversations of others took the places of a family, it is asked for more."""
+        caller, left = asking.caller, found.stages.left
+        gathered = await gather(found.families, question, caller, patience_s=left(FAMILIES_SHARE))
+        if len(gathered.degraded) == len(found.families):
             raise Unavailable("no family of memory answers at the moment")
+        if crowded := await self._hide(gathered, question, asking, found):
+            families = {name: found.families[name] for name in crowded}
+            wider = replace(question, limit=WIDER * question.limit)
+            more = await gather(families, wider, caller, patience_s=left(FAMILIES_SHARE))
+            await self._hide(more, question, asking, found)
+            gathered.add(more)
+        return gathered
+
+    async def _hide(self, gathered: Gathered, question: Question, asking: Asking, found: Found) -> list[str]:
+        """Leave out what hangs on conversations of others; return the families that may have had more to offer."""
+        items = [one for offered in gathered.offers.values() for one in offered]
+        hidden = await self._hidden.among(items, asking, patience_s=found.stages.left(FAMILIES_SHARE))
+        crowded = []
+        for name, offered in gathered.offers.items() if hidden else ():
+            told = [one for one in offered if one.conversation not in hidden]
+            if len(told) < len(offered) == question.limit:
+                crowded.append(name)
+            gathered.offers[name] = told[: question.limit]
+        return crowded
 
     async def _compared(
         self, query: str, asking: Asking, offers: Sequence[Offered], found: Found

@@ -41,6 +41,13 @@ class Gathered:
     skipped: dict[str, str] = field(default_factory=dict)
     milliseconds: dict[str, float] = field(default_factory=dict)
 
+    def add(self, more: Gathered) -> None:
+        """Put what some families offered when they were asked again in the place of what they had offered."""
+        self.offers |= more.offers
+        self.degraded += more.degraded
+        for name, took in more.milliseconds.items():
+            self.milliseconds[name] += took
+
     def in_turn(self, most: int) -> tuple[list[Offered], list[Offered]]:
         """Return the candidates, the best of each family first, and then those beyond the first `most`."""
         offered = [

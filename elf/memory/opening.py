@@ -15,7 +15,7 @@ from elf.memory.api.recalling import EXPLAIN, RECALL
 from elf.memory.asking import Asker
 from elf.memory.comparing import ByReranker, ByTokens, Comparing
 from elf.memory.contexts import MemoryContexts
-from elf.memory.conversations import ReadableConversations
+from elf.memory.conversations import HiddenConversations
 from elf.memory.finding import Finding
 from elf.memory.kept_tokens import KeptTokens
 from elf.memory.model import FAMILY
@@ -25,8 +25,6 @@ from elf.memory.remembering.opening import open_remembering
 from elf.memory.subjects import MemorySubjects
 from elf.memory.token_filler import TokenFiller
 from elf.memory.traces import Traces
-
-CONVERSATIONS = "conversations"
 
 
 def open_memory(ground: Ground) -> Opened:
@@ -58,13 +56,14 @@ def _open_recall(ground: Ground, queries: Queries) -> Opened:
         comparing = ByReranker(search.models.reranker, tells_relevance=tells)
     asker = Asker(proves_users=config.security.auth.mode == "required")
     items = {name: one.items for name, one in ground.below.items() if one.items is not None}
-    conversations = ReadableConversations(items.get(CONVERSATIONS))
+    transcripts = (one.transcripts for one in ground.below.values() if one.transcripts is not None)
+    hidden = HiddenConversations(next(transcripts, None))
     budget = config.search.budget
     finding = Finding(
         {name: one.recall for name, one in ground.below.items() if one.recall is not None},
         embedder=search.models.embedder,
         comparing=comparing,
-        conversations=conversations,
+        hidden=hidden,
         budget_s=None if budget is None else budget.total_ms / 1000,
     )
     answering = Answering(finding, asker=asker, traces=traces, clock=ground.clock, measures=search.measures)
@@ -73,7 +72,7 @@ def _open_recall(ground: Ground, queries: Queries) -> Opened:
             RECALL.name: MemoryRecall(answering, texts.tokens).recall,
             CONTEXT.name: MemoryContexts(answering, texts.tokens).context,
             EXPLAIN.name: Explaining(asker, traces, ground.clock).explain,
-            READ.name: ItemReading(items, asker, conversations).read,
+            READ.name: ItemReading(items, asker, hidden).read,
         },
         owners=[] if filler is None else [filler],
         garbage=garbage,

@@ -18,9 +18,7 @@ FAMILY_PLACES: Final = 10.0
 SAME_WORDS: Final = 0.6
 """Texts that have a smaller share of their words in common are not looked at more closely."""
 
-Reason = Literal[
-    "NOT_COMPARED", "NOT_READABLE", "SAME_AS_ANOTHER", "BELOW_MIN_RELEVANCE", "BELOW_TOP_K", "BEYOND_BUDGET"
-]
+Reason = Literal["NOT_COMPARED", "SAME_AS_ANOTHER", "BELOW_MIN_RELEVANCE", "BELOW_TOP_K", "BEYOND_BUDGET"]
 
 
 class Compared(NamedTuple):
@@ -88,7 +86,8 @@ class Sameness:
         if first == second:
             return True
         ours, theirs = self._of(first), self._of(second)
-        if not ours or len(ours & theirs) < SAME_WORDS * len(ours | theirs):
+        shared = len(ours & theirs)
+        if not shared or shared < SAME_WORDS * (len(ours) + len(theirs) - shared):
             return False
         return same_fact(first, second)
 

@@ -9,20 +9,17 @@ from elf.core.errors import InvalidRequest, NotFound
 from elf.memory.api import fields as f
 from elf.memory.api.items import ReadItem
 from elf.memory.asking import Asker
-from elf.memory.conversations import ReadableConversations
-from elf.memory.gathering import Offered
+from elf.memory.conversations import HiddenConversations
 from elf.offers import Items
 
 
 class ItemReading:
     """Carries out the operation `read_item`. What the caller may not see is not there."""
 
-    def __init__(
-        self, families: Mapping[str, Items], asker: Asker, conversations: ReadableConversations
-    ) -> None:
+    def __init__(self, families: Mapping[str, Items], asker: Asker, hidden: HiddenConversations) -> None:
         self._families = families
         self._asker = asker
-        self._conversations = conversations
+        self._hidden = hidden
 
     async def read(self, request: ReadItem, caller: Caller) -> f.Item:
         """Read an item. Raises NotFound, InvalidRequest for a kind that its family does not have, and ScopeDenied."""
@@ -33,8 +30,7 @@ class ItemReading:
                 f"$.family: only these families are on: {', '.join(self._families)}", fields=["$.family"]
             )
         item = await family.read(request.kind, request.id, asking.subject, asking.caller)
-        readable, _ = await self._conversations.readable([Offered(request.family, 0, item)], asking)
-        if not readable:
+        if await self._hidden.among([item], asking):
             raise NotFound(f"$.id: there is no item {request.id}", fields=["$.id"])
         return f.Item(
             family=request.family,

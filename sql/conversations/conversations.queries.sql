@@ -43,6 +43,14 @@ JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree
 LEFT JOIN conversation_memberships AS m ON m.tenant_id = c.tenant_id AND m.tree_id = c.tree_id AND m.user_id = $3
 WHERE c.tenant_id = $1 AND c.conversation_id = $2;
 
+-- name: readable_conversations
+-- Those of some conversations ($2) that a user ($3) is a member of.
+SELECT c.conversation_id
+FROM conversations AS c
+JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
+JOIN conversation_memberships AS m ON m.tenant_id = c.tenant_id AND m.tree_id = c.tree_id AND m.user_id = $3
+WHERE c.tenant_id = $1 AND c.conversation_id = ANY ($2::uuid[]) AND t.deleted_at IS NULL;
+
 -- name: lock_conversation
 -- The same for one who is to write to it: others wait, its tree is not deleted and its member stays meanwhile.
 SELECT c.*, t.owner_user_id, t.creator, t.deleted_at, m.access_level

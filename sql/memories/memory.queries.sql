@@ -32,10 +32,11 @@ WHERE (k.tenant_id, k.digest) = (unused.tenant_id, unused.digest)
 RETURNING k.digest;
 
 -- name: keep_memory_trace
--- Keeps what an answer was made of.
+-- Keeps what an answer was made of. The answer does not wait until it is on the disk: a trace may go with a crash.
+WITH unhurried AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
 INSERT INTO memory_traces
   (tenant_id, trace_id, user_id, agent_id, project_id, read_profile, query, content, created_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10);
+SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10 FROM unhurried;
 
 -- name: read_memory_trace
 -- Reads what an answer about this user, agent and project was made of, for who is bound as the one who asked.

@@ -164,6 +164,7 @@ LEAKS: Final = Leaks(
         "lock_conversation": _LOCKED,
         "write_entry": "what it finds of another tenant would break the references of what it adds",
         "find_waiting": "it finds as read_passages does, for as long as something is on its way into the index",
+        "readable_conversations": "it tells which conversations that a memory names are the user's, and no more",
         "read_beginnings": "while the index is away it reads what find_by_words has found",
         **dict.fromkeys(["trees_shared_with", "trees_taken_over"], "they widen what the index is asked for alone"),
         **dict.fromkeys(["begin_recording", "follow_recording", "cancel_recordings"], _FOUND),

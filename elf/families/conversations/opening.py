@@ -94,7 +94,7 @@ def _served(
         recall=ConversationRecall(bare, ground.tokens),
         items=ConversationItems(store, database, queries),
         subjects=subjects,
-        transcripts=ConversationTranscripts(store, counts),
+        transcripts=ConversationTranscripts(store, counts, database, queries),
     )
 
 

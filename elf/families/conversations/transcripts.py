@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
 from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest
-from elf.db.database import Connection
+from elf.db.database import Connection, Database
+from elf.db.queries import Queries
 from elf.families.conversations.entry_counts import EntryCounts
 from elf.families.conversations.model import NewEntry
 from elf.families.conversations.offers import is_of
@@ -16,7 +17,7 @@ from elf.families.conversations.rules.history import CONTENT_TYPE, preview_of, t
 from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ConversationStore
 from elf.families.conversations.trees import Who
-from elf.offers import Message, Said
+from elf.offers import Message, Said, Subject
 
 ROLES: Final[Mapping[str, str]] = {"user": "USER", "assistant": "AI", "tool": "AI"}
 TOOL_TYPE: Final = f"{CONTENT_TYPE}/tool"
@@ -25,9 +26,13 @@ TOOL_TYPE: Final = f"{CONTENT_TYPE}/tool"
 class ConversationTranscripts:
     """Writes an entry a message."""
 
-    def __init__(self, store: ConversationStore, counts: EntryCounts) -> None:
+    def __init__(
+        self, store: ConversationStore, counts: EntryCounts, database: Database, queries: Queries
+    ) -> None:
         self._store = store
         self._counts = counts
+        self._database = database
+        self._sql = queries
 
     async def keep(self, connection: Connection, said: Said, caller: Caller) -> Sequence[UUID]:
         """Return the ids of the entries, in the order of the messages.
@@ -47,6 +52,27 @@ class ConversationTranscripts:
 
         connection.after_commit(count)
         return [entry.entry_id for entry in written]
+
+    async def readable(
+        self, conversations: Collection[str], subject: Subject, caller: Caller
+    ) -> Collection[str]:
+        """Return those that the caller is a member of; none for a subject that is not the caller."""
+        ids = {name: id for name in conversations if (id := _id(name)) is not None}
+        if not ids or caller.user is None or not is_of(who_of(caller), subject):
+            return []
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["readable_conversations"], subject.tenant_id, list(ids.values()), caller.user
+            )
+        readable = {row["conversation_id"] for row in rows}
+        return [name for name, id in ids.items() if id in readable]
+
+
+def _id(name: str) -> UUID | None:
+    try:
+        return UUID(name)
+    except ValueError:
+        return None
 
 
 def _entry(message: Message, who: Who) -> NewEntry:

@@ -77,8 +77,8 @@ class GraphRecall:
             where=Where(since=question.since, until=question.until, shared=view.prefixes),
             top_n=question.limit,
             rrf_k=rules.rrf_k,
-            top_k_text=rules.top_k_text,
-            top_k_vector=rules.top_k_vector,
+            top_k_text=rules.top_k_text and max(rules.top_k_text, question.limit),
+            top_k_vector=rules.top_k_vector and max(rules.top_k_vector, question.limit),
         )
 
 

@@ -62,8 +62,8 @@ class LeftOut(Response):
     kind: str
     id: str
     reason: str = Field(
-        description="NOT_COMPARED: there were too many; NOT_READABLE: its conversation is not the user's; "
-        "SAME_AS_ANOTHER; BELOW_MIN_RELEVANCE; BELOW_TOP_K; BEYOND_BUDGET."
+        description="NOT_COMPARED: there were too many; SAME_AS_ANOTHER; BELOW_MIN_RELEVANCE; BELOW_TOP_K; "
+        "BEYOND_BUDGET."
     )
     score: float | None
     relevance: float | None

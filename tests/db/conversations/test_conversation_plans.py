@@ -131,6 +131,11 @@ HISTORY: Final = _of("conversation_entries_history")
 # Each with its arguments and indexes that it must use.
 PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "a conversation": ("get_conversation", ("acme", ONE, "ana"), {"conversations_pkey"}),
+    "which of some may be read": (
+        "readable_conversations",
+        ("acme", [_id(f"root{number}") for number in range(40)], "ana"),
+        {"conversations_pkey"},
+    ),
     "a conversation, locked": ("lock_conversation", ("acme", ONE, "ana"), {"conversations_pkey"}),
     "an entry, written": (
         "write_entry",

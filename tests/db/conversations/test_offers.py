@@ -14,6 +14,7 @@ from elf.api.caller import Caller
 from elf.core.errors import Forbidden, IndexUnavailable, InvalidRequest, NotFound
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.families.conversations.entry_counts import EntryCounts
 from elf.families.conversations.errors import RuleBroken
 from elf.families.conversations.finding.bare import BareSearch
 from elf.families.conversations.finding.by_words import WordSearch
@@ -22,6 +23,7 @@ from elf.families.conversations.model import NewEntry
 from elf.families.conversations.offers import ConversationItems, ConversationRecall
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
+from elf.families.conversations.transcripts import ConversationTranscripts
 from elf.families.conversations.trees import Who
 from elf.index.port import IndexQuery, QueryResult
 from elf.offers import Question, Subject
@@ -42,6 +44,11 @@ def tenant() -> str:
 @pytest.fixture
 def items(store: ConversationStore, database: Database, queries: Queries) -> ConversationItems:
     return ConversationItems(store, database, queries)
+
+
+@pytest.fixture
+def transcripts(store: ConversationStore, database: Database, queries: Queries) -> ConversationTranscripts:
+    return ConversationTranscripts(store, EntryCounts(), database, queries)
 
 
 class Away:
@@ -126,6 +133,27 @@ async def test_what_one_may_not_see_is_not_there(
         with pytest.raises(NotFound):
             await items.forget(kind, str(item), subject, who)
     assert (await items.read("entry", str(memory), anyone, caller(tenant, client="bot"))).kind == "entry"
+
+
+async def test_it_is_told_which_of_many_conversations_a_user_may_read(
+    store: ConversationStore, items: ConversationItems, transcripts: ConversationTranscripts, sharing: TreeSharing,
+    tenant: str,
+) -> None:  # fmt: skip
+    (kept, _), (gone, _), (shared, _) = [await said(store, tenant, "The ferry leaves.") for _ in range(3)]
+    mine, bobs = Subject(tenant_id=tenant, user="ana"), Subject(tenant_id=tenant, user="bob")
+    await sharing.share(Who(tenant_id=tenant, user="ana"), shared, "bob", "reader")
+    await items.forget("conversation", str(gone), mine, caller(tenant))
+    named = [str(kept).upper(), str(gone), str(shared), str(uuid4()), "no id"]
+    assert set(await transcripts.readable(named, mine, caller(tenant))) == {str(kept).upper(), str(shared)}
+    assert await transcripts.readable(named, bobs, caller(tenant, "bob")) == [str(shared)]
+    for subject, who in (
+        (mine, caller(tenant, "bob")),
+        (mine, Caller(bound={"tenant_id": tenant})),
+        (replace(mine, tenant_id="another"), caller(tenant)),
+        (replace(mine, tenant_id="another"), caller("another")),
+    ):
+        assert await transcripts.readable(named, subject, who) == []
+    assert await transcripts.readable(["no id"], mine, caller(tenant)) == []
 
 
 async def test_a_conversation_is_forgotten_by_its_owner_and_an_entry_not_alone(
