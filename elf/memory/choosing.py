@@ -70,7 +70,7 @@ def chosen(candidates: Sequence[Ranked], bounds: Bounds, room: Room, sameness: S
         least = bounds.min_relevance
         if least is not None and (one.relevance is None or one.relevance < least):
             told.leave_out(one, "BELOW_MIN_RELEVANCE")
-        elif (same := _same_as(one, told.best, sameness)) is not None:
+        elif (same := sameness.first_of(told.best, one)) is not None:
             same.also.append(one.offered)
             told.leave_out(one, "SAME_AS_ANOTHER")
         elif len(told.best) == bounds.top_k:
@@ -84,11 +84,3 @@ def chosen(candidates: Sequence[Ranked], bounds: Bounds, room: Room, sameness: S
         told.best.remove(one)
         told.leave_out(one, "BEYOND_BUDGET")
     return told
-
-
-def _same_as(one: Ranked, best: Sequence[Ranked], sameness: Sameness) -> Ranked | None:
-    text = one.offered.item.text
-    for other in best:
-        if sameness.same(text, other.offered.item.text):
-            return other
-    return None

@@ -75,23 +75,31 @@ def _of_family(place: int) -> float:
 
 
 class Sameness:
-    """Tells whether texts state the same fact; most pairs are told apart by their words alone, at little cost."""
+    """Tells which texts state the same fact; most are told apart by their words alone, a bit each, at little cost."""
 
     def __init__(self, stems: Stems) -> None:
         self._stems = stems
-        self._words: dict[str, frozenset[str]] = {}
+        self._bits: dict[str, int] = {}
+        self._words: dict[str, int] = {}
 
-    def same(self, first: str, second: str) -> bool:
-        """Tell whether one of two texts may stand for both."""
-        if first == second:
-            return True
-        ours, theirs = self._of(first), self._of(second)
-        shared = len(ours & theirs)
-        if not shared or shared < SAME_WORDS * (len(ours) + len(theirs) - shared):
-            return False
-        return same_fact(first, second)
+    def first_of(self, told: Sequence[Ranked], one: Ranked) -> Ranked | None:
+        """Return the first of what is told that may stand for a candidate, too."""
+        text = one.offered.item.text
+        ours = self._of(text)
+        for other in told:
+            theirs = other.offered.item.text
+            if text == theirs or (self._is_near(ours, self._of(theirs)) and same_fact(text, theirs)):
+                return other
+        return None
 
-    def _of(self, text: str) -> frozenset[str]:
-        if text not in self._words:
-            self._words[text] = frozenset(self._stems.of(words_of(text)))
-        return self._words[text]
+    def _is_near(self, ours: int, theirs: int) -> bool:
+        return (ours & theirs).bit_count() >= SAME_WORDS * max(1, (ours | theirs).bit_count())
+
+    def _of(self, text: str) -> int:
+        words = self._words.get(text)
+        if words is None:
+            words = 0
+            for stem in self._stems.of(words_of(text)):
+                words |= 1 << self._bits.setdefault(stem, len(self._bits))
+            self._words[text] = words
+        return words
