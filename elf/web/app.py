@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy, policy_of
@@ -13,7 +14,7 @@ from elf.web.admission import Admission
 from elf.web.application import Application
 from elf.web.docs import POLICY, docs_page
 from elf.web.exchange import Exchange
-from elf.web.openapi import PUBLIC, About, openapi_document
+from elf.web.openapi import PUBLIC, About, Document, openapi_document
 from elf.web.readiness import Health, Readiness
 from elf.web.rendering import json_response
 from elf.web.response import JSON, Response
@@ -62,8 +63,7 @@ def _add_probes(app: Application, readiness: Callable[[], Readiness]) -> None:
 
 
 def _add_description(app: Application, operations: Sequence[Operation], about: About) -> None:
-    document = openapi_document(operations, about)
-    encoded = json.dumps(document).encode()
+    document, encoded = _described(tuple(operations), about)
 
     async def openapi(_: Exchange) -> Response:
         return Response(encoded, content_type=JSON)
@@ -77,3 +77,12 @@ def _add_description(app: Application, operations: Sequence[Operation], about: A
 
     app.add_page("/openapi.json", openapi)
     app.add_page("/docs", docs)
+
+
+# What is made of the models takes longer than all the rest of an application, and is the same for each that a program
+# opens with the same operations.
+@lru_cache(maxsize=16)
+def _described(operations: tuple[Operation, ...], about: About) -> tuple[Document, bytes]:
+    """Return the document of a front, which nobody changes, and as it is sent."""
+    document = openapi_document(operations, about)
+    return document, json.dumps(document).encode()
