@@ -48,13 +48,18 @@ class Line(NamedTuple):
 
 
 class Page:
-    """A page in the making, of at most `budget_tokens` tokens: a room that chosen candidates have to fit into."""
+    """A page of at most `budget_tokens` tokens: a room that chosen candidates have to fit into.
+
+    `text` and `tokens`, those of the whole text, are there when nothing more comes: see `gives_back`. Where nothing is
+    told, the text is empty.
+    """
 
     def __init__(self, counter: TokenCounter, budget_tokens: int) -> None:
         self._counter = counter
         self._budget = budget_tokens
         self._used = self._count(TITLE)
         self.lines: list[Line] = []
+        self.text, self.tokens = "", 0
 
     def takes(self, one: Ranked) -> bool:
         """Add a line for a candidate, unless it does not fit."""
@@ -70,30 +75,24 @@ class Page:
         return True
 
     def gives_back(self) -> Sequence[Ranked]:
-        """Take away the last lines for as long as the page as a whole has more tokens than its lines have alone.
+        """Write the text, without the last lines for as long as it has more tokens than its lines have alone.
 
         The tokens of most tokenizers do not reach beyond a line.
         """
-        gone = []
+        gone: list[Ranked] = []
+        self._write()
         while self.tokens > self._budget:
             gone.append(self.lines.pop().told)
+            self._write()
         return gone
 
-    @property
-    def text(self) -> str:
-        """The page as a text; empty when nothing is told."""
-        if not self.lines:
-            return ""
-        parts = [TITLE]
+    def _write(self) -> None:
+        parts = [TITLE] if self.lines else []
         for section in SECTIONS:
             if lines := [line.text for line in self.lines if line.section == section]:
                 parts += [section, *lines]
-        return "\n".join(parts)
-
-    @property
-    def tokens(self) -> int:
-        """How many tokens the whole text has."""
-        return len(self._counter.spans(self.text))
+        self.text = "\n".join(parts)
+        self.tokens = len(self._counter.spans(self.text))
 
     def _count(self, line: str) -> int:
         return len(self._counter.spans(f"{line}\n"))

@@ -19,6 +19,7 @@ import random
 import statistics
 import sys
 import time
+from collections import Counter
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final
@@ -35,8 +36,8 @@ from elf.providers.factory import open_providers
 from ops.bench.conversations.searching import settled
 from ops.bench.graph import Goals
 from ops.bench.graph_file import BareFile
-from ops.bench.memories.bare import Bare, BareRecall
-from ops.bench.memories.seeding import AGENT, PROJECT, TENANT, USER, keep_tokens, seed
+from ops.bench.memories.bare import EACH, Bare, BareRecall
+from ops.bench.memories.seeding import AGENT, FAMILIES, PROJECT, TENANT, USER, keep_tokens, seed
 from ops.bench.search import question, show
 from ops.bench.write import Client, opened
 from tests.folders import fresh_folder
@@ -68,6 +69,13 @@ class Asker:
         began = time.perf_counter()
         answer = await self._client.ask("POST", f"/v1/{path}", content)
         return (time.perf_counter() - began) * 1000, json.loads(answer)
+
+
+async def offered(asker: Asker) -> None:
+    """See that each family offers as much as it is asked for."""
+    _, answer = await asker.ask("recall", asker.question(), explain=True)
+    counts = Counter(one["family"] for one in (*answer["items"], *answer["left_out"]))
+    assert [*counts.values()] == [EACH] * FAMILIES, counts
 
 
 async def measured(asker: Asker, bare: BareRecall, recalls: int, goals: Goals) -> None:
