@@ -23,6 +23,7 @@ from elf.db.cluster import SETTINGS
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from tests.folders import fresh_folder
+from tests.in_memory import work_in_memory
 from tests.system.service import RunningService, write_config
 from tests.timeouts import pytest_pyfunc_call as pytest_pyfunc_call
 
@@ -32,6 +33,9 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 # The same examples each time, and no verdict on how long one takes: the machine may be busy.
 settings.register_profile("elf", derandomize=True, deadline=None)
 settings.load_profile("elf")
+
+# Before the first folder is made, and in the process from which pytest-xdist starts all others.
+IN_MEMORY = work_in_memory()
 
 TESTS = Path(__file__).parent
 # The folders whose files take longest, and which share a service; beside them the many short tests fill the gaps.
@@ -45,6 +49,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Begin with the long files when workers share the tests, or one would be busy with the last of them alone."""
     if config.getoption("dist", "no") != "no" or hasattr(config, "workerinput"):
         items.sort(key=_turn)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Give the memory back."""
+    if IN_MEMORY is not None:
+        shutil.rmtree(IN_MEMORY)
 
 
 def _turn(item: pytest.Item) -> int:
