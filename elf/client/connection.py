@@ -130,8 +130,12 @@ class Connection(Generic[Transport]):
         other.calls = replace(
             self.calls, **{name: value for name, value in changes.items() if value is not None}
         )
-        if for_user is not None:
-            other._credentials = replace(self._credentials, for_user=for_user)
+        return other if for_user is None else other.proven_by(replace(self._credentials, for_user=for_user))
+
+    def proven_by(self, credentials: Credentials) -> Self:
+        """Return a client that proves by these who calls, in the same context over the same connections."""
+        other = copy.copy(self)
+        other._credentials = credentials
         return other
 
     @property

@@ -37,6 +37,8 @@ class Local:
         self._where = where
         self._context = context
         self._credentials = credentials
+        self.user: str | None = None
+        """The user of calls that name none, once it is entered; None where a key or a token says who calls."""
         self._stack = ExitStack()
         self._async_stack = AsyncExitStack()
 
@@ -79,6 +81,7 @@ class Local:
             and auth.lets_name_user(given.api_key)
         ):
             token = config.defaults.user or None  # which mode off takes for the user's name
+            self.user = config.defaults.user or auth.dev_user
         return {"api_key": given.api_key, "token": token, "for_user": given.for_user}
 
     def _defaults(self, config: Config) -> dict[str, str]:

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final
-from uuid import UUID, uuid4, uuid5
+from typing import Any
+from uuid import UUID, uuid4
 
 import blake3
 import msgspec
 
 from elf.api.caller import Caller
+from elf.core.conversation_names import conversation_id_of, id_of_names
 from elf.memory.api import remembering as r
 from elf.memory.asking import Asking
 from elf.offers import Message, Said, Subject
-
-NAMESPACE: Final = UUID("6f4b6c39-52e5-4dc1-9a56-3c4f9a0d7e21")
-"""Of the ids that are made of names."""
 
 
 def said_of(request: r.RememberMessages, asking: Asking) -> Said:
     """Return what a request says; of the same request_id by the same it is always the same."""
     subject = asking.subject
     given = request.request_id
-    id = uuid4() if given is None else _id_of("request", subject.tenant_id, *asking.whose, given)
+    id = uuid4() if given is None else id_of_names("request", subject.tenant_id, *asking.whose, given)
     conversation = str(id) if request.conversation is None else request.conversation
     return Said(
         id=id,
         subject=subject,
         conversation=conversation,
-        conversation_id=_as_uuid(conversation)
-        or _id_of("conversation", subject.tenant_id, subject.user, conversation),
+        conversation_id=conversation_id_of(subject.tenant_id, subject.user, conversation),
         messages=[Message(role=one.role, text=one.content, at=one.at, id=one.id) for one in request.messages],
     )
 
@@ -91,14 +88,3 @@ def _plain(value: object) -> object:
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()
     return str(value) if isinstance(value, UUID) else value
-
-
-def _id_of(kind: str, *names: str | None) -> UUID:
-    return uuid5(NAMESPACE, msgspec.json.encode([kind, *names]).decode())
-
-
-def _as_uuid(name: str) -> UUID | None:
-    try:
-        return UUID(name)
-    except ValueError:
-        return None

@@ -1,0 +1,88 @@
+"""What is kept of a user, by the listings of the families that have one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Final, TypeVar
+
+from elf.client.asynchronous import AsyncClient, AsyncPages
+from elf.client.families.knowledge.results import Fact, Rule
+from elf.client.memory import records as r
+from elf.client.memory.subject import Subject
+from elf.client.results import Note
+from elf.core.errors import NotFound
+
+T = TypeVar("T")
+
+PAGE: Final = 200
+WHAT: Final = "a list of what is kept"
+
+Lister = Callable[[AsyncClient, Subject, int], Awaitable[list[r.Record]]]
+
+
+async def listed(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
+    """Return what families keep of a user, changed last first; those that are not on keep nothing.
+
+    Raises InvalidRequest without a user, and NotFound where none of the families is.
+    """
+    subject.need_user(WHAT)
+    found: list[r.Record] = []
+    absent: list[NotFound] = []
+    for lister in LISTERS:
+        try:
+            found += await lister(client, subject, limit)
+        except NotFound as error:  # there is nothing at its path
+            absent.append(error)
+    if len(absent) == len(LISTERS):
+        raise absent[0]
+    found.sort(key=lambda record: record["updated_at"] or "", reverse=True)
+    return found[:limit]
+
+
+async def _notes(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
+    def is_meant(note: Note) -> bool:
+        of_run = subject.run_id in (None, note.source_ref.get("thread"))
+        return of_run and subject.agent_id in (None, note.agent_id)
+
+    notes = subject.notes(client, WHAT).list(limit=min(limit, PAGE))
+    return [r.record_of_note(note) async for note in _first(notes, limit, is_meant)]
+
+
+async def _memories(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
+    memories = subject.calling(client).assistant.list(
+        user_id=subject.user_id, agent_id=subject.agent_id, thread_id=subject.run_id, limit=min(limit, PAGE)
+    )
+    return [r.record_of_memory(one) async for one in _first(memories, limit)]
+
+
+async def _knowledge(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
+    user_id = subject.need_user(WHAT)
+    if subject.run_id is not None:  # no fact and no rule is of one conversation
+        return []
+
+    def is_meant(memory: Fact | Rule) -> bool:
+        return subject.agent_id in (None, memory.source_butler)
+
+    knowledge, scope, page = subject.calling(client).knowledge, f"user:{user_id}", min(limit, PAGE)
+    facts = _first(knowledge.facts(scope=scope, limit=page), limit, is_meant)
+    rules = _first(knowledge.rules(scope=scope, limit=page), limit, is_meant)
+    return [
+        *[r.record_of_knowledge(one, user_id) async for one in facts],
+        *[r.record_of_knowledge(one, user_id) async for one in rules],
+    ]
+
+
+LISTERS: Final[tuple[Lister, ...]] = (_notes, _memories, _knowledge)
+
+
+async def _first(
+    items: AsyncPages[T], limit: int, is_meant: Callable[[T], bool] = lambda _: True
+) -> AsyncIterator[T]:
+    """Go through the first so many of those that are meant."""
+    count = 0
+    async for item in items:
+        if count == limit:
+            return
+        if is_meant(item):
+            count += 1
+            yield item

@@ -1,0 +1,180 @@
+"""What is kept as plain dicts, in the shapes that users of mem0 know. An `id` is an address: family/kind/id."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NotRequired, TypedDict
+
+from elf.client.families.assistant.results import HistoryRow
+from elf.client.families.assistant.results import Memory as AssistantMemory
+from elf.client.families.knowledge.results import Fact, Rule
+from elf.client.families.memories import Item, RecalledItem
+from elf.client.memory.inputs import Address
+from elf.client.results import Note, NoteVersion
+
+
+class Added(TypedDict):
+    """What became of something that was said. `event` is ADD, UPDATE, NONE (known already), or REJECTED."""
+
+    id: str | None
+    memory: str
+    event: str
+    reason: NotRequired[str | None]
+
+
+class AddedAll(TypedDict):
+    """What was made of what was said. `remembered` asks for it later; `pending` families are not done with it.
+
+    `refused` families do not take it, and why, such as NON_ENGLISH_INPUT.
+    """
+
+    results: list[Added]
+    remembered: NotRequired[str]
+    pending: NotRequired[list[str]]
+    refused: NotRequired[dict[str, str]]
+
+
+class Record(TypedDict):
+    """Something that is kept. Moments are of ISO 8601; `metadata` tells what it rests on, and its states."""
+
+    id: str
+    memory: str
+    created_at: str | None
+    updated_at: str | None
+    metadata: dict[str, Any]
+    user_id: NotRequired[str]
+    agent_id: NotRequired[str]
+    run_id: NotRequired[str]
+
+
+class Found(Record):
+    """Something that answers a query: `score` ranks it, `relevance` is on one scale for all queries; None: unknown."""
+
+    score: float
+    relevance: float | None
+
+
+class FoundAll(TypedDict):
+    """What answers a query, best first."""
+
+    results: list[Found]
+
+
+class Listed(TypedDict):
+    """What is kept, changed last first."""
+
+    results: list[Record]
+
+
+class Change(TypedDict):
+    """A change of something that is kept: its text before and after, None where there was, or is, none."""
+
+    id: str
+    memory_id: str
+    old_memory: str | None
+    new_memory: str | None
+    event: str
+    created_at: str
+    is_deleted: bool
+    actor_id: str | None
+
+
+class Told(TypedDict):
+    """What was done, in words."""
+
+    message: str
+
+
+class ForgottenAll(Told):
+    """What was forgotten of somebody: how many items; and what was `left`, each address or family with the reason."""
+
+    forgotten: int
+    left: dict[str, str]
+
+
+def record_of_item(item: Item, user_id: str | None) -> Record:
+    """Return an item as it is recalled and read: both moments are when it was said, or last changed."""
+    at = _moment(item.at)
+    record = Record(
+        id=item.address, memory=item.text, created_at=at, updated_at=at,
+        metadata={"provenance": item.provenance, "states": item.states},
+    )  # fmt: skip
+    if user_id is not None:
+        record["user_id"] = user_id
+    return record
+
+
+def found_of(item: RecalledItem, user_id: str | None) -> Found:
+    """Return an item of an answer."""
+    return Found(**record_of_item(item, user_id), score=item.score, relevance=item.relevance)
+
+
+def record_of_note(note: Note) -> Record:
+    """Return a note of a user's project."""
+    record = Record(
+        id=f"notes/note/{note.note_id}", memory=note.text, created_at=_moment(note.created_at),
+        updated_at=_moment(note.updated_at), metadata={"type": note.type, "source_ref": note.source_ref},
+        user_id=note.project_id, agent_id=note.agent_id,
+    )  # fmt: skip
+    if isinstance(thread := note.source_ref.get("thread"), str):
+        record["run_id"] = thread
+    return record
+
+
+def record_of_memory(memory: AssistantMemory) -> Record:
+    """Return a memory of the assistant's."""
+    record = Record(
+        id=f"assistant/memory/{memory.id}", memory=memory.text, created_at=_moment(memory.created_at),
+        updated_at=_moment(memory.updated_at), metadata={"category": memory.category, "tags": memory.tags},
+        user_id=memory.user_id,
+    )  # fmt: skip
+    if memory.agent_id is not None:
+        record["agent_id"] = memory.agent_id
+    if memory.thread_id is not None:
+        record["run_id"] = memory.thread_id
+    return record
+
+
+def record_of_knowledge(memory: Fact | Rule, user_id: str) -> Record:
+    """Return a fact or a rule in the scope of a user."""
+    text = memory.content
+    if isinstance(memory, Fact):
+        text = f"{memory.subject} {memory.predicate}: {memory.content}"
+    record = Record(
+        id=f"knowledge/{memory.memory_type}/{memory.id}", memory=text, created_at=_moment(memory.created_at),
+        updated_at=_moment(memory.created_at), metadata={"confidence": memory.effective_confidence}, user_id=user_id,
+    )  # fmt: skip
+    if memory.source_butler is not None:
+        record["agent_id"] = memory.source_butler
+    return record
+
+
+def changes_of_note(address: Address, versions: Sequence[NoteVersion]) -> list[Change]:
+    """Return the versions of a note, newest first, as changes, oldest first."""
+    return [
+        _change(address, str(one.version_id), one.op, one.ts, one.actor, (one.prev_snapshot, one.new_snapshot))
+        for one in reversed(versions)
+    ]  # fmt: skip
+
+
+def changes_of_memory(address: Address, rows: Sequence[HistoryRow]) -> list[Change]:
+    """Return what became of a memory of the assistant's, newest first, as changes, oldest first."""
+    return [
+        _change(address, str(one.id), one.event, one.ts, one.actor, (one.old_ref, one.new_ref))
+        for one in reversed(rows)
+    ]
+
+
+def _change(
+    address: Address, id: str, event: str, ts: datetime, actor: str | None, snapshots: tuple[Any, Any]
+) -> Change:
+    old, new = (None if one is None else one.get("text") for one in snapshots)
+    return Change(
+        id=id, memory_id=str(address), old_memory=old, new_memory=new, event=event, created_at=ts.isoformat(),
+        is_deleted=event == "DELETE", actor_id=actor,
+    )  # fmt: skip
+
+
+def _moment(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
