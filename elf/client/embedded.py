@@ -29,11 +29,20 @@ class _Identity(TypedDict):
 
 
 class Local:
-    """What `local` returns: a context manager and an async one. May be entered again after it was left."""
+    """What `local` returns: a context manager and an async one. May be entered again after it was left.
+
+    `name` is what needs the service, by its name in messages.
+    """
 
     def __init__(
-        self, where: Config | Path | str | None, context: dict[str, str | None], credentials: Credentials
+        self,
+        where: Config | Path | str | None,
+        context: dict[str, str | None],
+        credentials: Credentials,
+        *,
+        name: str = "elf.client.local",
     ) -> None:
+        self._name = name
         self._where = where
         self._context = context
         self._credentials = credentials
@@ -93,7 +102,7 @@ class Local:
 
     def _start(self, stack: ExitStack) -> tuple[str, Config]:
         """Start the service, leave its stopping to the stack, and return its URL and its config."""
-        with needing_service("elf.client.local"):
+        with needing_service(self._name):
             from actors.processes.background import BackgroundSystem
 
         config = _config(self._where, stack)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import reveal_type
 
+from elf import AsyncMemory, Memory
 from elf.client import AsyncClient, Client, Message, NewNote, local
 
 
@@ -44,6 +45,27 @@ async def use_async(memory: AsyncClient) -> None:
     reveal_type(await memory.add_event([]))  # type: elf.client.results.EventWritten
     async for note in memory.list():
         reveal_type(note.source_ref)  # type: dict[str, JSON]
+
+
+def use_memory(memory: Memory) -> None:
+    reveal_type(memory.remember("x", user_id="ana").families[0].written[0].op)  # type: str
+    reveal_type(memory.recall("x").items[0].address)  # type: str
+    reveal_type(memory.add(["x", {"content": "y"}])["results"][0]["id"])  # type: str | None
+    reveal_type(memory.search("x", limit=3)["results"][0]["score"])  # type: float
+    reveal_type(memory.history("x")[0]["old_memory"])  # type: str | None
+    reveal_type(memory.within(user_id="ana"))  # type: elf.client.memory.blocking.Memory
+    reveal_type(memory.client)  # type: elf.client.blocking.Client
+    memory.search("x", limt=3)  # fault: call-arg
+    memory.add(5)  # fault: arg-type
+    memory.recall("x", user_id=5)  # fault: arg-type
+    Memory("x", user_id=5)  # fault: arg-type
+
+
+async def use_async_memory(memory: AsyncMemory) -> None:
+    reveal_type((await memory.recall("x")).items[0].address)  # type: str
+    reveal_type((await memory.get_all())["results"][0]["memory"])  # type: str
+    async with AsyncMemory("http://x") as other:
+        reveal_type(other)  # type: elf.client.memory.asynchronous.AsyncMemory
 
 
 def misuse(memory: Client) -> None:

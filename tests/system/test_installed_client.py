@@ -36,6 +36,15 @@ with Client(sys.argv[1], tenant_id=sys.argv[2], project_id="p", agent_id="a", re
         print(error)
 """
 
+MEMORY = """
+import sys
+from elf import Memory
+
+with Memory(sys.argv[1], user_id="ana-of-a-plain-install") as memory:
+    memory.remember("I prefer tea to coffee.")
+    print(memory.recall("What does the user like to drink?", families=["assistant"]).items[0].text)
+"""
+
 
 @pytest.fixture(scope="module")
 def installed() -> Iterator[Installed]:
@@ -70,6 +79,23 @@ def test_a_service_of_one_s_own_says_what_to_install(installed: Installed) -> No
         r"pip install 'elf-memory\[service\]'$",
         done.stderr.strip(),
     )
+
+
+def test_the_package_is_light_and_a_memory_of_one_s_own_says_what_to_install(installed: Installed) -> None:
+    done = installed.run(
+        "-c", "import elf, sys; print('httpx' in sys.modules, 'Memory' in dir(elf)); elf.Memory()"
+    )
+    assert done.stdout == "False True\n"
+    assert re.search(
+        r"StartupError: elf.Memory needs the service, and \w+ is not installed: "
+        r"pip install 'elf-memory\[service\]'$",
+        done.stderr.strip(),
+    )
+
+
+def test_alone_a_memory_is_that_of_a_service(installed: Installed, service: RunningService) -> None:
+    done = installed.run("-c", MEMORY, service.url)
+    assert done.stdout == "User prefers tea to coffee.\n", done.stderr
 
 
 @pytest.mark.parametrize("command", PROJECT["scripts"])

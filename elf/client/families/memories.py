@@ -44,6 +44,11 @@ class Item(Struct, frozen=True, kw_only=True):
     at: datetime | None
     states: list[str]
 
+    @property
+    def address(self) -> str:
+        """What names it over all families: family/kind/id."""
+        return f"{self.family}/{self.kind}/{self.id}"
+
 
 class RecalledItem(Item, frozen=True, kw_only=True):
     """An item of an answer: `score` is the sum of its `terms`; `relevance` is None where it was not compared."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from elf.client.families.memories import InFamily, Remembered
+from elf.client.families.memories import InFamily, RecalledItem, Remembered
 from elf.client.inputs import NewNote
 from elf.client.memory import changing
 from elf.client.memory import records as r
-from elf.client.memory.deleting import forget_all, refusal_of
 from elf.client.memory.doing import Doing
 from elf.client.memory.inputs import MOST, Messages, address_of, limit_of, texts_of
 from elf.client.memory.listing import listed
@@ -124,7 +123,7 @@ class KnownDoing(Doing):
             top_k=wanted if whose.run_id is None else MOST_FOUND,
         )  # fmt: skip
         names = self._names_of_run(whose)
-        items = [one for one in answer.items if names is None or not names.isdisjoint(one.provenance)]
+        items = [one for one in answer.items if names is None or not names.isdisjoint(_rests_on(one))]
         return r.FoundAll(results=[r.found_of(one, whose.user_id) for one in items[:wanted]])
 
     def _names_of_run(self, whose: Subject) -> frozenset[str] | None:
@@ -212,34 +211,10 @@ class KnownDoing(Doing):
         subject = self.subject.with_(user_id, agent_id)
         return await changing.history(self.client, address_of(memory_id), subject)
 
-    async def delete(
-        self, memory_id: str, *, user_id: str | None = None, agent_id: str | None = None
-    ) -> r.Told:
-        """Forget one thing, as `forget` does. Raises NotFound, and what its family refuses it with.
 
-        >>> memory.delete(home["id"], user_id="eve")["message"]
-        'Memory deleted successfully!'
-        >>> memory.get(home["id"], user_id="eve") is None
-        True
-        """
-        address = address_of(memory_id)
-        (item,) = (await self.forget(str(address), user_id=user_id, agent_id=agent_id)).items
-        if item.outcome != "forgotten":
-            raise refusal_of(item)
-        return r.Told(message="Memory deleted successfully!")
-
-    async def delete_all(
-        self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
-    ) -> r.ForgottenAll:
-        """Forget all that `get_all` lists, and the user's conversations: of a run its own, with an agent none.
-
-        `left` names what stays, and why, such as a conversation that somebody else owns.
-
-        >>> gone = memory.delete_all(user_id="bob")
-        >>> gone["left"], memory.get_all(user_id="bob")["results"]
-        ({}, [])
-        """
-        return await forget_all(self.client, self.subject.with_(user_id, agent_id, run_id))
+def _rests_on(item: RecalledItem) -> set[str]:
+    """Return what an item rests on, and those that state the same."""
+    return {*item.provenance, *(name for one in item.also for name in one.provenance)}
 
 
 def _refused(told: Remembered) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, TypeVar
 
@@ -10,20 +11,23 @@ from elf.client.families.knowledge.results import Fact, Rule
 from elf.client.memory import records as r
 from elf.client.memory.subject import Subject
 from elf.client.results import Note
-from elf.core.errors import NotFound
+from elf.core.errors import NotFound, ScopeDenied
 
 T = TypeVar("T")
 
 PAGE: Final = 200
 WHAT: Final = "a list of what is kept"
 
+log = logging.getLogger("elf.client")
+
 Lister = Callable[[AsyncClient, Subject, int], Awaitable[list[r.Record]]]
 
 
 async def listed(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
-    """Return what families keep of a user, changed last first; those that are not on keep nothing.
+    """Return what families keep of a user, changed last first.
 
-    Raises InvalidRequest without a user, and NotFound where none of the families is.
+    Those that are not on keep nothing, and those that show nothing to the agent tell nothing. Raises InvalidRequest
+    without a user, and NotFound where none of the families is on.
     """
     subject.need_user(WHAT)
     found: list[r.Record] = []
@@ -33,6 +37,10 @@ async def listed(client: AsyncClient, subject: Subject, limit: int) -> list[r.Re
             found += await lister(client, subject, limit)
         except NotFound as error:  # there is nothing at its path
             absent.append(error)
+        except ScopeDenied as error:
+            if error.fields != ("agent_id",):
+                raise
+            log.info("nothing is listed of %s: %s", lister.__name__.strip("_"), error.message)
     if len(absent) == len(LISTERS):
         raise absent[0]
     found.sort(key=lambda record: record["updated_at"] or "", reverse=True)

@@ -9,8 +9,8 @@ from typing import Final, TypeAlias
 
 from elf.client.asynchronous import AsyncClient
 from elf.client.blocking import Client
-from elf.client.credentials import Token
-from elf.client.embedded import Local, local
+from elf.client.credentials import Credentials, Token
+from elf.client.embedded import Local
 
 FOLDER: Final = "elf-memory"
 TENANT: Final = "default"
@@ -57,9 +57,8 @@ class Opening:
     def local(self) -> Local:
         """Return a service of one's own, which is not started yet."""
         where = Path(FOLDER if self.where is None else self.where).absolute()
-        return local(
-            where, tenant_id=self.tenant_id, api_key=self.key, token=self.token, for_user=self.for_user
-        )
+        credentials = Credentials(self.key, self.token, self.for_user)
+        return Local(where, {"tenant_id": self.tenant_id}, credentials, name="elf.Memory")
 
     @property
     def _tenant_id(self) -> str | None:
