@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from elf import Memory
 from elf.client import Client
 from tests.readme import blocks
 
@@ -43,7 +44,7 @@ class Page:
                 elif block.language == "sh" and commands is not None:
                     commands(self._typed(block.text))
         finally:
-            for client in [one for one in self.known.values() if isinstance(one, Client)]:
+            for client in [one for one in self.known.values() if isinstance(one, Client | Memory)]:
                 client.close()
         assert programs == []
 
