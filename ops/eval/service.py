@@ -64,13 +64,15 @@ def service_of(options: argparse.Namespace, *, note_chars: int) -> Iterator[Serv
 
 
 @contextmanager
-def started(config: Path, elf: Path | None, *, note_chars: int) -> Iterator[RunningService]:
+def started(
+    config: Path, elf: Path | None, *, note_chars: int, **changes: str
+) -> Iterator[RunningService]:
     """Run `elf up` in a new folder with a copy of a config, on free ports, with notes of up to `note_chars`.
 
-    `elf` is the file of another checkout's command line; None is that of this one.
+    `elf` is the file of another checkout's command line; None is that of this one. `changes` are as for write_config.
     """
     with fresh_folder() as folder:
-        copy = write_config(folder, config, max_note_chars=str(note_chars))
+        copy = write_config(folder, config, max_note_chars=str(note_chars), **changes)
         command = [str(elf.absolute()), "up", "-c", str(copy)] if elf else None
         with RunningService(copy, command=command) as running:
             yield running
