@@ -21,7 +21,7 @@ def notes(keeper: Keeper, query: str) -> Found:
 
 
 def knowledge(keeper: Keeper, query: str) -> Found:
-    answer = keeper.memory.knowledge.search(query, scope=f"user:{keeper.user}", limit=2 * MOST)
+    answer = keeper.memory.knowledge.search(query, limit=2 * MOST)
     return [keeper.keys.of("knowledge", one.memory.id) for one in answer.items]
 
 

@@ -75,7 +75,7 @@ def household_of(chat: Chat, roles: Mapping[str, str]) -> Household:
             "conversations": "AI" if role == "assistant" else "USER", "notes": "fact", "knowledge": "episode",
             "graph": "transcript", "assistant": role,
         }  # fmt: skip
-        house.pieces += [Piece(key, family, kind, note.text) for family, kind in kinds.items()]
+        house.pieces.extend(Piece(key, family, kind, note.text) for family, kind in kinds.items())
     return house
 
 
