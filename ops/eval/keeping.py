@@ -5,29 +5,59 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
+from msgspec import Struct
+
 from elf.client import Client, NewNote
-from ops.eval.mixed import Household, Piece
+from elf.client.call import get, post, reader
+from ops.eval.mixed import Household, Message, Piece
 from tests.system.service import wait_for
 
 TENANT: Final = "default"
 """The tenant of conversations where nobody is asked who calls."""
-TOLD_WHOLE_CHARS: Final = 4000
-"""An assistant is told the beginning of a message that is longer."""
+REMEMBER: Final = "/v1/remember"
+TRANSCRIPT: Final = "transcript"
+"""The kind of a piece that the graph is told as a message of a channel."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keys:
     """The keys of what was kept, by names of items ("family/id") and of what items rest on ("turn:id")."""
 
-    by_name: dict[str, str] = field(default_factory=dict)
+    by_name: dict[str, set[str]] = field(default_factory=dict)
+
+    def add(self, key: str, *names: str) -> None:
+        for name in names:
+            self.by_name.setdefault(name, set()).add(key)
 
     def of(self, family: str, item_id: object, provenance: Iterable[str] = ()) -> frozenset[str]:
         """Return the keys of what an item is, or rests on."""
         names = [f"{family}/{item_id}", *provenance]
-        return frozenset(self.by_name[name] for name in names if name in self.by_name)
+        return frozenset[str]().union(*(self.by_name.get(name, ()) for name in names))
+
+
+class Written(Struct, frozen=True):
+    """What is read of something that was written; it has no id where it was not."""
+
+    id: str | None
+
+
+class InFamily(Struct, frozen=True):
+    """What is read of what a family wrote."""
+
+    family: str
+    written: list[Written]
+
+
+class Remembered(Struct, frozen=True):
+    """What is read of what became of something that was said."""
+
+    id: UUID
+    done: bool
+    families: list[InFamily]
 
 
 @dataclass(frozen=True)
@@ -42,6 +72,28 @@ class Keeper:
     @property
     def conversation(self) -> UUID:
         return uuid5(NAMESPACE_URL, self.user)
+
+    def remember(self, said: Sequence[Message], timeout_s: float) -> None:
+        """Have what was said remembered, each message by itself, and wait until every family is done with it."""
+        ids = {one.key: self._remember(one) for one in said}
+        for key, id in ids.items():
+            remembered = wait_for(partial(self._done, id), "it is remembered", timeout_s=timeout_s)
+            written = [(of.family, one.id) for of in remembered.families for one in of.written]
+            names = [f"{family}/{item_id}" for family, item_id in written if item_id is not None]
+            self.keys.add(key, f"message:{key}", f"turn:{id}", *names)
+
+    def _remember(self, one: Message) -> UUID:
+        message = {"role": one.role, "content": one.text, "id": one.key}
+        body = {**self._whose, "messages": [message], "conversation": str(self.conversation)}
+        return self.memory.send(post(REMEMBER, body, reader(Remembered))).id
+
+    def _done(self, id: UUID) -> Remembered | None:
+        remembered = self.memory.send(get(f"{REMEMBER}/{id}", self._whose, reader(Remembered)))
+        return remembered if remembered.done else None
+
+    @property
+    def _whose(self) -> dict[str, str]:
+        return {"tenant_id": TENANT, "user_id": self.user, "agent_id": self.agent}
 
     def keep(self, pieces: Sequence[Piece]) -> None:
         """Have each family keep its pieces, in their order. Conversations come first: others name them."""
@@ -70,15 +122,12 @@ class Keeper:
         for piece in pieces:
             keep(piece)
 
-    def _kept(self, piece: Piece, *names: str) -> None:
-        self.keys.by_name.update(dict.fromkeys(names, piece.key))
-
     def _say(self, piece: Piece) -> None:
         content = [{"role": piece.kind, "text": piece.text}]
         entry = self.memory.conversations.append(
             self.conversation, content, channel="history", indexed_content=piece.text
         )
-        self._kept(piece, f"conversations/{entry.id}")
+        self.keys.add(piece.key, f"conversations/{entry.id}")
 
     def _note(self, piece: Piece) -> None:
         note = NewNote(
@@ -87,7 +136,7 @@ class Keeper:
         (result,) = self.memory.add_notes([note], merge_similar=False)
         if result.op == "REJECTED":
             raise SystemExit(f"{piece.key} rejected: {result.reason_code}")
-        self._kept(piece, f"notes/{result.note_id}")
+        self.keys.add(piece.key, f"notes/{result.note_id}")
 
     def _know(self, piece: Piece) -> None:
         scope = f"user:{self.user}"
@@ -99,25 +148,19 @@ class Keeper:
             id = knowledge.store_rule(piece.text, scope=scope).id
         else:
             id = knowledge.store_episode(piece.text, self.agent, metadata={"user_id": self.user}).id
-        self._kept(piece, f"knowledge/{id}")
+        self.keys.add(piece.key, f"knowledge/{id}")
 
     def _link(self, piece: Piece) -> None:
         graph, conversation = self.memory.graph, str(self.conversation)
-        if piece.kind == "transcript":
+        if piece.kind == TRANSCRIPT:
             written = graph.write_transcript(piece.key, conversation, piece.text).memories
         else:
             written = graph.remember(piece.text, piece.kind, conversation_id=conversation).memories  # type: ignore[arg-type]
-        self._kept(piece, *(f"graph/{one.memory_id}" for one in written))
+        self.keys.add(piece.key, *(f"graph/{one.memory_id}" for one in written))
 
     def _tell(self, piece: Piece) -> None:
-        assistant = self.memory.assistant
-        if piece.kind in ("user", "assistant"):
-            said = [{"role": piece.kind, "content": piece.text[:TOLD_WHOLE_CHARS]}]
-            assistant.turn(self.user, piece.key, said, user_id=self.user)
-            self._kept(piece, f"turn:{piece.key}")
-        else:
-            kept = assistant.add(piece.text, piece.kind, user_id=self.user).memory
-            self._kept(piece, f"assistant/{kept.id}")
+        kept = self.memory.assistant.add(piece.text, piece.kind, user_id=self.user).memory
+        self.keys.add(piece.key, f"assistant/{kept.id}")
 
 
 def keeper_of(url: str, household: Household) -> Keeper:

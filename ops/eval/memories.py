@@ -6,8 +6,8 @@
     python -m ops.eval.memories beam FILE
 
 `mixed` is `ops/eval/data/mixed`: 600 things that five families have of three users, each in one of them, and 150
-questions. Of the chats of the others, whose files are those of `ops.eval.locomo` and `ops.eval.beam`, every family is
-told every message, as it is told messages: entries of a history, notes, episodes, a transcript, turns.
+questions. The messages of the chats of the others, whose files are those of `ops.eval.locomo` and `ops.eval.beam`, are
+remembered by all families that remember what is said, and told to the graph as transcripts.
 
 Recall is fractional: the share of a question's gold that the first k items are, or rest on; an item that stands for
 others that say the same counts for them, too. `mean` is that of the families. The first 10 of recall should hold as
@@ -31,8 +31,8 @@ from elf.core.logs import configure_logging
 from ops.eval import beam, locomo, mixed
 from ops.eval.chats import Chat, Question
 from ops.eval.family_searches import SEARCHES, Found, searched
-from ops.eval.keeping import Keeper, keeper_of
-from ops.eval.mixed import Household, Piece
+from ops.eval.keeping import TRANSCRIPT, Keeper, keeper_of
+from ops.eval.mixed import Household, Message, Piece, Role
 from ops.eval.service import started
 from tests.system.said import is_indexed
 from tests.system.service import wait_for
@@ -45,6 +45,10 @@ CHARS: Final = 16_000
 MOST: Final = 100
 PATIENCE_S: Final = 1200.0
 CATEGORIES: Final = ("profile", "goals", "preferences", "event", "activity", "relationships", "tasks")
+REMEMBERED_BY: Final = """
+[remember]
+families = ["conversations", "notes", "assistant", "knowledge"]
+"""
 RECALL: Final = "recall"
 Rows = Mapping[str, Sequence[float]]
 """Recalls at a cut, of each question, by what found it: a family, or recall."""
@@ -65,17 +69,13 @@ class Answered:
         return len(self.gold & there) / len(self.gold)
 
 
-def household_of(chat: Chat, roles: Mapping[str, str]) -> Household:
-    """Return a user whose families are all told each message of a chat; a note holds as much of it as a note may."""
+def household_of(chat: Chat, roles: Mapping[str, Role]) -> Household:
+    """Return a user whose families are all told each message of a chat: the graph as a transcript."""
     house = Household(chat.name, questions=chat.questions)
     for note in chat.notes:
         key = note.key or ""
-        role = roles.get(key, "user")
-        kinds = {
-            "conversations": "AI" if role == "assistant" else "USER", "notes": "fact", "knowledge": "episode",
-            "graph": "transcript", "assistant": role,
-        }  # fmt: skip
-        house.pieces.extend(Piece(key, family, kind, note.text) for family, kind in kinds.items())
+        house.said.append(Message(key, roles.get(key, "user"), note.text))
+        house.pieces.append(Piece(key, "graph", TRANSCRIPT, note.text))
     return house
 
 
@@ -181,11 +181,13 @@ def main() -> None:
     households = [
         one for one in households_of(options) if options.only is None or one.name in options.only
     ]
-    with started(options.local, None, note_chars=CHARS, **config_for(households)) as service:
+    changes = config_for(households)
+    with started(options.local, None, note_chars=CHARS, tables=REMEMBERED_BY, **changes) as service:
         keepers = [keeper_of(service.url, household) for household in households]
         for keeper, household in zip(keepers, households, strict=True):
+            keeper.remember(household.said, PATIENCE_S)
             keeper.keep(household.pieces)
-            print(f"{household.name}: {len(household.pieces)} things kept", file=sys.stderr)
+            print(f"{household.name}: kept", file=sys.stderr)
         wait_for(lambda: is_indexed(service), "all is in the index", timeout_s=PATIENCE_S)
         wait_indexed(service, timeout_s=PATIENCE_S)
         for keeper, household in zip(keepers, households, strict=True):

@@ -20,10 +20,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from ops.eval.chats import Question
 
+Role: TypeAlias = Literal["user", "assistant"]
 DATA: Final = Path(__file__).parent / "data" / "mixed"
 FAMILY_OF: Final[Mapping[str, str]] = MappingProxyType(
     {"N": "notes", "K": "knowledge", "C": "conversations", "G": "graph", "A": "assistant"}
@@ -47,10 +48,23 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
+class Message:
+    """Something that was said, by a key of its own."""
+
+    key: str
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Household:
-    """What all families have of a user, oldest first, and the questions that it answers."""
+    """What all families have of a user, oldest first, and the questions that it answers.
+
+    `said` are messages that families are told together, those that are told what was said.
+    """
 
     name: str
+    said: list[Message] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
     questions: list[Question] = field(default_factory=list)
 

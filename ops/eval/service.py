@@ -65,14 +65,16 @@ def service_of(options: argparse.Namespace, *, note_chars: int) -> Iterator[Serv
 
 @contextmanager
 def started(
-    config: Path, elf: Path | None, *, note_chars: int, **changes: str
+    config: Path, elf: Path | None, *, note_chars: int, tables: str = "", **changes: str
 ) -> Iterator[RunningService]:
     """Run `elf up` in a new folder with a copy of a config, on free ports, with notes of up to `note_chars`.
 
-    `elf` is the file of another checkout's command line; None is that of this one. `changes` are as for write_config.
+    `elf` is the file of another checkout's command line; None is that of this one. `tables` are
+    added to the config, and `changes` are as for write_config.
     """
     with fresh_folder() as folder:
         copy = write_config(folder, config, max_note_chars=str(note_chars), **changes)
+        copy.write_text(f"{copy.read_text(encoding='utf-8')}\n{tables}\n", encoding="utf-8")
         command = [str(elf.absolute()), "up", "-c", str(copy)] if elf else None
         with RunningService(copy, command=command) as running:
             yield running
