@@ -14,6 +14,7 @@ from elf.memory.ranking import Compared
 from elf.memory.token_filler import TokenFiller, Wanted
 from elf.providers.port import LateInteraction, Reranker
 from elf.providers.token_vectors import TokenVectors
+from elf.search.reranking import length_handicap
 
 MADE_AT_ONCE_CHARS: Final = 2000
 """So much text without token vectors is compared all the same: what was said just now is to be found at once."""
@@ -32,9 +33,16 @@ class Comparing(Protocol):
 
 
 class ByTokens:
-    """Compares the tokens of texts with those of the query, as far as token vectors are kept."""
+    """Compares the tokens of texts with those of the query, as far as token vectors are kept.
 
-    def __init__(self, late: LateInteraction, kept: KeptTokens, filler: TokenFiller) -> None:
+    A text that several families have is compared once: what resembles others is marked down, and one that resembles
+    only itself is not to be. `length_weight` is what a longer text is handicapped by, as in searches.
+    """
+
+    def __init__(
+        self, late: LateInteraction, kept: KeptTokens, filler: TokenFiller, *, length_weight: float
+    ) -> None:
+        self._length_weight = length_weight
         self._late = late
         self._kept = kept
         self._filler = filler
@@ -46,23 +54,23 @@ class ByTokens:
         vectors: dict[str, TokenVectors] = {
             one.item.text: one.item.tokens for one in offers if one.item.tokens is not None
         }
-        lacking = [text for text in dict.fromkeys(one.item.text for one in offers) if text not in vectors]
+        texts = list(dict.fromkeys(one.item.text for one in offers))
+        lacking = [text for text in texts if text not in vectors]
         found = await self._kept.read(tenant_id, lacking)
         vectors |= found.vectors
         missing = [text for text in lacking if text not in vectors]
         vectors |= await self._made(missing)
         self._filler.want(Wanted(tenant_id, missing, found.unnoted))
-        compared = [one for one in offers if one.item.text in vectors]
+        compared = [text for text in texts if text in vectors]
         if not compared:
             return None if offers else []
-        scores = await self._late.score(
-            query, [vectors[one.item.text] for one in compared], [0.0] * len(compared)
-        )
-        by_address = {
-            one.address: Compared(score.score, score.relevance)
-            for one, score in zip(compared, scores, strict=True)
+        handicaps = [length_handicap(len(text), weight=self._length_weight) for text in compared]
+        scores = await self._late.score(query, [vectors[text] for text in compared], handicaps)
+        by_text = {
+            text: Compared(score.score, score.relevance)
+            for text, score in zip(compared, scores, strict=True)
         }
-        return [by_address.get(one.address) for one in offers]
+        return [by_text.get(one.item.text) for one in offers]
 
     async def _made(self, missing: Sequence[str]) -> dict[str, TokenVectors]:
         """Make the token vectors of some texts at once, the best first."""
@@ -94,18 +102,19 @@ class ByReranker:
         """Compare all candidates; see the port."""
         if not offers:
             return []
+        texts = list(dict.fromkeys(one.item.text for one in offers))
         try:
-            scores = await self._reranker.rerank(query, [one.item.text for one in offers])
+            scores = await self._reranker.rerank(query, texts)
         except ServiceError as error:
-            log.warning("memory.not_compared", documents=len(offers), error=error.message)
+            log.warning("memory.not_compared", documents=len(texts), error=error.message)
             return None
         known = [score for score in scores if score == score]  # NaN is a missing score
         if not known:
             return None
         least, range_ = min(known), (max(known) - min(known)) or 1.0
-        return [
-            None
-            if score != score
-            else Compared((score - least) / range_, score if self._tells_relevance else None)
-            for score in scores
-        ]
+        by_text = {
+            text: Compared((score - least) / range_, score if self._tells_relevance else None)
+            for text, score in zip(texts, scores, strict=True)
+            if score == score
+        }
+        return [by_text.get(one.item.text) for one in offers]

@@ -23,9 +23,9 @@ from elf.providers.vectors import have_direction
 from elf.search.stages import Stages
 
 COMPARED: Final = 100
-"""How many candidates are compared at most, over all families."""
-OFFERED: Final = 200
-"""How many candidates are asked for, over all families: where one has few, others may fill in."""
+"""How many texts are compared at most, over all families."""
+OFFERED: Final = 300
+"""How many candidates are asked for, over all families: where one has few, or several the same, others fill in."""
 LEAST_OFFERED: Final = 20
 WIDER: Final = 5
 """So many times as many are asked for where some of those offered hang on conversations of others."""

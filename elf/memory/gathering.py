@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 import anyio
@@ -49,12 +50,19 @@ class Gathered:
             self.milliseconds[name] += took
 
     def in_turn(self, most: int) -> tuple[list[Offered], list[Offered]]:
-        """Return the candidates, the best of each family first, and then those beyond the first `most`."""
+        """Return the candidates, the best of each family first, and then those beyond the first `most` texts.
+
+        A text that several families have counts once, so that those who keep the same leave room for more.
+        """
         offered = [
             Offered(family, place, item) for family, items in self.offers.items() for place, item in enumerate(items)
         ]  # fmt: skip
         offered.sort(key=lambda one: one.place)
-        return offered[:most], offered[most:]
+        texts = set(islice(dict.fromkeys(one.item.text for one in offered), most))
+        return (
+            [one for one in offered if one.item.text in texts],
+            [one for one in offered if one.item.text not in texts],
+        )
 
 
 async def gather(

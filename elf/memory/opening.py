@@ -47,11 +47,12 @@ def _open_recall(ground: Ground, queries: Queries) -> Opened:
     if search is None or texts is None:
         return Opened(garbage=garbage, subjects=subjects)
     filler = None if search.late is None else TokenFiller(search.late, kept)
+    rules = config.search.rerank
     comparing: Comparing
     if filler is not None and search.late is not None:
-        comparing = ByTokens(search.late, kept, filler)
+        weight = 0.0 if rules is None else rules.length_weight
+        comparing = ByTokens(search.late, kept, filler, length_weight=weight)
     else:
-        rules = config.search.rerank
         tells = rules is not None and rules.weak_below is not None
         comparing = ByReranker(search.models.reranker, tells_relevance=tells)
     asker = Asker(proves_users=config.security.auth.mode == "required")

@@ -99,7 +99,7 @@ class TokenReranking:
                 one.point_id,
                 one.text,
                 self._store.words(one.row, one.text),
-                self._handicap(one.subject_chars),
+                length_handicap(one.subject_chars, weight=self._length_weight),
                 self._store.read(one.row, one.text),
             )
             for one in passages
@@ -111,8 +111,10 @@ class TokenReranking:
         beyond = _read(lowest)._replace(relevance=None)
         return [beyond if score is None else _read(score) for score in scores]
 
-    def _handicap(self, chars: int) -> float:
-        return self._length_weight * math.log(max(1.0, chars / _SHORT_CHARS))
+
+def length_handicap(chars: int, *, weight: float) -> float:
+    """Return the handicap of a text of so many characters: `weight` each time that it is e times as long as 240."""
+    return weight * math.log(max(1.0, chars / _SHORT_CHARS))
 
 
 async def scores_in_time(

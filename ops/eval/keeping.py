@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from elf.client import Client, NewNote
 from elf.client.call import get, post, reader
-from ops.eval.mixed import Household, Message, Piece
+from ops.eval.mixed import Message, Piece
 from tests.system.service import wait_for
 
 TENANT: Final = "default"
@@ -131,7 +131,11 @@ class Keeper:
 
     def _note(self, piece: Piece) -> None:
         note = NewNote(
-            text=piece.text, type=piece.kind, key=piece.key[:128], confidence=0.9, source_ref={"message_id": piece.key}
+            text=piece.text,
+            type=piece.kind,
+            key=piece.key[:128],
+            confidence=0.9,
+            source_ref={"message_id": piece.key},
         )  # type: ignore[arg-type]
         (result,) = self.memory.add_notes([note], merge_similar=False)
         if result.op == "REJECTED":
@@ -163,11 +167,10 @@ class Keeper:
         self.keys.add(piece.key, f"assistant/{kept.id}")
 
 
-def keeper_of(url: str, household: Household) -> Keeper:
-    """Return the keeper of a household at a service, whose config has the agent of its name."""
-    user = household.name
+def keeper_of(url: str, user: str, agent: str) -> Keeper:
+    """Return the keeper of a user at a service, whose config has the agent."""
     memory = Client(
-        url, token=user, tenant_id=TENANT, project_id=user, agent_id=user, scope="project_shared",
+        url, token=user, tenant_id=TENANT, project_id=user, agent_id=agent, scope="project_shared",
         read_profile="private_plus_project", timeout_s=60.0,
     )  # fmt: skip
-    return Keeper(memory, user, user)
+    return Keeper(memory, user, agent)

@@ -35,7 +35,7 @@ from ops.eval.keeping import TRANSCRIPT, Keeper, keeper_of
 from ops.eval.mixed import Household, Message, Piece, Role
 from ops.eval.service import started
 from tests.system.said import is_indexed
-from tests.system.service import wait_for
+from tests.system.service import RunningService, wait_for
 from tests.system.truth import wait_indexed
 
 CUTS: Final = (5, 10, 20)
@@ -63,6 +63,10 @@ class Answered:
     gold: frozenset[str]
     found: Mapping[str, Found]
     told: Sequence[str]
+
+    def holders(self) -> list[str]:
+        """Return the families that some of the gold is in, by the kind of the question."""
+        return [name for name in SEARCHES if name in self.kind.split(" and ")]
 
     def recall(self, name: str, cut: int) -> float:
         there = frozenset[str]().union(*self.found[name][:cut])
@@ -99,8 +103,11 @@ def config_for(households: Sequence[Household]) -> dict[str, str]:
     return {"supervisor": f"{readable}\n{agents}", "max_writes_per_day": "10000"}
 
 
-def wait_compared(keeper: Keeper, household: Household) -> None:
-    """Ask until recall has compared all that it tells: what it compares is made behind the first answers."""
+def wait_settled(service: RunningService, keeper: Keeper, household: Household) -> None:
+    """Wait until all is indexed, and recall compares all that it tells: that is made behind the first answers."""
+    wait_for(lambda: is_indexed(service), "all is in the index", timeout_s=PATIENCE_S)
+    wait_indexed(service, timeout_s=PATIENCE_S)
+    keeper.wait_linked(PATIENCE_S)
     for question in household.questions:
 
         def compared(question: Question = question) -> bool:
@@ -143,18 +150,18 @@ def report(answers: Sequence[Answered]) -> None:
     told = Counter(family for one in answers for family in one.told)
     for name in (RECALL, *SEARCHES):
         cells = "".join(f"{_mean(answers, name, cut):8.3f}" for cut in CUTS)
-        own = [one for one in answers if name in one.kind.split(" and ")]
+        own = [one for one in answers if name in one.holders()]
         share = f"{told[name] / max(1, told.total()):9.1%}" if name != RECALL else ""
-        ours = (
-            f"{len(own):8} {_mean(own, name, TOLD):8.3f} {_mean(own, RECALL, TOLD):8.3f}" if own else ""
-        )
+        ours = f"{len(own):8} {_mean(own, name, TOLD):8.3f} {_mean(own, RECALL, TOLD):8.3f}" if own else ""
         print(f"{name:<12}{cells}{share}{ours}")
     means = [statistics.fmean(_mean(answers, name, cut) for name in SEARCHES) for cut in CUTS]
     print(f"{'mean':<12}" + "".join(f"{mean:8.3f}" for mean in means))
     for cut in CUTS:
         best = max(SEARCHES, key=lambda name: _mean(answers, name, cut))
         gains = [one.recall(RECALL, cut) - one.recall(best, cut) for one in answers]
-        print(f"@{cut}: recall - {best}: {statistics.fmean(gains):+.4f}, one standard error {error_of(gains):.4f}")
+        print(
+            f"@{cut}: recall - {best}: {statistics.fmean(gains):+.4f}, one standard error {error_of(gains):.4f}"
+        )
 
 
 def _mean(answers: Sequence[Answered], name: str, cut: int) -> float:
@@ -178,21 +185,16 @@ def main() -> None:
     if (options.file is None) != (options.set == "mixed"):
         parser.error("a file is needed for locomo and beam, and for them alone")
     configure_logging("warning", form="auto")
-    households = [
-        one for one in households_of(options) if options.only is None or one.name in options.only
-    ]
+    households = [one for one in households_of(options) if options.only is None or one.name in options.only]
     changes = config_for(households)
     with started(options.local, None, note_chars=CHARS, tables=REMEMBERED_BY, **changes) as service:
-        keepers = [keeper_of(service.url, household) for household in households]
+        keepers = [keeper_of(service.url, one.name, one.name) for one in households]
         for keeper, household in zip(keepers, households, strict=True):
             keeper.remember(household.said, PATIENCE_S)
             keeper.keep(household.pieces)
             print(f"{household.name}: kept", file=sys.stderr)
-        wait_for(lambda: is_indexed(service), "all is in the index", timeout_s=PATIENCE_S)
-        wait_indexed(service, timeout_s=PATIENCE_S)
         for keeper, household in zip(keepers, households, strict=True):
-            keeper.wait_linked(PATIENCE_S)
-            wait_compared(keeper, household)
+            wait_settled(service, keeper, household)
         report([one for both in zip(keepers, households, strict=True) for one in ask(*both)])
 
 

@@ -111,13 +111,28 @@ def test_one_that_was_not_compared_stands_in_the_middle() -> None:
 
 def test_where_nothing_was_compared_families_take_turns() -> None:
     gathered = Gathered(
-        offers={family: [offered(family, place, "x").item for place in range(2)] for family in FAMILIES}
+        offers={
+            family: [offered(family, place, f"{family} {place}").item for place in range(2)]
+            for family in FAMILIES
+        }
     )
     offers, beyond = gathered.in_turn(5)
     assert [one.offered.family for one in ranked(offers, [None] * 5)] == [
         "graph", "knowledge", "notes", "knowledge", "notes",
     ]  # fmt: skip
     assert [one.address for one in beyond] == [("graph", "note", "graph-1")]
+
+
+def test_a_text_that_several_families_have_takes_the_room_of_one() -> None:
+    gathered = Gathered(
+        offers={
+            family: [offered(family, place, text).item for place, text in enumerate(TEXTS[:3])]
+            for family in FAMILIES
+        }
+    )
+    offers, beyond = gathered.in_turn(2)
+    assert {one.item.text for one in offers} == set(TEXTS[:2])
+    assert [one.item.text for one in beyond] == [TEXTS[2]] * 3
 
 
 def test_the_same_fact_is_told_once_and_another_number_is_another_fact() -> None:

@@ -1,0 +1,74 @@
+"""Candidates of all families are compared by their texts: each text once, and longer ones with a handicap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from elf.db.database import Database
+from elf.db.queries import Queries, sql_folder
+from elf.memory.comparing import ByReranker, ByTokens
+from elf.memory.gathering import Offered
+from elf.memory.kept_tokens import KeptTokens
+from elf.memory.model import FAMILY
+from elf.memory.ranking import Compared
+from elf.memory.token_filler import TokenFiller
+from elf.offers import Item
+from tests.late_kit import FakeLate, tokens_of
+from tests.notes_kit import TurnedClock
+from tests.search_kit import FakeReranker
+
+pytestmark = pytest.mark.anyio
+QUERY: Final = "where is the ferry to Flam"
+TEXTS: Final = ("the ferry to Flam is at six", "the bakery is on Mill Street", "nobody knows where it is")
+
+
+def offered(family: str, place: int, text: str) -> Offered:
+    item = Item(kind="note", id=f"{family}-{place}", text=text, tokens=tokens_of(text))
+    return Offered(family, place, item)
+
+
+def offers(*texts: str, families: Sequence[str] = ("notes",)) -> list[Offered]:
+    return [offered(family, place, text) for family in families for place, text in enumerate(texts)]
+
+
+def by_tokens(length_weight: float = 0.0275) -> ByTokens:
+    late = FakeLate()
+    queries = Queries.load(sql_folder() / FAMILY)
+    kept = KeptTokens(Database(max_conns=1), queries, TurnedClock(), version=late.version)
+    return ByTokens(late, kept, TokenFiller(late, kept), length_weight=length_weight)
+
+
+async def scored(comparing: ByTokens, asked: Sequence[Offered]) -> list[Compared]:
+    scores = await comparing.scores(QUERY, "t", asked)
+    assert scores is not None
+    return [score for score in scores if score is not None]
+
+
+async def test_a_text_is_no_worse_for_being_kept_by_several_families() -> None:
+    alone = await scored(by_tokens(), offers(*TEXTS))
+    told_twice = offers(*TEXTS) + offers(TEXTS[0], families=("graph", "knowledge", "assistant"))
+    beside = await scored(by_tokens(), told_twice)
+    assert beside[:3] == alone
+    assert beside[3:] == [alone[0]] * 3
+
+
+async def test_a_long_text_has_a_handicap_that_its_relevance_has_not() -> None:
+    long = " ".join([TEXTS[0], *(f"word{number}" for number in range(100))])
+    free = await scored(by_tokens(0.0), offers(*TEXTS, long))
+    handicapped = await scored(by_tokens(), offers(*TEXTS, long))
+    assert handicapped[:3] == free[:3]
+    assert handicapped[3].answer < free[3].answer
+    assert handicapped[3].relevance == free[3].relevance
+
+
+async def test_a_reranker_is_sent_each_text_once() -> None:
+    reranker = FakeReranker([2.0, float("nan"), 4.0])
+    asked = offers(*TEXTS, families=("notes", "graph"))
+    asked = [one._replace(item=replace(one.item, tokens=None)) for one in asked]
+    scores = await ByReranker(reranker, tells_relevance=True).scores(QUERY, "t", asked)
+    assert reranker.asked == [(QUERY, list(TEXTS))]
+    assert scores == [Compared(0.0, 2.0), None, Compared(1.0, 4.0)] * 2
