@@ -52,9 +52,11 @@ class ByTokens:
     ) -> list[Compared | None] | None:
         """Compare all candidates whose token vectors there are; those of others are made behind the answer."""
         vectors: dict[str, TokenVectors] = {
-            one.item.text: one.item.tokens for one in offers if one.item.tokens is not None
+            one.said: one.item.tokens
+            for one in offers
+            if one.item.tokens is not None and one.said == one.item.text
         }
-        texts = list(dict.fromkeys(one.item.text for one in offers))
+        texts = list(dict.fromkeys(one.said for one in offers))
         lacking = [text for text in texts if text not in vectors]
         found = await self._kept.read(tenant_id, lacking)
         vectors |= found.vectors
@@ -67,10 +69,9 @@ class ByTokens:
         handicaps = [length_handicap(len(text), weight=self._length_weight) for text in compared]
         scores = await self._late.score(query, [vectors[text] for text in compared], handicaps)
         by_text = {
-            text: Compared(score.score, score.relevance)
-            for text, score in zip(compared, scores, strict=True)
+            text: Compared(score.score, score.relevance) for text, score in zip(compared, scores, strict=True)
         }
-        return [by_text.get(one.item.text) for one in offers]
+        return [by_text.get(one.said) for one in offers]
 
     async def _made(self, missing: Sequence[str]) -> dict[str, TokenVectors]:
         """Make the token vectors of some texts at once, the best first."""
@@ -102,7 +103,7 @@ class ByReranker:
         """Compare all candidates; see the port."""
         if not offers:
             return []
-        texts = list(dict.fromkeys(one.item.text for one in offers))
+        texts = list(dict.fromkeys(one.said for one in offers))
         try:
             scores = await self._reranker.rerank(query, texts)
         except ServiceError as error:
@@ -117,4 +118,4 @@ class ByReranker:
             for text, score in zip(texts, scores, strict=True)
             if score == score
         }
-        return [by_text.get(one.item.text) for one in offers]
+        return [by_text.get(one.said) for one in offers]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import anyio
 import structlog
@@ -14,6 +15,9 @@ import structlog
 from elf.api.caller import Caller
 from elf.core.errors import NonEnglishInput, ServiceError
 from elf.offers import Item, Question, Recall
+
+ROLE: Final = re.compile(r"(?:user|assistant|tool): (?=\S)")
+"""Who says it, which some families write before what was said, and others keep beside it."""
 
 log = structlog.get_logger()
 
@@ -28,6 +32,13 @@ class Offered(NamedTuple):
     @property
     def address(self) -> tuple[str, str, str]:
         return self.family, self.item.kind, self.item.id
+
+    @property
+    def said(self) -> str:
+        """Its text without who says it: what it is compared by, and by which it is the same as others."""
+        text = self.item.text
+        role = ROLE.match(text)
+        return text if role is None else text[role.end() :]
 
 
 @dataclass(slots=True)
@@ -58,10 +69,10 @@ class Gathered:
             Offered(family, place, item) for family, items in self.offers.items() for place, item in enumerate(items)
         ]  # fmt: skip
         offered.sort(key=lambda one: one.place)
-        texts = set(islice(dict.fromkeys(one.item.text for one in offered), most))
+        texts = set(islice(dict.fromkeys(one.said for one in offered), most))
         return (
-            [one for one in offered if one.item.text in texts],
-            [one for one in offered if one.item.text not in texts],
+            [one for one in offered if one.said in texts],
+            [one for one in offered if one.said not in texts],
         )
 
 

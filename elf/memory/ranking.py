@@ -84,11 +84,11 @@ class Sameness:
 
     def first_of(self, told: Sequence[Ranked], one: Ranked) -> Ranked | None:
         """Return the first of what is told that may stand for a candidate, too."""
-        text = one.offered.item.text
-        ours = self._of(text)
+        said = one.offered.said
+        ours = self._of(said)
         for other in told:
-            theirs = other.offered.item.text
-            if text == theirs or (self._is_near(ours, self._of(theirs)) and same_fact(text, theirs)):
+            theirs = other.offered.said
+            if said == theirs or (self._is_near(ours, self._of(theirs)) and same_fact(said, theirs)):
                 return other
         return None
 

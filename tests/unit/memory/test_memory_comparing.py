@@ -56,6 +56,18 @@ async def test_a_text_is_no_worse_for_being_kept_by_several_families() -> None:
     assert beside[3:] == [alone[0]] * 3
 
 
+async def test_who_says_it_changes_nothing() -> None:
+    plain = await scored(by_tokens(), offers(*TEXTS))
+    labelled = [
+        *offers(*TEXTS),
+        *(
+            one._replace(item=replace(one.item, text=f"user: {one.item.text}", tokens=None))
+            for one in offers(*TEXTS, families=("knowledge",))
+        ),
+    ]
+    assert await scored(by_tokens(), labelled) == plain * 2
+
+
 async def test_a_long_text_has_a_handicap_that_its_relevance_has_not() -> None:
     long = " ".join([TEXTS[0], *(f"word{number}" for number in range(100))])
     free = await scored(by_tokens(0.0), offers(*TEXTS, long))

@@ -135,6 +135,19 @@ def test_a_text_that_several_families_have_takes_the_room_of_one() -> None:
     assert [one.item.text for one in beyond] == [TEXTS[2]] * 3
 
 
+def test_who_says_it_makes_no_other_text() -> None:
+    said = [TEXTS[0], f"user: {TEXTS[0]}", f"assistant: {TEXTS[0]}", f"rejected: {TEXTS[0]}"]
+    gathered = Gathered(
+        offers={"notes": [offered("notes", place, text).item for place, text in enumerate(said)]}
+    )
+    offers, beyond = gathered.in_turn(1)
+    assert [one.item.text for one in offers] == said[:3]
+    assert [one.item.text for one in beyond] == said[3:]
+    _, choice = told_of((offers, [Compared(0.5, None)] * 3), Bounds(top_k=10))
+    assert [one.offered.item.text for one in choice.best] == said[:1]
+    assert [other.item.text for other in choice.best[0].also] == said[1:3]
+
+
 def test_the_same_fact_is_told_once_and_another_number_is_another_fact() -> None:
     offers = [offered(FAMILIES[place % 3], place, text) for place, text in enumerate(TEXTS)]
     compared = [Compared(1 - place / 10, None) for place in range(len(TEXTS))]
