@@ -10,8 +10,9 @@ questions. The messages of the chats of the others, whose files are those of `op
 remembered by all families that remember what is said, and told to the graph as transcripts.
 
 Recall is fractional: the share of a question's gold that the first k items are, or rest on; an item that stands for
-others that say the same counts for them, too. `mean` is that of the families. The first 10 of recall should hold as
-much as those of the best family, less one standard error of the difference, and more than those of the mean.
+others that say the same counts for them, too. `mean` is that of the families, `holder` that of who knows, of the mixed
+set, which family has the gold, and asks that one. The first 10 of recall should hold as much as those of the best
+family, less one standard error of the difference, and more than those of the mean.
 """
 
 from __future__ import annotations
@@ -67,6 +68,10 @@ class Answered:
     def holders(self) -> list[str]:
         """Return the families that some of the gold is in, by the kind of the question."""
         return [name for name in SEARCHES if name in self.kind.split(" and ")]
+
+    def of_holders(self, cut: int) -> float:
+        """Return the recall of whoever knows which family has the gold, or most of it, and asks that one."""
+        return max(self.recall(name, cut) for name in self.holders())
 
     def recall(self, name: str, cut: int) -> float:
         there = frozenset[str]().union(*self.found[name][:cut])
@@ -156,6 +161,9 @@ def report(answers: Sequence[Answered]) -> None:
         print(f"{name:<12}{cells}{share}{ours}")
     means = [statistics.fmean(_mean(answers, name, cut) for name in SEARCHES) for cut in CUTS]
     print(f"{'mean':<12}" + "".join(f"{mean:8.3f}" for mean in means))
+    if all(one.holders() for one in answers):
+        bests = [statistics.fmean(one.of_holders(cut) for one in answers) for cut in CUTS]
+        print(f"{'holder':<12}" + "".join(f"{best:8.3f}" for best in bests))
     for cut in CUTS:
         best = max(SEARCHES, key=lambda name: _mean(answers, name, cut))
         gains = [one.recall(RECALL, cut) - one.recall(best, cut) for one in answers]
