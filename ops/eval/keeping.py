@@ -9,16 +9,13 @@ from functools import partial
 from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from msgspec import Struct
-
 from elf.client import Client, NewNote
-from elf.client.call import get, post, reader
+from elf.client.families.memories import Remembered, Said
 from ops.eval.mixed import Message, Piece
 from tests.system.service import wait_for
 
 TENANT: Final = "default"
 """The tenant of conversations where nobody is asked who calls."""
-REMEMBER: Final = "/v1/remember"
 TRANSCRIPT: Final = "transcript"
 """The kind of a piece that the graph is told as a message of a channel."""
 
@@ -37,27 +34,6 @@ class Keys:
         """Return the keys of what an item is, or rests on."""
         names = [f"{family}/{item_id}", *provenance]
         return frozenset[str]().union(*(self.by_name.get(name, ()) for name in names))
-
-
-class Written(Struct, frozen=True):
-    """What is read of something that was written; it has no id where it was not."""
-
-    id: str | None
-
-
-class InFamily(Struct, frozen=True):
-    """What is read of what a family wrote."""
-
-    family: str
-    written: list[Written]
-
-
-class Remembered(Struct, frozen=True):
-    """What is read of what became of something that was said."""
-
-    id: UUID
-    done: bool
-    families: list[InFamily]
 
 
 @dataclass(frozen=True)
@@ -83,17 +59,17 @@ class Keeper:
             self.keys.add(key, f"message:{key}", f"turn:{id}", *names)
 
     def _remember(self, one: Message) -> UUID:
-        message = {"role": one.role, "content": one.text, "id": one.key}
-        body = {**self._whose, "messages": [message], "conversation": str(self.conversation)}
-        return self.memory.send(post(REMEMBER, body, reader(Remembered))).id
+        said = Said(content=one.text, role=one.role, id=one.key)
+        conversation = str(self.conversation)
+        return self.memory.memories.remember([said], conversation=conversation, **self._whose).id
 
     def _done(self, id: UUID) -> Remembered | None:
-        remembered = self.memory.send(get(f"{REMEMBER}/{id}", self._whose, reader(Remembered)))
+        remembered = self.memory.memories.remembered(id, **self._whose)
         return remembered if remembered.done else None
 
     @property
     def _whose(self) -> dict[str, str]:
-        return {"tenant_id": TENANT, "user_id": self.user, "agent_id": self.agent}
+        return {"user_id": self.user, "agent_id": self.agent}
 
     def keep(self, pieces: Sequence[Piece]) -> None:
         """Have each family keep its pieces, in their order. Conversations come first: others name them."""

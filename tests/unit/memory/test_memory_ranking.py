@@ -143,7 +143,7 @@ def test_who_says_it_makes_no_other_text() -> None:
     offers, beyond = gathered.in_turn(1)
     assert [one.item.text for one in offers] == said[:3]
     assert [one.item.text for one in beyond] == said[3:]
-    _, choice = told_of((offers, [Compared(0.5, None)] * 3), Bounds(top_k=10))
+    _, choice = told_of((offers, [Compared(0.5, None)] * 3), Bounds(top_k=10), TextRoom(WordTokens(), None))
     assert [one.offered.item.text for one in choice.best] == said[:1]
     assert [other.item.text for other in choice.best[0].also] == said[1:3]
 
