@@ -16,7 +16,7 @@ import psutil
 
 MEMORY: Final = Path("/dev/shm")  # Linux
 LEAST_FREE_BYTES: Final = 6 << 30  # three times what all of the tests have at a time
-PREFIX: Final = "elf-tests-of-"
+PREFIX: Final = "elf."  # short, since paths of sockets have to be
 
 
 def work_in_memory() -> Path | None:
