@@ -26,6 +26,7 @@ from elf.identity.known_callers import KnownCallers
 from elf.mcp.api import client_of_address
 from elf.mcp.callers import Callers
 from elf.mcp.sessions import serve_stdio
+from elf.memory.model import FAMILY as MEMORY
 
 
 def main(argv: Sequence[str] | None = None, families: Sequence[Family] = FAMILIES) -> int:
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None, families: Sequence[Family] = FAMILIE
     parser.add_argument(
         "--family",
         choices=[family.name for family in families if family.tools],
-        default=families[0].name,
+        default=MEMORY,
         help="whose tools to offer on standard input and output (default: %(default)s); over HTTP, all have a path",
     )
     options = parser.parse_args(argv)

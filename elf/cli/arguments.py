@@ -95,7 +95,8 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
     _mcp_install(
         mcp.add(
             "install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp", needs="config"
-        )
+        ),
+        ["notes", *(family.name for family in families)],
     )
     key = commands.group("key", "make keys for programs that call the service")
     keys.add_arguments(
@@ -117,8 +118,14 @@ def _init(command: argparse.ArgumentParser) -> None:
     )
 
 
-def _mcp_install(command: argparse.ArgumentParser) -> None:
+def _mcp_install(command: argparse.ArgumentParser, families: Sequence[str]) -> None:
     command.add_argument("--client", required=True, choices=mcp_clients.CLIENTS, help="which program")
+    command.add_argument(
+        "--family",
+        choices=families,
+        default=mcp_install.MEMORY,
+        help="whose tools (default: %(default)s, which asks all families at once)",
+    )
     command.add_argument("--print", action="store_true", help="print the entry, and write nothing")
 
 

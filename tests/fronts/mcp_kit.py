@@ -38,7 +38,7 @@ def elf_mcp(*arguments: str) -> list[str]:
 
 
 def over_stdio(config: Path) -> Client:
-    command, *arguments = elf_mcp("-c", str(config), "--stdio")
+    command, *arguments = elf_mcp("-c", str(config), "--stdio", "--family", "notes")
     return Client(StdioServerParameters(command=command, args=arguments, cwd=REPO))
 
 

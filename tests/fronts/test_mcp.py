@@ -19,7 +19,6 @@ from ops.bench.mcp_sizes import NOTES, QUESTION, store, wire
 from tests.fronts.mcp_kit import (
     MODES,
     NAMES,
-    add_note,
     add_one,
     address_of,
     context,
@@ -228,15 +227,14 @@ async def test_what_is_installed_for_a_program_stores_and_the_next_process_finds
 ) -> None:
     config = write_config(tmp_path, http_bind=f'"{address_of(service)}"')
     server = StdioServerParameters(**installed(config, home=tmp_path), cwd="/")
-    text = f"The lighthouse keeper {tmp_path.name} collects postcards."
+    text = f"We decided that keeper {tmp_path.name} collects postcards."
+    said = {"messages": [{"content": text}], "wait_ms": 30_000}
     async with Client(server) as client:
-        note_id = await add_note(client, {"text": text})
-    service.wait_found("default", text, note_id, project_id="default", agent_id="default")
+        told = read(await client.call_tool("remember", said))
+        assert told["done"]
     async with Client(server) as client:
-        found = read(await client.call_tool("memory_search", {"query": text}))["items"]
-        assert found[0]["text"] == text
-        listed = read(await client.call_tool("memory_list", {}))["items"]
-        assert next(item["text"] for item in listed if item["note_id"] == note_id) == text
+        found = read(await client.call_tool("recall", {"query": text}))["items"]
+        assert text in found[0]["text"]
 
 
 def installed(config: Path, *, home: Path) -> dict[str, Any]:

@@ -72,7 +72,7 @@ class Install:
         self.config.write_text(EXAMPLE.read_text())
         self.entry = {
             "command": str(home / "environment/elf-mcp"),
-            "args": ["-c", str(self.config), "--stdio"],
+            "args": ["-c", str(self.config), "--stdio", "--family", "memories"],
         }
         self._capsys = capsys
 
@@ -135,6 +135,24 @@ def test_an_entry_of_ours_is_renewed_and_keeps_what_a_user_added(install: Instal
     file.write_text(json.dumps({"mcpServers": {"elf": old}}))
     assert install("cursor").code == 0
     assert json.loads(file.read_text())["mcpServers"]["elf"] == old | install.entry
+
+
+def test_a_family_has_a_server_of_its_own_beside_that_of_all(install: Install, home: Path) -> None:
+    assert install("cursor").code == 0
+    assert "elf-notes is set" in install("cursor", "--family", "notes").out
+    servers = json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"]
+    assert servers == {
+        "elf": install.entry,
+        "elf-notes": install.entry | {"args": [*install.entry["args"][:-1], "notes"]},
+    }
+
+
+def test_a_family_that_is_off_has_no_server(install: Install, home: Path) -> None:
+    text = install.config.read_text()
+    install.config.write_text(text[: text.index("\n[graph]\n")] + text[text.index("\n[assistant]\n") :])
+    outcome = install("cursor", "--family", "graph")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--family graph: the config has no table [graph], so that the family is off" in outcome.err
 
 
 def test_a_link_stays_a_link(install: Install, home: Path) -> None:
