@@ -8,9 +8,9 @@ from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest, NotFound
 from elf.memory.api import fields as f
 from elf.memory.api.items import ReadItem
-from elf.memory.asking import Asker
+from elf.memory.asking import Asker, Asking
 from elf.memory.conversations import HiddenConversations
-from elf.offers import Items
+from elf.offers import Item, Items
 
 
 class ItemReading:
@@ -23,15 +23,7 @@ class ItemReading:
 
     async def read(self, request: ReadItem, caller: Caller) -> f.Item:
         """Read an item. Raises NotFound, InvalidRequest for a kind that its family does not have, and ScopeDenied."""
-        asking = self._asker.of(request, caller)
-        family = self._families.get(request.family)
-        if family is None:
-            raise InvalidRequest(
-                f"$.family: only these families are on: {', '.join(self._families)}", fields=["$.family"]
-            )
-        item = await family.read(request.kind, request.id, asking.subject, asking.caller)
-        if await self._hidden.among([item], asking):
-            raise NotFound(f"$.id: there is no item {request.id}", fields=["$.id"])
+        item = await self.item(request.family, request.kind, request.id, self._asker.of(request, caller))
         return f.Item(
             family=request.family,
             kind=item.kind,
@@ -41,3 +33,15 @@ class ItemReading:
             at=item.at,
             states=list(item.states),
         )
+
+    async def item(self, name: str, kind: str, item_id: str, asking: Asking) -> Item:
+        """Return an item as its family tells it. Raises as `read`."""
+        family = self._families.get(name)
+        if family is None:
+            raise InvalidRequest(
+                f"$.family: only these families are on: {', '.join(self._families)}", fields=["$.family"]
+            )
+        item = await family.read(kind, item_id, asking.subject, asking.caller)
+        if await self._hidden.among([item], asking):
+            raise NotFound(f"$.id: there is no item {item_id}", fields=["$.id"])
+        return item

@@ -12,10 +12,10 @@ from uuid import UUID
 import msgspec
 
 from elf.api.caller import Caller
-from elf.core.errors import Forbidden, InvalidRequest, NotFound
+from elf.core.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from elf.db.database import Database
 from elf.db.queries import Queries
-from elf.families.conversations.errors import Missing, RuleBroken
+from elf.families.conversations.errors import Missing
 from elf.families.conversations.finding.bare import BareSearch
 from elf.families.conversations.finding.ranking import Found
 from elf.families.conversations.finding.reach import Reach
@@ -54,11 +54,11 @@ class ConversationItems:
     async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
         """Delete the whole tree of a conversation, which its owner may. Raises NotFound, and Forbidden for a member.
 
-        An entry is part of what others have read and forked: it does not go alone. Raises RuleBroken.
+        An entry is part of what others have read and forked: it does not go alone. Raises Conflict.
         """
         await self.read(kind, item_id, subject, caller)
         if kind == ENTRY:
-            raise RuleBroken("an entry is not forgotten alone: forget its conversation, with all its forks")
+            raise Conflict("an entry is not forgotten alone: forget its conversation, with all its forks")
         await self._store.delete(_who(subject, caller), _id(kind, item_id))
 
     async def _entry(self, who: Who, id: UUID) -> Entry:

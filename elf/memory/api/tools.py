@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from elf.api.tool import Tool
+from elf.memory.api.forgetting import FORGET
 from elf.memory.api.recalling import EXPLAIN, RECALL
 from elf.memory.api.remembering import REMEMBER
 
@@ -17,6 +18,8 @@ ELF is your memory: what was said and learned before this conversation, about us
 Pass the messages as they were said, word for word: what is worth keeping is taken out of them.
 - Each item names what it rests on in provenance. Where states says contradicted, fading or superseded_by, doubt it.
 - No items means that nothing is known: say so, do not guess.
+- When the user wants something forgotten, call forget with a query: it only shows what it finds. Then call it again \
+with the handle, and with those of the candidates that are meant.
 
 A call that fails is answered with a JSON object: error_code, message, and fields with the paths of the arguments at \
 fault. Correct those and call again; after UNAVAILABLE, wait some seconds and repeat the same call."""
@@ -81,5 +84,25 @@ TOOLS: Final[tuple[Tool, ...]] = (
         read_only=True,
         description="Tell why recall answered as it did: what each score is made of, and what was left out and why.",
         arguments={"trace_id": "That of the answer.", **_WHOSE},
+    ),
+    Tool(
+        name="forget",
+        title="Forget what is known",
+        operation=FORGET,
+        context=PLACE,
+        destructive=True,
+        idempotent=True,
+        description="Forget something, in two calls. First with a query: nothing is forgotten, candidates and a handle "
+        "are returned. Then with that handle, and the candidates that are meant as items: these are forgotten, and the "
+        "answer says of each what became of it.",
+        arguments={
+            "query": "What is to be forgotten, in plain words. Alone, in the first call.",
+            "handle": "That of the first call's answer.",
+            "items": "family, kind and id of the candidates that are meant; left out with a handle: all that were "
+            "shown. Without a handle: items whose addresses you know, such as those of a recall.",
+            "top_k": "How many candidates at most, 1 to 100.",
+            "min_relevance": "Show none that is less relevant: .3 is nothing in common, 1 the same words.",
+            **_WHOSE,
+        },
     ),
 )

@@ -11,11 +11,10 @@ from uuid import UUID, uuid4
 import pytest
 
 from elf.api.caller import Caller
-from elf.core.errors import Forbidden, IndexUnavailable, InvalidRequest, NotFound
+from elf.core.errors import Conflict, Forbidden, IndexUnavailable, InvalidRequest, NotFound
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.conversations.entry_counts import EntryCounts
-from elf.families.conversations.errors import RuleBroken
 from elf.families.conversations.finding.bare import BareSearch
 from elf.families.conversations.finding.by_words import WordSearch
 from elf.families.conversations.finding.passages import Passages
@@ -164,7 +163,7 @@ async def test_a_conversation_is_forgotten_by_its_owner_and_an_entry_not_alone(
     await sharing.share(Who(tenant_id=tenant, user="ana"), id, "bob", "manager")
     with pytest.raises(Forbidden):
         await items.forget("conversation", str(id), anyone, caller(tenant, "bob"))
-    with pytest.raises(RuleBroken, match="an entry is not forgotten alone"):
+    with pytest.raises(Conflict, match="an entry is not forgotten alone"):
         await items.forget("entry", str(entry), anyone, caller(tenant))
     await items.forget("conversation", str(id), anyone, caller(tenant))
     for kind, item in (("conversation", id), ("entry", entry)):
