@@ -11,8 +11,7 @@ sides are compared, and what is missing is left to the indexers.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 from uuid import UUID
@@ -23,7 +22,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 
 from elf.core.clock import Clock
 from elf.core.errors import IndexUnavailable, InvalidRequest
-from elf.db.database import Connection, Database
+from elf.db.alone import alone
+from elf.db.database import Database
 from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
 from elf.index.port import IndexPoint, VectorIndex
 from elf.indexing.corpus import Corpus
@@ -38,7 +38,6 @@ PATIENCE_S: Final = (
     60.0  # how long the index may be away before a rebuild gives up; a large one takes time to load
 )
 RETRY_S: Final = 0.2
-KEEP_ALIVE_S: Final = 10.0
 LOG_EVERY_S: Final = 5.0
 
 T = TypeVar("T")
@@ -107,12 +106,12 @@ class IndexRebuild:
         Raises InvalidRequest when another process is at it, IndexUnavailable when the index stays away for PATIENCE_S,
         DatabaseUnavailable. What was written until then stays.
         """
-        with _ungrouped():
-            async with self._alone():
-                try:
-                    await self._rebuild(tally)
-                finally:
-                    await self._points.give_back()
+        busy = InvalidRequest("another process is rebuilding the index already")
+        async with alone(self._database, self._corpus.rebuild_lock, busy=busy):
+            try:
+                await self._rebuild(tally)
+            finally:
+                await self._points.give_back()
         return tally.report()
 
     async def _rebuild(self, tally: Tally) -> None:
@@ -131,17 +130,6 @@ class IndexRebuild:
             rebuilt=tally.rebuilt, missing_vector=tally.missing, errors=tally.errors, removed=tally.removed,
             ms=round(seconds * 1000), points_per_s=round(tally.rebuilt / seconds),
         )  # fmt: skip
-
-    @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[None]:
-        # A transaction-scoped lock: it goes with the connection, whatever happens to this process.
-        async with self._database.transaction() as guard:
-            if not await guard.fetchval("SELECT pg_try_advisory_xact_lock($1)", self._corpus.rebuild_lock):
-                raise InvalidRequest("another process is rebuilding the index already")
-            async with anyio.create_task_group() as group:
-                group.start_soon(_keep_alive, guard)
-                yield
-                group.cancel_scope.cancel()
 
     async def _count(self, tally: Tally) -> None:
         now = self._clock.now()
@@ -245,21 +233,3 @@ class IndexRebuild:
                     log.warning("index_rebuild_waits", error=error.message)
                 waits = True
             await anyio.sleep(RETRY_S)
-
-
-async def _keep_alive(guard: Connection) -> None:
-    while True:  # the server ends a transaction that idles, and the lock with it
-        await anyio.sleep(KEEP_ALIVE_S)
-        await guard.execute("SELECT 1")
-
-
-@contextmanager
-def _ungrouped() -> Iterator[None]:
-    """Raise the first error of the tasks within as itself."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        raise error from None
