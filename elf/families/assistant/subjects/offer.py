@@ -20,7 +20,7 @@ from elf.families.assistant.memories.offered import MEMORY
 from elf.families.assistant.memories.reading import MemoryReading
 from elf.families.assistant.subjects.erasing import Erasure
 from elf.families.assistant.subjects.exporting import Export
-from elf.families.assistant.subjects.intake import Intake
+from elf.families.assistant.subjects.restoring import Restoring
 from elf.offers import Item, Subject
 
 R = TypeVar("R", bound=m.OneMemory)
@@ -29,9 +29,9 @@ R = TypeVar("R", bound=m.OneMemory)
 class AssistantSubjects:
     """Takes all that there is of a subject out of the family: for good, or to take along."""
 
-    def __init__(self, export: Export, intake: Intake, erasure: Erasure) -> None:
+    def __init__(self, export: Export, restoring: Restoring, erasure: Erasure) -> None:
         self._export = export
-        self._intake = intake
+        self._restoring = restoring
         self._erasure = erasure
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
@@ -45,11 +45,16 @@ class AssistantSubjects:
                 yield {"tenant_id": subject.tenant_id, **msgspec.to_builtins(line)}
 
     async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
-        """Write what another service exported; returns how much of it is new. Raises InvalidRequest."""
+        """Keep what another service exported, as it was there; returns how much of it is new.
+
+        Raises InvalidRequest for what is not as it is exported, and keeps nothing then.
+        """
+        read = [_read(place, one) for place, one in enumerate(exported)]
         new = 0
-        for place, one in enumerate(exported):
-            tenant_id, line = _read(place, one)
-            new += (await self._intake.take_in(tenant_id, None, [line], actor=None)).new
+        for tenant_id in dict.fromkeys(tenant_id for tenant_id, _ in read):
+            new += await self._restoring.take_in(
+                tenant_id, [line for whose, line in read if whose == tenant_id]
+            )
         return new
 
 

@@ -11,6 +11,7 @@ from elf.families.assistant.subjects.erasing import Erasure
 from elf.families.assistant.subjects.exporting import Export
 from elf.families.assistant.subjects.intake import Intake
 from elf.families.assistant.subjects.offer import AssistantItems, AssistantSubjects
+from elf.families.assistant.subjects.restoring import Restoring
 from elf.families.assistant.subjects.service import SubjectKeeping
 from elf.family import Opened
 from elf.ground import Ground
@@ -32,5 +33,5 @@ def open_subjects(ground: Ground, kit: Kit) -> Opened:
     return Opened(
         handlers={operation.name: handle for operation, handle in done_by.items()},
         items=AssistantItems(MemoryReading(kit), MemoryChanging(kit)),
-        subjects=AssistantSubjects(export, intake, erasure),
+        subjects=AssistantSubjects(export, Restoring(kit), erasure),
     )

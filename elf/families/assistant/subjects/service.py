@@ -51,6 +51,9 @@ class SubjectKeeping:
 
     async def erase(self, request: a.Erase, caller: Caller) -> a.Erased:
         """Erase for good; returns the receipt."""
-        of = {"user": "user", "agent": "agent_id"}
-        named = {of[request.what]: request.name} if request.what in of else {}
-        return a.Erased(erased=dict(await self._erasure.erase(Subject(tenant_id=request.tenant_id, **named))))
+        subject = Subject(
+            tenant_id=request.tenant_id,
+            user=request.name if request.what == "user" else None,
+            agent_id=request.name if request.what == "agent" else None,
+        )
+        return a.Erased(erased=dict(await self._erasure.erase(subject)))
