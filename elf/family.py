@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from anyio.abc import TaskStatus
 
@@ -24,7 +24,16 @@ if TYPE_CHECKING:  # a front that only shows what there is loads none of it
     from elf.db.garbage import GarbageStep
     from elf.ground import Ground
     from elf.indexing.indexed import IndexedCorpus
-    from elf.offers import Items, Offers, Recall, Remember, Subjects, Transcripts
+    from elf.offers import (
+        Items,
+        Offers,
+        OwnConversations,
+        Recall,
+        Remains,
+        Remember,
+        Subjects,
+        Transcripts,
+    )
     from elf.outbox.chores import Chore
     from elf.outbox.leased import LeasedOutbox
     from elf.outbox.queue import Queue
@@ -40,6 +49,15 @@ class Instructions(Protocol):
     """
 
     def __call__(self, *, fixed: Mapping[str, str], defaults: Mapping[str, str]) -> str: ...
+
+
+class Compacts(Protocol):
+    """Rewrites what a family keeps beside the database, so that nothing that was deleted is in it any more.
+
+    It is given a connection to the database, returns how many files it has rewritten, and raises StartupError.
+    """
+
+    async def __call__(self, config: Config, connection: Any) -> int: ...
 
 
 class Owner(Protocol):
@@ -101,8 +119,8 @@ class Opened:
     queues: leased work that is done here. garbage: what outlives its time. chores: what is done from time to time, once
     over all processes. owners: what else runs. grpc: its services, where gRPC is served. gauges, totals, stored_gauges:
     its metrics. warnings: what an operator has to know at this moment. needed_to_read: the tables without which nothing
-    of it can be read. recall, items, subjects, remember, transcripts: what it offers to whoever stands above all
-    families.
+    of it can be read. recall, items, subjects, remember, transcripts, own_conversations, remains: what it offers
+    to whoever stands above all families.
     """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)
@@ -123,6 +141,8 @@ class Opened:
     subjects: Subjects | None = None
     remember: Remember | None = None
     transcripts: Transcripts | None = None
+    own_conversations: OwnConversations | None = None
+    remains: Remains | None = None
 
     def offers(self) -> Offers:
         """Return what it offers to whoever stands above all families."""
@@ -134,6 +154,9 @@ class Opened:
             subjects=self.subjects,
             remember=self.remember,
             transcripts=self.transcripts,
+            own_conversations=self.own_conversations,
+            remains=self.remains,
+            corpora=self.corpora,
         )
 
 
@@ -158,6 +181,10 @@ def together(rooms: Sequence[Opened]) -> Opened:
         subjects=next((room.subjects for room in rooms if room.subjects is not None), None),
         remember=next((room.remember for room in rooms if room.remember is not None), None),
         transcripts=next((room.transcripts for room in rooms if room.transcripts is not None), None),
+        own_conversations=next(
+            (room.own_conversations for room in rooms if room.own_conversations is not None), None
+        ),
+        remains=next((room.remains for room in rooms if room.remains is not None), None),
     )
 
 
@@ -175,7 +202,8 @@ class Family:
     is carried out by the handler of its name. `tools` are what models are offered, at the path `mcp`, which is
     /mcp/<name> by default. `paths` are those that it owns whole, and how it answers there. `spans` are how operations
     are called in traces. `local_answers` returns what answers by rules where the config has no language model.
-    `fit` returns the family as a config has it, such as with operations of larger bounds.
+    `fit` returns the family as a config has it, such as with operations of larger bounds. `compact` rewrites what it
+    keeps beside the database while no service runs.
     """
 
     name: str
@@ -191,6 +219,7 @@ class Family:
     mcp: str = ""
     paths: Sequence[PathPolicy] = ()
     fit: Callable[[Family, Config], Family] = _as_it_is
+    compact: Compacts | None = None
 
     @property
     def mcp_path(self) -> str:

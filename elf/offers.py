@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from uuid import UUID
 
 import numpy as np
@@ -18,19 +18,24 @@ from elf.providers.token_vectors import TokenVectors
 
 if TYPE_CHECKING:
     from elf.db.database import Connection
+    from elf.indexing.indexed import IndexedCorpus
+
+ELSEWHERE: Final = "elsewhere"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """Whom something is of: a tenant, or of a tenant a user, an agent, or what both have in common.
 
-    `project_id` is where notes of it are, when that is not the project of the user's name.
+    `project_id` is where notes of it are, when that is not the project of the user's name. `conversations` name those
+    that are the user's, for families that know what is from a conversation, and not whose that is.
     """
 
     tenant_id: str
     user: str | None = None
     agent_id: str | None = None
     project_id: str | None = None
+    conversations: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +101,10 @@ class Subjects(Protocol):
     """Takes all that there is of a subject out of a family: for good, or to take along."""
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
-        """Remove all of it, in whatever form; returns how many pieces of each kind went."""
+        """Remove all of it, in whatever form; returns how many pieces of each kind went.
+
+        ELSEWHERE is how many places on other hosts may have something, and were not reached from here.
+        """
         ...
 
     def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
@@ -105,6 +113,20 @@ class Subjects(Protocol):
 
     async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
         """Keep what `export` of another service gave; returns how much of it is new."""
+        ...
+
+
+class OwnConversations(Protocol):
+    """Names the conversations that are a user's own, also those that are deleted and not yet gone."""
+
+    def __call__(self, tenant_id: str, user: str) -> AsyncGenerator[str, None]: ...
+
+
+class Remains(Protocol):
+    """Looks for words in what a family keeps beside the database and the index, such as files."""
+
+    async def __call__(self, subject: Subject, words: Sequence[str]) -> Mapping[str, int]:
+        """Return how often one of the words stands in what the tenant has, by the kind of place, where it does."""
         ...
 
 
@@ -179,10 +201,13 @@ class Transcripts(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offers:
-    """What a family offers in a process; each is None where it is not offered there."""
+    """What a family offers in a process; each is None where it is not offered there. `corpora` are in the index."""
 
     recall: Recall | None = None
     items: Items | None = None
     subjects: Subjects | None = None
     remember: Remember | None = None
     transcripts: Transcripts | None = None
+    own_conversations: OwnConversations | None = None
+    remains: Remains | None = None
+    corpora: Sequence[IndexedCorpus] = ()

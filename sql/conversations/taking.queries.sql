@@ -149,3 +149,10 @@ WITH given AS MATERIALIZED (
   RETURNING entry_id
 )
 SELECT e.entry_id, x.entry_id IS NOT NULL AS has_text FROM entry AS e LEFT JOIN found_by AS x ON x.entry_id = e.entry_id;
+
+-- name: conversations_of_owner
+-- The next $4 conversations of trees that a user owns, deleted ones too, behind $3.
+SELECT c.conversation_id FROM conversations AS c
+WHERE c.tenant_id = $1 AND c.conversation_id > $3 AND c.tree_id IN (
+  SELECT t.tree_id FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.owner_user_id = $2)
+ORDER BY c.conversation_id LIMIT $4;

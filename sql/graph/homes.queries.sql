@@ -21,11 +21,20 @@ ON CONFLICT (tenant_id, orchestrator_id) DO NOTHING;
 -- Lists the orchestrators whose memory is at a home.
 SELECT tenant_id, orchestrator_id FROM graph_homes WHERE home = $1 ORDER BY tenant_id, orchestrator_id;
 
+-- name: folders_at
+-- Lists where the memories at a home are.
+SELECT folder FROM graph_homes WHERE home = $1 ORDER BY folder;
+
 -- name: homes_of_tenant
 -- Lists the orchestrators of a tenant whose memory is at a home, or the one that is asked for.
 SELECT orchestrator_id FROM graph_homes h
 WHERE h.tenant_id = $1 AND h.home = $2 AND ($3::text IS NULL OR h.orchestrator_id = $3)
 ORDER BY orchestrator_id;
+
+-- name: count_homes_elsewhere
+-- Counts the orchestrators of a tenant whose memory is at another home, or the one that is asked for.
+SELECT count(*) FROM graph_homes h
+WHERE h.tenant_id = $1 AND h.home <> $2 AND ($3::text IS NULL OR h.orchestrator_id = $3);
 
 -- name: page_of_homes
 -- Lists where memories are, of one tenant or of all, behind one of them, in the order of their names.

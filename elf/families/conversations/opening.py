@@ -26,6 +26,7 @@ from elf.families.conversations.service import ConversationService, EntryService
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
 from elf.families.conversations.subjects.offer import ConversationSubjects
+from elf.families.conversations.subjects.owned import OwnedConversations
 from elf.families.conversations.transcripts import ConversationTranscripts
 from elf.family import Opened
 from elf.ground import Ground, indexed
@@ -95,6 +96,7 @@ def _served(
         items=ConversationItems(store, database, queries),
         subjects=subjects,
         transcripts=ConversationTranscripts(store, counts, database, queries),
+        own_conversations=OwnedConversations(database, queries),
     )
 
 

@@ -34,7 +34,7 @@ class Erasing:
         await check_scope(self._files, request, caller)
         asked = Erasure(
             memory_ids=request.memory_ids or (),
-            conversation_id=request.conversation_id,
+            conversations=() if request.conversation_id is None else (request.conversation_id,),
             source_path=request.source_path,
             everything=request.everything is not None,
         )

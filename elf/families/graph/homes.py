@@ -81,6 +81,14 @@ class Homes:
             rows = await connection.fetch(self._queries["homes_of_tenant"], tenant_id, home, orchestrator_id)
         return [OwnerKey(tenant_id, row["orchestrator_id"]) for row in rows]
 
+    async def elsewhere(self, tenant_id: str, home: str, orchestrator_id: str | None) -> int:
+        """Return how many orchestrators of a tenant, or of them the one that is asked for, are at other homes."""
+        async with self._database.connection() as connection:
+            count: int = await connection.fetchval(
+                self._queries["count_homes_elsewhere"], tenant_id, home, orchestrator_id
+            )
+        return count
+
     async def page(
         self, tenant_id: str | None, *, behind: tuple[str, str] | None, limit: int
     ) -> Sequence[Home]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from elf.config.tables.graph import GraphTable
 from elf.families.graph.api.operations import ADMIN_OPERATIONS, OPERATIONS
@@ -12,6 +12,7 @@ from elf.families.graph.model import FAMILY
 from elf.family import Family, Opened
 
 if TYPE_CHECKING:
+    from elf.config.model import Config
     from elf.ground import Ground
 
 
@@ -19,6 +20,12 @@ def _open(ground: Ground) -> Opened:
     from elf.families.graph.opening import open_graph
 
     return open_graph(ground)
+
+
+async def _compact(config: Config, connection: Any) -> int:
+    from elf.families.graph.compacting import compact
+
+    return await compact(config, connection)
 
 
 GRAPH: Final = Family(
@@ -30,4 +37,5 @@ GRAPH: Final = Family(
     about=instructions,
     open=_open,
     spans=MEMORY_SPANS,
+    compact=_compact,
 )

@@ -28,6 +28,7 @@ from elf.families.graph.overseeing import Overseeing
 from elf.families.graph.recall.query_vectors import EmbeddedQueries
 from elf.families.graph.recall.recaller import Recaller
 from elf.families.graph.recovering import Recovering
+from elf.families.graph.remains import GraphRemains
 from elf.families.graph.service import RecallService, WriteBackService
 from elf.families.graph.status import StatusReader
 from elf.families.graph.steward import Steward
@@ -92,6 +93,7 @@ def open_graph(ground: Ground) -> Opened:
         totals=tallies.totals(),
         warnings=overseeing.warnings,
         subjects=GraphSubjects(orchestrators, files, embedding_version=texts.version),
+        remains=GraphRemains(orchestrators, files),
     )
 
 

@@ -74,6 +74,10 @@ class Orchestrators:
         """Return the orchestrators of a tenant that are here, or of them the one that is asked for."""
         return await self._homes.of_tenant(tenant_id, await self.home(), orchestrator_id)
 
+    async def elsewhere(self, tenant_id: str, orchestrator_id: str | None) -> int:
+        """Return how many orchestrators of a tenant, or whether the one that is asked for, are on other hosts."""
+        return await self._homes.elsewhere(tenant_id, await self.home(), orchestrator_id)
+
     async def with_memory(
         self, tenant_id: str | None, *, behind: tuple[str, str] | None, limit: int
     ) -> Sequence[Home]:

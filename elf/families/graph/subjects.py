@@ -1,12 +1,14 @@
-"""Takes all memories of a tenant, or of one of its agents, out of the graph: for good, or to take along.
+"""Takes all memories of a tenant, of one of its agents, or of one of its users, out of the graph: for good, or to take
+along.
 
-The agent of an orchestrator is the one of its name. Users have no memory of their own here.
+The agent of an orchestrator is the one of its name. A user's is what is from the user's conversations, or from one that
+has the user's name; of a user and an agent, what the orchestrator has of these.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import aclosing
 from itertools import groupby
 from typing import Any
@@ -24,7 +26,7 @@ from elf.families.graph.store.statements import OwnerKey
 from elf.families.graph.transfer.intake import Intake
 from elf.families.graph.transfer.line import Line
 from elf.families.graph.transfer.service import lines_at
-from elf.offers import Subject
+from elf.offers import ELSEWHERE, Subject
 
 
 class Exported(Line, frozen=True, kw_only=True):
@@ -47,12 +49,16 @@ class GraphSubjects:
         self._version = embedding_version
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
-        """Erase all memories of a subject; returns how much of each kind went."""
+        """Erase all memories of a subject; returns how much of each kind went, and how many other hosts have some."""
         counts: Counter[str] = Counter()
+        asked = Erasure(everything=True)
+        if subject.user is not None:
+            asked = Erasure(conversations=sorted(_conversations(subject) or ()), actor=subject.user)
         for key in await self._keys(subject):
             async with self._files.known(key.tenant_id, key.orchestrator_id) as place:
-                counts.update((await erase_at(place, Erasure(everything=True), actor=None))[0])
-        return dict(counts)
+                counts.update((await erase_at(place, asked, actor=None))[0])
+        elsewhere = await self._orchestrators.elsewhere(subject.tenant_id, subject.agent_id)
+        return {**counts, **({ELSEWHERE: elsewhere} if elsewhere else {})}
 
     async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield all memories of a subject, with what they have been and the edges between them.
@@ -63,7 +69,7 @@ class GraphSubjects:
             whose = {"tenant_id": key.tenant_id, "orchestrator_id": key.orchestrator_id}
             async with (
                 self._files.known(key.tenant_id, key.orchestrator_id) as place,
-                aclosing(lines_at(place)) as lines,
+                aclosing(lines_at(place, _conversations(subject))) as lines,
             ):
                 async for line in lines:
                     yield whose | msgspec.to_builtins(line)
@@ -86,9 +92,12 @@ class GraphSubjects:
             return await place.write(lambda change: intake.write(change, embedding_version=self._version))
 
     async def _keys(self, subject: Subject) -> Sequence[OwnerKey]:
-        if subject.user is not None:
-            return []
         return await self._orchestrators.of_tenant(subject.tenant_id, subject.agent_id)
+
+
+def _conversations(subject: Subject) -> Collection[str] | None:
+    """Return from which conversations a user's memories are; None for all memories."""
+    return None if subject.user is None else subject.conversations | {subject.user}
 
 
 def _read(exported: Mapping[str, Any]) -> Exported:

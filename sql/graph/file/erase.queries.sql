@@ -2,7 +2,7 @@
 
 -- name: memories_to_erase
 -- Reads the ids of the memories that are to go, and the files that they are from: those of a JSON list, of a
--- conversation, of a file, or all.
+-- JSON list of conversations, of a file, or all.
 SELECT m.memory_id, s.source_path
 FROM memories m
 LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
@@ -10,7 +10,7 @@ WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id
   AND (
     :everything
     OR m.memory_id IN (SELECT value FROM json_each(:memory_ids))
-    OR s.conversation_id = :conversation_id
+    OR s.conversation_id IN (SELECT value FROM json_each(:conversations))
     OR s.source_path = :source_path
   )
 ORDER BY m.memory_id;
@@ -57,3 +57,13 @@ WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND finished
       )
     )
   );
+
+-- name: unsign_versions
+-- Takes a name off what memories have been.
+UPDATE memory_versions SET actor = NULL
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND actor = :actor;
+
+-- name: unsign_audit
+-- Takes a name off what was done.
+UPDATE memory_audit SET actor = NULL
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND actor = :actor;

@@ -1,7 +1,7 @@
 -- What is taken along of one file, all of it read in one transaction, and taken in elsewhere.
 
 -- name: memories_to_export
--- Reads all memories by id, each with the words of a file that it was made of.
+-- Reads all memories by id, or those of a JSON list of conversations, each with the words of a file that it was made of.
 SELECT m.memory_id, m.orchestrator_id, m.type, m.importance, m.content, m.summary, m.confidence,
        s.source_type, s.captured_by, s.source_path, s.conversation_id, s.workflow_run_id, s.step_id,
        m.status, m.created_at, m.updated_at, m.version, q.quote, q.start, q."end"
@@ -9,6 +9,7 @@ FROM memories m
 LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
 LEFT JOIN memory_quotes q USING (tenant_id, orchestrator_id, memory_id)
 WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id
+  AND (:conversations IS NULL OR s.conversation_id IN (SELECT value FROM json_each(:conversations)))
 ORDER BY m.memory_id;
 
 -- name: versions_to_export
@@ -19,11 +20,20 @@ WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_i
 ORDER BY version;
 
 -- name: edges_to_export
--- Reads all edges by id.
+-- Reads all edges by id, or those between memories of a JSON list of conversations.
 SELECT edge_id, from_memory_id, to_memory_id, edge_type, weight, created_at, reason,
        resolution, resolution_reason, resolved_at
 FROM memory_edges
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
+  AND (
+    :conversations IS NULL
+    OR 2 = (
+      SELECT count(*) FROM memory_sources s
+      WHERE s.tenant_id = :tenant_id AND s.orchestrator_id = :orchestrator_id
+        AND s.memory_id IN (memory_edges.from_memory_id, memory_edges.to_memory_id)
+        AND s.conversation_id IN (SELECT value FROM json_each(:conversations))
+    )
+  )
 ORDER BY edge_id;
 
 -- name: take_version_in

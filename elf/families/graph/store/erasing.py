@@ -11,10 +11,14 @@ from elf.families.graph.store.statements import Change
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """Which memories are to go: those of the ids, of a conversation, of a source file, or everything."""
+    """Which memories are to go: those of the ids, of conversations, of a source file, or everything.
+
+    The name of an `actor` goes off all that stays.
+    """
 
     memory_ids: Sequence[str] = ()
-    conversation_id: str | None = None
+    conversations: Sequence[str] = ()
+    actor: str | None = None
     source_path: str | None = None
     everything: bool = False
 
@@ -31,8 +35,8 @@ class Erased:
 def erase(change: Change, asked: Erasure) -> Erased:
     """Remove memories and all that belongs to them. The log tells how many, and none of their words."""
     rows = change.rows(
-        "memories_to_erase", memory_ids=json.dumps(list(asked.memory_ids)), conversation_id=asked.conversation_id,
-        source_path=asked.source_path, everything=asked.everything,
+        "memories_to_erase", memory_ids=json.dumps(list(asked.memory_ids)),
+        conversations=json.dumps(list(asked.conversations)), source_path=asked.source_path, everything=asked.everything,
     )  # fmt: skip
     memory_ids = [memory_id for memory_id, _ in rows]
     going = json.dumps(memory_ids)
@@ -41,6 +45,9 @@ def erase(change: Change, asked: Erasure) -> Erased:
     counts = {"memories": len(memory_ids), **dict(zip(kinds, belonging, strict=True))}
     change.run("erase_memories", memory_ids=going)
     counts["ingests"] = change.run("erase_ingests", memory_ids=going, everything=asked.everything)
+    if asked.actor is not None:
+        for statement in ("unsign_versions", "unsign_audit"):
+            change.run(statement, actor=asked.actor)
     change.log("memory.erased", orchestrator_id=change.key.orchestrator_id, **counts)
     paths = frozenset(path for _, path in rows if path is not None)
     return Erased(frozenset(memory_ids), paths, counts)

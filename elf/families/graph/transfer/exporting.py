@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+import json
+from collections.abc import Collection, Generator
 from contextlib import closing
 from pathlib import Path
 
@@ -14,9 +15,15 @@ from elf.families.graph.store.statements import Row, Snapshot
 from elf.families.graph.transfer.line import Line, Quote, told_from
 
 
-def lines_of(snapshot: Snapshot, folder: Path) -> Generator[Line]:
-    """Yield the lines of a memory whose files are in a folder, by the ids of memories and edges. Raises InvalidRow."""
-    with closing(snapshot.each("memories_to_export")) as memories:
+def lines_of(
+    snapshot: Snapshot, folder: Path, conversations: Collection[str] | None = None
+) -> Generator[Line]:
+    """Yield the lines of a memory whose files are in a folder, by the ids of memories and edges.
+
+    All of them, or those of what is from `conversations`. Raises InvalidRow.
+    """
+    chosen = None if conversations is None else json.dumps(sorted(conversations))
+    with closing(snapshot.each("memories_to_export", conversations=chosen)) as memories:
         for *row, quote, start, end in memories:
             found = memory_of(tuple(row))
             yield Line(
@@ -25,7 +32,7 @@ def lines_of(snapshot: Snapshot, folder: Path) -> Generator[Line]:
                 quote=None if quote is None else Quote(quote=quote, start=start, end=end),
             )
             yield from _versions(snapshot, folder, found.memory.memory_id)
-    with closing(snapshot.each("edges_to_export")) as edges:
+    with closing(snapshot.each("edges_to_export", conversations=chosen)) as edges:
         for edge in edges:
             one = edge_of(edge)
             yield Line(edge=one.edge, resolution=one.resolution)

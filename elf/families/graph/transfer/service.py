@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping
 from contextlib import aclosing
 from functools import partial
 from typing import Final
@@ -65,9 +65,9 @@ class TransferService:
                 yield line
 
 
-async def lines_at(place: MemoryPlace) -> AsyncGenerator[Line]:
-    """Yield the lines of a memory, all of them of one moment."""
-    look = partial(lines_of, folder=place.layout.memory)
+async def lines_at(place: MemoryPlace, conversations: Collection[str] | None = None) -> AsyncGenerator[Line]:
+    """Yield the lines of a memory, or of what is from conversations, all of them of one moment."""
+    look = partial(lines_of, folder=place.layout.memory, conversations=conversations)
     async with aclosing(place.file.read_on(look, size=AT_ONCE)) as pages:
         async for page in pages:
             for line in page:
