@@ -18,3 +18,6 @@
 \ir assistant/001-tables.sql
 \ir assistant/002-checkpoints.sql
 \ir memories/001-tables.sql
+\ir memories/002-said.sql
+\ir memories/003-forgetting.sql
+\ir memories/004-erasing.sql

@@ -13,6 +13,7 @@ from elf.cli import (
     check,
     collect,
     completion,
+    erasing,
     events,
     exporting,
     filters,
@@ -85,6 +86,9 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
         )
     )
     _forget(command("forget", forget.run, "delete all notes of a project, or of one agent in it"))
+    erasing.add_arguments(
+        command("erase", erasing.run, "erase all of a user, an agent or a tenant for good, over all families")
+    )
     json_flag(command("gc", collect.run, "expire and purge notes and clean up now, not only once a day"))
     json_flag(command("rebuild", index.rebuild, "write the search index anew from what Postgres holds"))
     _drift(command("drift", index.drift, "compare the search index with Postgres, and mend what differs"))
@@ -265,7 +269,8 @@ def _import(command: argparse.ArgumentParser) -> None:
     command.epilog = (
         "A line is a note as the API takes it; type, importance and confidence may be left out and come from the "
         "flags. Its own tenant_id, project_id, agent_id and scope win over the flags. An expires_at, as `elf export` "
-        "writes it, takes the place of ttl_days. Importing a file again is safe. " + EXIT_CODES
+        "writes it, takes the place of ttl_days. Importing a file again is safe. What `elf export --all` wrote goes "
+        "back to all families as it was, through the admin address. " + EXIT_CODES
     )
     context(command)
     scope(command, "default: that of [defaults], else the first of scopes.allowed")
@@ -283,9 +288,14 @@ def _import(command: argparse.ArgumentParser) -> None:
 
 def _export(command: argparse.ArgumentParser) -> None:
     command.epilog = (
-        f"`elf import` makes the same notes of it. {exporting.NOT_CARRIED.capitalize()}. {EXIT_CODES}"
+        f"`elf import` makes the same notes of it. {exporting.NOT_CARRIED.capitalize()}. With --all, or --user, it is "
+        f"what all families keep, with ids, times and history, which goes through the admin address. {EXIT_CODES}"
     )
     context(command)
+    command.add_argument(
+        "--all", action="store_true", help="all that all families keep of the tenant, or of --user or --agent"
+    )
+    command.add_argument("--user", metavar="ID", help="all that all families keep of this user")
     command.add_argument(
         "file",
         type=Path,

@@ -37,7 +37,12 @@ NOT_CARRIED = (
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the notes page by page, to a file or to standard output."""
+    """Write the notes page by page, to a file or to standard output; or all that all families keep."""
+    if options.all or options.user is not None:
+        from elf.cli.families.memories import TRANSFER  # which writes files as this does
+
+        options.user_id, options.agent_id = options.user, options.agent
+        return TRANSFER.export(options)
     config = configured(options)
     with output_file(options.file) as file, progress("exporting", unit="notes") as show:
         count = anyio.run(_export, Service(config, options), _lists(config, calls(options)), file, show)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from elf.family import Family, Opened
-from elf.memory.api.operations import OPERATIONS
+from elf.memory.api.operations import ADMIN_OPERATIONS, OPERATIONS
 from elf.memory.api.spans import MEMORY_SPANS
 from elf.memory.api.tools import TOOLS, instructions
 from elf.memory.model import FAMILY
@@ -23,6 +23,7 @@ def _open(ground: Ground) -> Opened:
 MEMORY: Final = Family(
     name=FAMILY,
     operations=OPERATIONS,
+    admin_operations=ADMIN_OPERATIONS,
     tools=TOOLS,
     about=instructions,
     open=_open,

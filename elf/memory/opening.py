@@ -10,13 +10,17 @@ from elf.family import Opened, together
 from elf.ground import Ground
 from elf.memory.answering import Answering
 from elf.memory.api.context import CONTEXT
+from elf.memory.api.forgetting import FORGET
 from elf.memory.api.items import READ
 from elf.memory.api.recalling import EXPLAIN, RECALL
 from elf.memory.asking import Asker
 from elf.memory.comparing import ByReranker, ByTokens, Comparing
 from elf.memory.contexts import MemoryContexts
 from elf.memory.conversations import HiddenConversations
+from elf.memory.erasing.opening import open_erasing
 from elf.memory.finding import Finding
+from elf.memory.forgetting.handles import Handles
+from elf.memory.forgetting.service import Forgetting
 from elf.memory.kept_tokens import KeptTokens
 from elf.memory.model import FAMILY
 from elf.memory.reading import ItemReading
@@ -30,7 +34,14 @@ from elf.memory.traces import Traces
 def open_memory(ground: Ground) -> Opened:
     """Return the one memory at work. Raises StartupError when its statements cannot be read."""
     queries = Queries.load(sql_folder() / FAMILY)
-    return together([_open_recall(ground, queries), open_remembering(ground, queries)])
+    subjects = MemorySubjects(ground.database, queries)
+    return together(
+        [
+            _open_recall(ground, queries),
+            open_remembering(ground, queries),
+            open_erasing(ground, queries, subjects),
+        ]
+    )
 
 
 def _open_recall(ground: Ground, queries: Queries) -> Opened:
@@ -38,14 +49,15 @@ def _open_recall(ground: Ground, queries: Queries) -> Opened:
     traces = Traces(database, queries, keep=timedelta(days=config.search.explain.retention_days))
     version = "" if ground.search is None or ground.search.late is None else ground.search.late.version
     kept = KeptTokens(database, queries, ground.clock, version=version)
+    handles = Handles(database, queries)
     garbage = [
         GarbageStep(FAMILY, "expired_memory_traces", traces.drop_expired),
         GarbageStep(FAMILY, "unused_memory_tokens", kept.drop_unused),
+        GarbageStep(FAMILY, "expired_forget_handles", handles.drop_expired),
     ]
-    subjects = MemorySubjects(database, queries)
     search, texts = ground.search, ground.texts
     if search is None or texts is None:
-        return Opened(garbage=garbage, subjects=subjects)
+        return Opened(garbage=garbage)
     filler = None if search.late is None else TokenFiller(search.late, kept)
     rules = config.search.rerank
     comparing: Comparing
@@ -68,14 +80,17 @@ def _open_recall(ground: Ground, queries: Queries) -> Opened:
         budget_s=None if budget is None else budget.total_ms / 1000,
     )
     answering = Answering(finding, asker=asker, traces=traces, clock=ground.clock, measures=search.measures)
+    recall = MemoryRecall(answering, texts.tokens)
+    reading = ItemReading(items, asker, hidden)
+    forgetting = Forgetting(items, recall.recall, reading, handles, asker=asker, clock=ground.clock)
     return Opened(
         handlers={
-            RECALL.name: MemoryRecall(answering, texts.tokens).recall,
+            RECALL.name: recall.recall,
             CONTEXT.name: MemoryContexts(answering, texts.tokens).context,
             EXPLAIN.name: Explaining(asker, traces, ground.clock).explain,
-            READ.name: ItemReading(items, asker, hidden).read,
+            READ.name: reading.read,
+            FORGET.name: forgetting.forget,
         },
         owners=[] if filler is None else [filler],
         garbage=garbage,
-        subjects=subjects,
     )

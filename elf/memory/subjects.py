@@ -1,14 +1,23 @@
-"""What the one memory itself keeps of a subject: traces of answers, and token vectors. Neither is taken along."""
+"""What the one memory itself keeps of a subject: traces of answers, token vectors, what was said and is to be
+remembered, and what was shown to be forgotten. None of it is taken along.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from elf.core.errors import InvalidRequest
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.offers import Subject
+
+OF_SUBJECT: Final[Mapping[str, str]] = {
+    # What is to be remembered comes first: nobody does it afterwards.
+    "memory_said": "erase_said",
+    "memory_traces": "erase_memory_traces",
+    "forget_handles": "erase_forget_handles",
+}
 
 
 class MemorySubjects:
@@ -19,16 +28,15 @@ class MemorySubjects:
         self._sql = queries
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
-        """Remove the traces of a subject, and all token vectors of its tenant; returns how many of each went."""
+        """Remove what is kept of a subject, and all token vectors of its tenant; returns how many of each went."""
+        whose = subject.tenant_id, subject.user, subject.agent_id
         async with self._database.transaction() as connection:
-            traces = await connection.fetch(
-                self._sql["erase_memory_traces"], subject.tenant_id, subject.user, subject.agent_id
-            )
-            said = await connection.fetch(
-                self._sql["erase_said"], subject.tenant_id, subject.user, subject.agent_id
-            )
+            gone = {
+                kind: len(await connection.fetch(self._sql[query], *whose))
+                for kind, query in OF_SUBJECT.items()
+            }
             tokens = await connection.fetch(self._sql["erase_memory_tokens"], subject.tenant_id)
-        return {"memory_traces": len(traces), "memory_said": len(said), "memory_tokens": len(tokens)}
+        return {**gone, "memory_tokens": len(tokens)}
 
     async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield nothing: an answer is explained where it was given."""

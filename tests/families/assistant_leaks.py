@@ -83,6 +83,7 @@ LEAKS: Final = Leaks(
         _lost("lock_proposal", "decide_assistant_proposal"),
     ],
     behind_others={
+        "restore_relations": "it is of lines that an operator takes in for the tenant that is named",
         **dict.fromkeys(
             [
                 "log_changes", "pending_proposal", "end_proposal", "is_corroborated", "strengths_among", "find_related",

@@ -151,6 +151,7 @@ LEAKS: Final = Leaks(
         ),
     ],
     behind_others={
+        "conversations_of_owner": "operators ask for it, of a user of the tenant that is named",
         **dict.fromkeys(
             [
                 "insert_tree", "insert_fork", "level_of", "retitle", "list_forks", "delete_tree",

@@ -73,6 +73,7 @@ LEAKS: Final = Leaks(
         Leak(name="a memory is changed by anybody", plant=_the_owners, operations=_CHANGING),
     ],
     behind_others={
+        "count_homes_elsewhere": "it counts where memories are for who erases those of the tenant",
         **dict.fromkeys(["home_of", "count_homes", "homes_of_tenant"], _HOME),
         "page_of_homes": "operators ask for it; that a tenant gets its own alone, the tests of overseeing show",
     },

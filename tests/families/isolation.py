@@ -192,10 +192,7 @@ def _examine(trial: _Trial) -> None:
     if before is not None and not trial.is_over and trial.world.state() != before:
         trial.find("somebody", "all attempts", "what the owner has is changed")
     for attempt in trial.row.attempts:
-        if trial.row.role and trial.identities is None:
-            _try_without_role(trial, attempt)
-        else:
-            _try_owner(trial, attempt)
+        _try_as_owner(trial, attempt)
 
 
 def _try_strangers(trial: _Trial) -> None:
@@ -275,6 +272,15 @@ def _try(trial: _Trial, caller: Caller, attempt: Attempt) -> None:
         trial.find(caller.name, attempt.label, f"can tell it from nothing: {reply.text} is not {twin.text}")
 
 
+def _try_as_owner(trial: _Trial, attempt: Attempt) -> None:
+    if trial.row.role and trial.identities is None:
+        _try_without_role(trial, attempt)
+    elif trial.row.unbound_only and trial.identities is not None:
+        _try_bound_owner(trial, attempt)
+    else:
+        _try_owner(trial, attempt)
+
+
 def _try_owner(trial: _Trial, attempt: Attempt) -> None:
     arguments = _owners(trial, attempt)
     reply = trial.ask(trial.owner, arguments)
@@ -282,6 +288,12 @@ def _try_owner(trial: _Trial, attempt: Attempt) -> None:
         trial.find(OWNER.name, attempt.label, f"is refused: {reply.text}")
     elif attempt.owner_sees and not _told(reply, trial.world.hidden_from(FOREIGN), arguments):
         trial.find(OWNER.name, attempt.label, f"sees nothing: {reply.text}")
+
+
+def _try_bound_owner(trial: _Trial, attempt: Attempt) -> None:
+    reply = trial.ask(trial.owner, _owners(trial, attempt))
+    if reply.status != FORBIDDEN:
+        trial.find(OWNER.name, attempt.label, f"gets {reply.status}, not {FORBIDDEN}: {reply.text[:200]}")
 
 
 def _try_without_role(trial: _Trial, attempt: Attempt) -> None:

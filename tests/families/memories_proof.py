@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,10 +11,21 @@ from uuid import uuid4
 
 from tests.families import notes_world
 from tests.families.callers import OWNER_PROJECT
-from tests.families.fronts import Fronts
+from tests.families.fronts import Fronts, Reply
 from tests.families.leaks import BY_TENANT, Condition, Leak, Leaks
 from tests.families.notes_world import NotesWorld
-from tests.families.rows import CALLERS, EVERYBODY, FOREIGN, Attempt, Caller, Kind, Row
+from tests.families.rows import (
+    CALLERS,
+    COLLEAGUE,
+    EVERYBODY,
+    FOREIGN,
+    INCOMPLETE,
+    NARROW,
+    Attempt,
+    Caller,
+    Kind,
+    Row,
+)
 from tests.families.work import WorkClient
 from tests.system.service import note, wait_for
 from tests.system.writers import WORDS
@@ -21,20 +33,41 @@ from tests.system.writers import WORDS
 SAID: Final = "said "
 REQUEST_ID: Final = "the first"
 MILK: Final = "I do not drink milk."
+OF_OPERATORS: Final = dict.fromkeys(
+    [COLLEAGUE, INCOMPLETE, NARROW], "an operator of the tenant may do it, whatever agent it is"
+)
+DATA: Final = "data: "
+NO_RECEIPT: Final = "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20"
+RECEIPT: Final[Mapping[str, Any]] = {
+    "receipt_id": NO_RECEIPT, "kind": "user", "subject": "", "began_at": "", "finished_at": "", "erased": {},
+    "index": {}, "out_of_reach": [], "signature": "",
+}  # fmt: skip
 TOOL: Final = "memory "  # a tool at another path has the name, too
 BY_USER: Final = Condition("users", re.compile(r"[ts]\.user_id IS NOT DISTINCT FROM (\$\d+)"))
 OF_AGENT: Final = Condition("agents", re.compile(r"[ts]\.agent_id IS NOT DISTINCT FROM (\$\d+)"))
 OF_PROJECT: Final = Condition("projects", re.compile(r"[ts]\.project_id IS NOT DISTINCT FROM (\$\d+)"))
 OF_PROFILE: Final = Condition("profiles", re.compile(r"[ts]\.read_profile IS NOT DISTINCT FROM (\$\d+)"))
 
+HANDLE_OF: Final = tuple(
+    Condition(f"{name}s", re.compile(rf"h\.{name} IS NOT DISTINCT FROM (\$\d+)"))
+    for name in ("user_id", "agent_id", "project_id", "read_profile")
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoriesWorld:
-    """The notes of an agent, and an answer of recall that its private one is in."""
+    """The notes of an agent, and an answer of recall that its private one is in.
+
+    `handle` is of what was shown, and `line` is one of an export, and `receipts`
+    is one of an erasure once that is done.
+    """
 
     notes: NotesWorld
     trace: str
     said: str
+    handle: str
+    line: Mapping[str, Any]
+    receipts: list[str] = field(default_factory=list)
     others: Mapping[str, MemoriesWorld] = field(default_factory=dict)
 
     @property
@@ -44,10 +77,17 @@ class MemoriesWorld:
     def hidden_from(self, kind: Kind) -> Iterable[str]:
         # Agents of one user share what the user said.
         said = [self.said] if kind is FOREIGN else []
-        return [*self.notes.hidden_from(kind), self.trace, *said]
+        return [*self.notes.hidden_from(kind), self.trace, self.handle, *said]
 
     def unknown(self, kind: Kind) -> MemoriesWorld:
-        return replace(self, notes=self.notes.unknown(kind), trace=str(uuid4()), said=str(uuid4()))
+        return replace(
+            self,
+            notes=self.notes.unknown(kind),
+            trace=str(uuid4()),
+            said=str(uuid4()),
+            handle=str(uuid4()),
+            receipts=[str(uuid4())],
+        )
 
     def of(self, caller: Caller) -> MemoriesWorld:
         return self.others[caller.name]
@@ -74,7 +114,23 @@ def _recalled(fronts: Fronts, notes: NotesWorld) -> MemoriesWorld:
         {**notes.place, **user, "messages": [{"content": MILK}], "request_id": REQUEST_ID},
     )
     assert said.ok, said.text
-    return MemoriesWorld(notes=notes, trace=reply.body["trace_id"], said=said.body["id"])
+    shown = fronts.public.ask(
+        "forget_memories", {**notes.place, **user, "query": notes.doomed.text, "top_k": 1}
+    )
+    assert shown.ok, shown.text
+    assert [one["id"] for one in shown.body["candidates"]] == [notes.doomed.note_id]
+    exported = fronts.admin.ask("export_memory", _as_user(notes.place))
+    assert exported.ok, exported.text
+    line = json.loads(
+        next(one for one in exported.text.splitlines() if notes.shared.word in one)[len(DATA) :]
+    )
+    return MemoriesWorld(
+        notes=notes,
+        trace=reply.body["trace_id"],
+        said=said.body["id"],
+        handle=shown.body["handle"],
+        line=line,
+    )
 
 
 def _asked(
@@ -83,6 +139,42 @@ def _asked(
     refused: frozenset[Kind] = frozenset(),
 ) -> Attempt:
     return Attempt(label=label, arguments=lambda world, own: arguments(world), refused=refused)
+
+
+def _as_user(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a request about a user, whose project is the owner's."""
+    sent = {name: value for name, value in arguments.items() if name not in ("project_id", "agent_id")}
+    return sent | ({"user_id": arguments["project_id"]} if "project_id" in arguments else {})
+
+
+def _kept(*names: str, attempts: Sequence[Attempt]) -> Row:
+    """A row of what operators do to all of a user."""
+    return Row(names=names, attempts=attempts, open_to=OF_OPERATORS, sent_as=_as_user)
+
+
+def _forgets_nothing(reply: Reply, own: MemoriesWorld | None) -> str | None:
+    outcomes = {one["outcome"] for one in reply.body["items"]}
+    return None if outcomes == {"not_found"} else f"forgets, or tells of it: {reply.text}"
+
+
+def _receipt(world: MemoriesWorld) -> str:
+    """Return the receipt of an erasure of the owner, who has nothing left."""
+    if not world.receipts:
+        erased = world.notes.fronts.admin.ask("erase_memory", _as_user(world.place))
+        assert erased.ok, erased.text
+        world.receipts.append(erased.body["receipt_id"])
+    return world.receipts[0]
+
+
+def _done(label: str, **fields: Any) -> Attempt:
+    """Something done to what the owner has."""
+    return Attempt(
+        label=label,
+        arguments=lambda world, own: {
+            name: value(world) if callable(value) else value for name, value in fields.items()
+        },
+        owner_sees=False,
+    )
 
 
 ROWS: Final = (
@@ -134,12 +226,37 @@ ROWS: Final = (
         ],
     ),
     Row(
+        names=("forget_memories", f"{TOOL}forget"),
+        attempts=[
+            _asked("the private text", lambda world: {"query": world.notes.private.text}),
+            Attempt(
+                label="the private note",
+                arguments=lambda world, own: {"items": [_note(world.notes.doomed.note_id)]},
+                owner_sees=False,
+                check=_forgets_nothing,
+            ),
+            _asked("what was shown", lambda world: {"handle": world.handle}, EVERYBODY),
+        ],
+    ),
+    Row(
         names=("read_item",),
         attempts=[
             _asked("the private note", lambda world: _note(world.notes.private.note_id), EVERYBODY),
             _asked("the shared note", lambda world: _note(world.notes.shared.note_id), frozenset({FOREIGN})),
         ],
     ),
+    _kept("prove_erasure", attempts=[_done("what is there", receipt=RECEIPT)]),
+    _kept("export_memory", attempts=[_asked("all of the user", lambda world: {})]),
+    Row(
+        names=("import_memory",),
+        attempts=[_done("what is there", items=lambda world: [world.line])],
+        open_to=OF_OPERATORS,
+        lacks=frozenset({"project_id", "agent_id"}),
+        unbound_only="its lines may be anybody's of the tenant",
+    ),
+    # Last, for nothing of the owner is left when it has done this itself.
+    _kept("erase_memory", attempts=[_done("the user")]),
+    _kept("read_receipt", attempts=[replace(_done("by its id", receipt_id=_receipt), refused=frozenset({FOREIGN}))]),
 )  # fmt: skip
 
 
@@ -161,17 +278,34 @@ LEAKS: Final = Leaks(
             conditions=(BY_TENANT, BY_USER, OF_AGENT, OF_PROJECT, OF_PROFILE),
             operations=("get_remembered",),
         ),
+        Leak(
+            name="read_forget_handle of every tenant, user, agent and project",
+            query="read_forget_handle",
+            conditions=(BY_TENANT, *HANDLE_OF),
+            operations=("forget_memories",),
+        ),
     ],
     changing=[],
     behind_others={
+        **dict.fromkeys(
+            [
+                "erase_forget_handles",
+                "erase_memory_traces",
+                "erase_memory_tokens",
+                "erase_said",
+                "said_conversations",
+            ],
+            "operators erase whom they may name, which the request says",
+        ),
+        **dict.fromkeys(
+            ["tell_erased", "end_erasure", "drop_erasures_of_tenant"], "it is of the erasure that goes on"
+        ),
+        "count_in_column_of_tenant": "it counts, and of other tenants an operator who is bound to none may count",
         "read_memory_tokens": "token vectors are of a text that was found for the caller already",
         "use_memory_tokens": "it tells nothing, and changes nothing but the day of their last use",
-        "erase_memory_traces": "no request asks for it yet",
-        "erase_memory_tokens": "no request asks for it yet",
         "lock_said": "it tells nothing, and is of a job",
         "keep_messages": "it is of what was kept just now",
         "forget_messages": "it is of a job, and removes what nobody waits for",
-        "erase_said": "no request asks for it yet",
     },
 )
 

@@ -159,6 +159,8 @@ class Row:
     its front does: where nobody has it, the owner is refused as well. It `spans` tenants when it is about all of them
     for an operator who names none; then INCOMPLETE callers are tried only where everybody is asked who it is. What it
     `lacks` are fields of the context that it does not take; `sent_as` puts those that it has elsewhere where they are.
+    `unbound_only` says why it is for those alone who are bound to no more than a tenant: where everybody is asked who
+    it is, the owner is bound to a project, and is forbidden.
     """
 
     names: Sequence[str]
@@ -171,3 +173,4 @@ class Row:
     spans: bool = False
     lacks: frozenset[str] = frozenset()
     sent_as: Callable[[Arguments], Arguments] = as_it_is
+    unbound_only: str = ""

@@ -1,4 +1,4 @@
-"""`elf memories`: how its answers look."""
+"""`elf memories`: how its answers look, and the commands that are more than a call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from elf.cli.families.own_commands import OwnCommands
+from elf.cli.families.transfer import Transfer
 from elf.cli.text import plain, print_columns
+from elf.client.families.memories import MemoriesClient
 
 
 def show_recalled(body: Mapping[str, Any]) -> None:
@@ -47,4 +49,17 @@ def _tell_what_is_missing(body: Mapping[str, Any]) -> None:
         print(f"elf: {plain(name)} does not take it: {plain(why)}", file=sys.stderr)
 
 
-MEMORIES: Final = OwnCommands(shown={"recall": show_recalled, "context": show_context})
+TRANSFER: Final = Transfer(
+    client=MemoriesClient,
+    what="all that all families keep of a user, an agent or the tenant",
+    whom="for the tenant that each line names",
+    not_carried="vectors are made anew where it is imported; elf.langgraph.migrate moves what graphs keep",
+    context=["tenant"],
+    export_flags={"user_id": "only this user", "agent_id": "only this agent"},
+)
+
+MEMORIES: Final = OwnCommands(
+    shown={"recall": show_recalled, "context": show_context},
+    replaced=frozenset({"export", "take_in"}),
+    add=TRANSFER.add,
+)

@@ -40,7 +40,7 @@ class Transfer:
     """Both commands of a family, whose client has the methods `export` and `take_in`.
 
     `what` is exported, and imported for `whom`; `not_carried` says what is not among it. `context` are the flags of the
-    context, and `flags` arguments of both methods by name, with their help.
+    context, and `flags` arguments of both methods by name, with their help, `export_flags` those of `export` alone.
     """
 
     client: type[FamilyClient[Any]]
@@ -49,6 +49,7 @@ class Transfer:
     not_carried: str
     context: Sequence[str]
     flags: Mapping[str, str] = field(default_factory=dict)
+    export_flags: Mapping[str, str] = field(default_factory=dict)
 
     def add(self, commands: Commands) -> None:
         """Add both commands."""
@@ -67,7 +68,7 @@ class Transfer:
         imports.add_argument("file", type=Path, metavar="FILE.jsonl", help="- reads standard input")
         json_flag(imports)
         for command in (exports, imports):
-            for name, about in self.flags.items():
+            for name, about in self._flags(is_export=command is exports).items():
                 command.add_argument(f"--{name.replace('_', '-')}", metavar="ID", help=about)
             add_context(command, self.context)
 
@@ -133,8 +134,12 @@ class Transfer:
 
     def _build(self, name: str, service: Service, options: argparse.Namespace, *arguments: object) -> Any:
         family = self.client(service.client.within(**context(options)))
-        given = {one: getattr(options, one) for one in self.flags}
+        flags = self._flags(is_export=name == "export")
+        given = {one: getattr(options, one) for one in flags}
         return methods_of(self.client)[name].build(family, *arguments, **given)
+
+    def _flags(self, *, is_export: bool) -> Mapping[str, str]:
+        return {**self.flags, **(self.export_flags if is_export else {})}
 
 
 @dataclass(slots=True)

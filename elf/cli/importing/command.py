@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,8 +14,9 @@ import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from elf.cli.client import Service
+from elf.cli.families.memories import TRANSFER
 from elf.cli.importing.lanes import Batch, Lanes
-from elf.cli.importing.lines import Context, Line, Rejection, read_lines
+from elf.cli.importing.lines import MAX_LINE_BYTES, Context, Line, Rejection, read_lines
 from elf.cli.importing.report import Report
 from elf.cli.importing.writer import BatchWriter
 from elf.cli.notes import calls, configured
@@ -26,6 +28,7 @@ from elf.client import Retries
 from elf.client.call import get
 
 LANES = 4
+FAMILY_LINE = re.compile(rb'\s*\{\s*"family"\s*:\s*"[a-z0-9_]+"\s*,\s*"item"\s*:')
 AGAIN = "import the file again, lines already stored stay as they are"
 
 Advance = Callable[[int], None]
@@ -33,6 +36,8 @@ Advance = Callable[[int], None]
 
 def run(options: argparse.Namespace) -> int:
     """Import a file; the exit code says whether every line was stored."""
+    if _is_of_all_families(options.file):
+        return TRANSFER.import_(options)
     config = configured(options)
     within, scope = calls(options), options.scope or config.default_scope
     where = Context(within.tenant_id, within.project_id, within.agent_id, scope)
@@ -53,6 +58,17 @@ def run(options: argparse.Namespace) -> int:
     if failure:
         raise failure
     return ExitCode.REJECTED if report.rejected else ExitCode.DONE
+
+
+def _is_of_all_families(path: Path) -> bool:
+    """Tell whether the first line of a file names a family, and what that keeps."""
+    with _opened(path) as source:
+        if not source.seekable():
+            return False
+        first = next(
+            (line for line in iter(lambda: source.readline(MAX_LINE_BYTES), b"") if line.strip()), b""
+        )
+    return FAMILY_LINE.match(first) is not None
 
 
 def _opened(path: Path) -> BinaryIO:

@@ -11,7 +11,8 @@ from uuid import UUID, uuid4
 from msgspec import Struct
 
 from elf.client.call import Call, filled, get, post, reader
-from elf.client.family import C_co, FamilyClient
+from elf.client.families.memories_kept import KeptMemories
+from elf.client.family import C_co
 from elf.client.filters import Moment, written
 from elf.client.inputs import listed
 from elf.client.method import method
@@ -166,7 +167,7 @@ class Remembered(Struct, frozen=True, kw_only=True):
     families: list[InFamily]
 
 
-class MemoriesClient(FamilyClient[C_co]):
+class MemoriesClient(KeptMemories[C_co]):
     """What is known of somebody, over all families. docs/recall.md and docs/remembering.md show it."""
 
     name = "memories"

@@ -25,20 +25,40 @@ SAMPLES: Mapping[str, Any] = {
     "messages": [{"content": "I like tea."}], "conversation": "trip", "request_id": "r-1", "wait_ms": 5,
     "dry_run": True, "remembered_id": "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20",
     "kind": "note", "item_id": "0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001",
+    "items": ["notes/note/0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001"], "handle": "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20",
+    "everything": True, "receipt_id": "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20", "texts": ["tea"],
+    "lines": [{"family": "notes", "item": {"tenant_id": "acme"}}],
 }  # fmt: skip
+RECEIPT: Mapping[str, Any] = {
+    "receipt_id": "c7a9e9e4-9d5b-4f39-8a77-1f6a5e3c4d20", "kind": "user", "subject": "hmac-sha256:00",
+    "began_at": "2026-01-02T03:04:05+00:00", "finished_at": "2026-01-02T03:04:06+00:00", "index": {"notes": 0},
+    "erased": {"notes": {"notes": 1}}, "out_of_reach": [], "signature": "hmac-sha256:00",
+}  # fmt: skip
+OF_A_USER: Mapping[str, Any] = {"agent_id": None, "everything": None}  # one of them is meant
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "forget": {"query": None},  # it comes alone
+    "erase": OF_A_USER,
+    "prove": OF_A_USER,
+    "receipt": OF_A_USER,
+    "export": OF_A_USER,
+}
 
 
 def asked_of(name: str) -> Call[Any]:
     """Make the call of a method with a sample for each of its parameters."""
     build = methods_of(MemoriesClient)[name].build
-    given = {one: SAMPLES[one] for one in [*inspect.signature(build).parameters][1:]}
+    samples = {**SAMPLES, "receipt": RECEIPT, **OTHERS.get(name, {})}
+    given = {one: samples[one] for one in [*inspect.signature(build).parameters][1:]}
     network = Script(httpx.Response(200, json={}))
     client = Client(URL, transport=network, retries=NO_RETRIES, tenant_id="acme").memories
     return call_of(build(client, **given))
 
 
 def test_every_operation_has_a_method_whose_arguments_it_takes() -> None:
-    assert taken(map(asked_of, methods_of(MemoriesClient)), MEMORY) == {*MEMORY.operations}
+    assert taken(map(asked_of, methods_of(MemoriesClient)), MEMORY) == {
+        *MEMORY.operations,
+        *MEMORY.admin_operations,
+    }
 
 
 @pytest.mark.parametrize("name", methods_of(MemoriesClient))
