@@ -52,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     figures = Figures()
     with _service() as service:
         users = [planting.plant(service, rounds=options.rounds) for _ in range(options.users)]
-        kept = planting.plant(service, rounds=options.rounds)
+        kept = planting.plant(service, rounds=options.rounds, agent="supervisor")
         receipts = _erase(service, users, figures)
         _transfer(service, kept, options.recalls, figures)
         _compact(service, users, receipts, figures)

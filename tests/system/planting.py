@@ -30,6 +30,7 @@ class Planted:
 
     user: str
     word: str
+    agent: str
     conversation: str
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
@@ -43,14 +44,14 @@ def named(kind: str) -> str:
     return f"{kind}{''.join(chr(ord('a') + int(digit, 16)) for digit in uuid4().hex)}"
 
 
-def plant(service: RunningService, *, rounds: int = 1) -> Planted:
-    """Have a new user say and keep things in every family, and ask for them."""
+def plant(service: RunningService, *, rounds: int = 1, agent: str = AGENT) -> Planted:
+    """Have a new user say and keep things in every family, by an agent, and ask for them."""
     user, word = named("u"), named("w")
-    with Client(service.url, tenant_id=TENANT, project_id=user, agent_id=AGENT, token=user) as client:
+    with Client(service.url, tenant_id=TENANT, project_id=user, agent_id=agent, token=user) as client:
         begun = client.conversations.create(title=f"A trip with {word}")
         for number in range(rounds):
-            _plant(client, user, f"{word} number {number}", str(begun.id))
-        added = _ask(client, user, word)
+            _plant(client, user, agent, f"{word} number {number}", str(begun.id))
+        added = _ask(client, user, agent, word)
     counts = {
         "notes": {"notes": rounds + added["notes"]},
         "assistant": {"memories": rounds + added["assistant"]},
@@ -59,21 +60,21 @@ def plant(service: RunningService, *, rounds: int = 1) -> Planted:
         "graph": {"memories": rounds},
         "memories": {"memory_said": 1, "memory_traces": 3, "forget_handles": 1},
     }
-    return Planted(user=user, word=word, conversation=str(begun.id), counts=counts)
+    return Planted(user=user, word=word, agent=agent, conversation=str(begun.id), counts=counts)
 
 
-def _plant(client: Client, user: str, words: str, conversation: str) -> None:
+def _plant(client: Client, user: str, agent: str, words: str, conversation: str) -> None:
     client.add_note(f"Fact: the harbour of {words} is deep.", key=named("k"), scope="project_shared")
     client.assistant.add(f"User wants to see {words}.", "goals", user_id=user)
-    client.knowledge.store_episode(f"We met at {words}.", AGENT, metadata={"user_id": user})
+    client.knowledge.store_episode(f"We met at {words}.", agent, metadata={"user_id": user})
     client.knowledge.store_fact(named("s"), "likes", words, scope=f"user:{user}")
     client.conversations.append(conversation, [{"role": "USER", "text": f"I was at {words}."}])
     client.graph.write_transcript(named("m"), conversation, f"They went to {words} by ship.")
 
 
-def _ask(client: Client, user: str, word: str) -> Counter[str]:
+def _ask(client: Client, user: str, agent: str, word: str) -> Counter[str]:
     """Have something remembered, and ask; returns how much that has added in each family."""
-    whose = {"user_id": user, "agent_id": AGENT}
+    whose = {"user_id": user, "agent_id": agent}
     told = client.memories.remember(
         [{"content": f"I moved to {word} in May."}], wait_ms=30_000, conversation=f"about {word}", **whose
     )
@@ -180,7 +181,7 @@ def alike(lines: Sequence[Mapping[str, Any]]) -> list[str]:
 def recalled(service: RunningService, planted: Planted, query: str) -> list[tuple[str, str, str]]:
     """Return what a recall about a user answers: the addresses of the items, best first."""
     with Client(service.url, tenant_id=TENANT, token=planted.user) as client:
-        answer = client.memories.recall(query, user_id=planted.user, agent_id=AGENT, top_k=20)
+        answer = client.memories.recall(query, user_id=planted.user, agent_id=planted.agent, top_k=20)
     assert answer.degraded == []
     return [(item.family, item.kind, item.id) for item in answer.items]
 

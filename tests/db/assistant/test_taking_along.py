@@ -163,5 +163,7 @@ async def test_above_all_families_it_is_the_same(house: AssistantHouse) -> None:
     subject = Subject(tenant_id=TENANT, user=USER)
     lines = [line async for line in subjects.export(subject)]
     assert (await subjects.erase(subject))["memories"] == 1
-    assert await subjects.take_in(lines) == 1
+    assert await subjects.take_in(lines) == len(lines)
+    assert await subjects.take_in(lines) == 0
+    assert [line async for line in subjects.export(subject)] == lines
     assert [one["text"] for one in (await house.get("memories"))["items"]] == ["User wants to sail."]
