@@ -134,8 +134,9 @@ class Crew(Generic[C]):
     `claims` are what has to be so by now, `faults` the answers that nobody should get.
     """
 
-    def __init__(self, task: Task[C], *, clients: int = 3, seed: int = 1) -> None:
+    def __init__(self, task: Task[C], *, clients: int = 3, seed: int = 1, pause_s: float = PAUSE_S) -> None:
         self._stop = threading.Event()
+        self._pause_s = pause_s
         self._claims: dict[tuple[int, int], C] = {}
         self.faults: list[str] = []
         self._threads = [
@@ -172,7 +173,7 @@ class Crew(Generic[C]):
     def _run(self, number: int, client: WorkClient, work: FamilyWork[C]) -> None:
         done = 0
         try:
-            while not self._stop.wait(PAUSE_S):
+            while not self._stop.wait(self._pause_s):
                 for claim in work.do(client):
                     self._claims[number, done] = claim
                 done += 1
