@@ -14,7 +14,7 @@ from elf.core.errors import Unavailable
 from elf.memory.api.asking import AskMemory
 from elf.memory.asking import Asking
 from elf.memory.conversations import HiddenConversations
-from elf.memory.finding import Finding, Found
+from elf.memory.finding import COMPARED, OFFERED, WIDER, Finding, Found
 from elf.memory.gathering import Offered
 from elf.memory.ranking import Compared
 from elf.offers import Item, Question, Subject
@@ -45,7 +45,7 @@ class Memories:
         if self._hangs:
             await anyio.sleep_forever()
         return [
-            Item(kind="planner", id=f"m-{place}", text="tea", conversation=conversation)
+            Item(kind="planner", id=f"m-{place}", text=f"tea {place}", conversation=conversation)
             for place, conversation in enumerate(self._conversations[: question.limit])
         ]
 
@@ -107,18 +107,19 @@ async def test_what_hangs_on_conversations_of_others_is_in_no_part_of_an_answer(
 
 
 async def test_where_others_took_all_places_more_is_asked_for() -> None:
-    graph, notes = Memories([*[OTHERS] * 150, MINE]), Memories([None])
+    limit = OFFERED // 2
+    graph, notes = Memories([*[OTHERS] * (limit + 1), MINE]), Memories([None])
     answer = await found(Known(), graph=graph, notes=notes)
-    assert graph.asked == [100, 500]
-    assert notes.asked == [100]
-    assert set(told(answer)) == {"m-150", "m-0"}
+    assert graph.asked == [limit, WIDER * limit]
+    assert notes.asked == [limit]
+    assert set(told(answer)) == {f"m-{limit + 1}", "m-0"}
     assert answer.degraded == []
 
 
 async def test_enough_is_not_asked_for_again() -> None:
-    graph = Memories([MINE] * 300)
-    assert len((await found(Known(), graph=graph)).candidates) == 100
-    assert graph.asked == [200]
+    graph = Memories([MINE] * (OFFERED + 1))
+    assert len((await found(Known(), graph=graph)).candidates) == COMPARED
+    assert graph.asked == [OFFERED]
 
 
 @pytest.mark.parametrize("known", [Known(hangs=True), Known(is_away=True), None])
