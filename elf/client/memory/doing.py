@@ -1,4 +1,4 @@
-"""What a memory does: what was said is remembered, and what is known is recalled.
+"""What a memory does: what was said is remembered, and what is known is recalled and told.
 
 Each is written once, to be awaited. The examples of the docstrings are those of Memory; with AsyncMemory each is
 awaited.
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from elf.client.asynchronous import AsyncClient
-from elf.client.families.memories import MemoriesClient, Recalled, Remembered
+from elf.client.families.memories import MemoriesClient, MemoryContext, Recalled, Remembered
 from elf.client.filters import Moment
 from elf.client.memory.inputs import Messages, messages_of, wait_ms_of
 from elf.client.memory.subject import Subject
@@ -88,6 +88,32 @@ class Doing:
         """
         whose = self.subject.with_(user_id, agent_id)
         return await self.memories.recall(
+            query, user_id=whose.user_id, agent_id=whose.agent_id, families=families, kinds=kinds, since=since,
+            until=until, top_k=top_k, budget_tokens=budget_tokens, min_relevance=min_relevance,
+        )  # fmt: skip
+
+    async def context(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        families: Sequence[str] | None = None,
+        kinds: Sequence[str] | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        top_k: int | None = None,
+        budget_tokens: int | None = None,
+        min_relevance: float | None = None,
+    ) -> MemoryContext:
+        """Put what is known into a text for a model, within a budget of tokens; `citations` say what each line is.
+
+        >>> context = memory.context("Which hot drink does Ana like?", user_id="ana", budget_tokens=200)
+        >>> "green tea" in context.text, context.tokens <= 200
+        (True, True)
+        """
+        whose = self.subject.with_(user_id, agent_id)
+        return await self.memories.context(
             query, user_id=whose.user_id, agent_id=whose.agent_id, families=families, kinds=kinds, since=since,
             until=until, top_k=top_k, budget_tokens=budget_tokens, min_relevance=min_relevance,
         )  # fmt: skip

@@ -12,6 +12,7 @@ class Verbs:
     remember = verb(KnownDoing.remember)
     remembered = verb(KnownDoing.remembered)
     recall = verb(KnownDoing.recall)
+    context = verb(KnownDoing.context)
 
     add = verb(KnownDoing.add)
     search = verb(KnownDoing.search)
