@@ -13,7 +13,7 @@ import pytest
 
 import elf
 from elf import AsyncMemory, Memory
-from elf.client import Client, InvalidRequest, NotFound, Unauthorized
+from elf.client import Client, Conflict, InvalidRequest, NotFound, Unauthorized
 from elf.client.memory.verb import Verb
 from elf.client.memory.verbs import Verbs
 from tests.folders import fresh_folder
@@ -186,6 +186,57 @@ def test_a_note_that_may_not_say_so_is_not_changed(memory: Memory, ana: str) -> 
     assert memory.get_all(user_id=ana)["results"][0]["memory"] == "Ana likes tea."
 
 
+def test_what_is_forgotten_is_found_no_more_by_whatever_names_it(memory: Memory, ana: str, bob: str) -> None:
+    made = memory.add(TEA, user_id=ana)["results"]
+    recalled = memory.recall("Which hot drink?", user_id=ana, families=["notes"]).items
+    forgotten = memory.forget([*recalled, *made], user_id=ana).items
+    assert [(one.family, one.outcome) for one in forgotten] == [
+        ("notes", "forgotten"),
+        ("assistant", "forgotten"),
+    ]
+    assert [memory.get(one["id"] or "", user_id=ana) for one in made] == [None, None]
+    for one in made:
+        with pytest.raises(NotFound, match="there is no item"):
+            memory.delete(one["id"] or "", user_id=ana)
+    (entry,) = memory.recall("Which hot drink?", user_id=ana).items
+    with pytest.raises(Conflict, match="forget its conversation"):
+        memory.delete(entry.address, user_id=ana)
+    with pytest.raises(NotFound):
+        memory.delete(entry.address, user_id=bob)
+    with pytest.raises(InvalidRequest, match=r"items\[1\]: should be the address of an item"):
+        memory.forget([entry, "tea"], user_id=ana)
+    assert memory.recall("Which hot drink?", user_id=ana).items[0].address == entry.address
+
+
+def test_all_of_a_run_or_a_user_goes_with_what_was_said_and_nothing_of_another_does(
+    memory: Memory, service: RunningService, ana: str, bob: str
+) -> None:
+    for user, run in ((ana, "breakfast"), (ana, "supper"), (bob, "breakfast")):
+        memory.add(TEA if run == "breakfast" else "I moved to Porto in May.", user_id=user, run_id=run)
+    with Client(service.url, tenant_id="default", token=ana) as client:
+        client.knowledge.store_fact("The user", "seat", "by the window", scope=f"user:{ana}")
+
+    def known(user: str) -> set[str]:
+        return {one.text for one in memory.recall("Which drink, and which city?", user_id=user).items}
+
+    before, of_bob = known(ana), known(bob)
+    assert any("Porto" in text for text in before)
+    gone = memory.delete_all(user_id=ana, run_id="breakfast")
+    assert (gone["left"], gone["message"]) == ({}, f"Memories deleted: {gone['forgotten']}")
+    assert known(ana) == {text for text in before if "tea" not in text}
+    assert memory.delete_all(user_id=ana, run_id="no-such-run")["forgotten"] == 0
+    assert memory.delete_all(user_id=ana)["left"] == {}
+    assert (known(ana), known(bob)) == (set(), of_bob)
+    with pytest.raises(InvalidRequest, match="user_id: say whose"):
+        memory.delete_all()
+
+
+def test_what_an_agent_made_goes_without_what_was_said(memory: Memory, ana: str) -> None:
+    memory.add(TEA, user_id=ana, agent_id="waiter", run_id="breakfast")
+    assert memory.delete_all(user_id=ana, agent_id="waiter")["left"] == {}
+    assert [one.family for one in memory.recall("Which hot drink?", user_id=ana).items] == ["conversations"]
+
+
 @pytest.fixture(scope="module")
 def strict(model_folder: Path) -> Iterator[RunningService]:
     """A service that asks for keys: one for any user of its tenant, one for its own user."""
@@ -208,5 +259,15 @@ def test_a_key_says_who_calls_and_what_it_binds_is_left_out(strict: RunningServi
         assert {one["id"].partition("/")[0] for one in listed} == {"notes"}
     with Memory(strict.url, key=FREE, for_user="bob") as memory:
         assert memory.recall("Which hot drink?").items == []
+    with Memory(strict.url, key=HELPER, user_id="ana") as memory:
+        assert memory.delete_all()["left"] == {
+            "assistant": "SCOPE_DENIED"
+        }  # of which this agent reads nothing
+        assert memory.recall("Which hot drink?").items == []
+    with Memory(strict.url, key=FREE, agent_id="supervisor", user_id="carol") as memory:
+        memory.remember(TEA)
+        gone = memory.delete_all()
+        assert gone["forgotten"] == 2
+        assert gone["left"] == {"knowledge": "SCOPE_DENIED"}
     with Memory(strict.url) as memory, pytest.raises(Unauthorized):
         memory.recall("Which hot drink?", user_id="ana")

@@ -1,4 +1,4 @@
-"""What a memory does: what was said is remembered, and what is known is recalled and told.
+"""What a memory does: what was said is remembered, and what is known is recalled, told and forgotten.
 
 Each is written once, to be awaited. The examples of the docstrings are those of Memory; with AsyncMemory each is
 awaited.
@@ -11,8 +11,9 @@ from uuid import UUID
 
 from elf.client.asynchronous import AsyncClient
 from elf.client.families.memories import MemoriesClient, MemoryContext, Recalled, Remembered
+from elf.client.families.memories_kept import Forgotten
 from elf.client.filters import Moment
-from elf.client.memory.inputs import Messages, messages_of, wait_ms_of
+from elf.client.memory.inputs import Kept, Messages, addresses_of, messages_of, wait_ms_of
 from elf.client.memory.subject import Subject
 
 
@@ -116,4 +117,30 @@ class Doing:
         return await self.memories.context(
             query, user_id=whose.user_id, agent_id=whose.agent_id, families=families, kinds=kinds, since=since,
             until=until, top_k=top_k, budget_tokens=budget_tokens, min_relevance=min_relevance,
+        )  # fmt: skip
+
+    async def forget(
+        self,
+        items: Kept | None = None,
+        *,
+        query: str | None = None,
+        handle: UUID | str | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        top_k: int | None = None,
+        min_relevance: float | None = None,
+    ) -> Forgotten:
+        """Forget items: those that were recalled, or addresses. A query alone forgets nothing: it shows candidates.
+
+        What it shows is forgotten by the `handle` of its answer, all of it or the `items` that are meant.
+
+        >>> shown = memory.forget(query="Which hot drink does Ana like?", user_id="ana", top_k=1)
+        >>> gone = memory.forget(shown.candidates[0], handle=shown.handle, user_id="ana")
+        >>> [one.outcome for one in gone.items]
+        ['forgotten']
+        """
+        whose = self.subject.with_(user_id, agent_id)
+        return await self.memories.forget(
+            None if items is None else [str(one) for one in addresses_of(items)], query=query, handle=handle,
+            user_id=whose.user_id, agent_id=whose.agent_id, top_k=top_k, min_relevance=min_relevance,
         )  # fmt: skip

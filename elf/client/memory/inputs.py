@@ -6,12 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 from elf.client.families.memories import Item, Said
+from elf.client.families.memories_kept import ForgetCandidate
 from elf.client.inputs import Message
 from elf.core.errors import InvalidRequest
 
 OneSaid: TypeAlias = str | Said | Message | Mapping[str, object]
 Messages: TypeAlias = OneSaid | Sequence[OneSaid]
 """A text that the user said, a message, or a list of either: Said, or a dict of content, role, and perhaps id, at."""
+
+OneKept: TypeAlias = str | Item | ForgetCandidate | Mapping[str, object]
+Kept: TypeAlias = OneKept | Sequence[OneKept]
+"""An address as family/kind/id, what was recalled, a record with its `id`, or a list of them."""
 
 LONGEST_WAIT_MS = 30_000
 MOST = 1000
@@ -62,7 +67,7 @@ def texts_of(messages: object) -> list[str]:
 
 def address_of(kept: object, name: str = "memory_id") -> Address:
     """Return the address of something that is kept. Raises InvalidRequest, by this name, for what has none."""
-    if isinstance(kept, Item):
+    if isinstance(kept, Item | ForgetCandidate):
         return Address(kept.family, kept.kind, kept.id)
     if isinstance(kept, Mapping):
         kept = kept.get("id")
@@ -73,6 +78,15 @@ def address_of(kept: object, name: str = "memory_id") -> Address:
             fields=[name],
         )
     return Address(*parts)
+
+
+def addresses_of(kept: object) -> list[Address]:
+    """Return the addresses of what is kept. Raises InvalidRequest for what has none."""
+    if isinstance(kept, str | Item | ForgetCandidate | Mapping):
+        return [address_of(kept, "items")]
+    if not isinstance(kept, Iterable) or isinstance(kept, bytes):
+        raise InvalidRequest("items: should be an address, or a list of them", fields=["items"])
+    return [address_of(one, f"items[{place}]") for place, one in enumerate(kept)]
 
 
 def wait_ms_of(wait: object) -> int:

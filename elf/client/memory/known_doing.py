@@ -12,6 +12,7 @@ from elf.client.families.memories import InFamily, RecalledItem, Remembered
 from elf.client.inputs import NewNote
 from elf.client.memory import changing
 from elf.client.memory import records as r
+from elf.client.memory.deleting import forget_all, refusal_of
 from elf.client.memory.doing import Doing
 from elf.client.memory.inputs import MOST, Messages, address_of, limit_of, texts_of
 from elf.client.memory.listing import listed
@@ -210,6 +211,35 @@ class KnownDoing(Doing):
         """
         subject = self.subject.with_(user_id, agent_id)
         return await changing.history(self.client, address_of(memory_id), subject)
+
+    async def delete(
+        self, memory_id: str, *, user_id: str | None = None, agent_id: str | None = None
+    ) -> r.Told:
+        """Forget one thing, as `forget` does. Raises NotFound, and what its family refuses it with.
+
+        >>> memory.delete(home["id"], user_id="eve")["message"]
+        'Memory deleted successfully!'
+        >>> memory.get(home["id"], user_id="eve") is None
+        True
+        """
+        address = address_of(memory_id)
+        (item,) = (await self.forget(str(address), user_id=user_id, agent_id=agent_id)).items
+        if item.outcome != "forgotten":
+            raise refusal_of(item)
+        return r.Told(message="Memory deleted successfully!")
+
+    async def delete_all(
+        self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> r.ForgottenAll:
+        """Forget all that `get_all` lists, and the user's conversations: of a run its own, with an agent none.
+
+        `left` names what stays, and why, such as a conversation that somebody else owns.
+
+        >>> gone = memory.delete_all(user_id="bob")
+        >>> gone["left"], memory.get_all(user_id="bob")["results"]
+        ({}, [])
+        """
+        return await forget_all(self.client, self.subject.with_(user_id, agent_id, run_id))
 
 
 def _rests_on(item: RecalledItem) -> set[str]:

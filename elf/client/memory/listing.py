@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final, TypeVar
 
 from elf.client.asynchronous import AsyncClient, AsyncPages
@@ -23,24 +23,29 @@ log = logging.getLogger("elf.client")
 Lister = Callable[[AsyncClient, Subject, int], Awaitable[list[r.Record]]]
 
 
-async def listed(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
+async def listed(
+    client: AsyncClient, subject: Subject, limit: int, denied: dict[str, str] | None = None
+) -> list[r.Record]:
     """Return what families keep of a user, changed last first.
 
-    Those that are not on keep nothing, and those that show nothing to the agent tell nothing. Raises InvalidRequest
-    without a user, and NotFound where none of the families is on.
+    Those that are not on keep nothing, and those that show nothing to who asks tell nothing: their names and why are
+    put into `denied`. Raises InvalidRequest without a user, and NotFound where none of the families is on.
     """
     subject.need_user(WHAT)
     found: list[r.Record] = []
     absent: list[NotFound] = []
-    for lister in LISTERS:
+    for name, lister in LISTERS.items():
         try:
             found += await lister(client, subject, limit)
         except NotFound as error:  # there is nothing at its path
             absent.append(error)
         except ScopeDenied as error:
-            if error.fields != ("agent_id",):
+            # An agent without categories, or a key that does not speak for the user.
+            if error.fields not in (("agent_id",), ("scope",)):
                 raise
-            log.info("nothing is listed of %s: %s", lister.__name__.strip("_"), error.message)
+            log.info("nothing is listed of %s: %s", name, error.message)
+            if denied is not None:
+                denied[name] = error.error_code
     if len(absent) == len(LISTERS):
         raise absent[0]
     found.sort(key=lambda record: record["updated_at"] or "", reverse=True)
@@ -80,7 +85,7 @@ async def _knowledge(client: AsyncClient, subject: Subject, limit: int) -> list[
     ]
 
 
-LISTERS: Final[tuple[Lister, ...]] = (_notes, _memories, _knowledge)
+LISTERS: Final[Mapping[str, Lister]] = {"notes": _notes, "assistant": _memories, "knowledge": _knowledge}
 
 
 async def _first(

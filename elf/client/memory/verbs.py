@@ -13,6 +13,7 @@ class Verbs:
     remembered = verb(KnownDoing.remembered)
     recall = verb(KnownDoing.recall)
     context = verb(KnownDoing.context)
+    forget = verb(KnownDoing.forget)
 
     add = verb(KnownDoing.add)
     search = verb(KnownDoing.search)
@@ -20,3 +21,5 @@ class Verbs:
     get_all = verb(KnownDoing.get_all)
     update = verb(KnownDoing.update)
     history = verb(KnownDoing.history)
+    delete = verb(KnownDoing.delete)
+    delete_all = verb(KnownDoing.delete_all)
