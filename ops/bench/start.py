@@ -63,9 +63,9 @@ class Kind:
             f"{self.name}: later ones: ready {statistics.median(ready):.2f} s, first answer "
             f"{statistics.median(answered):.2f} s ({min(answered):.2f} to {max(answered):.2f})"
         )
-        roles = self.memory[-1]
-        medians = {role: statistics.median(one[role] for one in self.memory[1:]) for role in roles}
-        show(f"{self.name}: idle", medians)
+        show(f"{self.name}, first idle", self.memory[0])
+        later = {role: statistics.median(one[role] for one in self.memory[1:]) for role in self.memory[0]}
+        show(f"{self.name}, later idle", later)
 
 
 def client_of(service: RunningService) -> Client:
