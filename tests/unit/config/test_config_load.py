@@ -14,7 +14,7 @@ from spec_template import SPEC_TEMPLATE
 
 from elf.config import load, loads
 from elf.config.auth import ApiKey, Jwt, RoleHolders
-from elf.config.optional import SPEC_FUSION, SPEC_MERGING, Gc, Indexing, LocalModel
+from elf.config.optional import REMEMBERED_BY, SPEC_FUSION, SPEC_MERGING, Gc, Indexing, LocalModel
 from elf.config.processes import Processes
 from elf.config.table import Table
 from elf.config.tracing import Tracing
@@ -47,7 +47,7 @@ def test_the_example_loads_and_has_every_key_there_is() -> None:
     config = load(EXAMPLE)
     # These stand there as comments: they need what is not always there, or are for large machines.
     assert _keys_left_out(config) == [
-        "tracing", "processes", "security.auth.keys", "security.auth.jwt", "security.auth.roles",
+        "tracing", "processes", "security.auth.keys", "security.auth.jwt", "security.auth.roles", "remember.families",
     ]  # fmt: skip
 
 
@@ -70,6 +70,13 @@ def test_the_tracing_that_the_example_shows_in_comments_loads() -> None:
 def test_the_collectors_address_is_shown_without_its_password() -> None:
     tracing = Tracing(endpoint="https://elf:hunter2@collector.example/v1/traces", service_name="elf")
     assert "hunter2" not in repr(tracing)
+
+
+def test_what_the_example_says_in_comments_of_remembering_is_what_holds_without_it() -> None:
+    before, _, after = EXAMPLE.read_text().partition("# [remember]\n")
+    shown = re.sub(r"(?m)^# ?", "", after.partition("\n\n")[0])
+    config = loads(f"{before}[remember]\n{shown}", source="elf.toml")
+    assert config.remember.families == [*REMEMBERED_BY]
 
 
 def test_the_processes_that_the_example_shows_in_comments_load() -> None:

@@ -65,8 +65,15 @@ class StoringNotes:
         self.calls: list[dict[str, Any]] = []
 
     async def store_incoming(
-        self, context: Context, attempts: Sequence[Attempt], *, actor: str, dry_run: bool = False
+        self,
+        context: Context,
+        attempts: Sequence[Attempt],
+        *,
+        actor: str,
+        dry_run: bool = False,
+        stored: object = None,
     ) -> list[Outcome]:
+        assert stored is None, "add_event has nobody to tell"
         self.calls.append({"context": context, "actor": actor, "dry_run": dry_run})
         self.attempts += attempts
         return [Outcome(new_note_id(), "ADD") for attempt in attempts if isinstance(attempt, Incoming)]
