@@ -39,7 +39,7 @@ BEYOND_SCHEMAS = frozenset(
         "", ".acknowledgements.quote", ".after", ".afterCursor", ".agent", ".agent_id", ".budget_tokens",
         ".canonical_name", ".checkpoint_data", ".facts", ".history.meta", ".history.new_ref", ".history.old_ref",
         ".importance_min", ".return", ".since_rev", ".summary", ".tenant_id", ".thread.checkpoint_data", ".top_k",
-        ".user_id", ".versions", ".cursor", ".entity_id", ".families", ".family", ".filters",
+        ".user_id", ".versions", ".cursor", ".entity_id", ".families", ".family", ".filters", ".item",
         ".filters.source", ".handle", ".id", ".idempotency_key", ".kind", ".memories", ".memory_id", ".memory_type",
         ".metadata",
         ".note_id", ".orchestratorId", ".read_profile", ".result_handle", ".scope", ".source.conversationId",
@@ -48,9 +48,10 @@ BEYOND_SCHEMAS = frozenset(
         ".values.left_out.within", ".version_id",
     )
 )  # fmt: skip
-# A field of any JSON, and what is within it: no schema says everywhere that it holds no NUL.
+# A field of any JSON, and what is within it: no schema says everywhere that it holds no NUL, nor what an item of an
+# export of all families is, which only its family knows.
 ANY_JSON = re.compile(
-    r'^(\$\.(?:facts|versions|summary|checkpoint_data|history\.\w+|thread\.\w+))\["[\s\S]*$'
+    r'^(\$\.(?:item(?=\.)|(?:facts|versions|summary|checkpoint_data|history\.\w+|thread\.\w+)(?=\[")))[\s\S]*$'
 )
 POLICIES = [policy for family in FAMILIES for policy in family.paths]
 EDGES: dict[str, Any] = {
