@@ -31,7 +31,7 @@ from ops.bench.assistant_memories import CATEGORIES, MATCHING, NEAREST
 from ops.bench.graph_file import BareFile, nearest
 from ops.bench.memories.seeding import AGENT, TENANT, USER
 
-EACH: Final = 40
+EACH: Final = 60
 """How many candidates a family is asked for, where five are."""
 COMPARED_EACH: Final = 20
 _CONTENT: Final = 6  # of the columns of a memory
