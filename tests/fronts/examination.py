@@ -39,7 +39,7 @@ BEYOND_SCHEMAS = frozenset(
         "", ".acknowledgements.quote", ".after", ".afterCursor", ".agent", ".agent_id", ".budget_tokens",
         ".canonical_name", ".checkpoint_data", ".facts", ".history.meta", ".history.new_ref", ".history.old_ref",
         ".importance_min", ".return", ".since_rev", ".summary", ".tenant_id", ".thread.checkpoint_data", ".top_k",
-        ".user_id", ".versions", ".cursor", ".entity_id", ".families", ".family", ".filters", ".item",
+        ".user_id", ".versions", ".cursor", ".entity_id", ".everything", ".families", ".family", ".filters", ".item",
         ".filters.source", ".handle", ".id", ".idempotency_key", ".kind", ".memories", ".memory_id", ".memory_type",
         ".metadata",
         ".note_id", ".orchestratorId", ".read_profile", ".result_handle", ".scope", ".source.conversationId",

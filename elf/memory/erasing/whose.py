@@ -20,9 +20,9 @@ def _refuse_unclear(request: Whose) -> None:
         named["$.everything"] = None if request.everything is None else "everything"
     given = [path for path, value in named.items() if value is not None]
     if len(given) > 1:
-        raise InvalidRequest(f"{', '.join(given)}: exactly one of them says who is meant", fields=["$"])
+        raise InvalidRequest(f"{', '.join(given)}: exactly one of them says who is meant", fields=given)
     if not given and isinstance(request, WholeTenant):
-        raise InvalidRequest(f"{', '.join(named)}: one of them has to say who is meant", fields=["$"])
+        raise InvalidRequest(f"{', '.join(named)}: one of them has to say who is meant", fields=[*named])
 
 
 def refuse_bound_to_less(caller: Caller, path: str) -> None:
