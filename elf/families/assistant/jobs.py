@@ -30,6 +30,11 @@ class Work:
     created_at: datetime
 
 
+def job_of(work: Work) -> Job:
+    """Return the job of some work, which is the one that fails with it."""
+    return work.job
+
+
 class DoesJobs(Protocol):
     """Does jobs of one kind and ends each by `outbox.finish`, best with the transaction of what it does.
 

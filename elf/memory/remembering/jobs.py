@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
 
-import anyio
 import structlog
 
 from elf.api.caller import Caller
@@ -14,10 +12,9 @@ from elf.db.database import Connection
 from elf.memory.remembering.outcome import Outcome, is_refusal
 from elf.memory.remembering.store import SaidStore
 from elf.offers import Remember, Said, Written
-from elf.outbox.leased import JobsFailed, LeasedOutbox, LeaseLost
+from elf.outbox.each import each
+from elf.outbox.leased import LeasedOutbox, LeaseLost
 from elf.outbox.leases import Job
-
-AT_ONCE: Final = 4
 
 log = structlog.get_logger()
 
@@ -32,21 +29,7 @@ class RememberJobs:
 
     async def handle(self, jobs: Sequence[Job]) -> None:
         """Do jobs, some at once. Raises JobsFailed with those that are not done."""
-        failed: list[tuple[Job, ServiceError]] = []
-        limiter = anyio.CapacityLimiter(AT_ONCE)
-
-        async def do(job: Job) -> None:
-            async with limiter:
-                try:
-                    await self._do(job)
-                except ServiceError as error:
-                    failed.append((job, error))
-
-        async with anyio.create_task_group() as group:
-            for job in jobs:
-                group.start_soon(do, job)
-        if failed:
-            raise JobsFailed(failed)
+        await each(jobs, self._do, job_of=lambda job: job)
 
     async def _do(self, job: Job) -> None:
         found = await self._store.job(job)

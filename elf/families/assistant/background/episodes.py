@@ -15,9 +15,8 @@ from elf.core.errors import ProviderUnavailable
 from elf.core.same_fact import same_fact
 from elf.db.errors import retrying
 from elf.families.assistant.background.answers import as_line, object_in
-from elf.families.assistant.background.doing import each
 from elf.families.assistant.background.recent import EPISODE_JOB, EPISODES_EVERY, THREAD, Heard, RecentWords
-from elf.families.assistant.jobs import Work
+from elf.families.assistant.jobs import Work, job_of
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import MOST_NEIGHBOURS, WORKER, Memory, Place, Status, Tracked
 from elf.families.assistant.rules.episodes import summed_up
@@ -25,6 +24,7 @@ from elf.families.assistant.rules.uniting import brought_up_to_date, united
 from elf.families.assistant.rules.validators import MAX_CHARS, Rejected, accepted
 from elf.families.assistant.store.changes import Changes
 from elf.families.assistant.store.rows import memory_of
+from elf.outbox.each import each
 from elf.providers.port import Chat, Prompt
 
 CATEGORY: Final = "activity"
@@ -72,7 +72,7 @@ class EpisodeJobs:
 
     async def __call__(self, work: Sequence[Work]) -> None:
         """Sum up threads and end the jobs. Raises JobsFailed."""
-        await each(work, self._do)
+        await each(work, self._do, job_of=job_of)
 
     async def _do(self, work: Work) -> None:
         thread_id = work.payload[THREAD]

@@ -12,7 +12,6 @@ from pgvector import Vector
 
 from elf.core.errors import ProviderUnavailable
 from elf.db.errors import retrying
-from elf.families.assistant.background.doing import each
 from elf.families.assistant.background.insight_prompt import (
     MOST_EPISODES,
     MOST_FACTS,
@@ -21,7 +20,7 @@ from elf.families.assistant.background.insight_prompt import (
     read_insights,
 )
 from elf.families.assistant.background.recent import INSIGHT_JOB, INSIGHTS_EVERY, THREAD, Heard, RecentWords
-from elf.families.assistant.jobs import Work
+from elf.families.assistant.jobs import Work, job_of
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import (
     DEFAULT_IMPORTANCE,
@@ -36,6 +35,7 @@ from elf.families.assistant.model import (
 from elf.families.assistant.rules.insights import Words, stated
 from elf.families.assistant.store.changes import Changes
 from elf.families.assistant.store.rows import memory_of
+from elf.outbox.each import each
 from elf.providers.port import Chat
 
 CATEGORY: Final = "relationship_dynamic"
@@ -80,7 +80,7 @@ class InsightJobs:
 
     async def __call__(self, work: Sequence[Work]) -> None:
         """Look for insights and end the jobs. Raises JobsFailed."""
-        await each(work, self._do)
+        await each(work, self._do, job_of=job_of)
 
     async def _do(self, work: Work) -> None:
         said = await self._recent.read(work.place, work.payload[THREAD])

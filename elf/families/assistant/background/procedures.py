@@ -14,9 +14,8 @@ from elf.core.errors import ProviderUnavailable
 from elf.core.structs import read_value
 from elf.db.errors import retrying
 from elf.families.assistant.background.answers import as_line, object_in
-from elf.families.assistant.background.doing import each
 from elf.families.assistant.background.recent import THREAD, Heard, RecentWords
-from elf.families.assistant.jobs import Work
+from elf.families.assistant.jobs import Work, job_of
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import WORKER, Memory, Place, Status, Tracked
 from elf.families.assistant.rules.categories import PROCEDURAL
@@ -29,6 +28,7 @@ from elf.families.assistant.rules.steps import (
 )
 from elf.families.assistant.rules.texts import normalised
 from elf.families.assistant.rules.validators import faults_of
+from elf.outbox.each import each
 from elf.providers.port import Chat, Prompt
 
 SOURCE: Final = "detected"
@@ -73,7 +73,7 @@ class ProcedureJobs:
 
     async def __call__(self, work: Sequence[Work]) -> None:
         """Look for workflows and end the jobs. Raises JobsFailed."""
-        await each(work, self._do)
+        await each(work, self._do, job_of=job_of)
 
     async def _do(self, work: Work) -> None:
         thread_id = work.payload[THREAD]

@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import uuid4
 
-import anyio
 import anyio.to_thread
 import msgspec
 from pgvector import Vector
 
 from elf.config.tables.assistant import AssistantTable
-from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable, ServiceError
+from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
 from elf.core.structs import read_value
 from elf.db.errors import retrying
 from elf.families.assistant.consent.proposing import LOCK
-from elf.families.assistant.jobs import Work
+from elf.families.assistant.jobs import Work, job_of
 from elf.families.assistant.judging.judgement import Judgement
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Job
@@ -24,13 +23,11 @@ from elf.families.assistant.turn.extraction import Said, extract
 from elf.families.assistant.turn.merging import Merged, Unforeseen
 from elf.families.assistant.turn.proposing import proposed
 from elf.families.assistant.turn.writing import Checked, Turn, TurnWriting, checked, memory_of_turn
-from elf.outbox.leased import JobsFailed
+from elf.outbox.each import each
 from elf.outbox.leases import Job as Leased
 from elf.providers.port import Chat
 
 TURN_JOB: Final = "turn"
-AT_ONCE: Final = 4
-"""Turns of different users that wait for the model at once."""
 MOST_JUDGEMENTS: Final = 3
 MOST_TRIES: Final = 5
 """A turn that was tried so often is given up when the model refuses it, or its answer cannot be read; one that is away
@@ -76,21 +73,7 @@ class TurnJobs:
 
     async def __call__(self, work: Sequence[Work]) -> None:
         """Read turns, some at once. Raises JobsFailed with those that are not done."""
-        failed: list[tuple[Leased, ServiceError]] = []
-        limiter = anyio.CapacityLimiter(AT_ONCE)
-
-        async def read(one: Work) -> None:
-            async with limiter:
-                try:
-                    await self._read(one)
-                except ServiceError as error:
-                    failed.append((one.job, error))
-
-        async with anyio.create_task_group() as group:
-            for one in work:
-                group.start_soon(read, one)
-        if failed:
-            raise JobsFailed(failed)
+        await each(work, self._read, job_of=job_of)
 
     async def _read(self, work: Work) -> None:
         said = read_value(work.payload, Deferred)

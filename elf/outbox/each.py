@@ -1,22 +1,25 @@
-"""Jobs of the background, a few at once: one that waits for a language model holds up no others."""
+"""The jobs of a batch, a few at once: one that waits, such as for a language model, holds up no others."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 import anyio
 
 from elf.core.errors import ServiceError
-from elf.families.assistant.jobs import Work
 from elf.outbox.leased import JobsFailed
 from elf.outbox.leases import Job
+
+Work = TypeVar("Work")
 
 AT_ONCE: Final = 4
 
 
-async def each(work: Sequence[Work], do: Callable[[Work], Awaitable[None]]) -> None:
-    """Do jobs. Raises JobsFailed, which says which are not done and why."""
+async def each(
+    work: Sequence[Work], do: Callable[[Work], Awaitable[None]], *, job_of: Callable[[Work], Job]
+) -> None:
+    """Do all of some work, each for itself. Raises JobsFailed, which says which jobs are not done and why."""
     failed: list[tuple[Job, ServiceError]] = []
     waiting = iter(work)
 
@@ -25,7 +28,7 @@ async def each(work: Sequence[Work], do: Callable[[Work], Awaitable[None]]) -> N
             try:
                 await do(one)
             except ServiceError as error:
-                failed.append((one.job, error))
+                failed.append((job_of(one), error))
 
     async with anyio.create_task_group() as group:
         for _ in range(AT_ONCE):
