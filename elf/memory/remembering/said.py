@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
-import blake3
 import msgspec
 
 from elf.api.caller import Caller
 from elf.core.conversation_names import conversation_id_of, id_of_names
+from elf.core.digests import digest_of_json
+from elf.core.structs import read_value
 from elf.memory.api import remembering as r
 from elf.memory.asking import Asking
 from elf.offers import Message, Said, Subject
@@ -35,12 +35,12 @@ def said_of(request: r.RememberMessages, asking: Asking) -> Said:
 def digest_of(request: r.RememberMessages) -> bytes:
     """Return the digest of all that is said, however it is asked for."""
     said = request.model_dump(mode="json", include={"messages", "conversation"})
-    return blake3.blake3(msgspec.json.encode(said, order="sorted")).digest()
+    return digest_of_json(said)
 
 
 def kept(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Return messages as they are stored."""
-    return [{name: _plain(value) for name, value in _fields(one).items()} for one in messages]
+    return [msgspec.to_builtins(one) for one in messages]
 
 
 def read(row: Mapping[str, Any]) -> Said:
@@ -52,7 +52,7 @@ def read(row: Mapping[str, Any]) -> Said:
         ),
         conversation=row["conversation"],
         conversation_id=row["conversation_id"],
-        messages=[msgspec.convert(one, Message, strict=False) for one in row["messages"]],
+        messages=[read_value(one, Message) for one in row["messages"]],
     )  # fmt: skip
 
 
@@ -76,15 +76,3 @@ def caller_of(kept: Mapping[str, Any]) -> Caller:
         bound=kept["bound"],
         denied=kept["denied"],
     )
-
-
-def _fields(message: Message) -> dict[str, Any]:
-    return {
-        "role": message.role, "text": message.text, "at": message.at, "id": message.id, "entry_id": message.entry_id
-    }  # fmt: skip
-
-
-def _plain(value: object) -> object:
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat()
-    return str(value) if isinstance(value, UUID) else value

@@ -7,11 +7,10 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 import anyio.to_thread
-import blake3
-import msgspec
 
 from elf.api.caller import Caller
 from elf.core.blank_text import is_blank
+from elf.core.digests import digest_of_json
 from elf.core.errors import Conflict, InvalidRequest
 from elf.core.evidence import is_verbatim
 from elf.db.database import Connection
@@ -229,4 +228,4 @@ def _turn(request: t.TakeTurn) -> Turn:
 def _digest(request: t.TakeTurn) -> bytes:
     """Return the digest of all that a turn says, whoever is meant by it."""
     said = request.model_dump(mode="json", exclude={"user_id"})
-    return blake3.blake3(msgspec.json.encode(said, order="sorted")).digest()
+    return digest_of_json(said)

@@ -7,10 +7,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-import blake3
-import msgspec
-
 from elf.api.caller import Caller
+from elf.core.digests import digest_of_json
 from elf.core.errors import InvalidRequest
 from elf.core.secrets import redacting, redacting_json
 from elf.core.slices import Slices, in_slices
@@ -239,7 +237,7 @@ def _refuse_other(memory: MemoryToStore, digest: bytes | None) -> None:
 def _digest(memory: MemoryToStore) -> bytes:
     """Return the digest of all that a memory says."""
     said = {**asdict(memory), "path": None, "digest": None}
-    return blake3.blake3(msgspec.json.encode(said, order="sorted")).digest()
+    return digest_of_json(said)
 
 
 def _by_path(items: Sequence[Item]) -> dict[str, Item]:
