@@ -43,9 +43,7 @@ class Queries(Mapping[str, str]):
         statements: dict[str, str] = {}
         for path in sorted(folder.glob(QUERY_FILES)):
             text = read_sql(path)
-            for name, value in (values or {}).items():
-                text = text.replace(f"<{name}>", value)
-            for name, statement in parse_blocks(text, source=str(path)):
+            for name, statement in parse_blocks(filled(text, values or {}), source=str(path)):
                 if name in statements:
                     raise StartupError(f"{path}: the query {name} is defined twice in {folder}")
                 statements[name] = statement
@@ -69,6 +67,13 @@ class Queries(Mapping[str, str]):
 
     def __len__(self) -> int:
         return len(self._statements)
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """Return SQL in which each `<name>` is the value of that name."""
+    for name, value in values.items():
+        text = text.replace(f"<{name}>", value)
+    return text
 
 
 def parse_blocks(text: str, *, source: str) -> Iterator[tuple[str, str]]:

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import structlog
 
-from elf.core.errors import InvalidRequest, Unavailable
+from elf.core.errors import Unavailable
 from elf.memory.api.asking import AskMemory
 from elf.memory.asking import Asking
 from elf.memory.comparing import Comparing
 from elf.memory.conversations import HiddenConversations
+from elf.memory.families_on import refuse_unknown
 from elf.memory.gathering import Gathered, Offered, gather
 from elf.memory.ranking import Compared, LeftOut, Ranked, ranked
 from elf.offers import Question, Recall
@@ -88,12 +89,7 @@ class Finding:
     def _asked(self, request: AskMemory) -> Mapping[str, Recall]:
         if request.families is None:
             return self._families
-        unknown = [place for place, name in enumerate(request.families) if name not in self._families]
-        if unknown:
-            raise InvalidRequest(
-                f"only these families are on: {', '.join(self._families)}",
-                fields=[f"$.families[{place}]" for place in unknown],
-            )
+        refuse_unknown(request.families, self._families, path="$.families[{}]")
         return {name: self._families[name] for name in dict.fromkeys(request.families)}
 
     async def _embedded(self, query: str, found: Found) -> npt.NDArray[np.float32] | None:

@@ -6,8 +6,9 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 import anyio
 import structlog
@@ -22,7 +23,8 @@ ROLE: Final = re.compile(r"(?:user|assistant|tool): (?=\S)")
 log = structlog.get_logger()
 
 
-class Offered(NamedTuple):
+@dataclass(frozen=True)
+class Offered:
     """A candidate: its family, and how many that family names before it."""
 
     family: str
@@ -33,7 +35,7 @@ class Offered(NamedTuple):
     def address(self) -> tuple[str, str, str]:
         return self.family, self.item.kind, self.item.id
 
-    @property
+    @cached_property
     def said(self) -> str:
         """Its text without who says it: what it is compared by, and by which it is the same as others."""
         text = self.item.text

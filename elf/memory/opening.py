@@ -34,17 +34,18 @@ from elf.memory.traces import Traces
 def open_memory(ground: Ground) -> Opened:
     """Return the one memory at work. Raises StartupError when its statements cannot be read."""
     queries = Queries.load(sql_folder() / FAMILY)
+    asker = Asker(proves_users=ground.config.security.auth.mode == "required")
     subjects = MemorySubjects(ground.database, queries)
     return together(
         [
-            _open_recall(ground, queries),
-            open_remembering(ground, queries),
+            _open_recall(ground, queries, asker),
+            open_remembering(ground, queries, asker),
             open_erasing(ground, queries, subjects),
         ]
     )
 
 
-def _open_recall(ground: Ground, queries: Queries) -> Opened:
+def _open_recall(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     config, database = ground.config, ground.database
     traces = Traces(database, queries, keep=timedelta(days=config.search.explain.retention_days))
     version = "" if ground.search is None or ground.search.late is None else ground.search.late.version
@@ -67,7 +68,6 @@ def _open_recall(ground: Ground, queries: Queries) -> Opened:
     else:
         tells = rules is not None and rules.weak_below is not None
         comparing = ByReranker(search.models.reranker, tells_relevance=tells)
-    asker = Asker(proves_users=config.security.auth.mode == "required")
     items = {name: one.items for name, one in ground.below.items() if one.items is not None}
     transcripts = (one.transcripts for one in ground.below.values() if one.transcripts is not None)
     hidden = HiddenConversations(next(transcripts, None))

@@ -9,9 +9,7 @@ from elf.client.asynchronous import AsyncClient
 from elf.client.credentials import Credentials
 from elf.core.conversation_names import conversation_id_of
 from elf.core.errors import InvalidRequest
-
-NOBODY = "memory"
-"""The agent that notes are of where no agent is at work, as the service has it."""
+from elf.core.nobody import AGENT_OF_NOBODY
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Subject:
 
         Where a key or a token says who calls, the agent may be bound to it, and is the service's to fill in.
         """
-        agent_id = self.agent_id or (None if self.is_proven else NOBODY)
+        agent_id = self.agent_id or (None if self.is_proven else AGENT_OF_NOBODY)
         return client.within(project_id=self.need_user(what), agent_id=agent_id)
 
     def calling(self, client: AsyncClient) -> AsyncClient:

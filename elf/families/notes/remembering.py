@@ -8,6 +8,7 @@ from typing import Final
 from elf.api.caller import Caller
 from elf.core.cjk import CJK_MESSAGE, contains_cjk
 from elf.core.errors import InvalidRequest, NonEnglishInput
+from elf.core.nobody import AGENT_OF_NOBODY
 from elf.core.scopes import AGENT_PRIVATE, ScopeRules
 from elf.db.database import Connection
 from elf.families.notes.api.requests import AddEventRequest, EventMessage, WriteResult
@@ -16,8 +17,6 @@ from elf.families.notes.writing.events import EventService, Origin
 from elf.offers import Done, Message, Said, Written
 
 NOTE: Final = "note"
-NOBODY: Final = "memory"
-"""The agent that notes are of where no agent is at work."""
 
 
 class NoteRemembering:
@@ -65,7 +64,7 @@ class NoteRemembering:
         return AddEventRequest(
             tenant_id=context.tenant_id,
             project_id=context.project_id,
-            agent_id=context.agent_id or NOBODY,
+            agent_id=context.agent_id or AGENT_OF_NOBODY,
             scope=scope,
             messages=[_message(one) for one in said.messages],
         )

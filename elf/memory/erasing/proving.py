@@ -12,7 +12,7 @@ from elf.core.clock import Clock
 from elf.core.whole_words import whole_words_in_bytes, whole_words_in_postgres
 from elf.db.database import Database
 from elf.db.patience import AS_LONG_AS_IT_TAKES_S, telling
-from elf.db.queries import Queries, sql_folder
+from elf.db.queries import Queries, filled, sql_folder
 from elf.index.port import IndexFilter, IndexQuery
 from elf.indexing.indexed import IndexedCorpus
 from elf.memory.api import erasing as e
@@ -80,11 +80,11 @@ class Proving:
         self, somebody: Somebody, words: Sequence[str], columns: Sequence[Mapping[str, Any]]
     ) -> AsyncIterator[e.Found]:
         """Look for words in columns, in those of the tenant's rows where a table says whose its rows are."""
-        folder = sql_folder() / FAMILY / "searching"
+        statements = Queries.load(sql_folder() / FAMILY / "searching")
+        in_bytes, in_texts = whole_words_in_bytes(words), whole_words_in_postgres(words)
         for column in columns:
             values = {"table": column["quoted"], "expression": column["expression"]}
-            sql = Queries.load(folder, values=values)
-            pattern = (whole_words_in_bytes if column["is_bytes"] else whole_words_in_postgres)(words)
+            pattern = in_bytes if column["is_bytes"] else in_texts
             of_tenant = column["has_tenant"] and somebody.kind != "tenant"
             query, whose = (
                 ("count_in_column_of_tenant", [somebody.tenant_id]) if of_tenant else ("count_in_column", [])
@@ -92,7 +92,7 @@ class Proving:
             async with self._database.connection() as connection:
                 with telling("column_being_searched"):
                     count = await connection.fetchval(
-                        sql[query], pattern, *whose, timeout=AS_LONG_AS_IT_TAKES_S
+                        filled(statements[query], values), pattern, *whose, timeout=AS_LONG_AS_IT_TAKES_S
                     )
             if count:
                 yield e.Found(place=f"{column['table_name']}.{column['column_name']}", count=count)

@@ -13,6 +13,7 @@ from elf.core.errors import Conflict, InternalError, InvalidRequest, NotFound, S
 from elf.memory.api import forgetting as g
 from elf.memory.api.recalling import RecallAnswer, RecalledItem, RecallMemory
 from elf.memory.asking import Asker, Asking
+from elf.memory.families_on import refuse_unknown
 from elf.memory.forgetting.handles import Address, Handles, digest_of
 from elf.memory.reading import ItemReading
 from elf.offers import Items
@@ -52,7 +53,7 @@ class Forgetting:
         if request.query is not None:
             return await self._shown(request, request.query, asking)
         asked = [Address(one.family, one.kind, one.id) for one in request.items or ()]
-        self._refuse_unknown(asked)
+        refuse_unknown([one.family for one in asked], self._families, path="$.items[{}].family")
         shown: Mapping[Address, str] = {}
         if request.handle is not None:
             shown = await self._shown_by(request, asking)
@@ -139,14 +140,6 @@ class Forgetting:
             error_code=None if refusal is None else refusal.error_code,
             message=None if refusal is None else refusal.message,
         )
-
-    def _refuse_unknown(self, asked: Sequence[Address]) -> None:
-        unknown = [place for place, one in enumerate(asked) if one.family not in self._families]
-        if unknown:
-            raise InvalidRequest(
-                f"only these families are on: {', '.join(self._families)}",
-                fields=[f"$.items[{place}].family" for place in unknown],
-            )
 
     def _refuse_unshown(self, asked: Sequence[Address], shown: Mapping[Address, str]) -> None:
         unshown = [place for place, one in enumerate(asked) if one not in shown]

@@ -24,7 +24,7 @@ from elf.outbox.queue import Queue
 QUEUE: Final = "remember"
 
 
-def open_remembering(ground: Ground, queries: Queries) -> Opened:
+def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     """Return what remembers. Raises StartupError when the config names a family that does not."""
     families = _families(ground)
     leased = outbox_queries(TABLE, subject="said_id", own=queries)
@@ -40,7 +40,7 @@ def open_remembering(ground: Ground, queries: Queries) -> Opened:
     service = Remembering(
         store,
         families,
-        asker=Asker(proves_users=ground.config.security.auth.mode == "required"),
+        asker=asker,
         clock=ground.clock,
         ring=ground.ring(QUEUE),
     )

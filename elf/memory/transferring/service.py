@@ -16,6 +16,7 @@ from elf.core.errors import InvalidRequest, NonEnglishInput, ServiceError
 from elf.memory.api import transferring as t
 from elf.memory.erasing.own import OwnedBySomebody
 from elf.memory.erasing.whose import Somebody, refuse_bound_to_less
+from elf.memory.families_on import refuse_unknown
 from elf.offers import Subjects
 
 _PLACE: Final = re.compile(r"\$\[(\d+)\]")
@@ -66,12 +67,7 @@ class Transferring:
                     yield Line(family=name, item=item)
 
     def _refuse(self, request: t.Import) -> None:
-        unknown = [place for place, one in enumerate(request.items) if one.family not in self._families]
-        if unknown:
-            raise InvalidRequest(
-                f"only these families are on: {', '.join(self._families)}",
-                fields=[f"$.items[{place}].family" for place in unknown],
-            )
+        refuse_unknown([one.family for one in request.items], self._families, path="$.items[{}].family")
         others = [
             place for place, one in enumerate(request.items) if one.item.get("tenant_id") != request.tenant_id
         ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from elf.api.caller import Caller
+from elf.core.nobody import AGENT_OF_NOBODY
 from elf.db.database import Connection
 from elf.families.knowledge.api.writing import StoreEpisode
 from elf.families.knowledge.model import MAX_EPISODE_CHARS
@@ -14,8 +15,6 @@ from elf.families.knowledge.writing.service import MemoryWriting
 from elf.offers import Done, Message, Said, Written
 
 EPISODE: Final = "episode"
-NOBODY: Final = "memory"
-"""The butler of episodes where no agent is at work."""
 
 
 class EpisodeRemembering:
@@ -29,7 +28,7 @@ class EpisodeRemembering:
         request = StoreEpisode(
             tenant_id=said.subject.tenant_id,
             content="\n".join(f"{one.role}: {one.text}" for one in said.messages)[:MAX_EPISODE_CHARS],
-            butler=said.subject.agent_id or NOBODY,
+            butler=said.subject.agent_id or AGENT_OF_NOBODY,
             session_id=said.conversation_id,
             metadata=_metadata(said),
         )
