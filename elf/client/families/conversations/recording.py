@@ -88,6 +88,10 @@ class Recording(_Recorded):
 class AsyncRecording(_Recorded):
     """The same for async code."""
 
+    def __init__(self, conversation_id: bytes, grpc: Any, messages: ModuleType) -> None:
+        super().__init__(conversation_id, messages)
+        self._grpc = grpc
+
     async def write(self, chunk: str) -> bool:
         """Record more of it, once there is room; tells what `Recording.write` does."""
         return await self._send(content=chunk)
@@ -98,6 +102,11 @@ class AsyncRecording(_Recorded):
         try:
             await self._call.write(self._messages.RecordRequest(**fields))
         except InvalidStateError:  # it ended meanwhile
+            return False
+        except self._grpc.RpcError:
+            # The call ends, and what it ends with is not what the write tells.
+            with _told(self._grpc):
+                await self._call
             return False
         return True
 
@@ -182,7 +191,7 @@ class AsyncRecorder:
     @asynccontextmanager
     async def record(self, conversation_id: UUID | str) -> AsyncIterator[AsyncRecording]:
         """Do what `Recorder.record` does."""
-        recording = AsyncRecording(_id(conversation_id), self._messages)
+        recording = AsyncRecording(_id(conversation_id), self._grpc, self._messages)
         call = self._method("stream_unary", "Record", "RecordResponse")(metadata=await self._metadata())
         recording._call = call
         try:
