@@ -110,7 +110,11 @@ def test_two_services_with_different_models_are_told_and_leave_each_others_notes
             for one, other in (("small", large), ("large", small)):
                 (warning,) = wait_for(lambda other=other: warnings(other), "the difference is told")  # type: ignore[misc]
                 assert f"local:{one}:384" in warning
-                assert other.events("fleet_differs", warning=warning)
+                # Its log has it a moment later, when what waits is counted.
+                wait_for(
+                    lambda other=other, warning=warning: other.events("fleet_differs", warning=warning),  # type: ignore[misc]
+                    "its log has it",
+                )
             asked_at = folder / "asked.toml"
             text = large.config.read_text(encoding="utf-8")
             asked_at.write_text(re.sub(r"(?m)^http_bind = .*$", f'http_bind = "{large.url[7:]}"', text))
