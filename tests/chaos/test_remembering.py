@@ -16,7 +16,7 @@ def test_what_was_answered_is_there_once_whenever_the_service_is_killed(model_fo
     with fresh_folder() as folder:
         config = write_config(folder, cache_dir=f'"{model_folder}"')
         with RunningService(config) as service:
-            kills = RememberKills(service, random.Random(7), user="ana")
+            kills = RememberKills(service, random.Random(7))
             for _ in range(KILLS):
                 kills.strike()
             assert kills.states["pending"] > 0

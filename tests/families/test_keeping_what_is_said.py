@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from uuid import UUID, uuid4
 
 import pytest
 
 from elf.db.database import Connection
 from elf.offers import Message, Question, Remember, Said, Subject, Written
-from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.families.offerings import caller_of
-from tests.families.offers_house import OffersHouse, offers_house
+from tests.families.offers_house import OffersHouse
 from tests.notes_kit import vector_of
 
 pytestmark = pytest.mark.anyio
@@ -30,20 +27,6 @@ class Undone(Exception):
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"  # as asyncpg is
-
-
-@pytest.fixture(scope="module")
-def said_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
-    """One database for all tests of this module: each works in a tenant of its own."""
-    asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE said TEMPLATE {TEMPLATE}"))
-    yield dsn_of(postgres_dsn, "said")
-    asyncio.run(run_sql(postgres_dsn, "DROP DATABASE said WITH (FORCE)"))
-
-
-@pytest.fixture
-async def house(said_dsn: str, tmp_path: Path) -> AsyncIterator[OffersHouse]:
-    async with offers_house(said_dsn, tmp_path) as house:
-        yield house
 
 
 @pytest.fixture(params=FAMILIES)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -16,9 +14,8 @@ import pytest
 from elf.api.caller import Caller
 from elf.core.errors import NotFound
 from elf.offers import Item, Question, Subject
-from tests.conftest import TEMPLATE, dsn_of, run_sql
 from tests.families.offerings import OFFERINGS, Offering, caller_of
-from tests.families.offers_house import OffersHouse, offers_house
+from tests.families.offers_house import OffersHouse
 from tests.late_kit import tokens_of
 from tests.notes_kit import vector_of
 
@@ -31,20 +28,6 @@ QUERY = "ferry"
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"  # as asyncpg is
-
-
-@pytest.fixture(scope="module")
-def offers_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
-    """One database for all tests of this module: each works in a tenant of its own."""
-    asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE offers TEMPLATE {TEMPLATE}"))
-    yield dsn_of(postgres_dsn, "offers")
-    asyncio.run(run_sql(postgres_dsn, "DROP DATABASE offers WITH (FORCE)"))
-
-
-@pytest.fixture
-async def house(offers_dsn: str, tmp_path: Path) -> AsyncIterator[OffersHouse]:
-    async with offers_house(offers_dsn, tmp_path) as house:
-        yield house
 
 
 @pytest.fixture(params=OFFERINGS)

@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from elf.client import AsyncClient, Client, Conflict, InvalidRequest, NotFound
+from elf.client.credentials import Credentials
 from elf.client.families.memories import InFamily, MemoriesClient, Remembered, Said
 from tests.families.command_line import CommandLine
 from tests.system.service import RunningService, write_config
@@ -46,17 +47,28 @@ def told(answer: Remembered) -> dict[str, InFamily]:
     return {one.family: one for one in answer.families}
 
 
-def known(client: Client, user: str) -> Counter[tuple[str, str]]:
+def entries_of(client: Client, user: str, answer: Remembered) -> list[str]:
+    """The texts of all entries of the conversation that an answer is of."""
+    (entry, *_) = told(answer)["conversations"].written
+    (conversation,) = (
+        name.removeprefix("conversation:")
+        for name in client.memories.item("conversations", "entry", str(entry.id), user_id=user).provenance
+        if name.startswith("conversation:")
+    )
+    calling = client.proven_by(Credentials(token=user))
+    return [one.content[0]["text"] for one in calling.conversations.entries(conversation)]
+
+
+def known(client: Client, user: str) -> set[tuple[str, str]]:
     """All that is told of a user when anything of it is asked for: families and texts.
 
     Knowledge does not remember here; what is global there is everybody's of the tenant.
     """
-    items = [
-        item
+    return {
+        (item.family, item.text)
         for query in (TEA, TRAIN)
         for item in client.memories.recall(query, user_id=user, top_k=100, families=KEEPING).items
-    ]
-    return Counter({(item.family, item.text) for item in items})
+    }
 
 
 def test_it_is_stored_at_once_and_becomes_what_families_keep(client: Client, user: str) -> None:
@@ -106,7 +118,7 @@ def test_equal_requests_at_once_have_one_effect(client: Client, service: Running
         params={"tenant_id": "default", "project_id": user, "scope": "project_shared"},
     ).json()
     assert Counter(one["text"] for one in shown["items"]) == {f"Preference: {TEA}": 1, TRAIN: 1}
-    assert known(client, user)["conversations", ANSWER] <= 1
+    assert entries_of(client, user, first) == [one.content for one in MESSAGES]
 
 
 def test_the_same_request_with_other_words_is_refused_and_changes_nothing(client: Client, user: str) -> None:
@@ -127,7 +139,7 @@ def test_a_dry_run_shows_all_and_keeps_nothing(client: Client, user: str) -> Non
         "assistant": ["ADD"],
     }
     assert {item.id for one in shown.families for item in one.written} == {None}
-    assert known(client, user) == {}
+    assert known(client, user) == set()
     with pytest.raises(NotFound):
         client.memories.remembered(shown.id, user_id=user)
     again = client.memories.remember(MESSAGES, user_id=user, conversation="trip", wait_ms=WAIT_MS)

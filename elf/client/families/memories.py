@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 from msgspec import Struct
 
 from elf.client.call import Call, filled, get, post, reader
-from elf.client.families.memories_kept import KeptMemories
+from elf.client.families.memories_kept import Agent, KeptMemories, User
 from elf.client.family import C_co
 from elf.client.filters import Moment, written
 from elf.client.inputs import listed
@@ -20,8 +20,6 @@ from elf.client.method import method
 PATIENCE_S = 30.0
 """How long an answer may take beyond what it was asked to wait for."""
 
-User = Annotated[str | None, "whom it is about (default: who calls)"]
-Agent = Annotated[str | None, "the agent at work"]
 Project = Annotated[str | None, "the project whose notes are looked at (default: of the user's name)"]
 
 

@@ -17,6 +17,8 @@ from elf.client.method import method
 ADMIN = "/v1/admin"
 ERASE = f"{ADMIN}/erase"
 
+User = Annotated[str | None, "whom it is about (default: who calls)"]
+Agent = Annotated[str | None, "the agent at work"]
 OfUser = Annotated[str | None, "the user"]
 OfAgent = Annotated[str | None, "the agent"]
 
@@ -109,8 +111,8 @@ class KeptMemories(FamilyClient[C_co]):
         *,
         query: Annotated[str | None, "what to look for: shows candidates and a handle"] = None,
         handle: Annotated[UUID | str | None, "that of what was shown, to forget it"] = None,
-        user_id: Annotated[str | None, "whom it is about (default: who calls)"] = None,
-        agent_id: Annotated[str | None, "the agent at work"] = None,
+        user_id: User = None,
+        agent_id: Agent = None,
         project_id: Annotated[str | None, "the project of the notes (default: of the user's name)"] = None,
         top_k: Annotated[int | None, "most candidates, 1 to 100"] = None,
         min_relevance: Annotated[float | None, "show none that is less relevant, 0 to 1"] = None,

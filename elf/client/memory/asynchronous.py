@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -61,14 +60,6 @@ class AsyncMemory(Verbs):
         )
         self._subject = Subject(user_id, agent_id, run_id, is_proven=self._opening.is_proven)
         self._open = _Open()
-
-    def within(
-        self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
-    ) -> Self:
-        """Return the memory of somebody else, over the same connections; what is not given stays as it is."""
-        other = copy.copy(self)
-        other._subject = self._subject.with_(user_id, agent_id, run_id)
-        return other
 
     @property
     def client(self) -> AsyncClient:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from types import TracebackType
@@ -65,14 +64,6 @@ class Memory(Verbs):
             self._subject = Subject(service.user, is_proven=opening.is_proven).with_(
                 user_id, agent_id, run_id
             )
-
-    def within(
-        self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
-    ) -> Self:
-        """Return the memory of somebody else, over the same connections; what is not given stays as it is."""
-        other = copy.copy(self)
-        other._subject = self._subject.with_(user_id, agent_id, run_id)
-        return other
 
     def __enter__(self) -> Self:
         return self
