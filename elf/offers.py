@@ -62,7 +62,8 @@ class Item:
     `terms` are what its score is the sum of; `provenance` names what it rests on, as "kind:id": messages, entries,
     episodes, files. `at` is when it was said, or last changed where nobody knows that. `states` says what makes it less
     than it seems: "fading", "contradicted", "superseded_by:<id>". `tokens` are the token vectors of exactly its text,
-    where the family keeps them. `conversation` names one which a user has to be able to read to be told of the item.
+    where the family keeps them. `whole_chars` is how long all of it is, where its text is a passage.
+    `conversation` names one which a user has to be able to read to be told of the item.
     """
 
     kind: str
@@ -73,6 +74,7 @@ class Item:
     at: datetime | None = None
     states: Sequence[str] = ()
     tokens: TokenVectors | None = None
+    whole_chars: int | None = None
     conversation: str | None = None
 
     @property

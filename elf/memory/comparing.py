@@ -36,7 +36,8 @@ class ByTokens:
     """Compares the tokens of texts with those of the query, as far as token vectors are kept.
 
     A text that several families have is compared once: what resembles others is marked down, and one that resembles
-    only itself is not to be. `length_weight` is what a longer text is handicapped by, as in searches.
+    only itself is not to be. `length_weight` is what is taken off, as in searches, for its length, or for that of all
+    that it is a passage of.
     """
 
     def __init__(
@@ -66,7 +67,10 @@ class ByTokens:
         compared = [text for text in texts if text in vectors]
         if not compared:
             return None if offers else []
-        handicaps = [length_handicap(len(text), weight=self._length_weight) for text in compared]
+        chars: dict[str, int] = {}
+        for one in offers:
+            chars[one.said] = max(one.chars, chars.get(one.said, 0))
+        handicaps = [length_handicap(chars[text], weight=self._length_weight) for text in compared]
         scores = await self._late.score(query, [vectors[text] for text in compared], handicaps)
         by_text = {
             text: Compared(score.score, score.relevance) for text, score in zip(compared, scores, strict=True)

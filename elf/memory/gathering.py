@@ -42,6 +42,11 @@ class Offered:
         role = ROLE.match(text)
         return text if role is None else text[role.end() :]
 
+    @property
+    def chars(self) -> int:
+        """How long all of it is, of which its text may be a passage."""
+        return self.item.whole_chars or len(self.said)
+
 
 @dataclass(slots=True)
 class Gathered:

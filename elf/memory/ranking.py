@@ -17,6 +17,8 @@ FAMILY_PLACES: Final = 10.0
 """At this place it is half of that."""
 SAME_WORDS: Final = 0.6
 """Texts that have a smaller share of their words in common are not looked at more closely."""
+PASSAGE_CHARS: Final = 200
+"""So much that stands in another text word for word is a passage of it; less may be said anew."""
 
 Reason = Literal["NOT_COMPARED", "SAME_AS_ANOTHER", "BELOW_MIN_RELEVANCE", "BELOW_TOP_K", "BEYOND_BUDGET"]
 
@@ -81,6 +83,7 @@ class Sameness:
         self._stems = stems
         self._bits: dict[str, int] = {}
         self._words: dict[str, int] = {}
+        self._plain: dict[str, str] = {}
 
     def first_of(self, told: Sequence[Ranked], one: Ranked) -> Ranked | None:
         """Return the first of what is told that may stand for a candidate, too."""
@@ -88,9 +91,25 @@ class Sameness:
         ours = self._of(said)
         for other in told:
             theirs = other.offered.said
-            if said == theirs or (self._is_near(ours, self._of(theirs)) and same_fact(said, theirs)):
+            if (
+                said == theirs
+                or self._is_passage(said, theirs)
+                or (self._is_near(ours, self._of(theirs)) and same_fact(said, theirs))
+            ):
                 return other
         return None
+
+    def _is_passage(self, first: str, second: str) -> bool:
+        """Tell whether one of two texts is a passage of the other, however it is spaced."""
+        if min(len(first), len(second)) < PASSAGE_CHARS:
+            return False
+        shorter, longer = sorted((self._spaced(first), self._spaced(second)), key=len)
+        return shorter in longer
+
+    def _spaced(self, text: str) -> str:
+        if text not in self._plain:
+            self._plain[text] = " ".join(text.split())
+        return self._plain[text]
 
     def _is_near(self, ours: int, theirs: int) -> bool:
         return (ours & theirs).bit_count() >= SAME_WORDS * max(1, (ours | theirs).bit_count())

@@ -98,6 +98,7 @@ class ConversationRecall:
             provenance=_provenance(row["entry_id"], row["conversation_id"]),
             at=row["said_at"],
             tokens=None if self._tokens is None else self._tokens.read(row, row["text"]),
+            whole_chars=row["chars"],
         )
 
 

@@ -110,6 +110,7 @@ class NoteRecall:
             provenance=source.names,
             at=source.at(row["updated_at"]),
             tokens=None if self._tokens is None else self._tokens.read(row, text),
+            whole_chars=row["note_chars"],
         )
 
 

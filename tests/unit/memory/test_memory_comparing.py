@@ -77,6 +77,16 @@ async def test_a_long_text_has_a_handicap_that_its_relevance_has_not() -> None:
     assert handicapped[3].relevance == free[3].relevance
 
 
+async def test_a_passage_has_the_handicap_of_all_that_it_is_of() -> None:
+    first, *others = offers(*TEXTS)
+    free = await scored(by_tokens(), [first, *others])
+    whole = first._replace(item=replace(first.item, whole_chars=4000))
+    for asked in ([whole, *others], [first, *others, whole]):
+        handicapped = await scored(by_tokens(), asked)
+        assert handicapped[0].answer < free[0].answer
+        assert handicapped[1:3] == free[1:3]
+
+
 async def test_a_reranker_is_sent_each_text_once() -> None:
     reranker = FakeReranker([2.0, float("nan"), 4.0])
     asked = offers(*TEXTS, families=("notes", "graph"))

@@ -148,6 +148,28 @@ def test_who_says_it_makes_no_other_text() -> None:
     assert [other.item.text for other in choice.best[0].also] == said[1:3]
 
 
+def test_a_passage_stands_for_all_of_it_and_all_of_it_for_a_passage() -> None:
+    passage = " ".join(f"We went by the {number}th bridge." for number in range(10))
+    whole = f"user: Hello.\n{passage.replace('. ', '.  ')}\nIt rained."
+    other = passage.replace("9th", "8th")
+    for first, second in ((passage, whole), (whole, passage)):
+        offers = [
+            offered("notes", place, text) for place, text in enumerate((first, second, other, TEXTS[0]))
+        ]
+        compared = [Compared(1 - place / 10, None) for place in range(4)]
+        _, choice = told_of((offers, compared), Bounds(top_k=10), TextRoom(WordTokens(), None))
+        assert [one.offered.item.text for one in choice.best] == [first, other, TEXTS[0]]
+        assert [one.item.text for one in choice.best[0].also] == [second]
+
+
+def test_a_few_words_are_no_passage() -> None:
+    offers = [
+        offered("notes", place, text) for place, text in enumerate((TEXTS[5], f"Nobody says that {TEXTS[5]}"))
+    ]
+    _, choice = told_of((offers, [Compared(0.5, None)] * 2), Bounds(top_k=10), TextRoom(WordTokens(), None))
+    assert len(choice.best) == 2
+
+
 def test_the_same_fact_is_told_once_and_another_number_is_another_fact() -> None:
     offers = [offered(FAMILIES[place % 3], place, text) for place, text in enumerate(TEXTS)]
     compared = [Compared(1 - place / 10, None) for place in range(len(TEXTS))]
