@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
 from elf.core.secrets import redact
 from elf.db.database import Database
 from elf.db.queries import Queries
@@ -29,15 +31,16 @@ class Traces:
         async with self._database.connection() as connection:
             await connection.execute(
                 self._sql["keep_memory_trace"], asking.subject.tenant_id, trace_id, *asking.whose,
-                redact(query), content, now, now + self._keep,
+                redact(query), msgspec.json.encode(content).decode(), now, now + self._keep,
             )  # fmt: skip
 
     async def read(self, trace_id: UUID, asking: Asking, now: datetime) -> Mapping[str, Any] | None:
         """Return a trace (query, content, created_at) for who asks as it was asked; None where there is none."""
         async with self._database.connection() as connection:
-            return await connection.fetchrow(
+            row = await connection.fetchrow(
                 self._sql["read_memory_trace"], asking.subject.tenant_id, trace_id, *asking.whose, now
             )
+        return None if row is None else {**row, "content": msgspec.json.decode(row["content"])}
 
     async def drop_expired(self, now: datetime, limit: int) -> int:
         """Remove traces past their time; returns how many."""
