@@ -8,13 +8,12 @@ it, and of what is from a file of a shared workspace.
 from __future__ import annotations
 
 import os.path
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
-from anyio import to_thread
 
 from elf.api.caller import Caller
 from elf.config.tables.graph import Recall as RecallRules
@@ -61,20 +60,21 @@ class GraphRecall:
         recaller = Recaller(_GivenVector(self._version, question.vector), self._clock)
         try:
             async with self._places.known(question.subject.tenant_id, whose) as place:
-                view = await _view(place, question.subject, caller)
-                found = (
-                    await recaller.recall(place, self._asked(query, question, view), _nothing_else)
-                ).found
-                told = await to_thread.run_sync(lambda: [one for one in found if view.shows(one.memory)])
+                view = _View(place, question.subject, caller)
+                recalled = await recaller.recall(place, self._asked(query, question, view), view.of)
         except (NotFound, GraphDisabled):
             return []
-        return [_candidate(one) for one in told]
+        return [_candidate(one) for one in recalled.beside]
 
     def _asked(self, query: str, question: Question, view: _View) -> Asked:
         rules = self._rules
         return Asked(
             query=query[:MAX_QUERY_CHARS],
-            where=Where(since=question.since, until=question.until, shared=view.prefixes),
+            where=Where(
+                since=question.since,
+                until=question.until,
+                shared=view.prefixes if view.is_of_a_user else None,
+            ),
             top_n=question.limit,
             rrf_k=rules.rrf_k,
             top_k_text=rules.top_k_text and max(rules.top_k_text, question.limit),
@@ -102,7 +102,7 @@ class GraphItems:
 
             def change(change: Change) -> None:
                 memory = view.need(change, item_id).memory
-                if view.shared is not None and memory.source.conversation_id is None:
+                if view.is_of_a_user and memory.source.conversation_id is None:
                     raise Forbidden("it is from a shared file, and not forgotten for one user")
                 retract(change, item_id, reason=FORGOTTEN)
 
@@ -116,29 +116,38 @@ class GraphItems:
         if not _may_ask(kind, subject, caller):
             raise NoSuchMemory(item_id)
         async with self._places.known(subject.tenant_id, kind) as place:
-            view = await _view(place, subject, caller)
+            view = _View(place, subject, caller)
             try:
                 yield place, view
             finally:
                 await tell_denied(place, view.grants.denied)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _View:
-    """What may be shown: by the files that are granted, and to users by the folders that are `shared`, else None."""
+    """What may be shown of a memory to whoever asks: by the files that are granted, and to users by shared folders."""
 
-    grants: Grants
-    shared: Collection[str] | None
+    def __init__(self, place: Place, subject: Subject, caller: Caller) -> None:
+        self.grants = Grants(place.is_granted)
+        self.is_of_a_user = subject.user is not None or caller.user is not None
+        self._place = place
 
-    @property
-    def prefixes(self) -> list[str] | None:
-        """What the paths of shared files begin with."""
-        return None if self.shared is None else [f"{folder.rstrip('/')}/" for folder in self.shared]
+    @cached_property
+    def shared(self) -> Sequence[str]:
+        """The folders that are shared. Blocks."""
+        return self._place.shared_folders()
+
+    def prefixes(self) -> list[str]:
+        """Return what the paths of shared files begin with. Blocks."""
+        return [f"{folder.rstrip('/')}/" for folder in self.shared]
+
+    def of(self, snapshot: Snapshot, found: Sequence[Found], grants: Grants) -> list[Found]:
+        """Return those of what was found that may be shown. Blocks."""
+        return [one for one in found if self.shows(one.memory)]
 
     def shows(self, memory: MemoryNode) -> bool:
         """Tell whether a memory whose file is granted may be shown. Blocks."""
         path = memory.source.source_path
-        if self.shared is None or memory.source.conversation_id is not None:
+        if not self.is_of_a_user or memory.source.conversation_id is not None:
             return True
         return path is not None and is_granted(path, real=os.path.realpath(path), folders=self.shared)
 
@@ -166,13 +175,6 @@ class _GivenVector:
         return unit
 
 
-async def _view(place: Place, subject: Subject, caller: Caller) -> _View:
-    """Return what may be shown of a memory to whoever asks."""
-    is_for_a_user = subject.user is not None or caller.user is not None
-    shared = await to_thread.run_sync(place.shared_folders) if is_for_a_user else None
-    return _View(grants=Grants(place.is_granted), shared=shared)
-
-
 def _may_ask(orchestrator_id: str, subject: Subject, caller: Caller) -> bool:
     """Tell whether a subject has the memory of an orchestrator, and a caller may ask for what the subject has."""
     return (
@@ -181,10 +183,6 @@ def _may_ask(orchestrator_id: str, subject: Subject, caller: Caller) -> bool:
         and caller.bound.get("tenant_id") in (None, subject.tenant_id)
         and (subject.user is None or caller.user in (None, subject.user))
     )
-
-
-def _nothing_else(snapshot: Snapshot, found: Sequence[Found], grants: Grants) -> None:
-    """Candidates come without their edges."""
 
 
 def _candidate(found: Found) -> Item:

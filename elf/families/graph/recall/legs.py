@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,8 @@ class Where:
     """Which memories are looked for; what is None takes all.
 
     `since` is the first moment and `until` the first one too late, of when they were said: see VersionedMemory. With
-    `shared`, folders with a slash at their end, they are those of conversations and those of files in these folders.
+    `shared`, which may block and returns folders with a slash at their end, they are those of conversations and those
+    of files in these folders.
     """
 
     statuses: Sequence[m.Status] = ("active",)
@@ -31,10 +32,10 @@ class Where:
     min_importance: int | None = None
     since: datetime | None = None
     until: datetime | None = None
-    shared: Sequence[str] | None = None
+    shared: Callable[[], Sequence[str]] | None = None
 
     def values(self) -> dict[str, Any]:
-        """Return the filters as statements take them."""
+        """Return the filters as statements take them. Blocks."""
         return {
             "statuses": json.dumps(list(self.statuses)),
             "types": _list(self.types),
@@ -42,7 +43,7 @@ class Where:
             "min_importance": self.min_importance,
             "since": None if self.since is None else stored_moment(self.since),
             "until": None if self.until is None else stored_moment(self.until),
-            "shared": _list(self.shared),
+            "shared": None if self.shared is None else _list(self.shared()),
         }
 
 
