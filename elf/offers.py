@@ -5,13 +5,15 @@ keep what was said.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 from uuid import UUID
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from elf.api.caller import Caller
 from elf.providers.token_vectors import TokenVectors
@@ -55,8 +57,7 @@ class Question:
     until: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class Item(Struct, frozen=True, kw_only=True):
     """Something that a family keeps: `kind` and `id` are its address in the family, `text` is what a reader is shown.
 
     `terms` are what its score is the sum of; `provenance` names what it rests on, as "kind:id": messages, entries,
@@ -69,7 +70,7 @@ class Item:
     kind: str
     id: str
     text: str
-    terms: Mapping[str, float] = field(default_factory=dict)
+    terms: Mapping[str, float] = msgspec.field(default_factory=dict)
     provenance: Sequence[str] = ()
     at: datetime | None = None
     states: Sequence[str] = ()

@@ -10,13 +10,11 @@ from elf.api.caller import Caller
 from elf.core.clock import Clock
 from elf.core.measures import Measures
 from elf.core.slices import in_slices
-from elf.core.words import Stems
 from elf.memory.api.asking import AskMemory
 from elf.memory.asking import Asker
 from elf.memory.choosing import Bounds, Chosen, Room, chosen
 from elf.memory.finding import Finding
 from elf.memory.model import FAMILY
-from elf.memory.ranking import Sameness
 from elf.memory.traces import Traces, told
 
 
@@ -39,7 +37,6 @@ class Answering:
         self._traces = traces
         self._clock = clock
         self._measures = measures
-        self._stems = Stems()
 
     async def answer(self, request: AskMemory, caller: Caller, room: Room) -> Answered:
         """Return the best of what is known that fits into a room.
@@ -50,7 +47,7 @@ class Answering:
         asking = self._asker.of(request, caller)
         found = await self._finding.find(request, asking)
         bounds = Bounds(top_k=request.top_k, min_relevance=request.min_relevance)
-        choice = await in_slices(chosen(found.candidates, bounds, room, Sameness(self._stems)))
+        choice = await in_slices(chosen(found.candidates, bounds, room, found.sameness))
         timings, gathered = found.stages.timings, found.gathered
         self._measures.search(family=FAMILY, stages=timings, degraded=found.degraded)
         content = {

@@ -6,18 +6,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+import anyio
 import numpy as np
 import numpy.typing as npt
 import structlog
 
 from elf.core.errors import Unavailable
+from elf.core.slices import in_slices
+from elf.core.words import Stems
 from elf.memory.api.asking import AskMemory
 from elf.memory.asking import Asking
 from elf.memory.comparing import Comparing
 from elf.memory.conversations import HiddenConversations
 from elf.memory.families_on import refuse_unknown
 from elf.memory.gathering import Gathered, Offered, gather
-from elf.memory.ranking import Compared, LeftOut, Ranked, ranked
+from elf.memory.ranking import Compared, LeftOut, Ranked, Sameness, ranked
 from elf.offers import Question, Recall
 from elf.providers.port import Embedder
 from elf.providers.vectors import have_direction
@@ -41,10 +44,14 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Found:
-    """What was found, best first, who was asked, how long it took, and what had to be done without."""
+    """What was found, best first, who was asked, how long it took, and what had to be done without.
+
+    `sameness` has read the texts of the candidates.
+    """
 
     families: Mapping[str, Recall]
     stages: Stages
+    sameness: Sameness
     gathered: Gathered = field(default_factory=Gathered)
     candidates: Sequence[Ranked] = ()
     left_out: Sequence[LeftOut] = ()
@@ -72,18 +79,23 @@ class Finding:
         self._comparing = comparing
         self._hidden = hidden
         self._budget_s = budget_s
+        self._stems = Stems()
 
     async def find(self, request: AskMemory, asking: Asking) -> Found:
         """Return what is known.
 
         Raises InvalidRequest for a family that is not on, and Unavailable when no family answers.
         """
-        found = Found(self._asked(request), Stages(self._budget_s))
+        found = Found(self._asked(request), Stages(self._budget_s), Sameness(self._stems))
         vector = await self._embedded(request.query, found)
         await self._gather(request, vector, asking, found)
         offers, beyond = found.gathered.in_turn(COMPARED)
         found.left_out = [LeftOut(one, "NOT_COMPARED") for one in beyond]
-        found.candidates = ranked(offers, await self._compared(request.query, asking, offers, found))
+        async with anyio.create_task_group() as group:
+            # Comparing is mostly waiting, for the database and for the model.
+            group.start_soon(in_slices, found.sameness.reading([one.said for one in offers]))
+            scores = await self._compared(request.query, asking, offers, found)
+        found.candidates = ranked(offers, scores)
         return found
 
     def _asked(self, request: AskMemory) -> Mapping[str, Recall]:

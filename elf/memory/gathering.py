@@ -6,12 +6,12 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
-from typing import Final
+from typing import Final, Self
 
 import anyio
 import structlog
+from msgspec import Struct
 
 from elf.api.caller import Caller
 from elf.core.errors import NonEnglishInput, ServiceError
@@ -23,24 +23,25 @@ ROLE: Final = re.compile(r"(?:user|assistant|tool): (?=\S)")
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Offered:
-    """A candidate: its family, and how many that family names before it."""
+class Offered(Struct, frozen=True):
+    """A candidate: its family, and how many that family names before it.
+
+    `said` is its text without who says it: what it is compared by, and by which it is the same as others.
+    """
 
     family: str
     place: int
     item: Item
+    said: str
+
+    @classmethod
+    def of(cls, family: str, place: int, item: Item) -> Self:
+        role = ROLE.match(item.text)
+        return cls(family, place, item, item.text if role is None else item.text[role.end() :])
 
     @property
     def address(self) -> tuple[str, str, str]:
         return self.family, self.item.kind, self.item.id
-
-    @cached_property
-    def said(self) -> str:
-        """Its text without who says it: what it is compared by, and by which it is the same as others."""
-        text = self.item.text
-        role = ROLE.match(text)
-        return text if role is None else text[role.end() :]
 
     @property
     def chars(self) -> int:
@@ -73,7 +74,7 @@ class Gathered:
         A text that several families have counts once, so that those who keep the same leave room for more.
         """
         offered = [
-            Offered(family, place, item) for family, items in self.offers.items() for place, item in enumerate(items)
+            Offered.of(family, place, item) for family, items in self.offers.items() for place, item in enumerate(items)
         ]  # fmt: skip
         offered.sort(key=lambda one: one.place)
         texts = set(islice(dict.fromkeys(one.said for one in offered), most))

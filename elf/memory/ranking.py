@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Final, Literal, NamedTuple
 
+import msgspec
+from msgspec import Struct
+
 from elf.core.same_fact import same_fact
+from elf.core.slices import Slices
 from elf.core.words import Stems, words_of
 from elf.memory.gathering import Offered
 
@@ -30,18 +33,14 @@ class Compared(NamedTuple):
     relevance: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Struct, frozen=True):
     """A candidate with what its score is the sum of, and others that say the same."""
 
     offered: Offered
+    score: float
     terms: Mapping[str, float]
     relevance: float | None
-    also: list[Offered] = field(default_factory=list)
-
-    @property
-    def score(self) -> float:
-        return sum(self.terms.values())
+    also: list[Offered] = msgspec.field(default_factory=list)
 
 
 class LeftOut(NamedTuple):
@@ -61,14 +60,11 @@ def ranked(offers: Sequence[Offered], scores: Sequence[Compared | None]) -> list
     """
     known = [score.answer for score in scores if score is not None]
     middle = median(known) if known else 0.0
-    found = [
-        Ranked(
-            offered,
-            {"answer": middle if score is None else score.answer, "family": _of_family(offered.place)},
-            None if score is None else score.relevance,
-        )
-        for offered, score in zip(offers, scores, strict=True)
-    ]
+    found = []
+    for offered, score in zip(offers, scores, strict=True):
+        terms = {"answer": middle if score is None else score.answer, "family": _of_family(offered.place)}
+        relevance = None if score is None else score.relevance
+        found.append(Ranked(offered, sum(terms.values()), terms, relevance))
     return sorted(found, key=lambda one: (-one.score, one.offered.place, one.offered.address))
 
 
@@ -85,23 +81,29 @@ class Sameness:
         self._words: dict[str, int] = {}
         self._plain: dict[str, str] = {}
 
+    def reading(self, texts: Iterable[str]) -> Slices[None]:
+        """Read texts beforehand that are to be told apart."""
+        for text in texts:
+            self._of(text)
+            yield
+
     def first_of(self, told: Sequence[Ranked], one: Ranked) -> Ranked | None:
         """Return the first of what is told that may stand for a candidate, too."""
         said = one.offered.said
-        ours = self._of(said)
+        ours, is_long = self._of(said), len(said) >= PASSAGE_CHARS
         for other in told:
             theirs = other.offered.said
             if (
                 said == theirs
-                or self._is_passage(said, theirs)
-                or (self._is_near(ours, self._of(theirs)) and same_fact(said, theirs))
+                or (is_long and self._is_passage(said, theirs))
+                or (_is_near(ours, self._of(theirs)) and same_fact(said, theirs))
             ):
                 return other
         return None
 
     def _is_passage(self, first: str, second: str) -> bool:
         """Tell whether one of two texts is a passage of the other, however it is spaced."""
-        if min(len(first), len(second)) < PASSAGE_CHARS:
+        if len(second) < PASSAGE_CHARS:
             return False
         shorter, longer = sorted((self._spaced(first), self._spaced(second)), key=len)
         return shorter in longer
@@ -111,9 +113,6 @@ class Sameness:
             self._plain[text] = " ".join(text.split())
         return self._plain[text]
 
-    def _is_near(self, ours: int, theirs: int) -> bool:
-        return (ours & theirs).bit_count() >= SAME_WORDS * max(1, (ours | theirs).bit_count())
-
     def _of(self, text: str) -> int:
         words = self._words.get(text)
         if words is None:
@@ -122,3 +121,7 @@ class Sameness:
                 words |= 1 << self._bits.setdefault(stem, len(self._bits))
             self._words[text] = words
         return words
+
+
+def _is_near(ours: int, theirs: int) -> bool:
+    return (ours & theirs).bit_count() >= SAME_WORDS * max(1, (ours | theirs).bit_count())

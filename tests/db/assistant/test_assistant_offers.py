@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from msgspec import structs
 
 from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest, NotFound
@@ -57,7 +58,7 @@ async def test_memories_are_candidates_with_what_they_rest_on(
     assert found.at == house.clock.now()
     assert found.score == pytest.approx(sum(found.terms.values()))
     read = await items.read("memory", found.id, ANA, caller())
-    assert read == replace(found, terms={})
+    assert read == structs.replace(found, terms={})
 
 
 async def test_being_a_candidate_is_no_use_of_a_memory(house: AssistantHouse, recall: Recall) -> None:

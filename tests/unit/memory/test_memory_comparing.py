@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import pytest
+from msgspec.structs import replace
 
 from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
@@ -28,7 +28,11 @@ TEXTS: Final = ("the ferry to Flam is at six", "the bakery is on Mill Street", "
 
 def offered(family: str, place: int, text: str) -> Offered:
     item = Item(kind="note", id=f"{family}-{place}", text=text, tokens=tokens_of(text))
-    return Offered(family, place, item)
+    return Offered.of(family, place, item)
+
+
+def changed(one: Offered, **fields: Any) -> Offered:
+    return Offered.of(one.family, one.place, replace(one.item, **fields))
 
 
 def offers(*texts: str, families: Sequence[str] = ("notes",)) -> list[Offered]:
@@ -61,7 +65,7 @@ async def test_who_says_it_changes_nothing() -> None:
     labelled = [
         *offers(*TEXTS),
         *(
-            one._replace(item=replace(one.item, text=f"user: {one.item.text}", tokens=None))
+            changed(one, text=f"user: {one.item.text}", tokens=None)
             for one in offers(*TEXTS, families=("knowledge",))
         ),
     ]
@@ -80,7 +84,7 @@ async def test_a_long_text_has_a_handicap_that_its_relevance_has_not() -> None:
 async def test_a_passage_has_the_handicap_of_all_that_it_is_of() -> None:
     first, *others = offers(*TEXTS)
     free = await scored(by_tokens(), [first, *others])
-    whole = first._replace(item=replace(first.item, whole_chars=4000))
+    whole = changed(first, whole_chars=4000)
     for asked in ([whole, *others], [first, *others, whole]):
         handicapped = await scored(by_tokens(), asked)
         assert handicapped[0].answer < free[0].answer
@@ -90,7 +94,7 @@ async def test_a_passage_has_the_handicap_of_all_that_it_is_of() -> None:
 async def test_a_reranker_is_sent_each_text_once() -> None:
     reranker = FakeReranker([2.0, float("nan"), 4.0])
     asked = offers(*TEXTS, families=("notes", "graph"))
-    asked = [one._replace(item=replace(one.item, tokens=None)) for one in asked]
+    asked = [changed(one, tokens=None) for one in asked]
     scores = await ByReranker(reranker, tells_relevance=True).scores(QUERY, "t", asked)
     assert reranker.asked == [(QUERY, list(TEXTS))]
     assert scores == [Compared(0.0, 2.0), None, Compared(1.0, 4.0)] * 2

@@ -49,7 +49,7 @@ def packaged() -> TokenCounter:
 
 def candidate(place: int, text: str, *, kind: tuple[str, str] = KINDS[0], **more: object) -> Ranked:
     item = Item(kind=kind[1], id=f"i-{place}", text=text, **more)  # type: ignore[arg-type]
-    return Ranked(Offered(kind[0], place, item), {"answer": 1 - place / 100}, None)
+    return Ranked(Offered.of(kind[0], place, item), 1 - place / 100, {"answer": 1 - place / 100}, None)
 
 
 def candidates(rng: Random) -> list[Ranked]:

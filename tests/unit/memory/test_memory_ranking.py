@@ -34,7 +34,7 @@ scores = st.one_of(
 
 
 def offered(family: str, place: int, text: str) -> Offered:
-    return Offered(family, place, Item(kind="note", id=f"{family}-{place}", text=text))
+    return Offered.of(family, place, Item(kind="note", id=f"{family}-{place}", text=text))
 
 
 @st.composite

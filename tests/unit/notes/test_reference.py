@@ -30,7 +30,7 @@ def test_evidence_names_its_messages_each_once_and_the_latest_of_their_moments()
     [
         ({}, []),
         ({"url": "https://e.example/a", "ref": "r", "id": 7}, ["url:https://e.example/a", "ref:r", "id:7"]),
-        ({"conversation_id": "c", "entry": "e", "event_id": "v"}, ["event:v", "conversation:c", "entry:e"]),
+        ({"conversation_id": "c", "entry": "e", "event_id": "v"}, ["conversation:c", "entry:e", "event:v"]),
         ({"id": True, "url": "", "ref": None, "path": ["a"], "thread": "x" * 257}, []),
         ({"evidence": "none", "ticket": "SUP-1"}, []),
         ({"evidence": ["none", {"msg_id": 3}]}, ["message:3"]),

@@ -10,7 +10,9 @@ import msgspec
 
 from elf.families.assistant.model import Evidence, Memory
 
-COLUMNS: Final = ", ".join(f"m.{field.name}" for field in fields(Memory))
+_NAMES: Final = tuple(field.name for field in fields(Memory))
+
+COLUMNS: Final = ", ".join(f"m.{name}" for name in _NAMES)
 """The columns of a memory, which stand for <columns> in statements."""
 
 BLANK: Final[Mapping[str, Any]] = {"text": "", "steps_text": None, "tags": [], "evidence": []}
@@ -19,8 +21,9 @@ BLANK: Final[Mapping[str, Any]] = {"text": "", "steps_text": None, "tags": [], "
 
 def memory_of(row: Mapping[str, Any]) -> Memory:
     """Return a row with all columns of a memory as one."""
-    said = {**row, "evidence": [Evidence(**one) for one in row["evidence"]]}
-    return Memory(**{field.name: said[field.name] for field in fields(Memory)})
+    said = {name: row[name] for name in _NAMES}
+    said["evidence"] = [Evidence(**one) for one in said["evidence"]]
+    return Memory(**said)
 
 
 def evidence_json(memory: Memory) -> list[dict[str, Any]]:

@@ -7,9 +7,8 @@ keeps them; what else there is means something to its writer alone.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 MOST: Final = 64  # quotes, and names: who gives more gives a list, not the place that a note is from
 MOST_CHARS: Final = 256
@@ -23,9 +22,10 @@ NAMES: Final[Mapping[str, str]] = {
 MOMENT: Final = "ts"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Names as "kind:id", each once, and the latest moment at which it was said, in UTC, if one is told."""
+class Source(NamedTuple):
+    """Names as "kind:id", each once in the order of the reference, and the latest moment at which it was said, in UTC,
+    if one is told.
+    """
 
     names: list[str]
     said_at: datetime | None
@@ -54,10 +54,12 @@ def _pieces(reference: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def _names(piece: Mapping[str, Any]) -> Iterator[str]:
-    for field, kind in NAMES.items():
-        value = piece.get(field)
+    for field, value in piece.items():
+        kind = NAMES.get(field)
         # A number may be an id, but what is true or false is none.
-        if isinstance(value, str | int) and not isinstance(value, bool) and 0 < len(str(value)) <= MOST_CHARS:
+        if kind is None or not isinstance(value, str | int) or isinstance(value, bool):
+            continue
+        if 0 < len(str(value)) <= MOST_CHARS:
             yield f"{kind}:{value}"
 
 
