@@ -187,11 +187,9 @@ def recalled(service: RunningService, planted: Planted, query: str) -> list[tupl
 
 
 def settle(here: RunningService, there: RunningService, planted: Planted, queries: Sequence[str]) -> None:
-    """Wait until two services answer the first query alike: what they lack of vectors, they make behind answers."""
+    """Wait until two services answer each query alike: what they lack of vectors, they make behind answers."""
     for query in queries:
-        for service in (here, there):
-            recalled(service, planted, query)
-    wait_for(
-        lambda: recalled(here, planted, queries[0]) == recalled(there, planted, queries[0]),
-        "both answer alike",
-    )
+        wait_for(
+            lambda query=query: recalled(here, planted, query) == recalled(there, planted, query),  # type: ignore[misc]
+            "both answer alike",
+        )
