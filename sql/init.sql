@@ -21,3 +21,4 @@
 \ir memories/002-said.sql
 \ir memories/003-forgetting.sql
 \ir memories/004-erasing.sql
+\ir memories/005-trace-texts.sql

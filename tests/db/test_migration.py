@@ -143,7 +143,7 @@ async def test_each_step_is_applied_once_in_order_and_recorded_with_its_digest(
     assert await bring(empty_dsn, steps) == []
     assert await recorded(empty_dsn) == names
     digests = await rows_of(empty_dsn, "SELECT family, name, digest, breaks_older FROM schema_steps")
-    assert set(digests) == {(step.family, step.name, step.digest, False) for step in steps}
+    assert set(digests) == {(step.family, step.name, step.digest, step.breaks_older) for step in steps}
 
 
 async def test_a_database_without_a_record_of_steps_is_taken_over_as_it_is(empty_dsn: str) -> None:

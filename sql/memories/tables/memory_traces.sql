@@ -7,11 +7,10 @@ CREATE TABLE IF NOT EXISTS memory_traces (
   project_id text,
   read_profile text, -- what binds who asked
   query text NOT NULL,
-  content text NOT NULL, -- JSON, taken as it is: each answer writes one, and few are read
+  content jsonb NOT NULL,
   created_at timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
   PRIMARY KEY (tenant_id, trace_id)
 );
-ALTER TABLE memory_traces ALTER COLUMN content SET STORAGE EXTERNAL;
 CREATE INDEX IF NOT EXISTS memory_traces_of_user_idx ON memory_traces (tenant_id, user_id);
 CREATE INDEX IF NOT EXISTS memory_traces_expiring_idx ON memory_traces (expires_at);
