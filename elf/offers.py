@@ -16,7 +16,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from elf.api.caller import Caller
-from elf.providers.token_vectors import TokenVectors
+from elf.search.token_store import TokenPlace
 
 if TYPE_CHECKING:
     from elf.db.database import Connection
@@ -62,8 +62,8 @@ class Item(Struct, frozen=True, kw_only=True):
 
     `terms` are what its score is the sum of; `provenance` names what it rests on, as "kind:id": messages, entries,
     episodes, files. `at` is when it was said, or last changed where nobody knows that. `states` says what makes it less
-    than it seems: "fading", "contradicted", "superseded_by:<id>". `tokens` are the token vectors of exactly its text,
-    where the family keeps them. `whole_chars` is how long all of it is, where its text is a passage.
+    than it seems: "fading", "contradicted", "superseded_by:<id>". `tokens` is where the family keeps token vectors of
+    exactly its text, if it does. `whole_chars` is how long all of it is, where its text is a passage.
     `conversation` names one which a user has to be able to read to be told of the item.
     """
 
@@ -74,7 +74,7 @@ class Item(Struct, frozen=True, kw_only=True):
     provenance: Sequence[str] = ()
     at: datetime | None = None
     states: Sequence[str] = ()
-    tokens: TokenVectors | None = None
+    tokens: TokenPlace | None = None
     whole_chars: int | None = None
     conversation: str | None = None
 

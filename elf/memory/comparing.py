@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, Protocol
+from uuid import UUID
 
+import anyio
 import structlog
 
-from elf.core.errors import ServiceError
+from elf.core.errors import ServiceError, Unavailable
 from elf.memory.gathering import Offered
 from elf.memory.kept_tokens import KeptTokens
 from elf.memory.ranking import Compared
@@ -15,6 +17,7 @@ from elf.memory.token_filler import TokenFiller, Wanted
 from elf.providers.port import LateInteraction, Reranker
 from elf.providers.token_vectors import TokenVectors
 from elf.search.reranking import length_handicap
+from elf.search.token_store import TokenPlace, TokenReader
 
 MADE_AT_ONCE_CHARS: Final = 2000
 """So much text without token vectors is compared all the same: what was said just now is to be found at once."""
@@ -52,18 +55,13 @@ class ByTokens:
         self, query: str, tenant_id: str, offers: Sequence[Offered]
     ) -> list[Compared | None] | None:
         """Compare all candidates whose token vectors there are; those of others are made behind the answer."""
-        vectors: dict[str, TokenVectors] = {
-            one.said: one.item.tokens
-            for one in offers
-            if one.item.tokens is not None and one.said == one.item.text
-        }
         texts = list(dict.fromkeys(one.said for one in offers))
-        lacking = [text for text in texts if text not in vectors]
-        found = await self._kept.read(tenant_id, lacking)
-        vectors |= found.vectors
-        missing = [text for text in lacking if text not in vectors]
+        looking = _Looking(self._kept, tenant_id)
+        await looking.look(texts, offers)
+        vectors = looking.vectors
+        missing = [text for text in texts if text not in vectors]
         vectors |= await self._made(missing)
-        self._filler.want(Wanted(tenant_id, missing, found.unnoted))
+        self._filler.want(Wanted(tenant_id, missing, looking.unnoted))
         compared = [text for text in texts if text in vectors]
         if not compared:
             return None if offers else []
@@ -89,6 +87,56 @@ class ByTokens:
         if not texts:
             return {}
         return dict(zip(texts, await self._late.encode(texts), strict=True))
+
+
+class _Looking:
+    """Looks for the token vectors of texts where families keep them, and elsewhere for those of the others.
+
+    `unnoted` are the texts found elsewhere whose use was not noted today.
+    """
+
+    def __init__(self, kept: KeptTokens, tenant_id: str) -> None:
+        self._kept = kept
+        self._tenant_id = tenant_id
+        self._failed: list[Unavailable] = []
+        self.vectors: dict[str, TokenVectors] = {}
+        self.unnoted: list[str] = []
+
+    async def look(self, texts: Sequence[str], offers: Sequence[Offered]) -> None:
+        """Look for all of them. Raises Unavailable."""
+        places: dict[str, TokenPlace] = {}
+        for one in offers:
+            # What a family says before a text is part of what it keeps of it, and not of what is compared.
+            if one.item.tokens is not None and one.said == one.item.text:
+                places.setdefault(one.said, one.item.tokens)
+        by_reader: dict[TokenReader, dict[UUID, str]] = {}
+        for text, place in places.items():
+            by_reader.setdefault(place.reader, {})[place.chunk_id] = text
+        async with anyio.create_task_group() as group:
+            for reader, chunks in by_reader.items():
+                group.start_soon(self._look_in, reader, chunks)
+            await self._elsewhere([text for text in texts if text not in places])
+        # A family may have none of a text yet, which it got a moment ago.
+        await self._elsewhere([text for text in places if text not in self.vectors])
+        if self._failed:
+            raise self._failed[0]
+
+    async def _look_in(self, reader: TokenReader, chunks: Mapping[UUID, str]) -> None:
+        try:
+            found = await reader.read(chunks)
+        except Unavailable as error:
+            self._failed.append(error)
+        else:
+            self.vectors |= {chunks[chunk_id]: vectors for chunk_id, vectors in found.items()}
+
+    async def _elsewhere(self, texts: Sequence[str]) -> None:
+        try:
+            found = await self._kept.read(self._tenant_id, texts)
+        except Unavailable as error:
+            self._failed.append(error)
+        else:
+            self.vectors |= found.vectors
+            self.unnoted += found.unnoted
 
 
 class ByReranker:

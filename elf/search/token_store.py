@@ -1,8 +1,9 @@
 """Token vectors in Postgres: made once for a text, read by every process that searches.
 
 They belong to a text and to what made them. Whoever asks for those of another text, or of another version, finds none,
-so that nothing need be deleted when a text or the model changes; what is written next takes the place. They are read
-in the statement that reads their chunks: a search takes one round trip for both.
+so that nothing need be deleted when a text or the model changes; what is written next takes the place. A search reads
+them in the statement that reads their chunks, in one round trip for both; whoever compares a few of many candidates
+reads those of the few.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from uuid import UUID
 
 from blake3 import blake3
 
-from elf.db.database import Connection
+from elf.db.database import Connection, Database
 from elf.db.queries import Queries
 from elf.providers.token_vectors import TokenVectors
 
@@ -71,6 +72,14 @@ class TokenStore:
             [row.vectors.content for row in rows],
         )
 
+    async def of_chunks(
+        self, connection: Connection, table: TokenTable, texts: Mapping[UUID, str]
+    ) -> dict[UUID, TokenVectors]:
+        """Return the token vectors of those chunks, which have these texts, that have some."""
+        rows = await connection.fetch(self._statement("read_tokens", table), list(texts), self.version)
+        found = ((row["chunk_id"], self.read(row, texts[row["chunk_id"]])) for row in rows)
+        return {chunk_id: vectors for chunk_id, vectors in found if vectors is not None}
+
     def read(self, row: Mapping[str, Any], text: str) -> TokenVectors | None:
         """Return the token vectors of a chunk with this text, or None when the row has none of them.
 
@@ -87,6 +96,30 @@ class TokenStore:
 
     def _statement(self, name: str, table: TokenTable) -> str:
         return self._sql[name].replace("<tokens>", table.tokens).replace("<chunks>", table.chunks)
+
+
+class TokenReader:
+    """Reads the token vectors of a family's chunks, for whoever compares texts of all families."""
+
+    def __init__(self, database: Database, store: TokenStore, table: TokenTable) -> None:
+        self._database = database
+        self._store = store
+        self._table = table
+
+    async def read(self, texts: Mapping[UUID, str]) -> Mapping[UUID, TokenVectors]:
+        """Return the token vectors of those chunks, which have these texts, that have some.
+
+        Raises DatabaseUnavailable.
+        """
+        async with self._database.connection() as connection:
+            return await self._store.of_chunks(connection, self._table, texts)
+
+
+class TokenPlace(NamedTuple):
+    """Where the token vectors of a text are kept, if they are: as those of a chunk."""
+
+    reader: TokenReader
+    chunk_id: UUID
 
 
 def _digest(text: str) -> bytes:

@@ -1,5 +1,10 @@
 -- Token vectors of chunks: <tokens> is the table that holds them, <chunks> that of the chunks.
 
+-- name: read_tokens
+-- The token vectors of chunks ($1) of one version.
+SELECT k.chunk_id, k.digest, k.tokens, k.vectors FROM <tokens> AS k
+WHERE k.chunk_id = ANY ($1::uuid[]) AND k.version = $2;
+
 -- name: write_tokens
 -- Keeps token vectors of those chunks that are still there, over what is kept of another text or by another version.
 INSERT INTO <tokens> AS k (chunk_id, version, digest, tokens, vectors)

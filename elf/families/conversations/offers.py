@@ -25,7 +25,7 @@ from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ConversationStore, entry_of
 from elf.families.conversations.trees import Who
 from elf.offers import Item, Question, Subject
-from elf.search.token_store import TokenStore
+from elf.search.token_store import TokenPlace, TokenReader
 
 CONVERSATION: Final = "conversation"
 ENTRY: Final = "entry"
@@ -72,7 +72,7 @@ class ConversationItems:
 class ConversationRecall:
     """Finds entries for an answer, of what the caller is a member of: each by the passage that was found best."""
 
-    def __init__(self, search: BareSearch, tokens: TokenStore | None) -> None:
+    def __init__(self, search: BareSearch, tokens: TokenReader | None) -> None:
         self._search = search
         self._tokens = tokens
 
@@ -88,6 +88,11 @@ class ConversationRecall:
         found = await self._search.best(reach, asked, question.vector, limit=min(question.limit, MOST_FOUND))
         return [self._candidate(one) for one in found]
 
+    def _place(self, found: Found) -> TokenPlace | None:
+        # What the index does not know is no chunk, and stands for its entry.
+        is_chunk = found.point_id != found.row["entry_id"]
+        return TokenPlace(self._tokens, found.point_id) if is_chunk and self._tokens is not None else None
+
     def _candidate(self, found: Found) -> Item:
         row = found.row
         return Item(
@@ -97,7 +102,7 @@ class ConversationRecall:
             terms={"retrieval": found.retrieval},
             provenance=_provenance(row["entry_id"], row["conversation_id"]),
             at=row["said_at"],
-            tokens=None if self._tokens is None else self._tokens.read(row, row["text"]),
+            tokens=self._place(found),
             whole_chars=row["chars"],
         )
 

@@ -14,7 +14,7 @@ from elf.families.conversations.census import ConversationCensus
 from elf.families.conversations.contexts import ContextReader
 from elf.families.conversations.entry_counts import EntryCounts
 from elf.families.conversations.eviction import Eviction
-from elf.families.conversations.finding.corpus import conversations_corpus
+from elf.families.conversations.finding.corpus import CHUNK_TOKENS, conversations_corpus
 from elf.families.conversations.finding.opening import open_searches
 from elf.families.conversations.index_texts import IndexTexts
 from elf.families.conversations.model import FAMILY
@@ -31,6 +31,7 @@ from elf.families.conversations.transcripts import ConversationTranscripts
 from elf.family import Opened
 from elf.ground import Ground, indexed
 from elf.indexing.indexed import IndexedCorpus
+from elf.search.token_store import TokenReader
 
 
 def open_conversations(ground: Ground) -> Opened:
@@ -88,11 +89,12 @@ def _served(
             asks_why=ground.config.of(ConversationsTable).require_justification,
         ),
     )
+    tokens = None if ground.tokens is None else TokenReader(database, ground.tokens, CHUNK_TOKENS)
     return Opened(
         handlers={
             operation.name: handle for service in services for operation, handle in service.handlers().items()
         },
-        recall=ConversationRecall(bare, ground.tokens),
+        recall=ConversationRecall(bare, tokens),
         items=ConversationItems(store, database, queries),
         subjects=subjects,
         transcripts=ConversationTranscripts(store, counts, database, queries),

@@ -26,7 +26,7 @@ from elf.families.notes.writing.service import NoteService
 from elf.index.port import Period
 from elf.offers import Item, Question, Subject
 from elf.search.stages import Stages
-from elf.search.token_store import TokenStore
+from elf.search.token_store import TokenPlace, TokenReader
 
 NOTE: Final = "note"
 MOST_CHARS: Final = 2048  # of a query, as of a search
@@ -35,8 +35,8 @@ MOST_CHARS: Final = 2048  # of a query, as of a search
 class NoteRecall:
     """Finds notes for an answer, as a search does, but compares nothing, leaves no trace and counts no hit.
 
-    Of a note it offers the text of the chunk that was found, with the token vectors that are kept of it: those of
-    `tokens`, where there are any. `candidate_k` is how many chunks it looks at, or as many as are wanted.
+    Of a note it offers the text of the chunk that was found, of which `tokens`, where there is one, reads the token
+    vectors; `finding` reads none. `candidate_k` is how many chunks it looks at, or as many as are wanted.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class NoteRecall:
         *,
         finding: NoteFinding,
         readers: NoteReaders,
-        tokens: TokenStore | None,
+        tokens: TokenReader | None,
         candidate_k: int,
         clock: Clock,
     ) -> None:
@@ -109,7 +109,7 @@ class NoteRecall:
             terms={RETRIEVAL: chunk.candidate.score},
             provenance=source.names,
             at=source.at(row["updated_at"]),
-            tokens=None if self._tokens is None else self._tokens.read(row, text),
+            tokens=None if self._tokens is None else TokenPlace(self._tokens, row["chunk_id"]),
             whole_chars=row["note_chars"],
         )
 

@@ -14,6 +14,7 @@ from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries
 from elf.families.notes.api.admin_operations import REBUILD_PROGRESS
 from elf.families.notes.api.handlers import note_admin_handlers, note_handlers
+from elf.families.notes.keeping.chunk_tokens import NOTE_CHUNK_TOKENS
 from elf.families.notes.keeping.corpus import notes_corpus
 from elf.families.notes.keeping.forgetting import NoteForgetting
 from elf.families.notes.keeping.index_admin import IndexAdmin
@@ -45,6 +46,7 @@ from elf.indexing.embedding import TextEmbedder
 from elf.indexing.indexed import IndexedCorpus
 from elf.providers.factory import rules_as_chat
 from elf.providers.port import Chat
+from elf.search.token_store import TokenReader
 
 
 def open_notes(ground: Ground) -> Opened:
@@ -149,13 +151,14 @@ class _Opening:
         return NoteReaders(self.scopes, self.ground.config.default_profile)
 
     def recall(self) -> NoteRecall | None:
-        ground = self.ground
-        if self.finding is None:
+        ground, tokens = self.ground, self.ground.tokens
+        if ground.search is None:
             return None
+        without_tokens = NoteStore(self.queries, ground.fresh)
         return NoteRecall(
-            finding=self.finding,
+            finding=open_finding(ground, ground.search, self.corpus.index, without_tokens, self.queries),
             readers=self.readers,
-            tokens=ground.tokens,
+            tokens=None if tokens is None else TokenReader(ground.database, tokens, NOTE_CHUNK_TOKENS),
             candidate_k=ground.config.memory.candidate_k,
             clock=ground.clock,
         )

@@ -17,6 +17,7 @@ from elf.db.queries import Queries
 from elf.families.conversations.entry_counts import EntryCounts
 from elf.families.conversations.finding.bare import BareSearch
 from elf.families.conversations.finding.by_words import WordSearch
+from elf.families.conversations.finding.corpus import CHUNK_TOKENS
 from elf.families.conversations.finding.passages import Passages
 from elf.families.conversations.model import NewEntry
 from elf.families.conversations.offers import ConversationItems, ConversationRecall
@@ -28,7 +29,7 @@ from elf.index.port import IndexQuery, QueryResult
 from elf.offers import Question, Subject
 from elf.search.fuse import FusionRules
 from elf.search.retrieve import CandidateRetrieval, RetrievalRules
-from elf.search.token_store import TokenStore
+from elf.search.token_store import TokenReader, TokenStore
 from elf.search.trace_store import search_queries
 from tests.notes_kit import FakeEmbedder, TurnedClock
 
@@ -73,7 +74,7 @@ def recall(database: Database, queries: Queries) -> ConversationRecall:
         words=WordSearch(database, queries),
         candidates=10,
     )
-    return ConversationRecall(search, tokens)
+    return ConversationRecall(search, TokenReader(database, tokens, CHUNK_TOKENS))
 
 
 def caller(tenant: str, user: str = "ana", client: str | None = None) -> Caller:

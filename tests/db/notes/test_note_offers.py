@@ -19,6 +19,8 @@ from elf.core.errors import (
     ScopeDenied,
     Unavailable,
 )
+from elf.families.notes.keeping.chunk_tokens import NOTE_CHUNK_TOKENS
+from elf.families.notes.keeping.store import NoteStore
 from elf.families.notes.offers import NoteItems, NoteRecall
 from elf.families.notes.reading.exact_search import ExactSearch
 from elf.families.notes.reading.finding import NoteFinding
@@ -28,6 +30,7 @@ from elf.offers import Item, Question, Subject
 from elf.search.expand import ExpansionRules, QueryExpander
 from elf.search.fuse import FusionRules
 from elf.search.retrieve import CandidateRetrieval, RetrievalRules
+from elf.search.token_store import TokenReader
 from tests.db.notes.conftest import House
 from tests.db.notes.test_chunk_tokens import Kitchen
 from tests.notes_kit import CONTEXT, NOW, scope_rules, vector_of
@@ -57,7 +60,7 @@ def finding_of(house: House) -> NoteFinding:
     return NoteFinding(
         database=house.database,
         reads=house.database,
-        store=house.store,
+        store=NoteStore(house.queries, house.fresh),
         retrieval=CandidateRetrieval(index=house.index, embedder=house.model, expander=expander, rules=rules),
         exactly=exactly.query,
         fresh=house.fresh,
@@ -68,7 +71,7 @@ def recall_of(house: House, *, profile: str = "all_scopes", candidate_k: int = 6
     return NoteRecall(
         finding=finding_of(house),
         readers=NoteReaders(scope_rules(), profile),
-        tokens=house.tokens,
+        tokens=None if house.tokens is None else TokenReader(house.database, house.tokens, NOTE_CHUNK_TOKENS),
         candidate_k=candidate_k,
         clock=house.clock,
     )
@@ -163,15 +166,15 @@ async def test_a_note_is_offered_once_by_its_best_chunk_in_the_order_of_the_fuse
     assert scores == sorted(scores, reverse=True)
 
 
-async def test_token_vectors_come_along_that_are_of_exactly_the_text(late_house: House) -> None:
+async def test_token_vectors_are_kept_where_it_says_of_exactly_the_text(late_house: House) -> None:
     await fill(late_house, "tea is hot", LONG)
     items = await found(late_house, asked("tea"))
     assert len(items) == 2
     for item in items:
         assert item.tokens is not None
-        assert len(item.tokens) == len(item.text.split())
-    await late_house.execute("UPDATE note_chunk_tokens SET digest = 'another text'")
-    assert [item.tokens for item in await found(late_house, asked("tea"))] == [None, None]
+        ((chunk_id, vectors),) = (await item.tokens.reader.read({item.tokens.chunk_id: item.text})).items()
+        assert (chunk_id, len(vectors)) == (item.tokens.chunk_id, len(item.text.split()))
+        assert await item.tokens.reader.read({item.tokens.chunk_id: "another text"}) == {}
 
 
 async def test_what_changed_since_it_was_indexed_is_not_offered_as_it_was(house: House) -> None:

@@ -57,7 +57,7 @@ class BareSearch:
         found: list[Found] = []
         portion = limit
         while named and len(found) < limit:
-            found += await self._candidates.vouched(reach, named[:portion], with_tokens=True)
+            found += await self._candidates.vouched(reach, named[:portion], with_tokens=False)
             named, portion = named[portion:], WIDER * portion
         return found[:limit]
 
