@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -67,7 +68,7 @@ class NoteRecall:
             raise NonEnglishInput(CJK_MESSAGE, fields=["$.query"])
         ask = self._ask(query[:MOST_CHARS], question, reader)
         items = await self._items(await self._found(ask, question))
-        return [item for item in items if _is_within(item, question)][: question.limit]
+        return list(islice((item for item in items if _is_within(item, question)), question.limit))
 
     def _ask(self, query: str, question: Question, reader: Reader) -> NoteAsk:
         # What was said within a time may have been changed behind it, but was not last changed before.
@@ -91,13 +92,14 @@ class NoteRecall:
             best.setdefault(chunk.row["note_id"], chunk)
         return list(best.values())
 
-    async def _items(self, found: Sequence[FoundChunk]) -> list[Item]:
+    async def _items(self, found: Sequence[FoundChunk]) -> Iterator[Item]:
+        """Return what makes the items: more are found than are wanted where notes are of several chunks."""
         references = await self._finding.references([chunk.row for chunk in found], Stages())
-        return [
+        return (
             self._item(chunk, reference)
             for chunk in found
             if (reference := references.get(chunk.row["note_id"])) is not None
-        ]
+        )
 
     def _item(self, chunk: FoundChunk, reference: str) -> Item:
         row, text = chunk.row, chunk.own_text
