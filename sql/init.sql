@@ -14,6 +14,8 @@
 \ir conversations/001-tables.sql
 \ir conversations/002-recordings.sql
 \ir conversations/003-subjects.sql
+\ir conversations/004-sessions.sql
+\ir conversations/005-session-keys.sql
 \ir graph/001-tables.sql
 \ir assistant/001-tables.sql
 \ir assistant/002-checkpoints.sql

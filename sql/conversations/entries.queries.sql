@@ -16,10 +16,10 @@ WITH place AS (
 ), entry AS (
   INSERT INTO conversation_entries (
     tenant_id, conversation_id, seq, entry_id, tree_id, user_id, client_id, channel, epoch, content_type, content,
-    is_indexed, memory_count, memory_digest, memory_type, created_at
+    is_indexed, memory_count, memory_digest, memory_type, session_key, created_at
   )
   SELECT $1, p.conversation_id, p.seq, $5, p.tree_id, $6, $7, $8, $9, $10, $11, $19::text IS NOT NULL, $12, $13, $14,
-    p.moment
+    $22, p.moment
   FROM place AS p
 ), found_by AS (
   INSERT INTO conversation_texts (

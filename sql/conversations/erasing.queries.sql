@@ -86,7 +86,7 @@ WITH page AS MATERIALIZED (
   WHERE e.tenant_id = $1 AND e.tree_id = $2 AND e.user_id = $3 LIMIT $4
 )
 UPDATE conversation_entries AS e
-SET user_id = NULL, is_erased = true, is_indexed = e.channel = 'history',
+SET user_id = NULL, session_key = NULL, is_erased = true, is_indexed = e.channel = 'history',
   content_type = CASE e.channel WHEN 'history' THEN 'history' ELSE 'erased' END,
   content = CASE e.channel
     WHEN 'history' THEN json_build_array(json_build_object('role', e.content -> 0 ->> 'role', 'text', '')) ELSE '[]' END,
@@ -142,3 +142,14 @@ FROM (
 -- Takes the titles off conversations that have them of a user. Returns the conversations.
 UPDATE conversations AS c SET title = NULL, titled_by = NULL
 WHERE c.tenant_id = $1 AND c.titled_by = $2 AND c.conversation_id = ANY ($3::uuid[]) RETURNING c.conversation_id;
+
+-- name: erase_sessions
+-- Removes the next $3 sessions of a user ($2), or of all users of a tenant. Returns how many there were.
+WITH page AS MATERIALIZED (
+  SELECT s.user_id, s.session_id FROM conversation_sessions AS s
+  WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.user_id = $2) LIMIT $3 FOR UPDATE
+), gone AS (
+  DELETE FROM conversation_sessions AS s USING page AS p
+  WHERE s.tenant_id = $1 AND s.user_id = p.user_id AND s.session_id = p.session_id RETURNING 1
+)
+SELECT count(*) FROM gone;

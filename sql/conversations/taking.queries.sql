@@ -119,10 +119,11 @@ WITH given AS MATERIALIZED (
   SELECT g.*, c.tree_id, t.creator
   FROM unnest(
     $2::uuid[], $3::bigint[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::int[], $9::text[], $10::text[],
-    $11::int[], $12::bytea[], $13::text[], $14::boolean[], $15::timestamptz[], $16::text[], $17::text[], $18::text[]
+    $11::int[], $12::bytea[], $13::text[], $14::boolean[], $15::timestamptz[], $16::text[], $17::text[], $18::text[],
+    $19::text[]
   ) AS g (
     conversation_id, seq, entry_id, user_id, client_id, channel, epoch, content_type, content, memory_count,
-    memory_digest, memory_type, is_erased, created_at, role, text, words
+    memory_digest, memory_type, is_erased, created_at, role, text, words, session_key
   )
   JOIN conversations AS c ON c.tenant_id = $1 AND c.conversation_id = g.conversation_id AND g.seq <= c.last_seq
   JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
@@ -130,11 +131,11 @@ WITH given AS MATERIALIZED (
 ), entry AS (
   INSERT INTO conversation_entries (
     tenant_id, conversation_id, seq, entry_id, tree_id, user_id, client_id, channel, epoch, content_type, content,
-    is_indexed, memory_count, memory_digest, memory_type, is_erased, created_at
+    is_indexed, memory_count, memory_digest, memory_type, is_erased, session_key, created_at
   )
   SELECT $1, g.conversation_id, g.seq, g.entry_id, g.tree_id, g.user_id, g.client_id, g.channel, g.epoch,
     g.content_type, g.content::json, g.channel = 'history' AND (g.text IS NOT NULL OR g.is_erased), g.memory_count,
-    g.memory_digest, g.memory_type, g.is_erased, g.created_at
+    g.memory_digest, g.memory_type, g.is_erased, g.session_key, g.created_at
   FROM given AS g ON CONFLICT DO NOTHING
   RETURNING entry_id
 ), found_by AS (
@@ -143,7 +144,7 @@ WITH given AS MATERIALIZED (
     created_at, changed_at
   )
   SELECT $1, g.conversation_id, g.seq, g.entry_id, g.tree_id, g.creator, g.role, g.text, conversation_words(g.words),
-    $19, g.created_at, now(), now()
+    $20, g.created_at, now(), now()
   FROM entry AS e JOIN given AS g ON g.entry_id = e.entry_id WHERE g.text IS NOT NULL
   ON CONFLICT DO NOTHING
   RETURNING entry_id
@@ -156,3 +157,30 @@ SELECT c.conversation_id FROM conversations AS c
 WHERE c.tenant_id = $1 AND c.conversation_id > $3 AND c.tree_id IN (
   SELECT t.tree_id FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.owner_user_id = $2)
 ORDER BY c.conversation_id LIMIT $4;
+
+-- name: export_sessions
+-- The next $5 sessions of a user ($2), or of all users of a tenant, behind that of a user ($3) and a name ($4), in trees
+-- that are not being evicted.
+SELECT
+  s.tenant_id, s.tree_id, s.user_id, s.session_id, s.conversation_id, s.entry_id, s.data, s.revision, s.created_at,
+  s.updated_at
+FROM conversation_sessions AS s
+JOIN conversation_trees AS t ON t.tenant_id = s.tenant_id AND t.tree_id = s.tree_id
+  AND t.deleted_at IS DISTINCT FROM '-infinity'
+WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.user_id = $2) AND (s.user_id, s.session_id) > ($3, $4)
+ORDER BY s.user_id, s.session_id LIMIT $5;
+
+-- name: take_in_session
+-- Adds a session whose conversation is there, unless its user has one of this name. Returns how many that are.
+WITH session AS (
+  INSERT INTO conversation_sessions (
+    tenant_id, user_id, session_id, tree_id, conversation_id, entry_id, data, revision, created_at, updated_at
+  )
+  SELECT $1, $2, $3, c.tree_id, c.conversation_id, $5, $6, $7, $8, $9
+  FROM conversations AS c
+  JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
+    AND t.deleted_at IS DISTINCT FROM '-infinity'
+  WHERE c.tenant_id = $1 AND c.conversation_id = $4
+  ON CONFLICT DO NOTHING RETURNING 1
+)
+SELECT count(*) FROM session;

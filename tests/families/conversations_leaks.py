@@ -14,6 +14,7 @@ from tests.families.leaks import BY_TENANT, Condition, Leak, Leaks, patched
 
 BY_MEMBER: Final = Condition("members", re.compile(r"m\.user_id = (\$\d+)"))
 BY_CLIENT: Final = Condition("clients", re.compile(r"e\.client_id = (\$\d+)"))
+BY_USER: Final = Condition("users", re.compile(r"s\.user_id = (\$\d+)"))
 BY_PARTY: Final = Condition("parties", re.compile(r"(\$3) IN \(x\.from_user_id, x\.to_user_id\)"))
 
 _FOUND: Final = "it is of what a statement of the same transaction has found within the tenant"
@@ -97,6 +98,14 @@ LEAKS: Final = Leaks(
         _lost("get_conversation", BY_MEMBER, *_OF_ONE),
         _lost("list_conversations", BY_TENANT, "list_conversations"),
         _lost("list_conversations", BY_MEMBER, "list_conversations"),
+        *(
+            _lost(query, condition, operation)
+            for query, operation in (
+                ("get_session", "read_session"), ("list_sessions", "list_sessions"),
+            )
+            for condition in (BY_TENANT, BY_USER)
+        ),
+        _lost("find_session_key", BY_USER, "read_session_line"),
         _lost("list_transfers", BY_TENANT, "list_transfers"),
         _lost("get_transfer", BY_TENANT, "get_transfer"),
         _lost("get_transfer", BY_PARTY, "get_transfer"),
@@ -130,6 +139,7 @@ LEAKS: Final = Leaks(
             "lock_tree", BY_TENANT, "share_conversation", "update_membership", "delete_membership", "create_transfer",
             "delete_conversation",
         ),
+        _lost("lock_session", BY_USER, "write_session"),
         _lost("lock_entries", BY_TENANT, "index_entries"),
         _lost("lock_any_tree", BY_TENANT, "admin_delete_conversation"),
         _lost("latest_memory", BY_CLIENT, "sync_entries"),
@@ -158,7 +168,7 @@ LEAKS: Final = Leaks(
                 "locate_entry", "entry_at", "latest_memory", "list_view", "list_view_backwards", "list_tree_entries",
                 "moment_of_entry", "index_entries", "list_memberships", "drop_membership", "transfer_of_tree",
                 "delete_transfer",
-                "change_owner", "set_level", "put_membership", "read_found",
+                "begin_session", "move_session", "drop_session", "change_owner", "set_level", "put_membership", "read_found",
             ],
             _FOUND,
         ),
@@ -193,7 +203,7 @@ LEAKS: Final = Leaks(
                 "next_tree_of_user", "next_tree_of_client", "blank_entries_of_user", "blank_entries_of_client",
                 "spoil_memories", "erase_texts", "erase_previews", "page_of_titles", "erase_titles", "export_trees",
                 "export_transfer", "export_conversations", "export_entries", "export_memberships",
-                "export_entries_of_user", "export_entries_of_client", "take_in_conversation", "take_in_entries",
+                "export_entries_of_user", "export_entries_of_client", "erase_sessions", "export_sessions", "take_in_session", "take_in_conversation", "take_in_entries",
             ],
             _OF_A_SUBJECT,
         ),

@@ -127,6 +127,9 @@ READING: Final = (
         tool="conversation_context",
     ),
     _reads("list_forks", _reading("of the conversation")),
+    _reads("list_sessions", _attempt("all", sees=True), _attempt("behind one", refused=OUTSIDE, after=_id("session"))),
+    _reads("read_session", _attempt("by name", sees=True, refused=OUTSIDE, sessionId=_id("session"))),
+    _reads("read_session_line", _attempt("by key", sees=True, refused=OUTSIDE, key=_id("key"))),
     _reads("list_memberships", _reading("of the conversation")),
     _reads("list_transfers", _attempt("all", sees=True)),
     _reads("get_transfer", _attempt("by id", sees=True, refused=OUTSIDE, transferId=_id("transfer"))),
@@ -223,6 +226,18 @@ CHANGING: Final = (
             forkedAtConversationId=_id("conversation"), forkedAtEntryId=_id("entry"), **TALK,
         ),
     ),
+    Row(
+        names=("write_session",),
+        attempts=[
+            # Of others it is a session of their own that begins with it.
+            _attempt("by its name", by=OUTSIDE, sessionId=_id("session"), entries=[{"content": TALK["content"]}]),
+            _attempt(
+                "behind an entry", by=OUTSIDE, refused=OUTSIDE, sessionId=lambda world: str(uuid4()), behind=_id("key")
+            ),
+        ],
+        open_to=dict.fromkeys(OF_THE_USER, "the user may do it, by whatever client"),
+    ),
+    _changes("delete_session", _attempt("by name", by=OUTSIDE, refused=OUTSIDE, sessionId=_id("session"))),
     _changes(
         "share_conversation",
         _changing("with oneself", conversationId=_id("spare"), userId="user-user", accessLevel="manager"),

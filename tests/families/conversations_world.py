@@ -16,7 +16,7 @@ MEMORY_TYPE: Final = "LC4J"
 LISTED: Final = 200
 IDS: Final = (
     "conversation", "fork", "entry", "later", "memory", "written", "doomed", "spare", "gone", "transfer", "ended",
-    "given",
+    "given", "session", "key",
 )  # fmt: skip
 HEIR: Final = friend("heir")
 GUEST: Final = friend("guest")
@@ -30,7 +30,7 @@ class ConversationsWorld:
     The history holds the `word`, and the memory, which is that of one client alone, the `secret`. All but the `later`
     entry of the conversation is indexed; `cursor` is behind the first result of a search for the word. `heir` is a
     member of all of them; `guest` of the conversation, and may be removed. `gone` is deleted. `given` is a transfer to
-    the user, `ended` and `transfer` are by the user.
+    the user, `ended` and `transfer` are by the user. `session` is a name for a line whose one entry has the `key`.
     """
 
     fronts: Fronts
@@ -49,6 +49,8 @@ class ConversationsWorld:
     ended: str
     given: str
     gone: str
+    session: str
+    key: str
     cursor: str = ""
 
     @property
@@ -82,7 +84,9 @@ class ConversationsWorld:
     def state(self) -> object:
         """Every conversation with all that is in it, and every transfer."""
         listed = self.ask("list_conversations", mode="all", limit=LISTED)["data"]
-        return [self.ask("list_transfers"), *([one, *self._of(one["id"])] for one in listed)]
+        sessions = self.ask("list_sessions", limit=LISTED)["data"]
+        lines = [self.ask("read_session", sessionId=one["id"], limit=LISTED) for one in sessions]
+        return [self.ask("list_transfers"), lines, *([one, *self._of(one["id"])] for one in listed)]
 
     def _of(self, id: str) -> list[object]:
         everything = {"forks": "all", "epoch": "all", "limit": LISTED}
@@ -107,7 +111,7 @@ def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> Conversations
     world = ConversationsWorld(
         fronts=fronts, place=place, word=f"w{mark}", secret=f"s{mark}", **dict.fromkeys(IDS, "")
     )
-    settled = _with_transfers(_with_conversations(world))
+    settled = _with_session(_with_transfers(_with_conversations(world)))
     return replace(settled, cursor=wait_for(lambda: _cursor(settled), "all is found by its meaning"))
 
 
@@ -139,6 +143,13 @@ def _with_conversations(world: ConversationsWorld) -> ConversationsWorld:
         world, conversation=conversation, fork=fork, entry=said[0], later=said[1], memory=memory, written=written,
         doomed=doomed, spare=spare, gone=gone,
     )  # fmt: skip
+
+
+def _with_session(world: ConversationsWorld) -> ConversationsWorld:
+    session, key = f"chat {uuid4()}", f"key {uuid4()}"
+    said = {"key": key, "content": [{"role": "AI", "text": f"Hello {world.word}"}]}
+    world.ask("write_session", sessionId=session, entries=[said], data={"word": world.word})
+    return replace(world, session=session, key=key)
 
 
 def _with_transfers(world: ConversationsWorld) -> ConversationsWorld:

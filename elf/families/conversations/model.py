@@ -59,7 +59,8 @@ class Entry:
 class NewEntry:
     """An entry to be written; `content` is a list of JSON values. `title` is for a conversation that has none.
 
-    What agents remember gives neither title nor preview: these are seen by every member.
+    What agents remember gives neither title nor preview: these are seen by every member. `session_key` is what the
+    program of a session calls it.
     """
 
     channel: Channel
@@ -70,6 +71,7 @@ class NewEntry:
     indexed_content: str | None = None
     title: str | None = None
     preview: str | None = None
+    session_key: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

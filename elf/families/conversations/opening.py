@@ -23,6 +23,8 @@ from elf.families.conversations.oversight import Oversight
 from elf.families.conversations.recording.opening import open_recorder
 from elf.families.conversations.recording.recorder import Recorder
 from elf.families.conversations.service import ConversationService, EntryService, ResponseService
+from elf.families.conversations.sessions.service import SessionService
+from elf.families.conversations.sessions.store import SessionStore
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
 from elf.families.conversations.subjects.offer import ConversationSubjects
@@ -77,6 +79,7 @@ def _served(
         ConversationService(store, TreeSharing(database, clock, queries)),
         EntryService(store, counts),
         ContextReader(database, queries),
+        SessionService(SessionStore(store, database, clock, queries), counts),
         IndexTexts(database, clock, queries, corpus.writes),
         search,
         ResponseService(recorder),

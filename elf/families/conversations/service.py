@@ -244,9 +244,7 @@ def new_entry(request: e.CreateEntry, who: Who) -> NewEntry:
             client_id=who.client,
         )  # fmt: skip
     check_history(request.contentType, request.content)
-    return _of_history(
-        request, request.contentType, request.content, request.userId, request.indexedContent, who
-    )
+    return of_history(request.contentType, request.content, request.userId, request.indexedContent, who)
 
 
 def _said_by_a_user(request: e.CreateEntry, who: Who) -> NewEntry:
@@ -259,17 +257,13 @@ def _said_by_a_user(request: e.CreateEntry, who: Who) -> NewEntry:
     block = of_a_user(request.content)
     check_history(CONTENT_TYPE, [block])
     indexed = text_of([block]) if request.indexedContent is None else request.indexedContent
-    return _of_history(request, CONTENT_TYPE, [block], who.user, indexed, who)
+    return of_history(CONTENT_TYPE, [block], who.user, indexed, who)
 
 
-def _of_history(
-    request: e.CreateEntry,
-    content_type: str,
-    content: list[Any],
-    user: str | None,
-    indexed: str | None,
-    who: Who,
+def of_history(
+    content_type: str, content: list[Any], user: str | None, indexed: str | None, who: Who
 ) -> NewEntry:
+    """Return an entry of a history, which is what the history takes."""
     return NewEntry(
         channel="history", content_type=content_type, content=content, user_id=user, client_id=who.client,
         indexed_content=indexed, title=title_of(content), preview=preview_of(content),

@@ -158,10 +158,26 @@ class ConversationStore:
             row = await self._allowed(connection, who, id, "writer")
             view = view_of_row(row)
             place = await self._visible(connection, who, view, entry_id)
-            fork = uuid4()
-            ranges = before(view, place)
-            await self._branch(connection, who, row, fork, ranges, title=title)
+            fork = await self.fork_with(connection, who, row, before(view, place), title=title)
             return conversation_of(await self._allowed(connection, who, fork, "reader"))
+
+    async def begin_with(self, connection: Connection, who: Who, id: UUID) -> None:
+        """Begin a tree whose first conversation has an id that none has, with a transaction of the caller's."""
+        await self._begin(connection, who, id, title=None, metadata={})
+
+    async def fork_with(
+        self,
+        connection: Connection,
+        who: Who,
+        parent: Row,
+        ranges: Sequence[Range],
+        *,
+        title: str | None = None,
+    ) -> UUID:
+        """Add a fork that has these ranges of its parent with a transaction of the caller's; returns its id."""
+        fork = uuid4()
+        await self._branch(connection, who, parent, fork, ranges, title=title)
+        return fork
 
     # Entries
 
@@ -319,7 +335,7 @@ class ConversationStore:
             self._sql["write_entry"], who.tenant_id, id, who.user, WRITERS, entry_id, entry.user_id, entry.client_id,
             entry.channel, number, entry.content_type, content,
             *((None, None, None) if epoch is None else (epoch.count, epoch.digest, epoch.content_type)),
-            self._clock.now(), entry.title, entry.preview, *self._found_by(entry),
+            self._clock.now(), entry.title, entry.preview, *self._found_by(entry), entry.session_key,
         )  # fmt: skip
         if moment is None:
             return None

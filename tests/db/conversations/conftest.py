@@ -30,6 +30,8 @@ from elf.families.conversations.model import FAMILY
 from elf.families.conversations.oversight import Oversight
 from elf.families.conversations.recording.recorder import NoRecorder
 from elf.families.conversations.service import ConversationService, EntryService, ResponseService
+from elf.families.conversations.sessions.service import SessionService
+from elf.families.conversations.sessions.store import SessionStore
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore
 from elf.families.conversations.subjects.offer import ConversationSubjects
@@ -130,6 +132,7 @@ def handlers(
         ConversationService(store, sharing),
         EntryService(store, EntryCounts()),
         ContextReader(database, queries),
+        SessionService(SessionStore(store, database, clock, queries), EntryCounts()),
         IndexTexts(database, clock, queries, writes),
         search,
         ResponseService(NoRecorder()),

@@ -141,7 +141,7 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
         "write_entry",
         (
             "acme", ONE, "ana", ["owner"], ONE, "ana", None, "history", None, "history", "[]", None, None, None,
-            datetime.now(UTC), None, None, "USER", "words", "words", "v",
+            datetime.now(UTC), None, None, "USER", "words", "words", "v", None,
         ),
         {"conversations_pkey"},
     ),

@@ -8,11 +8,15 @@ from elf.client.families.conversations.results import (
     Conversation,
     Entry,
     Fork,
+    Line,
     Membership,
     SearchPage,
     SearchResult,
+    Session,
+    ShownSession,
     Synced,
     Transfer,
+    WrittenSession,
 )
 
 __all__ = [
@@ -21,9 +25,13 @@ __all__ = [
     "ConversationsClient",
     "Entry",
     "Fork",
+    "Line",
     "Membership",
     "SearchPage",
     "SearchResult",
+    "Session",
+    "ShownSession",
     "Synced",
     "Transfer",
+    "WrittenSession",
 ]

@@ -74,6 +74,42 @@ class Context(Struct, frozen=True, kw_only=True, rename="camel"):
     truncated: bool
 
 
+class Session(Struct, frozen=True, kw_only=True, rename="camel"):
+    """A user's name for where a line of entries ends; `data` is what a program keeps beside it.
+
+    `conversation_id` shows the line, and may show more; `newest_entry_id` is None for a line without entries.
+    """
+
+    id: str
+    conversation_id: UUID
+    newest_entry_id: UUID | None = None
+    data: dict[str, JsonValue]
+    revision: str
+    created_at: datetime
+    updated_at: datetime
+
+
+class ShownSession(Session, frozen=True, kw_only=True, rename="camel"):
+    """A session with its newest entries, oldest first; `next_cursor` leads to older ones."""
+
+    entries: list[Entry]
+    next_cursor: UUID | None
+
+
+class Line(Struct, frozen=True, kw_only=True, rename="camel"):
+    """Some entries of a line, oldest first; `next_cursor` leads to older ones."""
+
+    entries: list[Entry]
+    next_cursor: UUID | None
+
+
+class WrittenSession(Session, frozen=True, kw_only=True, rename="camel"):
+    """A session as it was written, the entry that it lost, and the ids of those it has got."""
+
+    popped: Entry | None
+    entry_ids: list[UUID]
+
+
 class Fork(Struct, frozen=True, kw_only=True, rename="camel"):
     """A conversation of a tree, by where it was forked; the root was not."""
 

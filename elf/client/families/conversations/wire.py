@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Generic, TypeVar
 from uuid import UUID
 
@@ -20,6 +21,8 @@ from elf.core.structs import read_json
 
 ROOT = "/v1/conversations"
 TRANSFERS = "/v1/ownership-transfers"
+SESSIONS = "/v1/sessions"
+LINES = "/v1/session-entries"
 
 Id = UUID | str
 T = TypeVar("T")
@@ -106,9 +109,9 @@ def conversation(conversation_id: Id) -> str:
     return filled(f"{ROOT}/{{conversation_id}}", {"conversation_id": conversation_id})
 
 
-def deleted(path: str) -> Call[None]:
+def deleted(path: str, params: Mapping[str, Given] = MappingProxyType({})) -> Call[None]:
     """Make a DELETE that is sent again whenever its answer may be lost: what is gone stays gone."""
-    return told(replace(delete(path, {}, nothing), repeat="safe"))
+    return told(replace(delete(path, params, nothing), repeat="safe"))
 
 
 def nothing(content: bytes) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 import msgspec
 
 from elf.families.conversations import model as m
+from elf.families.conversations.sessions import model as sm
 from elf.families.conversations.sharing import Membership, Transfer
 from elf.families.conversations.trees import Row
 
@@ -81,6 +82,36 @@ class ContextAnswer(_Sparse, kw_only=True):
     epoch: int | None = None
     entries: list[EntryAnswer]
     truncated: bool
+
+
+class SessionAnswer(msgspec.Struct, kw_only=True):
+    id: str
+    conversationId: UUID
+    newestEntryId: UUID | msgspec.UnsetType = msgspec.UNSET
+    data: msgspec.Raw
+    revision: str
+    createdAt: datetime
+    updatedAt: datetime
+
+
+class SessionsAnswer(msgspec.Struct, kw_only=True):
+    data: list[SessionAnswer]
+    nextCursor: str | None
+
+
+class LineAnswer(msgspec.Struct, kw_only=True):
+    entries: list[EntryAnswer]
+    nextCursor: UUID | None
+
+
+class ShownSessionAnswer(SessionAnswer, kw_only=True):
+    entries: list[EntryAnswer]
+    nextCursor: UUID | None
+
+
+class WrittenSessionAnswer(SessionAnswer, kw_only=True):
+    popped: EntryAnswer | None
+    entryIds: list[UUID]
 
 
 class ForksAnswer(msgspec.Struct):
@@ -204,3 +235,37 @@ def entry(one: m.Entry) -> EntryAnswer:
 def entry_for_admins(one: m.Entry) -> EntryAnswer:
     """Return an entry with what only operators see of it."""
     return msgspec.structs.replace(entry(one), clientId=one.client_id)
+
+
+def session(one: sm.Session) -> SessionAnswer:
+    """Return a session without its entries."""
+    return SessionAnswer(**_session(one))
+
+
+def shown_session(one: sm.Session, shown: sm.Line) -> ShownSessionAnswer:
+    """Return a session with some of its entries."""
+    entries = [entry(each) for each in shown.entries]
+    return ShownSessionAnswer(**_session(one), entries=entries, nextCursor=shown.older)
+
+
+def written_session(done: sm.Written) -> WrittenSessionAnswer:
+    """Return a session as it was written."""
+    popped = None if done.popped is None else entry(done.popped)
+    return WrittenSessionAnswer(**_session(done.session), popped=popped, entryIds=[*done.entry_ids])
+
+
+def line(shown: sm.Line) -> LineAnswer:
+    """Return some entries of a line."""
+    return LineAnswer(entries=[entry(each) for each in shown.entries], nextCursor=shown.older)
+
+
+def _session(one: sm.Session) -> dict[str, Any]:
+    return {
+        "id": one.session_id,
+        "conversationId": one.conversation_id,
+        "newestEntryId": msgspec.UNSET if one.entry_id is None else one.entry_id,
+        "data": msgspec.Raw(one.data.encode()),
+        "revision": one.revision,
+        "createdAt": one.created_at,
+        "updatedAt": one.updated_at,
+    }

@@ -93,6 +93,7 @@ class ExportedEntry(_Piece, frozen=True, kw_only=True, tag="entry"):
     memory_digest: bytes | None = None
     memory_type: str | None = None
     is_erased: bool = False
+    session_key: str | None = None
     text: str | None = None
     created_at: Moment
 
@@ -115,7 +116,20 @@ class ExportedMembership(_Piece, frozen=True, kw_only=True, tag="membership"):
     created_at: Moment
 
 
-Exported = ExportedTree | ExportedConversation | ExportedEntry | ExportedMembership
+class ExportedSession(_Piece, frozen=True, kw_only=True, tag="session"):
+    """A user's name for a conversation up to an entry, or for nothing of it where that is left out."""
+
+    user_id: str
+    session_id: str
+    conversation_id: UUID
+    entry_id: UUID | None = None
+    data: dict[str, Any] = {}
+    revision: str
+    created_at: Moment
+    updated_at: Moment
+
+
+Exported = ExportedTree | ExportedConversation | ExportedEntry | ExportedMembership | ExportedSession
 
 _NUL: Final = b"\\u0000"  # JSON has no other way to write it
 

@@ -34,7 +34,7 @@ class Export:
     async def of(self, subject: Subject) -> AsyncGenerator[x.Exported]:
         """Yield all of a tenant, or a user's trees and what else the user is and said, or an agent's memory."""
         tenant_id, user, agent = subject.tenant_id, subject.user, subject.agent_id
-        parts = [] if agent is not None else [self._trees(tenant_id, user)]
+        parts = [] if agent is not None else [self._trees(tenant_id, user), self._sessions(tenant_id, user)]
         if user is not None:
             parts.append(self._memberships(tenant_id, user))
             parts.append(self._entries_of(tenant_id, user, "next_tree_of_user", "export_entries_of_user"))
@@ -83,6 +83,13 @@ class Export:
             for row in rows:
                 yield _entry(row)
             behind = rows[-1]["seq"]
+
+    async def _sessions(self, tenant_id: str, user: str | None) -> AsyncGenerator[x.Exported]:
+        behind = ("", "")
+        while rows := await self._fetch("export_sessions", tenant_id, user, *behind, self._page):
+            for row in rows:
+                yield x.ExportedSession(**{**row, "data": msgspec.json.decode(row["data"])})
+            behind = rows[-1]["user_id"], rows[-1]["session_id"]
 
     async def _memberships(self, tenant_id: str, user: str) -> AsyncGenerator[x.Exported]:
         behind = NOBODY

@@ -22,7 +22,7 @@ P = TypeVar("P", bound=x.Exported)
 
 
 class Intake:
-    """Adds pieces, `step` a transaction or fewer large ones: trees with members, then conversations, then entries.
+    """Adds pieces, `step` a transaction or fewer large ones: trees with members, then conversations, entries, sessions.
 
     A piece whose tree or conversation is not there is left out.
     """
@@ -50,7 +50,10 @@ class Intake:
             for one in _of(x.ExportedConversation, pieces):
                 new += await connection.fetchval(self._sql["take_in_conversation"], *_conversation(one, ids))
             entries = _of(x.ExportedEntry, pieces)
-            return new + await self._take_in_entries(connection, tenant_id, entries, ids)
+            new += await self._take_in_entries(connection, tenant_id, entries, ids)
+            for session in _of(x.ExportedSession, pieces):
+                new += await connection.fetchval(self._sql["take_in_session"], *_session(session, ids))
+            return new
 
     async def _trees_of_others(
         self, connection: Connection, tenant_id: str, pieces: Sequence[x.Exported]
@@ -126,5 +129,13 @@ def _entry(one: x.ExportedEntry, ids: EntryIds) -> Sequence[Any]:
         one.conversation_id, one.seq, ids(one.tree_id, one.entry_id), one.user_id, one.client_id, one.channel,
         one.epoch, one.content_type, msgspec.json.encode(one.content).decode(), one.memory_count, one.memory_digest,
         one.memory_type, one.is_erased, one.created_at, role_of(one.content), one.text,
-        None if one.text is None else spaced(one.text),
+        None if one.text is None else spaced(one.text), one.session_key,
+    )  # fmt: skip
+
+
+def _session(one: x.ExportedSession, ids: EntryIds) -> Sequence[Any]:
+    at = one.entry_id
+    return (
+        one.tenant_id, one.user_id, one.session_id, one.conversation_id, None if at is None else ids(one.tree_id, at),
+        msgspec.json.encode(one.data).decode(), one.revision, one.created_at, one.updated_at,
     )  # fmt: skip

@@ -1,7 +1,8 @@
 """What there is of a tenant, a user or an agent: erased for good, or taken along.
 
-A user's are the trees that the user owns, as a whole; in those of others it is what the user said there and the place
-among their members. An agent's is what it remembers: what it said to others stays with those who read it.
+A user's are the trees that the user owns, as a whole, and the names that the user has for places in whatever tree; in
+those of others it is what the user said there and the place among their members. An agent's is what it remembers: what
+it said to others stays with those who read it.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from elf.families.conversations.subjects.blanking import EntryBlanking
 from elf.families.conversations.subjects.erasing import TreeErasure
 from elf.families.conversations.subjects.exported import as_json, given_of
 from elf.families.conversations.subjects.exporting import Export
+from elf.families.conversations.subjects.forgetting import SessionErasure
 from elf.families.conversations.subjects.intake import Intake
 from elf.families.conversations.subjects.leaving import Leaving
 from elf.indexing.writes import CorpusWrites
@@ -33,6 +35,7 @@ class ConversationSubjects:
     def __init__(
         self, database: Database, queries: Queries, writes: CorpusWrites, *, step: int = STEP
     ) -> None:
+        self._sessions = SessionErasure(database, queries, step=step)
         self._trees = TreeErasure(database, queries, writes, step=step)
         self._leaving = Leaving(database, queries, writes, step=step)
         self._blanking = EntryBlanking(database, queries, writes, step=step)
@@ -55,14 +58,15 @@ class ConversationSubjects:
         tenant_id = subject.tenant_id
         if subject.agent_id is not None:
             return await self._blanking.of_client(tenant_id, subject.agent_id)
-        gone = await self._trees.erase(tenant_id, owner=subject.user)
+        gone = await self._sessions.erase(tenant_id, subject.user)
+        gone.update(await self._trees.erase(tenant_id, owner=subject.user))
         if subject.user is not None:
             gone.update(await self._leaving.leave(tenant_id, subject.user))
             gone.update(await self._blanking.of_user(tenant_id, subject.user))
         return gone
 
     async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
-        """Yield all of a subject: trees, each with its conversations, each with its entries.
+        """Yield all of a subject: trees, each with its conversations, each with its entries, and then sessions.
 
         Of a user also what is the user's in the trees of others; what was said there is taken in where these are.
         Raises InvalidRequest for a user and an agent at once.
