@@ -229,8 +229,7 @@ CHANGING: Final = (
     Row(
         names=("write_session",),
         attempts=[
-            # Of others it is a session of their own that begins with it.
-            _attempt("by its name", by=OUTSIDE, sessionId=_id("session"), entries=[{"content": TALK["content"]}]),
+            _attempt("back in it", by=OUTSIDE, refused=OUTSIDE, sessionId=_id("session"), keep="but_newest"),
             _attempt(
                 "behind an entry", by=OUTSIDE, refused=OUTSIDE, sessionId=lambda world: str(uuid4()), behind=_id("key")
             ),

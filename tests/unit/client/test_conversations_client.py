@@ -52,7 +52,8 @@ SAMPLES: Mapping[str, Any] = {
     "role": "sender", "new_owner_user_id": "bob", "transfer_id": ID, "search_type": "semantic", "all_entries": True,
     "without_entry": True, "entries": [{"conversationId": ID, "entryId": ID, "indexedContent": "Hi"}],
     "include_deleted": True, "only_deleted": True, "deleted_after": MOMENT, "deleted_before": MOMENT,
-    "session_id": "my chat", "new_entries": [{"content": [{"role": "AI", "text": "Hi"}], "key": "k2"}], "key": "k1", "before": ID, "keep": "but_newest", "behind": "k1", "data": {"a": 1},
+    "session_id": "my chat", "new_entries": [{"content": [{"role": "AI", "text": "Hi"}], "key": "k2"}],
+    "key": "k1", "before": ID, "keep": "but_newest", "behind": "k1", "data": {"a": 1},
     "revision": "r2", "expected_revision": "r1", "is_new": True,
     "justification": "a complaint", "retention_period": "P90D", "what": "user", "name": "ana",
 }  # fmt: skip
