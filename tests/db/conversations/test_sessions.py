@@ -19,6 +19,9 @@ from tests.notes_kit import TurnedClock
 pytestmark = pytest.mark.anyio
 
 SESSIONS: Final = "/v1/sessions"
+ONE: Final = f"{SESSIONS}/one"
+LINE: Final = f"{SESSIONS}/line"
+CHAT: Final = f"{ONE}?sessionId=chat"
 AT_ONCE: Final = 6
 
 
@@ -33,14 +36,14 @@ def entry(text: str, **more: Any) -> dict[str, Any]:
 
 
 async def written(ask: Wire, name: str = "chat", *texts: str, status: int = 200, **more: Any) -> Any:
-    body = {"entries": [entry(text) for text in texts], **more}
-    answer = await ask(f"POST {SESSIONS}/{name}", body, client="bot")
+    body = {"sessionId": name, "entries": [entry(text) for text in texts], **more}
+    answer = await ask(f"POST {ONE}", body, client="bot")
     assert answer.status_code == status, answer.text
     return answer.json()
 
 
 async def read(ask: Wire, name: str = "chat", query: str = "", **more: Any) -> Any:
-    answer = await ask(f"GET {SESSIONS}/{name}{query}", **more)
+    answer = await ask(f"GET {ONE}?sessionId={name}{query}", **more)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -65,7 +68,7 @@ async def test_pages_lead_from_the_newest_to_the_oldest(ask: Wire) -> None:
     await written(ask, "chat", *"abcde")
     found, cursor = [], None
     while True:
-        page = await read(ask, "chat", "?limit=2" + (f"&before={cursor}" if cursor else ""))
+        page = await read(ask, "chat", "&limit=2" + (f"&before={cursor}" if cursor else ""))
         found.append("".join(one["content"][0]["text"] for one in page["entries"]))
         if (cursor := page["nextCursor"]) is None:
             break
@@ -74,7 +77,7 @@ async def test_pages_lead_from_the_newest_to_the_oldest(ask: Wire) -> None:
 
 async def test_a_page_before_what_is_not_shown_is_refused(ask: Wire) -> None:
     await written(ask, "chat", "a")
-    answer = await ask(f"GET {SESSIONS}/chat?before={uuid4()}")
+    answer = await ask(f"GET {CHAT}&before={uuid4()}")
     assert (answer.status_code, "before" in answer.text) == (400, True)
 
 
@@ -148,7 +151,7 @@ async def test_content_is_kept_as_it_is(ask: Wire) -> None:
         "events": [{"z": 1.0, "a": [None, True, 10**18, "\u4e2d\u6587"], "b": {"y": 1, "x": -2.5}}],
     }
     await written(ask, entries=[{"content": [block], "contentType": "history/items"}])
-    answer = await ask(f"GET {SESSIONS}/chat")
+    answer = await ask(f"GET {CHAT}")
     assert json.dumps(answer.json()["entries"][0]["content"]) == json.dumps([block])
 
 
@@ -167,8 +170,8 @@ async def test_of_two_writers_with_one_revision_one_wins(ask: Wire) -> None:
     statuses: list[int] = []
 
     async def write(text: str) -> None:
-        body = {"entries": [entry(text)], "expectedRevision": seen}
-        statuses.append((await ask(f"POST {SESSIONS}/chat", body, client="bot")).status_code)
+        body = {"sessionId": "chat", "entries": [entry(text)], "expectedRevision": seen}
+        statuses.append((await ask(f"POST {ONE}", body, client="bot")).status_code)
 
     async with anyio.create_task_group() as group:
         for number in range(AT_ONCE):
@@ -193,9 +196,9 @@ async def test_a_session_goes_on_behind_an_entry_of_another(ask: Wire) -> None:
     assert (await shown(ask, "other"), await shown(ask)) == (["a", "b", "d"], ["a", "b", "c"])
     await written(ask, behind="key a")
     assert await shown(ask) == ["a"]
-    line = (await ask("GET /v1/session-entries/key%20c?limit=2")).json()
+    line = (await ask(f"GET {LINE}?key=key%20c&limit=2")).json()
     assert [one["content"][0]["text"] for one in line["entries"]] == ["b", "c"]
-    older = (await ask(f"GET /v1/session-entries/key%20c?before={line['nextCursor']}")).json()
+    older = (await ask(f"GET {LINE}?key=key%20c&before={line['nextCursor']}")).json()
     assert ([one["content"][0]["text"] for one in older["entries"]], older["nextCursor"]) == (["a"], None)
 
 
@@ -203,9 +206,9 @@ async def test_a_key_is_one_entry_of_a_tree_and_of_ones_own(ask: Wire) -> None:
     await written(ask, entries=[entry("a", key="k")])
     await written(ask, entries=[entry("b", key="k")], status=409)
     assert await shown(ask) == ["a"]
-    missing = await ask(f"POST {SESSIONS}/chat", {"behind": "k"}, client="bot", user="bob")
+    missing = await ask(f"POST {ONE}", {"sessionId": "chat", "behind": "k"}, client="bot", user="bob")
     assert (missing.status_code, missing.json()["details"]) == (404, {"resource": "entry", "id": "k"})
-    assert (await ask("GET /v1/session-entries/k", user="bob")).status_code == 404
+    assert (await ask(f"GET {LINE}?key=k", user="bob")).status_code == 404
 
 
 async def test_sessions_are_listed_written_last_first(ask: Wire, clock: TurnedClock) -> None:
@@ -223,8 +226,8 @@ async def test_sessions_are_listed_written_last_first(ask: Wire, clock: TurnedCl
 
 async def test_a_session_is_its_users_and_written_by_a_client(ask: Wire) -> None:
     await written(ask, "chat", "a")
-    assert (await ask(f"GET {SESSIONS}/chat", user="bob")).status_code == 404
-    assert (await ask(f"POST {SESSIONS}/chat", {"entries": [entry("b")]})).status_code == 403
+    assert (await ask(f"GET {CHAT}", user="bob")).status_code == 404
+    assert (await ask(f"POST {ONE}", {"sessionId": "chat", "entries": [entry("b")]})).status_code == 403
     assert await shown(ask) == ["a"]
 
 
@@ -236,16 +239,16 @@ async def test_going_back_in_what_is_not_there_is_told_of(ask: Wire) -> None:
 
 async def test_a_forgotten_session_leaves_its_conversation(ask: Wire) -> None:
     made = await written(ask, "chat", "a")
-    assert (await ask(f"DELETE {SESSIONS}/chat?expectedRevision=other")).status_code == 409
-    assert (await ask(f"DELETE {SESSIONS}/chat")).status_code == 204
-    assert (await ask(f"DELETE {SESSIONS}/chat")).status_code == 404
+    assert (await ask(f"DELETE {CHAT}&expectedRevision=other")).status_code == 409
+    assert (await ask(f"DELETE {CHAT}")).status_code == 204
+    assert (await ask(f"DELETE {CHAT}")).status_code == 404
     assert len(await ask.entries(made["conversationId"])) == 1
 
 
 async def test_a_session_of_a_deleted_tree_is_gone_and_its_name_is_free(ask: Wire) -> None:
     made = await written(ask, "chat", "a", data={"a": 1})
     assert (await ask(f"DELETE {ROOT}/{made['conversationId']}")).status_code == 204
-    assert (await ask(f"GET {SESSIONS}/chat")).status_code == 404
+    assert (await ask(f"GET {CHAT}")).status_code == 404
     again = await written(ask, "chat", "b", isNew=True)
     assert (again["data"], await shown(ask)) == ({}, ["b"])
 
@@ -259,7 +262,7 @@ async def test_who_is_no_member_any_more_may_not_go_on(ask: Wire) -> None:
     )
     await ask(f"POST /v1/ownership-transfers/{transfer.json()['id']}/accept", user="bob")
     assert (await ask(f"DELETE {ROOT}/{conversation}/memberships/ana", user="bob")).status_code == 204
-    assert (await ask(f"GET {SESSIONS}/chat")).status_code == 403
+    assert (await ask(f"GET {CHAT}")).status_code == 403
     await written(ask, "chat", "b", status=403)
     await written(ask, keep="but_newest", status=403)
 

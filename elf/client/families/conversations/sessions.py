@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from elf.client.call import Call, Listing, filled, get, post, reader
+from elf.client.call import Call, Listing, get, post, reader
+from elf.client.context import Given
 from elf.client.families.conversations import results as r
 from elf.client.families.conversations.talking import PageSize
-from elf.client.families.conversations.wire import LINES, SESSIONS, Id, deleted, listed, told
+from elf.client.families.conversations.wire import SESSIONS, Id, deleted, listed, told
 from elf.client.family import C_co, FamilyClient
 from elf.client.method import method
+
+ONE = f"{SESSIONS}/one"
 
 SessionId = Annotated[str, "what the user calls it"]
 Key = Annotated[str, "what the program that wrote the entry calls it"]
@@ -31,15 +34,13 @@ class Sessions(FamilyClient[C_co]):
         self, session_id: SessionId, *, limit: PageSize = None, before: Before = None
     ) -> Call[r.ShownSession]:
         """Read a session with its newest entries, oldest first. Raises NotFound, Forbidden."""
-        params = {"limit": limit, "before": None if before is None else str(before)}
-        return told(get(_session(session_id), params, reader(r.ShownSession)))
+        params = {"sessionId": session_id, **_page(limit, before)}
+        return told(get(ONE, params, reader(r.ShownSession)))
 
     @method
     def session_line(self, key: Key, *, limit: PageSize = None, before: Before = None) -> Call[r.Line]:
         """Read the entries up to one of them, oldest first. Raises NotFound, Forbidden."""
-        path = filled(f"{LINES}/{{key}}", {"key": key})
-        params = {"limit": limit, "before": None if before is None else str(before)}
-        return told(get(path, params, reader(r.Line)))
+        return told(get(f"{SESSIONS}/line", {"key": key, **_page(limit, before)}, reader(r.Line)))
 
     @method
     def write_session(
@@ -66,10 +67,10 @@ class Sessions(FamilyClient[C_co]):
         Raises Forbidden without a client, Conflict, and NotFound for a key or a session that there is not.
         """
         body = {
-            "entries": [*new_entries], "keep": keep, "behind": behind, "data": data, "revision": revision,
-            "expectedRevision": expected_revision, "isNew": is_new,
+            "sessionId": session_id, "entries": [*new_entries], "keep": keep, "behind": behind, "data": data,
+            "revision": revision, "expectedRevision": expected_revision, "isNew": is_new,
         }  # fmt: skip
-        return told(post(_session(session_id), body, reader(r.WrittenSession), repeat="never"))
+        return told(post(ONE, body, reader(r.WrittenSession), repeat="never"))
 
     @method
     def delete_session(self, session_id: SessionId, *, expected_revision: Expected = None) -> Call[None]:
@@ -77,8 +78,8 @@ class Sessions(FamilyClient[C_co]):
 
         It is sent again when its answer was lost, and NotFound may mean that it was forgotten then.
         """
-        return deleted(_session(session_id), {"expectedRevision": expected_revision})
+        return deleted(ONE, {"sessionId": session_id, "expectedRevision": expected_revision})
 
 
-def _session(session_id: str) -> str:
-    return filled(f"{SESSIONS}/{{session_id}}", {"session_id": session_id})
+def _page(limit: int | None, before: Id | None) -> dict[str, Given]:
+    return {"limit": limit, "before": None if before is None else str(before)}

@@ -22,7 +22,6 @@ from elf.core.structs import read_json
 ROOT = "/v1/conversations"
 TRANSFERS = "/v1/ownership-transfers"
 SESSIONS = "/v1/sessions"
-LINES = "/v1/session-entries"
 
 Id = UUID | str
 T = TypeVar("T")

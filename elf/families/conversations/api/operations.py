@@ -15,7 +15,7 @@ from elf.families.conversations.api.entries import ENTRIES
 from elf.families.conversations.api.indexing import INDEXING
 from elf.families.conversations.api.recording import RECORDING
 from elf.families.conversations.api.search import SEARCHING
-from elf.families.conversations.api.sessions import LINE_ROOT, SESSIONS, SESSIONS_ROOT
+from elf.families.conversations.api.sessions import SESSIONS, SESSIONS_ROOT
 from elf.families.conversations.errors import STYLE, Missing
 
 OPERATIONS: Final = (
@@ -31,8 +31,6 @@ def operations_of(bounds: Bounds) -> tuple[Operation, ...]:
 _RESOURCES: Final = {
     "conversationId": "conversation",
     "entryId": "entry",
-    "key": "entry",
-    "sessionId": "session",
     "transferId": "ownership transfer",
     "userId": "membership",
 }
@@ -43,7 +41,7 @@ def _missing(name: str, value: str) -> Missing:
 
 
 _PREFIXES: Final = (
-    "/v1/conversations", "/v1/ownership-transfers", SESSIONS_ROOT, LINE_ROOT, "/v1/health", ROOT, EVICT_PATH,
+    "/v1/conversations", "/v1/ownership-transfers", SESSIONS_ROOT, "/v1/health", ROOT, EVICT_PATH,
 )  # fmt: skip
 PATHS: Final = tuple(
     PathPolicy(prefix=prefix, error_style=STYLE, hides_methods=True, missing=_missing) for prefix in _PREFIXES

@@ -18,9 +18,11 @@ from elf.families.conversations.api.entries import Entry
 from elf.families.conversations.errors import STYLE
 
 SESSIONS_ROOT: Final = "/v1/sessions"
-LINE_ROOT: Final = "/v1/session-entries"
+ONE_SESSION: Final = f"{SESSIONS_ROOT}/one"
+"""Names are any text, and stand in no path."""
+
 NAME_CHARS: Final = 255
-ENTRIES_AT_ONCE: Final = 1000
+ENTRIES_AT_ONCE: Final = 10_000
 
 SessionId = Annotated[
     str,
@@ -150,21 +152,21 @@ LIST_SESSIONS: Final = Operation(
     tag=TAG, text="any", needs_user=True, error_style=STYLE,
 )  # fmt: skip
 READ_SESSION: Final = Operation(
-    "read_session", "GET", f"{SESSIONS_ROOT}/{{sessionId}}", "Read a session from its end on", ReadSession,
+    "read_session", "GET", ONE_SESSION, "Read a session from its end on", ReadSession,
     ShownSession, tag=TAG, errors=(Forbidden, NotFound), text="any", needs_user=True, error_style=STYLE,
 )  # fmt: skip
 WRITE_SESSION: Final = Operation(
-    "write_session", "POST", f"{SESSIONS_ROOT}/{{sessionId}}", "Add to a session, or go back in it", WriteSession,
+    "write_session", "POST", ONE_SESSION, "Add to a session, or go back in it", WriteSession,
     WrittenSession, tag=TAG, errors=(Forbidden, NotFound, Conflict), text="any", needs_user=True, error_style=STYLE,
     max_body_bytes=f.STANDARD.entry_body_bytes, json_bounds=f.content_of(f.STANDARD),
 )  # fmt: skip
 DROP_SESSION: Final = Operation(
-    "delete_session", "DELETE", f"{SESSIONS_ROOT}/{{sessionId}}", "Forget the name; the conversation stays",
+    "delete_session", "DELETE", ONE_SESSION, "Forget the name; the conversation stays",
     DropSession, None, tag=TAG, errors=(NotFound, Conflict), text="any", status=204, needs_user=True,
     error_style=STYLE,
 )  # fmt: skip
 READ_LINE: Final = Operation(
-    "read_session_line", "GET", f"{LINE_ROOT}/{{key}}", "Read the entries up to one", ReadLine, Line,
+    "read_session_line", "GET", f"{SESSIONS_ROOT}/line", "Read the entries up to one", ReadLine, Line,
     tag=TAG, errors=(Forbidden, NotFound), text="any", needs_user=True, error_style=STYLE,
 )  # fmt: skip
 
