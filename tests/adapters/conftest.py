@@ -12,6 +12,7 @@ from elf.client import AsyncClient, Client
 from tests.system.service import RunningService
 
 DESK = {"X-Client-ID": "desk"}
+CONTEXT = {"tenant_id": "default", "agent_id": "desk", "read_profile": "all_scopes"}
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def user() -> str:
 
 @pytest.fixture
 async def client(service: RunningService, user: str) -> AsyncIterator[AsyncClient]:
-    async with AsyncClient(service.url, token=user, headers=DESK, tenant_id="default", user=user) as client:
+    async with AsyncClient(service.url, token=user, headers=DESK, **CONTEXT, user=user) as client:
         yield client
 
 
@@ -35,5 +36,5 @@ def plain(service: RunningService) -> Iterator[Callable[[str], Client]]:
     """Gives plain clients of users."""
     with ExitStack() as stack:
         yield lambda user: stack.enter_context(
-            Client(service.url, token=user, headers=DESK, tenant_id="default", user=user)
+            Client(service.url, token=user, headers=DESK, **CONTEXT, user=user)
         )

@@ -22,7 +22,7 @@ def chat(*texts: str) -> list[ChatMessage]:
 
 
 async def notes_of(client: AsyncClient) -> list[str]:
-    return [note.text async for note in client.list_notes()]
+    return [note.text async for note in client.list()]
 
 
 @pytest.fixture
@@ -109,6 +109,7 @@ async def test_a_memory_shows_the_notes_of_what_has_left_it(client: AsyncClient)
     (part,) = [one for one in shown[0].blocks if isinstance(one, TextBlock)]
     assert "<notes>" in part.text
     assert "green tea" in part.text
+    await memory.sql_store._async_engine.dispose()  # which LlamaIndex leaves open
 
 
 async def test_notes_of_others_are_not_shown(

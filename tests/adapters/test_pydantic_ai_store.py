@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from pydantic_ai import Agent, BinaryContent, DeferredToolRequests, RunUsage, UserError
+from pydantic_ai import Agent, BinaryContent, DeferredToolRequests, RequestUsage, RunUsage, UserError
 from pydantic_ai.conversation import Conversation
 from pydantic_ai.conversation_store import (
     ConversationConflict,
@@ -22,7 +22,6 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
-    RetryPromptPart,
     SystemPromptPart,
     TextPart,
     ThinkingPart,
@@ -41,11 +40,9 @@ pytestmark = pytest.mark.anyio
 MESSAGES: Sequence[ModelMessage] = (
     ModelRequest(parts=[SystemPromptPart("Be brief."), UserPromptPart("Where is the ferry?")]),
     ModelResponse(parts=[ThinkingPart("hm"), ToolCallPart("look", {"place": "Flam", "n": [1, 2.5]}, "c1")]),
-    ModelRequest(
-        parts=[ToolReturnPart("look", {"at": "six"}, "c1"), RetryPromptPart("again", tool_name="look")]
-    ),
-    ModelResponse(parts=[TextPart("At six. \u4e2d\u6587")], usage=RunUsage()),  # type: ignore[arg-type]
-    ModelRequest(parts=[UserPromptPart(["See", BinaryContent(b"\x00\xff", media_type="image/png")])]),
+    ModelRequest(parts=[ToolReturnPart("look", {"at": "six"}, "c1")]),
+    ModelResponse(parts=[TextPart("At six. \u4e2d\u6587")], usage=RequestUsage(input_tokens=3)),
+    ModelRequest(parts=[UserPromptPart(["See", BinaryContent(b"\x00\xff", media_type="application/pdf")])]),
 )
 
 
