@@ -52,11 +52,19 @@ def plant(service: RunningService, *, rounds: int = 1, agent: str = AGENT) -> Pl
         for number in range(rounds):
             _plant(client, user, agent, f"{word} number {number}", str(begun.id))
         added = _ask(client, user, agent, word)
+    with Client(service.url, token=user, headers={"X-Client-ID": agent}) as client:
+        said = {"content": [{"role": "USER", "text": f"I sail to {word}."}], "key": f"key of {word}"}
+        client.conversations.write_session(f"chat of {user}", [said], data={"about": word})
     counts = {
         "notes": {"notes": rounds + added["notes"]},
         "assistant": {"memories": rounds + added["assistant"]},
         "knowledge": {"episodes": rounds, "facts": rounds},
-        "conversations": {"entries": rounds + added["conversations"], "conversations": 2, "trees": 2},
+        "conversations": {
+            "entries": rounds + 1 + added["conversations"],
+            "conversations": 3,
+            "trees": 3,
+            "sessions": 1,
+        },
         "graph": {"memories": rounds},
         "memories": {"memory_said": 1, "memory_traces": 3, "forget_handles": 1},
     }
