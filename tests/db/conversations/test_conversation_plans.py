@@ -25,6 +25,7 @@ pytestmark = pytest.mark.anyio
 
 OF_TENANTS: Final = {
     "conversation_trees", "conversation_memberships", "conversations", "conversation_entries", "conversation_texts",
+    "conversation_sessions",
 }  # fmt: skip
 BIG: Final = OF_TENANTS | {"conversations_chunks", "conversations_indexing_outbox"}
 VERSION: Final = "fake:hash:8"
@@ -90,6 +91,14 @@ INSERT INTO conversations_indexing_outbox (outbox_id, subject_id, op, embedding_
 SELECT md5(x.entry_id || 'job')::uuid, x.entry_id, 'UPSERT', 'fake:hash:8',
   CASE WHEN random() < 0.01 THEN 'PENDING' ELSE 'DONE' END
 FROM conversation_texts AS x;
+
+INSERT INTO conversation_sessions (
+  tenant_id, user_id, session_id, tree_id, conversation_id, data, revision, created_at, updated_at)
+SELECT tenant(i), CASE WHEN i % 6 = 2 THEN 'ana' ELSE 'user ' || i % 97 END, 'session ' || i, md5('tree' || i)::uuid,
+  md5('root' || i)::uuid, '{}', 'r', now(), now() - i * interval '1 minute'
+FROM generate_series(1, 6000) AS i;
+
+UPDATE conversation_entries SET session_key = 'key of ' || conversation_id WHERE seq = 1;
 
 VACUUM ANALYZE;
 """
@@ -174,6 +183,10 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "rare words, for an operator": (
         "find_all_by_words", ("acme", None, WORDS, "&", True, 0, 21, False), _of("conversation_texts_words"),
     ),
+    "a session": ("get_session", (*ANA, "session 2"), {"conversation_sessions_pkey"}),
+    "a session, locked": ("lock_session", (*ANA, "session 2"), {"conversation_sessions_pkey"}),
+    "sessions": ("list_sessions", (*ANA, datetime.now(UTC), "", 51), _of("conversation_sessions_newest")),
+    "an entry by its key": ("find_session_key", (*ANA, f"key of {ONE}"), _of("conversation_entries_session_key")),
     "members": ("list_memberships", ("acme", ONE), set()),
     "what may be evicted, counted": (
         "count_evictable", ("tenant 1", LONG_AGO), _of("conversation_trees_tenant_deleted"),
