@@ -19,6 +19,7 @@
 \ir graph/001-tables.sql
 \ir assistant/001-tables.sql
 \ir assistant/002-checkpoints.sql
+\ir assistant/003-files.sql
 \ir memories/001-tables.sql
 \ir memories/002-said.sql
 \ir memories/003-forgetting.sql

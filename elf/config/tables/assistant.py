@@ -148,6 +148,17 @@ class Consolidation(Table):
     seconds_per_user: Annotated[float, Field(gt=0.0, le=60.0)] = 30.0
 
 
+class Files(Table):
+    """[assistant.files]: how many text files a user may have, how many bytes one, and how many older texts of it stay.
+
+    The step of the schema that finds words in them counts on the largest size.
+    """
+
+    max_bytes: Annotated[int, Field(ge=1024, le=200_000)] = 102_400
+    max_files: Annotated[int, Field(ge=1, le=100_000)] = 2000
+    max_versions: Annotated[int, Field(ge=0, le=1000)] = 20
+
+
 class AssistantTable(Table):
     """[assistant]; each key is optional.
 
@@ -166,6 +177,7 @@ class AssistantTable(Table):
     extraction: Extraction = Extraction()
     background: Background = Background()
     consolidation: Consolidation = Consolidation()
+    files: Files = Files()
 
     @property
     def undeclared(self) -> list[str]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from elf.config.model import Config
 from elf.config.tables.assistant import AssistantTable
-from elf.families.assistant.api.operations import ADMIN_OPERATIONS, OPERATIONS
+from elf.families.assistant.api.operations import ADMIN_OPERATIONS, OPERATIONS, operations_of
 from elf.families.assistant.api.spans import MEMORY_SPANS
 from elf.families.assistant.api.tools import TOOLS, instructions
 from elf.families.assistant.model import FAMILY
@@ -21,6 +23,10 @@ def _open(ground: Ground) -> Opened:
     return open_assistant(ground)
 
 
+def _fit(family: Family, config: Config) -> Family:
+    return replace(family, operations=operations_of(config.of(AssistantTable).files))
+
+
 ASSISTANT: Final = Family(
     name=FAMILY,
     table=AssistantTable,
@@ -29,5 +35,6 @@ ASSISTANT: Final = Family(
     tools=TOOLS,
     about=instructions,
     open=_open,
+    fit=_fit,
     spans=MEMORY_SPANS,
 )

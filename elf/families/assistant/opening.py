@@ -8,6 +8,7 @@ from elf.db.garbage import GarbageStep
 from elf.families.assistant.background.opening import background_jobs, open_background
 from elf.families.assistant.checkpoints.opening import open_checkpoints
 from elf.families.assistant.consent.opening import open_consent
+from elf.families.assistant.files.opening import open_files
 from elf.families.assistant.jobs import DoesJobs, JobHandling
 from elf.families.assistant.keeping.opening import open_keeping
 from elf.families.assistant.kit import QUEUE, Kit, kit_of
@@ -30,7 +31,7 @@ def open_assistant(ground: Ground) -> Opened:
     kit = kit_of(ground)
     rooms = (
         open_memories, open_turn, open_consent, open_query, open_keeping, open_procedures, open_checkpoints,
-        open_background, open_subjects,
+        open_files, open_background, open_subjects,
     )  # fmt: skip
     opened = together([*(open_room(ground, kit) for open_room in rooms), _open_jobs(kit)])
     return opened if kit.shared_calls is None else replace(opened, owners=[kit.shared_calls, *opened.owners])

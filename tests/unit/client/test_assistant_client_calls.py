@@ -16,13 +16,14 @@ from family_calls import call_of, taken
 
 from elf.client import NO_RETRIES, Client, InvalidRequest
 from elf.client.call import Call
-from elf.client.families.assistant import AssistantClient, Filters, Message, inputs, results
+from elf.client.families.assistant import AssistantClient, Filters, Message, file_results, inputs, results
 from elf.client.family import methods_of
 from elf.families.assistant import model
 from elf.families.assistant.api import (
     checkpoints,
     consent,
     consolidation,
+    files,
     history,
     memories,
     querying,
@@ -40,7 +41,9 @@ LINE = {
 }
 OF_SAVERS = {checkpoints.PUT, checkpoints.PUT_WRITES, checkpoints.GET, checkpoints.LIST}
 """What `elf.langgraph` asks."""
-UNDONE = {"delete", "consolidate"}
+UNDONE = {
+    "delete", "consolidate", "create_file", "replace_in_file", "insert_into_file", "delete_file", "rename_file",
+}  # fmt: skip
 
 # Values for every parameter that the methods have; what a method cannot have beside others is below.
 SAMPLES: Mapping[str, Any] = {
@@ -56,6 +59,9 @@ SAMPLES: Mapping[str, Any] = {
     "threshold": 0.5, "since_rev": 0, "explain": True, "recall": True, "checkpoint_data": {"step": 1},
     "thread_ids": ["t"], "run_ids": ["r"], "source_thread_id": "t", "target_thread_id": "t2", "strategy": "delete",
     "lines": [LINE], "what": "user", "name": "ana", "all_tenants": False, "dry_run": True, "timeout_s": 60.0,
+    "path": "/memories/a.md", "view_range": (1, -1), "file_text": "Tea.", "old_str": "Tea", "new_str": "Coffee",
+    "expected_version": 1, "insert_line": 0, "insert_text": "Tea.", "old_path": "/memories/a.md",
+    "new_path": "/memories/b.md", "version": 1,
 }  # fmt: skip
 OF_METHODS: Mapping[str, Mapping[str, Any]] = {"proposals": {"state": "pending"}}
 
@@ -99,6 +105,13 @@ def test_only_what_a_repeat_leaves_as_it_is_is_sent_again(name: str) -> None:
         (querying.Delta, results.Delta), (checkpoints.ThreadCheckpoint, results.ThreadCheckpoint),
         (subjects.Imported, results.Imported), (subjects.RejectedLine, results.RejectedLine),
         (subjects.Erased, results.Erased), (consolidation.Consolidated, results.Consolidated),
+        *(
+            (getattr(files, name), getattr(file_results, name))
+            for name in (
+                "ViewedFile", "WrittenFile", "MovedFiles", "FileListed", "FileText", "FileVersion", "FileVersions",
+                "FoundLine", "FoundFile", "FoundFiles",
+            )
+        ),
     ],
 )  # fmt: skip
 def test_answers_are_read_with_all_that_is_told(told: Any, read: Any) -> None:

@@ -10,7 +10,7 @@ TABLES: Final = (
     "assistant_history", "assistant_threads", "assistant_recalls", "assistant_events", "assistant_turns",
     "assistant_user_context", "assistant_proposals", "assistant_signals", "assistant_fingerprints", "assistant_runs",
     "assistant_budgets", "assistant_recent", "saver_writes", "saver_blobs", "saver_checkpoints",
-    "supervisor_checkpoints",
+    "supervisor_checkpoints", "assistant_file_versions", "assistant_files",
 )  # fmt: skip
 """In the order in which they are erased; each has tenant_id and user_id."""
 

@@ -1,0 +1,3 @@
+-- The text files that agents keep of a user below /memories.
+
+\ir tables/files.sql
