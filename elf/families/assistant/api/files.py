@@ -91,7 +91,7 @@ class InsertIntoFile(f.OfUser):
 
     path: PathGiven
     insert_line: Annotated[
-        int, Field(ge=0, le=LARGEST, description="Behind which line: 0 is the top.", examples=[0]), WHOLE
+        int, Field(ge=-LARGEST, le=LARGEST, description="Behind which line: 0 is the top.", examples=[0]), WHOLE
     ]
     insert_text: Annotated[Piece, Field(description="The lines.", examples=["Ana lives in Lisbon."])]
     expected_version: ExpectedVersion | None = None
