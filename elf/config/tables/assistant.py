@@ -22,6 +22,9 @@ Name = Annotated[
 ]
 AgentName = Annotated[str, Field(min_length=1, max_length=128)]
 
+LARGEST_FILE: Final = 200_000
+"""The most bytes that a config may let a file have."""
+
 RAG_LENGTH: Final = 20
 """How many memories of a category are ranked where the config does not say."""
 
@@ -154,7 +157,7 @@ class Files(Table):
     The step of the schema that finds words in them counts on the largest size.
     """
 
-    max_bytes: Annotated[int, Field(ge=1024, le=200_000)] = 102_400
+    max_bytes: Annotated[int, Field(ge=1024, le=LARGEST_FILE)] = 102_400
     max_files: Annotated[int, Field(ge=1, le=100_000)] = 2000
     max_versions: Annotated[int, Field(ge=0, le=1000)] = 20
 

@@ -19,6 +19,7 @@ from tests.db.assistant.assistant_kit import AssistantHouse, house_at
 TABLES = (
     "relations", "vectors", "memories", "threads", "recalls", "changes", "history", "events", "turns", "outbox",
     "user_context", "proposals", "signals", "fingerprints", "runs", "recent", "budgets",
+    "files", "file_versions",
 )  # fmt: skip
 EMPTY = "; ".join(f"DELETE FROM assistant_{table}" for table in TABLES)
 EMPTY += "; DELETE FROM saver_checkpoints; DELETE FROM saver_blobs; DELETE FROM saver_writes"

@@ -83,6 +83,9 @@ async def remember(house: AssistantHouse, user_id: str, word: str) -> None:
     write = {"channel": "messages", "idx": 0, "type": "bytes", "data": data}
     after = {"checkpoint_id": f"c-{word}", "task_id": word, "writes": [write]}
     await house.post("checkpoints/writes", 204, thread_id="t1", **after, **of)
+    file = {"path": f"/memories/{word}/trip.md"}
+    await house.post("files/create", **file, file_text=f"We sail to {word}.\n", **of)
+    await house.post("files/str_replace", **file, old_str="sail", new_str="fly", **of)
     await house.settle_hits()
     await _leave_the_rest(house, user_id, word)
 

@@ -23,7 +23,7 @@ from elf.families.assistant.api import (
     checkpoints,
     consent,
     consolidation,
-    files,
+    file_answers,
     history,
     memories,
     querying,
@@ -106,7 +106,7 @@ def test_only_what_a_repeat_leaves_as_it_is_is_sent_again(name: str) -> None:
         (subjects.Imported, results.Imported), (subjects.RejectedLine, results.RejectedLine),
         (subjects.Erased, results.Erased), (consolidation.Consolidated, results.Consolidated),
         *(
-            (getattr(files, name), getattr(file_results, name))
+            (getattr(file_answers, name), getattr(file_results, name))
             for name in (
                 "ViewedFile", "WrittenFile", "MovedFiles", "FileListed", "FileText", "FileVersion", "FileVersions",
                 "FoundLine", "FoundFile", "FoundFiles",

@@ -1,4 +1,4 @@
-"""Text files of a user, for the memory tool of Claude: requests, answers and operations.
+"""Text files of a user, for the memory tool of Claude: requests and operations.
 
 A refusal says in the words of the tool what was wrong.
 """
@@ -17,6 +17,7 @@ from elf.config.tables.assistant import Files
 from elf.core.blank_text import NOT_BLANK
 from elf.core.errors import Conflict, NotFound, PayloadTooLarge, ScopeDenied, ServiceError
 from elf.families.assistant.api import fields as f
+from elf.families.assistant.api import file_answers as r
 from elf.families.assistant.rules.file_paths import MAX_PATH_BYTES
 
 TAG: Final = "assistant: files"
@@ -28,9 +29,8 @@ MAX_QUERY_CHARS: Final = 1024
 LARGEST: Final = 2**31 - 1
 
 _RULES: Final = "/memories or below: no .., no empty part, at most 1024 bytes."
-_BEGINS: Final[JsonDict] = {
-    "pattern": "^/memories"
-}  # documents say it; the service has words of its own for it
+# Documents say it; the service has words of its own for it.
+_BEGINS: Final[JsonDict] = {"pattern": "^/memories"}
 PathGiven = Annotated[
     str,
     Field(max_length=MAX_PATH_BYTES, description=f"The path of a file: {_RULES}", examples=["/memories/notes.md"],
@@ -47,11 +47,6 @@ ExpectedVersion = Annotated[
     Field(ge=1, le=LARGEST, description="Refuse when the file has another version by now."),
     WHOLE,
 ]
-Version = Annotated[
-    int, Field(ge=1, description="1 for the first text of a file, and one more at each change.")
-]
-Size = Annotated[int, Field(ge=0, description="How many bytes the text has in UTF-8.")]
-Told = Annotated[str, Field(description="What the memory tool answers.")]
 
 
 class ViewFile(f.OfUser):
@@ -91,7 +86,9 @@ class InsertIntoFile(f.OfUser):
 
     path: PathGiven
     insert_line: Annotated[
-        int, Field(ge=-LARGEST, le=LARGEST, description="Behind which line: 0 is the top.", examples=[0]), WHOLE
+        int,
+        Field(ge=-LARGEST, le=LARGEST, description="Behind which line: 0 is the top.", examples=[0]),
+        WHOLE,
     ]
     insert_text: Annotated[Piece, Field(description="The lines.", examples=["Ana lives in Lisbon."])]
     expected_version: ExpectedVersion | None = None
@@ -146,86 +143,6 @@ class SearchFiles(f.OfUser):
     limit: Annotated[int, Field(ge=1, le=MAX_FOUND, description="How many at most, 1 to 50.")] = 10
 
 
-class ViewedFile(Response):
-    """What is seen of a file or a folder."""
-
-    text: Told
-    version: Annotated[int | None, Field(description="The version of the file; null for a folder.")]
-
-
-class WrittenFile(Response):
-    """What became of a file."""
-
-    text: Told
-    version: Version
-    size_bytes: Size
-    redacted: Annotated[bool, Field(description="Whether a credential was blanked in what was to be kept.")]
-
-
-class MovedFiles(Response):
-    """What became of a file or a folder that went, or went elsewhere."""
-
-    text: Told
-    files: Annotated[int, Field(description="How many files that were.")]
-
-
-class FileListed(Response):
-    """A file, without its text."""
-
-    path: str
-    version: Version
-    size_bytes: Size
-    created_at: f.Moment
-    updated_at: f.Moment
-
-
-class FilesListed(Response):
-    items: list[FileListed]
-    next_cursor: f.NextCursor
-
-
-class FileText(Response):
-    """What a file says, or said."""
-
-    path: str
-    text: str
-    version: Version
-    size_bytes: Size
-    written_at: f.Moment
-
-
-class FileVersion(Response):
-    """A version that can be read."""
-
-    version: Version
-    size_bytes: Size
-    written_at: f.Moment
-
-
-class FileVersions(Response):
-    items: list[FileVersion]
-
-
-class FoundLine(Response):
-    number: int = Field(description="Which line of the file, from 1.")
-    text: str
-
-
-class FoundFile(Response):
-    """A file that holds some of the words, and the lines with most of them."""
-
-    path: str
-    version: Version
-    size_bytes: Size
-    updated_at: f.Moment
-    words: int = Field(description="How many of the words it holds.")
-    lines: list[FoundLine]
-
-
-class FoundFiles(Response):
-    items: list[FoundFile]
-
-
 def body_bytes(max_bytes: int) -> int:
     """Return how large a body may be: with two texts of the largest size, of which JSON escapes each letter."""
     return 2 * 6 * max_bytes + 65_536
@@ -252,26 +169,28 @@ def _reading(
     )  # fmt: skip
 
 
-VIEW: Final = _command("view", "See a file or a folder", ViewFile, ViewedFile, reads=True)
-CREATE: Final = _command("create", "Add a file", CreateFile, WrittenFile, PayloadTooLarge, writes=True)
+VIEW: Final = _command("view", "See a file or a folder", ViewFile, r.ViewedFile, reads=True)
+CREATE: Final = _command("create", "Add a file", CreateFile, r.WrittenFile, PayloadTooLarge, writes=True)
 REPLACE: Final = _command(
-    "str_replace", "Replace a part of a file", ReplaceInFile, WrittenFile, PayloadTooLarge, writes=True
+    "str_replace", "Replace a part of a file", ReplaceInFile, r.WrittenFile, PayloadTooLarge, writes=True
 )
 INSERT: Final = _command(
-    "insert", "Put lines into a file", InsertIntoFile, WrittenFile, PayloadTooLarge, writes=True
+    "insert", "Put lines into a file", InsertIntoFile, r.WrittenFile, PayloadTooLarge, writes=True
 )
-DELETE: Final = _command("delete", "Delete a file or a folder", DeleteFile, MovedFiles)
-RENAME: Final = _command("rename", "Move a file or a folder", RenameFile, MovedFiles)
-LIST: Final = _reading("list_assistant_files", "", "List files", ListFiles, FilesListed)
-READ: Final = _reading("read_assistant_file", "/text", "Read a file", ReadFile, FileText, NotFound)
+DELETE: Final = _command("delete", "Delete a file or a folder", DeleteFile, r.MovedFiles)
+RENAME: Final = _command("rename", "Move a file or a folder", RenameFile, r.MovedFiles)
+LIST: Final = _reading("list_assistant_files", "", "List files", ListFiles, r.FilesListed)
+READ: Final = _reading("read_assistant_file", "/text", "Read a file", ReadFile, r.FileText, NotFound)
 VERSIONS: Final = _reading(
     "list_assistant_file_versions",
     "/versions",
     "List the versions of a file",
     OneFile,
-    FileVersions,
+    r.FileVersions,
     NotFound,
 )
-SEARCH: Final = _reading("search_assistant_files", "/search", "Find files by words", SearchFiles, FoundFiles)
+SEARCH: Final = _reading(
+    "search_assistant_files", "/search", "Find files by words", SearchFiles, r.FoundFiles
+)
 
 FILES: Final = (VIEW, CREATE, REPLACE, INSERT, DELETE, RENAME, LIST, READ, VERSIONS, SEARCH)

@@ -13,6 +13,7 @@ from elf.core.errors import ScopeDenied, Unavailable
 from elf.families.assistant import model as m
 from elf.families.assistant.api import fields as f
 from elf.families.assistant.api.consent import ProposalState
+from elf.families.assistant.api.exported_files import ExportedFile, ExportedFileVersion
 from elf.families.assistant.rules.user_context import ContextField
 
 TAG: Final = "assistant: keeping"
@@ -150,13 +151,19 @@ class ExportedLine(Request):
     user_context: ExportedContext | None = None
     proposal: ExportedProposal | None = None
     thread: ExportedThread | None = None
+    file: ExportedFile | None = None
+    file_version: ExportedFileVersion | None = None
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
-        told = (self.memory, self.relation, self.history, self.user_context, self.proposal, self.thread)
+        told = (
+            self.memory, self.relation, self.history, self.user_context, self.proposal, self.thread, self.file,
+            self.file_version,
+        )  # fmt: skip
         if sum(one is not None for one in told) != 1:
             raise ValueError(
-                "a line has exactly one of memory, relation, history, user_context, proposal and thread"
+                "a line has exactly one of memory, relation, history, user_context, proposal, thread, file and "
+                "file_version"
             )
         return self
 
@@ -195,7 +202,8 @@ class Imported(Response):
     known: int = Field(description="Lines of what is there already, which stays as it is.")
     proposed: int = Field(description="Values that the user is known by once the user agrees.")
     left: int = Field(
-        description="Lines that are told and not taken in: history, decisions, and what was deleted."
+        description="Lines that are told and not taken in: history, decisions, older versions of files, files where "
+        "others stand in the way, and what was deleted."
     )
     rejected: list[RejectedLine]
 

@@ -11,8 +11,11 @@ from uuid import uuid4
 from elf.api.caller import Caller
 from elf.db.database import Connection
 from elf.db.errors import retrying
+from elf.families.assistant.api import file_answers as r
 from elf.families.assistant.api import files as a
+from elf.families.assistant.api.fields import OfUser
 from elf.families.assistant.files import faults
+from elf.families.assistant.files.standing import what_stands_at
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.memories.given import Given
 from elf.families.assistant.model import Place
@@ -41,18 +44,18 @@ class FileEditing:
         self._given = Given(kit)
         self._bounds = kit.config.files
 
-    async def create(self, request: a.CreateFile, caller: Caller) -> a.WrittenFile:
+    async def create(self, request: a.CreateFile, caller: Caller) -> r.WrittenFile:
         """Add a file. Raises Conflict where something is, or a file is in the way, or there are too many."""
         place, path = self._whose(request, caller), file_path(request.path)
         text = await self._kept(path, request.file_text, "$.file_text")
         await retrying(partial(self._create, place, path, text))
         size = len(text.encode())
-        return a.WrittenFile(
+        return r.WrittenFile(
             text=f"File created successfully at: {path.given}", version=1, size_bytes=size,
             redacted=text != request.file_text,
         )  # fmt: skip
 
-    async def str_replace(self, request: a.ReplaceInFile, caller: Caller) -> a.WrittenFile:
+    async def str_replace(self, request: a.ReplaceInFile, caller: Caller) -> r.WrittenFile:
         """Replace a part of a file that is there once. Raises NotFound, and Conflict where it is not, or a folder."""
         path = file_path(request.path)
         line = 0
@@ -66,7 +69,7 @@ class FileEditing:
         written = await self._edit(request, caller, edit, "$.new_str")
         return _told(snippet_told(written.text, line), written)
 
-    async def insert(self, request: a.InsertIntoFile, caller: Caller) -> a.WrittenFile:
+    async def insert(self, request: a.InsertIntoFile, caller: Caller) -> r.WrittenFile:
         """Put lines behind a line of a file. Raises NotFound, and Conflict where there is no such line, or a folder."""
 
         def edit(text: str) -> str:
@@ -75,7 +78,7 @@ class FileEditing:
         written = await self._edit(request, caller, edit, "$.insert_text")
         return _told(f"The file {file_path(request.path).given} has been edited.", written)
 
-    def _whose(self, request: a.OneFile | a.CreateFile | Any, caller: Caller) -> Place:
+    def _whose(self, request: OfUser, caller: Caller) -> Place:
         return self._kit.access.place(request.tenant_id, request.user_id, caller)
 
     async def _kept(self, path: FilePath, text: str, field: str) -> str:
@@ -88,7 +91,7 @@ class FileEditing:
     async def _create(self, place: Place, path: FilePath, text: str) -> None:
         async with self._kit.database.transaction() as connection:
             await connection.execute(self._sql["lock_files"], *place)
-            if path.is_root or await self._stands(connection, place, path):
+            if await what_stands_at(connection, self._sql, place, path) is not None:
                 raise faults.is_there(path)
             above = await connection.fetchval(self._sql["file_among"], *place, path.above)
             if above is not None:
@@ -97,11 +100,6 @@ class FileEditing:
                 raise faults.too_many(self._bounds.max_files)
             now = self._kit.now()
             await connection.execute(self._sql["insert_file"], *place, path.kept, uuid4(), 1, text, now, now)
-
-    async def _stands(self, connection: Connection, place: Place, path: FilePath) -> bool:
-        row = await connection.fetchrow(self._sql["what_stands_at"], *place, path.kept)
-        assert row is not None, "it always tells"
-        return bool(row["is_file"] or row["is_folder"])
 
     async def _edit(
         self, request: a.ReplaceInFile | a.InsertIntoFile, caller: Caller, edit: Edit, field: str
@@ -135,7 +133,7 @@ class FileEditing:
         async with self._kit.database.transaction() as connection:
             row = await connection.fetchrow(self._sql["lock_file"], *place, path.kept)
             if row is None:
-                if path.is_root or await self._stands(connection, place, path):
+                if await what_stands_at(connection, self._sql, place, path) == "folder":
                     raise faults.not_a_file(path)
                 raise faults.nothing_to_see(path)
             if expected is not None and row["version"] != expected:
@@ -143,7 +141,7 @@ class FileEditing:
             yield connection, row
 
 
-def _told(text: str, written: Written) -> a.WrittenFile:
-    return a.WrittenFile(
+def _told(text: str, written: Written) -> r.WrittenFile:
+    return r.WrittenFile(
         text=text, version=written.version, size_bytes=written.size_bytes, redacted=written.redacted
     )

@@ -7,8 +7,10 @@ from functools import partial
 from elf.api.caller import Caller
 from elf.db.database import Connection
 from elf.db.errors import retrying
+from elf.families.assistant.api import file_answers as r
 from elf.families.assistant.api import files as a
 from elf.families.assistant.files import faults
+from elf.families.assistant.files.standing import what_stands_at
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Place
 from elf.families.assistant.rules.file_paths import MAX_PATH_BYTES, FilePath, file_path
@@ -21,23 +23,23 @@ class FileMoving:
         self._kit = kit
         self._sql = kit.queries
 
-    async def delete(self, request: a.DeleteFile, caller: Caller) -> a.MovedFiles:
+    async def delete(self, request: a.DeleteFile, caller: Caller) -> r.MovedFiles:
         """Delete a file or a folder with all versions. Raises NotFound, Conflict for the root or another version."""
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         path = file_path(request.path)
         if path.is_root:
             raise faults.is_root("delete")
         gone = await retrying(partial(self._delete, place, path, request.expected_version))
-        return a.MovedFiles(text=f"Successfully deleted {path.given}", files=gone)
+        return r.MovedFiles(text=f"Successfully deleted {path.given}", files=gone)
 
-    async def rename(self, request: a.RenameFile, caller: Caller) -> a.MovedFiles:
+    async def rename(self, request: a.RenameFile, caller: Caller) -> r.MovedFiles:
         """Move a file or a folder to where nothing is. Raises NotFound and Conflict."""
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         old, new = file_path(request.old_path, "$.old_path"), file_path(request.new_path, "$.new_path")
         if old.is_root:
             raise faults.is_root("rename", "$.old_path")
         moved = await retrying(partial(self._rename, place, old, new))
-        return a.MovedFiles(text=f"Successfully renamed {old.given} to {new.given}", files=moved)
+        return r.MovedFiles(text=f"Successfully renamed {old.given} to {new.given}", files=moved)
 
     async def _delete(self, place: Place, path: FilePath, expected: int | None) -> int:
         async with self._kit.database.transaction() as connection:
@@ -54,13 +56,13 @@ class FileMoving:
         row = await connection.fetchrow(self._sql["lock_file"], *place, path.kept)
         if row is not None and row["version"] != expected:
             raise faults.another_version(path, row["version"], expected)
-        if row is None and await self._measured(connection, place, path) != (0, 0):
+        if row is None and await what_stands_at(connection, self._sql, place, path) == "folder":
             raise faults.not_a_file(path)
 
     async def _rename(self, place: Place, old: FilePath, new: FilePath) -> int:
         async with self._kit.database.transaction() as connection:
             await connection.execute(self._sql["lock_files"], *place)
-            if new.is_root or await self._measured(connection, place, new) != (0, 0):
+            if await what_stands_at(connection, self._sql, place, new) is not None:
                 raise faults.destination_is_there(new)
             files, longest = await self._measured(connection, place, old)
             if not files:

@@ -8,7 +8,9 @@ from typing import Any, Final
 from elf.api.caller import Caller
 from elf.api.cursor import sealed, unsealed
 from elf.core.errors import InvalidRequest
+from elf.families.assistant.api import file_answers as r
 from elf.families.assistant.api import files as a
+from elf.families.assistant.api.fields import OfUser
 from elf.families.assistant.files import faults
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Place
@@ -27,20 +29,20 @@ class FileReading:
         self._kit = kit
         self._sql = kit.queries
 
-    async def view(self, request: a.ViewFile, caller: Caller) -> a.ViewedFile:
+    async def view(self, request: a.ViewFile, caller: Caller) -> r.ViewedFile:
         """Show a file or a folder. Raises NotFound; the root is always there."""
         place, path = self._at(request, request.path, caller)
         async with self._kit.database.connection() as connection:
             file = await connection.fetchrow(self._sql["get_file"], *place, path.kept)
             if file is not None:
                 text = file_told(path, file["text"], request.view_range)
-                return a.ViewedFile(text=text, version=file["version"])
+                return r.ViewedFile(text=text, version=file["version"])
             rows = await connection.fetch(self._sql["look_into_folder"], *place, path.kept)
         if not rows and not path.is_root:
             raise faults.nothing_to_see(path)
-        return a.ViewedFile(text=folder_told(path, rows), version=None)
+        return r.ViewedFile(text=folder_told(path, rows), version=None)
 
-    async def page(self, request: a.ListFiles, caller: Caller) -> a.FilesListed:
+    async def page(self, request: a.ListFiles, caller: Caller) -> r.FilesListed:
         """List files by their paths."""
         place, path = self._at(request, request.path, caller)
         listing = ("assistant_files", *place, path.kept)
@@ -51,9 +53,9 @@ class FileReading:
             )
         shown = rows[: request.limit]
         cursor = sealed(shown[-1]["path"], *listing) if len(rows) > request.limit else None
-        return a.FilesListed(items=[a.FileListed(**row) for row in shown], next_cursor=cursor)
+        return r.FilesListed(items=[r.FileListed(**row) for row in shown], next_cursor=cursor)
 
-    async def read(self, request: a.ReadFile, caller: Caller) -> a.FileText:
+    async def read(self, request: a.ReadFile, caller: Caller) -> r.FileText:
         """Read what a file says, or said in a version that is kept. Raises NotFound, and Conflict for a folder."""
         place, path = self._at(request, request.path, caller)
         async with self._kit.database.connection() as connection:
@@ -67,24 +69,24 @@ class FileReading:
             raise faults.no_version(path, request.version or 0)
         return _text(path, old, old["written_at"])
 
-    async def versions(self, request: a.OneFile, caller: Caller) -> a.FileVersions:
+    async def versions(self, request: a.OneFile, caller: Caller) -> r.FileVersions:
         """List the versions of a file that can be read, newest first. Raises NotFound."""
         place, path = self._at(request, request.path, caller)
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(self._sql["list_file_versions"], *place, path.kept)
         if not rows:
             raise faults.nothing_to_see(path)
-        return a.FileVersions(items=[a.FileVersion(**row) for row in rows])
+        return r.FileVersions(items=[r.FileVersion(**row) for row in rows])
 
-    async def search(self, request: a.SearchFiles, caller: Caller) -> a.FoundFiles:
+    async def search(self, request: a.SearchFiles, caller: Caller) -> r.FoundFiles:
         """Find files that hold some of the words."""
         place, path = self._at(request, request.path, caller)
         words = query_words(request.query)
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(self._sql["search_files"], *place, path.kept, words, request.limit)
-        return a.FoundFiles(items=[_found(row, words) for row in rows])
+        return r.FoundFiles(items=[_found(row, words) for row in rows])
 
-    def _at(self, request: Any, given: str, caller: Caller) -> tuple[Place, FilePath]:
+    def _at(self, request: OfUser, given: str, caller: Caller) -> tuple[Place, FilePath]:
         return self._kit.access.place(request.tenant_id, request.user_id, caller), file_path(given)
 
 
@@ -97,21 +99,21 @@ def _place_in(cursor: str, listing: Sequence[str]) -> str:
         ) from error
 
 
-def _text(path: FilePath, row: Mapping[str, Any], written_at: Any) -> a.FileText:
-    return a.FileText(
+def _text(path: FilePath, row: Mapping[str, Any], written_at: Any) -> r.FileText:
+    return r.FileText(
         path=path.kept, text=row["text"], version=row["version"], size_bytes=row["size_bytes"],
         written_at=written_at,
     )  # fmt: skip
 
 
-def _found(row: Mapping[str, Any], words: Sequence[str]) -> a.FoundFile:
-    return a.FoundFile(
+def _found(row: Mapping[str, Any], words: Sequence[str]) -> r.FoundFile:
+    return r.FoundFile(
         path=row["path"], version=row["version"], size_bytes=row["size_bytes"], updated_at=row["updated_at"],
         words=row["words"], lines=_best_lines(row["text"], words),
     )  # fmt: skip
 
 
-def _best_lines(text: str, words: Sequence[str]) -> list[a.FoundLine]:
+def _best_lines(text: str, words: Sequence[str]) -> list[r.FoundLine]:
     """Return the lines with most of the words, in their order in the text."""
     counted = [
         (sum(word in line.lower() for word in words), number, line)
@@ -119,6 +121,6 @@ def _best_lines(text: str, words: Sequence[str]) -> list[a.FoundLine]:
     ]
     best = sorted((one for one in counted if one[0]), key=lambda one: (-one[0], one[1]))[:MOST_LINES]
     return [
-        a.FoundLine(number=number, text=line[:MOST_LINE_CHARS])
+        r.FoundLine(number=number, text=line[:MOST_LINE_CHARS])
         for _, number, line in sorted(best, key=lambda one: one[1])
     ]

@@ -30,6 +30,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     user_context: Told | None = None
     proposal: Told | None = None
     thread: Told | None = None
+    file: Told | None = None
+    file_version: Told | None = None
 
 
 class Export:
@@ -46,15 +48,19 @@ class Export:
     async def of(self, subject: Subject) -> AsyncGenerator[Line]:
         """Yield the lines of a subject in the order in which they can be taken in."""
         parts = [
-            self._pages("export_memories", subject, "memory_id", _memory, agents=True),
-            self._pages("export_relations", subject, "relation_id", _relation, agents=True),
-            self._pages("export_history", subject, "seq", _history, agents=True, first=0),
+            self._pages("export_memories", subject, {"memory_id": _FIRST_ID}, _memory, agents=True),
+            self._pages("export_relations", subject, {"relation_id": _FIRST_ID}, _relation, agents=True),
+            self._pages("export_history", subject, {"seq": 0}, _history, agents=True),
         ]
         if subject.agent_id is None:
             parts += [
                 self._contexts(subject),
-                self._pages("export_proposals", subject, "proposal_id", _proposal),
-                self._pages("export_thread_checkpoints", subject, "id", _thread),
+                self._pages("export_proposals", subject, {"proposal_id": _FIRST_ID}, _proposal),
+                self._pages("export_thread_checkpoints", subject, {"id": _FIRST_ID}, _thread),
+                self._pages("export_files", subject, {"path": ""}, _file),
+                self._pages(
+                    "export_file_versions", subject, {"file_id": _FIRST_ID, "version": 0}, _file_version
+                ),
             ]
         for part in parts:
             async with aclosing(part) as lines:
@@ -65,19 +71,18 @@ class Export:
         self,
         query: str,
         subject: Subject,
-        key: str,
+        first: Mapping[str, object],
         read: Callable[[Row], dict[str, Told]],
         *,
         agents: bool = False,
-        first: object = _FIRST_ID,
     ) -> AsyncGenerator[Line]:
-        """Yield what a statement returns, in the order of users and of a key."""
+        """Yield what a statement returns, in the order of users and of a key, which is behind `first`."""
         whose = (subject.tenant_id, subject.user, *((subject.agent_id,) if agents else ()))
-        behind: tuple[str, object] = ("", first)
+        behind: tuple[object, ...] = ("", *first.values())
         while rows := await self._fetch(query, *whose, *behind, self._page):
             for row in rows:
                 yield Line(user_id=row["user_id"], **read(row))
-            behind = rows[-1]["user_id"], rows[-1][key]
+            behind = rows[-1]["user_id"], *(rows[-1][key] for key in first)
 
     async def _contexts(self, subject: Subject) -> AsyncGenerator[Line]:
         for row in await self._fetch("export_user_contexts", subject.tenant_id, subject.user):
@@ -120,6 +125,14 @@ def _proposal(row: Row) -> dict[str, Told]:
 
 def _thread(row: Row) -> dict[str, Told]:
     return {"thread": _fields(row, "thread_id", "by_saver", "checkpoint_data", "created_at", "updated_at")}
+
+
+def _file(row: Row) -> dict[str, Told]:
+    return {"file": _fields(row, "file_id", "path", "version", "text", "created_at", "updated_at")}
+
+
+def _file_version(row: Row) -> dict[str, Told]:
+    return {"file_version": _fields(row, "file_id", "version", "text", "written_at")}
 
 
 def _fields(row: Row, *names: str) -> Told:

@@ -12,6 +12,7 @@ from pgvector import Vector
 from elf.db.errors import retrying
 from elf.families.assistant.api import subjects as a
 from elf.families.assistant.consent.proposing import LOCK, Consents
+from elf.families.assistant.files.intake import Became, FileIntake
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.memories.adding import MANUAL
 from elf.families.assistant.memories.given import Given
@@ -34,6 +35,12 @@ class Taken:
     rejected: list[a.RejectedLine] = field(default_factory=list)
     ids: dict[tuple[str, UUID], UUID] = field(default_factory=dict)
 
+    def count(self, became: Became) -> None:
+        """Count a line of which that became."""
+        self.new += became == "new"
+        self.known += became == "known"
+        self.left += became == "left"
+
 
 class Intake:
     """Writes lines one after the other; what was written stays when a later one fails, and is known the next time."""
@@ -44,6 +51,7 @@ class Intake:
         self._given = Given(kit)
         self._writer = kit.writer
         self._embedder = kit.embedder
+        self._files = FileIntake(kit)
         self._consents = Consents(kit.queries, version=kit.embedder.version)
 
     async def take_in(
@@ -52,7 +60,7 @@ class Intake:
         """Take lines in for a user, or each for its own.
 
         Memories are normalised, and what somebody else than a user wrote has to pass as if it were new. What a user
-        has to agree to is proposed. History, decisions, and what was deleted are left.
+        has to agree to is proposed. History, decisions, older versions of files, and what was deleted are left.
         """
         taken = Taken()
         memories = await self._memories(tenant_id, user_id, items, taken)
@@ -68,6 +76,8 @@ class Intake:
                 await self._agree(whose, line.user_context, taken, actor)
             elif line.thread is not None and not line.thread.by_saver:
                 await self._keep(whose, line.thread, taken)
+            elif line.file is not None:
+                taken.count(await self._files.take_in(whose, line.file))
             elif line.memory is None or line.memory.state != "active":
                 taken.left += 1
         return taken

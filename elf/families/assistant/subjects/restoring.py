@@ -25,8 +25,10 @@ RESTORED_BY: Final[Mapping[str, str]] = {
     "user_context": "restore_user_contexts",
     "proposal": "restore_proposals",
     "thread": "restore_threads",
+    "file": "restore_files",
+    "file_version": "restore_file_versions",
 }
-"""In the order of an export: relations are of memories that are there."""
+"""In the order of an export: relations are of memories that are there, and versions of such files."""
 
 Rows = list[dict[str, Any]]
 
@@ -57,6 +59,9 @@ class Restoring:
             for kind, statement in RESTORED_BY.items():
                 if not rows[kind]:
                     continue
+                if kind == "file":
+                    for user_id in sorted({row["user_id"] for row in rows[kind]}):
+                        await connection.execute(self._sql["lock_files"], tenant_id, user_id)
                 added = await connection.fetch(self._sql[statement], tenant_id, rows[kind])
                 new += len(added)
                 if kind == "memory":
