@@ -172,8 +172,9 @@ async def house_at(
         search=None,
     )
     opened = ASSISTANT.open(ground)
+    family = ASSISTANT.fit(ASSISTANT, config)
     app = create_app(
-        (*ASSISTANT.operations, *ASSISTANT.admin_operations),
+        (*family.operations, *family.admin_operations),
         opened.handlers,
         readiness=lambda: Readiness(ready=True, parts=[]),
         identify=identify,
