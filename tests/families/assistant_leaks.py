@@ -23,13 +23,19 @@ _OPERATORS: Final = "operators ask for it, and a test of erasing and exporting s
 _OFFERED: Final = "it is asked by whoever stands above all families; the tests of offers show whose it is"
 _OWN_THREADS: Final = "it is of threads that are locked by the tenant's name, which no other has"
 
+_FILE: Final = "the file is read, or its folder locked, by a statement before it"
+_TAKEN: Final = (
+    "it tells no more than that something is there; a test of files shows that it does not of others'"
+)
+
 _CHANGING: Final = (
     "update_assistant_memory", "pin_assistant_memory", "delete_assistant_memory", "restore_assistant_memory",
 )  # fmt: skip
 _OF_USERS: Final = (
     "get_assistant_memory", "list_assistant_memories", "assistant_memory_history", "assistant_history",
     "assistant_user_context", "assistant_proposals", "memory_query", "get_checkpoint", "list_checkpoints",
-    "get_thread_checkpoint",
+    "get_thread_checkpoint", "view_assistant_file", "read_assistant_file", "list_assistant_files",
+    "list_assistant_file_versions", "search_assistant_files",
 )  # fmt: skip
 _CATEGORIES: Final = ("get_assistant_memory", "assistant_memory_history", "assistant_history")
 
@@ -72,6 +78,15 @@ LEAKS: Final = Leaks(
         _lost("list_proposals", "assistant_proposals"),
         _lost("load_saver_checkpoints", "get_checkpoint", "list_checkpoints",
               also=("find_saver_checkpoints",)),
+        _lost("get_file", "view_assistant_file", "read_assistant_file"),
+        _lost("get_file", "view_assistant_file", "read_assistant_file", condition=BY_USER),
+        _lost("look_into_folder", "view_assistant_file"),
+        _lost("look_into_folder", "view_assistant_file", condition=BY_USER),
+        _lost("list_files", "list_assistant_files"),
+        _lost("list_files", "list_assistant_files", condition=BY_USER),
+        _lost("list_file_versions", "list_assistant_file_versions"),
+        _lost("search_files", "search_assistant_files"),
+        _lost("search_files", "search_assistant_files", condition=BY_USER),
         Leak(name="users may name other users", plant=_anybody, operations=_OF_USERS),
         Leak(name="agents reach every category", plant=_every_category, operations=_CATEGORIES),
     ],
@@ -81,6 +96,10 @@ LEAKS: Final = Leaks(
         _lost("changes_since", "memory_query"),
         _lost("get_memory", *_CHANGING),
         _lost("lock_proposal", "decide_assistant_proposal"),
+        _lost("lock_file", "str_replace_assistant_file", "insert_assistant_file", also=("update_file",)),
+        _lost("measure_files", "rename_assistant_file"),
+        _lost("delete_files", "delete_assistant_file"),
+        _lost("delete_files", "delete_assistant_file", condition=BY_USER),
     ],
     behind_others={
         "restore_relations": "it is of lines that an operator takes in for the tenant that is named",
@@ -112,6 +131,11 @@ LEAKS: Final = Leaks(
             ],
             _OPERATORS,
         ),
+        **dict.fromkeys(
+            ["get_file_version", "update_file", "move_files", "restore_files", "restore_file_versions"], _FILE
+        ),
+        **dict.fromkeys(["what_stands_at", "file_among", "count_files"], _TAKEN),
+        **dict.fromkeys(["export_files", "export_file_versions"], _OPERATORS),
         **dict.fromkeys(["find_saver_checkpoints"], _CHECKPOINTS),
         **dict.fromkeys(["categories_of", "standing_of"], _OFFERED),
         **dict.fromkeys(

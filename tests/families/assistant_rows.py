@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tests.families.assistant_world import AssistantWorld, checkpoint
+from tests.families.assistant_world import AssistantWorld, checkpoint, path_of
 from tests.families.rows import (
     COLLEAGUE,
     FOREIGN,
@@ -30,6 +30,14 @@ SUPERVISOR: Final = {"agent": "supervisor"}
 
 def _id(name: str) -> Told:
     return lambda world: getattr(world, name)
+
+
+def _path(name: str) -> Told:
+    return lambda world: path_of(getattr(world, name))
+
+
+def _folder(name: str) -> Told:
+    return lambda world: f"/memories/{getattr(world, name)}"
 
 
 def _told(
@@ -142,6 +150,40 @@ READING: Final = (
     ], open_to=WHATEVER_AGENT),
 )  # fmt: skip
 
+FILES: Final = (
+    _row("view_assistant_file", attempts=[
+        _told("the file", refused=True, path=_path("file")), _told("all", path="/memories"),
+        _done("the folder", path=_folder("file")),
+    ], open_to=WHATEVER_AGENT),
+    _row("read_assistant_file", attempts=[
+        _told("the file", refused=True, path=_path("file")),
+        _told("as it was", refused=True, path=_path("file"), version=1),
+    ], open_to=WHATEVER_AGENT),
+    _row("list_assistant_files", attempts=[
+        _told("all"), _done("below", refused=False, narrow="", path=_folder("file")),
+    ], open_to=WHATEVER_AGENT),
+    _row(
+        "list_assistant_file_versions",
+        attempts=[_done("of the file", path=_path("file"))], open_to=WHATEVER_AGENT,
+    ),
+    _row("search_assistant_files", attempts=[_told("by its words", query="the boat")], open_to=WHATEVER_AGENT),
+    _row("create_assistant_file", attempts=[
+        _done("beside it", refused=False, path="/memories/new.md", file_text="It rains."),
+    ], open_to=WHATEVER_AGENT),
+    _row("str_replace_assistant_file", attempts=[
+        _done("of the file", path=_path("spare_file"), old_str="boat", new_str="ship"),
+    ], open_to=WHATEVER_AGENT),
+    _row("insert_assistant_file", attempts=[
+        _done("into the file", path=_path("spare_file"), insert_line=0, insert_text="It rains."),
+    ], open_to=WHATEVER_AGENT),
+    _row("rename_assistant_file", attempts=[
+        _done("the folder", old_path=_folder("spare_file"), new_path="/memories/elsewhere"),
+    ], open_to=WHATEVER_AGENT),
+    _row("delete_assistant_file", attempts=[
+        _done("the folder", path=_folder("doomed_file")),
+    ], open_to=WHATEVER_AGENT),
+)  # fmt: skip
+
 CHANGING: Final = (
     _changing("update_assistant_memory", "spare", importance=5),
     _changing("pin_assistant_memory", "spare", pinned=True),
@@ -203,4 +245,4 @@ KEEPING: Final = (
     ),
 )  # fmt: skip
 
-ROWS: Final = (*READING, *EXPORTING, *CHANGING, *KEEPING)
+ROWS: Final = (*READING, *FILES, *EXPORTING, *CHANGING, *KEEPING)

@@ -13,7 +13,8 @@ from tests.families.fronts import Fronts
 from tests.families.rows import Caller, Kind
 
 LISTED: Final = 200
-IDS: Final = ("goal", "steps", "spare", "doomed", "gone", "name", "city", "checkpoint")
+FILES: Final = ("file", "spare_file", "doomed_file")
+IDS: Final = ("goal", "steps", "spare", "doomed", "gone", "name", "city", "checkpoint", *FILES)
 PASSING: Final = frozenset({"last_accessed", "hit_count"})
 """What is counted after an answer, and by no change of a memory."""
 
@@ -25,7 +26,8 @@ class AssistantWorld:
     `goal` is a memory, and `steps` one of how something is done; `spare`, `doomed` and `gone`, which is deleted, are
     for those who change memories. The user is known by the word, agreed to `name`, and has not decided about `city`.
     The `thread` is told of every change, and a saver keeps the `checkpoint` of it, whose value is `data`; of
-    `other_thread` somebody without a saver keeps what it says.
+    `other_thread` somebody without a saver keeps what it says. `file`, `spare_file` and `doomed_file` are
+    names of files.
     """
 
     fronts: Fronts
@@ -39,6 +41,9 @@ class AssistantWorld:
     name: str = ""
     city: str = ""
     checkpoint: str = ""
+    file: str = ""
+    spare_file: str = ""
+    doomed_file: str = ""
 
     @property
     def thread(self) -> str:
@@ -93,7 +98,15 @@ class AssistantWorld:
             self.fronts.public.ask("get_thread_checkpoint", {**self.place, "thread_id": one}).text
             for one in (self.thread, self.other_thread)
         ]
-        return [listed, pages, self.ask("assistant_user_context"), self.ask("list_checkpoints"), says]
+        files = self.ask("list_assistant_files", limit=LISTED)["items"]
+        texts = [self.ask("read_assistant_file", path=one["path"]) for one in files]
+        known = self.ask("assistant_user_context")
+        return [listed, pages, known, self.ask("list_checkpoints"), says, files, texts]
+
+
+def path_of(name: str) -> str:
+    """Return where a file of a name is."""
+    return f"/memories/{name}/notes.md"
 
 
 def checkpoint(checkpoint_id: str, data: str) -> dict[str, Any]:
@@ -133,6 +146,10 @@ def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> AssistantWorl
         "put_checkpoint", thread_id=world.thread, **checkpoint(world.checkpoint, world.data), summary={"says": word}
     )  # fmt: skip
     world.ask("save_thread_checkpoint", thread_id=world.other_thread, checkpoint_data={"says": word})
+    ids |= {kind: f"{kind}-{mark}" for kind in FILES}
+    for kind in FILES:
+        world.ask("create_assistant_file", path=path_of(ids[kind]), file_text=f"The boat {word}.\n")
+    world.ask("insert_assistant_file", path=path_of(ids["file"]), insert_line=0, insert_text="Boats")
     return replace(world, **ids, steps=steps, name=name, city=city)
 
 
