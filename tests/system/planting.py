@@ -57,7 +57,7 @@ def plant(service: RunningService, *, rounds: int = 1, agent: str = AGENT) -> Pl
         client.conversations.write_session(f"chat of {user}", [said], data={"about": word})
     counts = {
         "notes": {"notes": rounds + added["notes"]},
-        "assistant": {"memories": rounds + added["assistant"]},
+        "assistant": {"memories": rounds + added["assistant"], "files": rounds, "file_versions": rounds},
         "knowledge": {"episodes": rounds, "facts": rounds},
         "conversations": {
             "entries": rounds + 1 + added["conversations"],
@@ -74,6 +74,9 @@ def plant(service: RunningService, *, rounds: int = 1, agent: str = AGENT) -> Pl
 def _plant(client: Client, user: str, agent: str, words: str, conversation: str) -> None:
     client.add_note(f"Fact: the harbour of {words} is deep.", key=named("k"), scope="project_shared")
     client.assistant.add(f"User wants to see {words}.", "goals", user_id=user)
+    path = f"/memories/{words}.md"
+    client.assistant.create_file(path, f"{user} likes {words}.\n", user_id=user)
+    client.assistant.replace_in_file(path, "likes", "loves", user_id=user)
     client.knowledge.store_episode(f"We met at {words}.", agent, metadata={"user_id": user})
     client.knowledge.store_fact(named("s"), "likes", words, scope=f"user:{user}")
     client.conversations.append(conversation, [{"role": "USER", "text": f"I was at {words}."}])

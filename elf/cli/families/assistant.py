@@ -41,6 +41,27 @@ def show_memories(body: Mapping[str, Any]) -> None:
         say_more({"next_cursor": body["next_cursor"]})
 
 
+def show_text(body: Mapping[str, Any]) -> None:
+    """Print what a file says, or what the memory tool would answer, line by line."""
+    for line in body["text"].removesuffix("\n").split("\n"):
+        print(plain(line))
+    if body.get("redacted"):
+        print("elf: a credential was blanked", file=sys.stderr)
+
+
+def show_found(body: Mapping[str, Any]) -> None:
+    """Print the lines that were found in files, one a line."""
+    if not body["items"]:
+        print("elf: nothing found", file=sys.stderr)
+        return
+    print_columns(
+        [file["path"], line["number"], line["text"]] for file in body["items"] for line in file["lines"]
+    )
+
+
+OF_FILES: Final = (
+    "view_file", "create_file", "replace_in_file", "insert_into_file", "delete_file", "rename_file", "read_file",
+)  # fmt: skip
 TRANSFER: Final = Transfer(
     client=AssistantClient,
     what="what is remembered of a user, or of all users of the tenant,",
@@ -51,7 +72,12 @@ TRANSFER: Final = Transfer(
 )
 
 ASSISTANT: Final = OwnCommands(
-    shown={"query": show_answer, "list": show_memories},
+    shown={
+        "query": show_answer,
+        "list": show_memories,
+        "search_files": show_found,
+        **dict.fromkeys(OF_FILES, show_text),
+    },
     replaced=frozenset({"export", "take_in"}),
     add=TRANSFER.add,
 )
