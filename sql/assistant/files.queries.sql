@@ -1,5 +1,5 @@
 -- Text files of a user: $1 and $2 are tenant and user in each, and $3 is a path, unless it is said otherwise. What is
--- below a path is between it with / behind it and with the character that follows / behind it.
+-- below a path is between it with / behind it and with the character that follows / behind it, and behind the path itself.
 
 -- name: lock_files
 -- Keeps others from adding, moving and deleting files of the user until the transaction ends.
@@ -72,7 +72,7 @@ RETURNING f.version, f.size_bytes;
 WITH gone AS (
   DELETE FROM assistant_files AS f
   WHERE f.tenant_id = $1 AND f.user_id = $2
-    AND (f.path = $3 OR (f.path > $3::text || '/' AND f.path < $3::text || '0'))
+    AND f.path >= $3 AND f.path < $3::text || '0' AND (f.path = $3 OR f.path > $3::text || '/')
   RETURNING f.file_id
 ), versions AS (
   DELETE FROM assistant_file_versions AS v USING gone AS g
@@ -84,19 +84,19 @@ SELECT count(*) FROM gone;
 -- How many files are at a path or below it, and how many bytes the longest path has.
 SELECT count(*) AS files, max(octet_length(f.path)) AS longest FROM assistant_files AS f
 WHERE f.tenant_id = $1 AND f.user_id = $2
-  AND (f.path = $3 OR (f.path > $3::text || '/' AND f.path < $3::text || '0'));
+  AND f.path >= $3 AND f.path < $3::text || '0' AND (f.path = $3 OR f.path > $3::text || '/');
 
 -- name: move_files
 -- Has the file at a path, or all files below it, be at another path ($4), or below that.
 UPDATE assistant_files AS f SET path = $4::text || substr(f.path, char_length($3) + 1)
 WHERE f.tenant_id = $1 AND f.user_id = $2
-  AND (f.path = $3 OR (f.path > $3::text || '/' AND f.path < $3::text || '0'));
+  AND f.path >= $3 AND f.path < $3::text || '0' AND (f.path = $3 OR f.path > $3::text || '/');
 
 -- name: list_files
 -- A page of the files at a path or below it, behind a path ($4).
 SELECT f.path, f.version, f.size_bytes, f.created_at, f.updated_at FROM assistant_files AS f
 WHERE f.tenant_id = $1 AND f.user_id = $2 AND f.path > $4
-  AND (f.path = $3 OR (f.path > $3::text || '/' AND f.path < $3::text || '0'))
+  AND f.path >= $3 AND f.path < $3::text || '0' AND (f.path = $3 OR f.path > $3::text || '/')
 ORDER BY f.path LIMIT $5;
 
 -- name: get_file_version
@@ -127,5 +127,5 @@ SELECT f.path, f.version, f.text, f.size_bytes, f.updated_at, s.words
 FROM assistant_files AS f CROSS JOIN asked AS a
 CROSS JOIN LATERAL (SELECT count(*) AS words FROM unnest(a.each_word) AS e (query) WHERE f.words @@ e.query) AS s
 WHERE f.tenant_id = $1 AND f.user_id = $2 AND f.words @@ a.any_word
-  AND (f.path = $3 OR (f.path > $3::text || '/' AND f.path < $3::text || '0'))
+  AND f.path >= $3 AND f.path < $3::text || '0' AND (f.path = $3 OR f.path > $3::text || '/')
 ORDER BY s.words DESC, ts_rank(f.words, a.any_word) DESC, f.path LIMIT $5;
