@@ -11,10 +11,11 @@ from elf.families.conversations.manifest import CONVERSATIONS
 from elf.families.graph.manifest import GRAPH
 from elf.families.knowledge.manifest import KNOWLEDGE
 from elf.families.notes.manifest import NOTES
+from elf.families.store.manifest import STORE
 from elf.family import Family
 from elf.memory.manifest import MEMORY
 
-FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, MEMORY)
+FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, STORE, MEMORY)
 
 
 def steps_on(families: Sequence[Family] = FAMILIES) -> tuple[Step, ...]:

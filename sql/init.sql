@@ -20,6 +20,7 @@
 \ir assistant/001-tables.sql
 \ir assistant/002-checkpoints.sql
 \ir assistant/003-files.sql
+\ir store/001-tables.sql
 \ir memories/001-tables.sql
 \ir memories/002-said.sql
 \ir memories/003-forgetting.sql

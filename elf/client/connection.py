@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from elf.client.families.graph import GraphClient
     from elf.client.families.knowledge import KnowledgeClient
     from elf.client.families.memories import MemoriesClient
+    from elf.client.families.store import StoreClient
 
 DEFAULT_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 5.0
@@ -189,6 +190,13 @@ class Connection(Generic[Transport]):
         from elf.client.families.assistant import AssistantClient
 
         return AssistantClient(self)
+
+    @property
+    def store(self) -> StoreClient[Self]:
+        """The client of values by namespace and key, in the same tenant; the user is who calls, or told by a call."""
+        from elf.client.families.store import StoreClient
+
+        return StoreClient(self)
 
     @property
     def memories(self) -> MemoriesClient[Self]:

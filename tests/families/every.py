@@ -11,12 +11,14 @@ from elf.client.families.conversations import ConversationsClient
 from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
 from elf.client.families.memories import MemoriesClient
+from elf.client.families.store import StoreClient
 from elf.client.family import FamilyClient
 from elf.families.assistant import manifest as assistant_manifest
 from elf.families.conversations import manifest as conversations_manifest
 from elf.families.graph import manifest as graph_manifest
 from elf.families.knowledge import manifest as knowledge_manifest
 from elf.families.notes import manifest
+from elf.families.store import manifest as store_manifest
 from elf.family import Family
 from elf.memory import manifest as memories_manifest
 from tests.families import (
@@ -42,6 +44,7 @@ from tests.families import (
     notes_rows,
     notes_work,
     notes_world,
+    store_proof,
 )
 from tests.families.callers import GUARDED, OWNER
 from tests.families.leaks import Leaks
@@ -153,6 +156,18 @@ ASSISTANT: Final = Proof(
     guarded=assistant_callers.GUARDED,
     owner=assistant_callers.OWNER,
 )
+STORE: Final = Proof(
+    family=store_manifest.STORE,
+    rows=store_proof.ROWS,
+    settle=store_proof.settle,
+    leaks=store_proof.LEAKS,
+    work=store_proof.StoreWork(),
+    config="[store]\n",
+    client=StoreClient,
+    callers=assistant_callers.CALLERS,
+    guarded=assistant_callers.GUARDED,
+    owner=assistant_callers.OWNER,
+)
 MEMORIES: Final = Proof(
     family=memories_manifest.MEMORY,
     rows=memories_proof.ROWS,
@@ -161,7 +176,7 @@ MEMORIES: Final = Proof(
     work=memories_proof.MemoriesWork(),
     client=MemoriesClient,
 )
-PROOFS: Final = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, MEMORIES, TOY_ROWS, TOY_CORPUS)
+PROOFS: Final = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, STORE, MEMORIES, TOY_ROWS, TOY_CORPUS)
 
 # What the service offers whatever its families are.
 SERVICE_ROWS: Final = (

@@ -12,6 +12,7 @@ from elf.client.families.conversations import ConversationsClient
 from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
 from elf.client.families.memories import MemoriesClient
+from elf.client.families.store import StoreClient
 from elf.client.family import FamilyClient
 
 FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (
@@ -19,5 +20,6 @@ FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (
     ConversationsClient,
     GraphClient,
     AssistantClient,
+    StoreClient,
     MemoriesClient,
 )

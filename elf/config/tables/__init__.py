@@ -14,6 +14,7 @@ from elf.config.tables.assistant import AssistantTable
 from elf.config.tables.conversations import ConversationsTable
 from elf.config.tables.graph import GraphTable
 from elf.config.tables.knowledge import KnowledgeTable
+from elf.config.tables.store import StoreTable
 
 TABLES: Final[Mapping[str, type[Table]]] = MappingProxyType(
     {
@@ -21,6 +22,7 @@ TABLES: Final[Mapping[str, type[Table]]] = MappingProxyType(
         "conversations": ConversationsTable,
         "graph": GraphTable,
         "assistant": AssistantTable,
+        "store": StoreTable,
     }
 )
 """By the name of the family."""

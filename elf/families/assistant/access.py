@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from elf.api.caller import Caller
+from elf.api.whose import USER_PATH, user_asked_for
 from elf.core.errors import ScopeDenied
-from elf.families.assistant.errors import another_user, no_user
 from elf.families.assistant.model import Place
 
 
@@ -20,18 +20,12 @@ class Access:
     proves_users: bool
     allowlists: Mapping[str, Collection[str]] = field(default_factory=dict)
 
-    def place(self, tenant_id: str, user_id: str | None, caller: Caller, *, path: str = "$.user_id") -> Place:
+    def place(self, tenant_id: str, user_id: str | None, caller: Caller, *, path: str = USER_PATH) -> Place:
         """Return whose memory is asked for.
 
         Raises ScopeDenied, naming the path, when it is another user's, and InvalidRequest when nobody says whose.
         """
-        if user_id is None:
-            if caller.user is None:
-                raise no_user(path)
-            return Place(tenant_id, caller.user)
-        if self.proves_users and caller.user is not None and caller.user != user_id:
-            raise another_user(path)
-        return Place(tenant_id, user_id)
+        return Place(tenant_id, user_asked_for(user_id, caller, proves_users=self.proves_users, path=path))
 
     def categories(self, caller: Caller, *, wanted: str | None = None) -> list[str] | None:
         """Return the categories that a caller reaches, of which `wanted` is to be one; None: all.

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from elf.core.errors import Conflict, InvalidRequest, NotFound, ScopeDenied
+from elf.core.errors import Conflict, NotFound
 
 
 def no_memory(memory_id: UUID) -> NotFound:
     """Return the error that this user has no such memory."""
     path = "$.memory_id"
     return NotFound(f"{path}: there is no memory {memory_id}", fields=[path])
-
-
-def no_user(path: str = "$.user_id") -> InvalidRequest:
-    """Return the error that nobody said whose memory it is."""
-    return InvalidRequest(f"{path}: is required, as the caller has no user", fields=[path])
-
-
-def another_user(path: str = "$.user_id") -> ScopeDenied:
-    """Return the error that a user asks for the memory of another one."""
-    return ScopeDenied(f"{path}: this memory belongs to another user", fields=[path])
 
 
 def is_deleted(memory_id: UUID) -> Conflict:

@@ -1,0 +1,18 @@
+"""[store]: values by namespace and key. The family is on where the file has the table."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from elf.config.table import Table
+
+
+class StoreTable(Table):
+    """[store]; the key is optional.
+
+    `most_vectors` is how many vectors one value may have: one for each text that its paths lead to.
+    """
+
+    most_vectors: Annotated[int, Field(ge=1, le=10_000)] = 500
