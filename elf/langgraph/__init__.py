@@ -1,8 +1,9 @@
-"""Checkpoints of LangGraph in ELF: the extra `langgraph` of the package."""
+"""Checkpoints and items of LangGraph in ELF: the extra `langgraph` of the package."""
 
 from __future__ import annotations
 
 from elf.langgraph.migration import Migrated, MigrationFault, migrate
 from elf.langgraph.saver import ElfSaver
+from elf.langgraph.store import ElfStore
 
-__all__ = ["ElfSaver", "Migrated", "MigrationFault", "migrate"]
+__all__ = ["ElfSaver", "ElfStore", "Migrated", "MigrationFault", "migrate"]

@@ -22,7 +22,7 @@ MAX_OFFSET: Final = 1_000_000
 MAX_PATHS: Final = 32
 MAX_PATH_CHARS: Final = 256
 MAX_FILTERS: Final = 32
-MAX_QUERY_CHARS: Final = 8192
+MAX_QUERY_CHARS: Final = 32_768
 MAX_TTL_MINUTES: Final = 52_560_000.0  # a hundred years
 
 WHOLE_VALUE: Final = "$"
