@@ -1,4 +1,4 @@
-"""docs/memory.md and docs/which-family.md, each run as one program, and whether they name all that there is."""
+"""docs/memory.md, docs/which-family.md and docs/store.md, each run as one program, and whether they name all that there is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from elf.client.memory.verbs import Verbs
 from tests.pages import DOCS, Page
 from tests.system.service import RunningService
 
-PAGES = ("memory.md", "which-family.md")
+PAGES = ("memory.md", "which-family.md", "store.md")
 
 
 @pytest.mark.parametrize("name", PAGES)

@@ -71,7 +71,7 @@ def _item(content: bytes) -> Item | None:
 
 
 class StoreClient(FamilyClient[C_co]):
-    """Values that programs keep by namespace and key. docs/langgraph.md shows it.
+    """Values that programs keep by namespace and key. docs/store.md shows it.
 
     `elf.langgraph.ElfStore` is a store of LangGraph over it.
     """

@@ -13,9 +13,10 @@ import pytest
 
 from elf.client import Client
 from elf.langgraph import ElfSaver
-from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
+from tests.db.assistant.assistant_kit import served_beside_the_others
 from tests.folders import fresh_folder
 from tests.readme import blocks
+from tests.system.service import write_config
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "langgraph.md"
 TOLD_ADDRESS = "http://127.0.0.1:8765"
@@ -23,7 +24,7 @@ TOLD_ADDRESS = "http://127.0.0.1:8765"
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with fresh_folder() as folder, served_beside_the_others(assistant_config(Path(folder))) as url:
+    with fresh_folder() as folder, served_beside_the_others(write_config(Path(folder))) as url:
         yield url
 
 
