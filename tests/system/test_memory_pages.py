@@ -1,4 +1,4 @@
-"""docs/memory.md, docs/which-family.md and docs/store.md, each run as one program, and whether they name all that there is."""
+"""docs/memory.md, docs/which-family.md and docs/store.md, each run as a program, and whether they name all there is."""
 
 from __future__ import annotations
 
