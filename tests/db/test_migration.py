@@ -199,7 +199,7 @@ async def test_the_length_of_vectors_is_not_part_of_a_digest_and_is_checked_by_i
     await run_sql(
         empty_dsn,
         "DROP TABLE note_embeddings, note_chunk_embeddings, knowledge_facts, knowledge_rules, knowledge_episodes,"
-        " conversations_chunk_embeddings, assistant_signals, assistant_vectors CASCADE",
+        " conversations_chunk_embeddings, assistant_signals, assistant_vectors, store_vectors CASCADE",
     )
     with pytest.raises(StartupError, match=r"8 dimensions \(words\).*vector_dim is 16"):
         await migration.apply(empty_dsn, with_words(words), vector_dim=16)

@@ -21,7 +21,7 @@ from tests.system.service import RunningService, wait_for
 
 TENANT: Final = "default"  # the one that conversations have where nobody proves who it is
 AGENT: Final = "planner"
-KINDS: Final = ("notes", "assistant", "knowledge", "conversations", "graph", "memories")
+KINDS: Final = ("notes", "assistant", "knowledge", "conversations", "graph", "store", "memories")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +66,7 @@ def plant(service: RunningService, *, rounds: int = 1, agent: str = AGENT) -> Pl
             "sessions": 1,
         },
         "graph": {"memories": rounds},
+        "store": {"items": rounds, "vectors": rounds},
         "memories": {"memory_said": 1, "memory_traces": 3, "forget_handles": 1},
     }
     return Planted(user=user, word=word, agent=agent, conversation=str(begun.id), counts=counts)
@@ -80,6 +81,7 @@ def _plant(client: Client, user: str, agent: str, words: str, conversation: str)
     client.knowledge.store_episode(f"We met at {words}.", agent, metadata={"user_id": user})
     client.knowledge.store_fact(named("s"), "likes", words, scope=f"user:{user}")
     client.conversations.append(conversation, [{"role": "USER", "text": f"I was at {words}."}])
+    client.store.put(["places"], words, {"says": f"{words} is far away."}, user_id=user)
     client.graph.write_transcript(named("m"), conversation, f"They went to {words} by ship.")
 
 
