@@ -19,7 +19,7 @@ import anyio
 import asyncpg
 
 FEED_AT_ONCE = 8  # whenever fewer are due: what somebody gives up is then soon somebody else's
-LEASE_S = 4.0
+LEASE_S = 8.0  # so long that a busy machine does not keep a living process from renewing its leases
 PATIENCE_S = 120.0
 LONGEST_CALM_S = 0.5
 

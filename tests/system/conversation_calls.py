@@ -52,6 +52,7 @@ ONE: Final = "/v1/conversations/{conversation}"
 ANY: Final = "/v1/admin/conversations/{conversation}"
 SAID: Final = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": "Hi"}]}
 MINE: Final = {"channel": "memory", "contentType": "LC4J", "content": [{"text": "mine"}]}
+WRITTEN: Final = {"content": [{"role": "AI", "text": "Hello"}]}
 CALLS: Final = {
     "health": Call("GET /v1/health"),
     "list": Call("GET /v1/conversations?mode=all"),
@@ -87,6 +88,12 @@ CALLS: Final = {
     "end transfer": Call("DELETE /v1/ownership-transfers/{transfer}"),
     "accept": Call("POST /v1/ownership-transfers/{transfer}/accept"),
     "search": Call("POST /v1/conversations/search", {"query": "trip", "searchType": "fulltext"}),
+    "sessions": Call("GET /v1/sessions"),
+    "session": Call("GET /v1/sessions/one?sessionId={session}"),
+    "session line": Call("GET /v1/sessions/line?key={session}"),
+    "new session": Call("POST /v1/sessions/one", {"sessionId": "trips", "entries": [WRITTEN]}),
+    "go back": Call("POST /v1/sessions/one", {"sessionId": "{session}", "keep": "but_newest"}),
+    "drop session": Call("DELETE /v1/sessions/one?sessionId={session}"),
     "stop": Call(f"DELETE {ONE}/response"),
     "unindexed": Call("GET /v1/conversations/unindexed"),
     "index": Call(
@@ -123,6 +130,7 @@ class House(dict[str, str]):
             "entry": self._entry,
             "transfer": self._transfer,
             "deleted": self._deleted,
+            "session": self._session,
         }
         self[name] = makers[name]()
         return self[name]
@@ -178,6 +186,12 @@ class House(dict[str, str]):
         gone = House(self._http, self._identities, self.tenant)
         gone.done(Call(f"DELETE {ONE}"))
         return gone["conversation"]
+
+    def _session(self) -> str:
+        """Begin a session of the owner, whose entry has its name for a key."""
+        name = str(uuid4())
+        self.done(Call("POST /v1/sessions/one", {"sessionId": name, "entries": [{**WRITTEN, "key": name}]}))
+        return name
 
 
 def filled(body: Any, house: House) -> Any:
