@@ -105,6 +105,7 @@ LEAKS: Final = Leaks(
             )
             for condition in (BY_TENANT, BY_USER)
         ),
+        _lost("find_session_key", BY_TENANT, "read_session_line"),
         _lost("find_session_key", BY_USER, "read_session_line"),
         _lost("list_transfers", BY_TENANT, "list_transfers"),
         _lost("get_transfer", BY_TENANT, "get_transfer"),
@@ -174,6 +175,7 @@ LEAKS: Final = Leaks(
             _FOUND,
         ),
         "lock_conversation": _LOCKED,
+        "lock_session": "what it finds of another tenant is no session that this one could move or drop",
         "write_entry": "what it finds of another tenant would break the references of what it adds",
         "find_waiting": "it finds as read_passages does, for as long as something is on its way into the index",
         "readable_conversations": "it tells which conversations that a memory names are the user's, and no more",
