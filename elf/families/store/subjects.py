@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
@@ -16,6 +17,7 @@ from elf.api.moment import MomentGiven
 from elf.core.errors import InvalidRequest
 from elf.db.errors import retrying
 from elf.db.queries import Queries, sql_folder
+from elf.erasing import in_passes
 from elf.families.store.api import fields as f
 from elf.families.store.api.operations import Address
 from elf.families.store.kit import Kit
@@ -27,7 +29,6 @@ from elf.offers import Subject
 TABLES: Final = ("store_outbox", "store_vectors", "store_items")
 """In the order in which they are erased: work that is left first, so that nobody does it afterwards."""
 STEP: Final = 1000
-MOST_PASSES: Final = 5
 PAGE: Final = 200
 
 
@@ -57,21 +58,17 @@ class StoreSubjects:
         }
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
-        """Erase all of a subject; returns how many rows of each kind went.
-
-        It passes over the tables until a pass finds nothing, so that what was being written meanwhile goes, too.
-        """
-        gone = dict.fromkeys((_told_name(table) for table in TABLES), 0)
+        """Erase all of a subject; returns how many rows of each kind went."""
+        kinds = [_told_name(table) for table in TABLES]
         if subject.agent_id is not None:
-            return gone
-        for _ in range(MOST_PASSES):
-            some = 0
-            for table in TABLES:
-                while count := await retrying(partial(self._some_of, table, subject)):
-                    gone[_told_name(table)] += count
-                    some += count
-            if not some:
-                break
+            return dict.fromkeys(kinds, 0)
+        return dict(await in_passes(kinds, partial(self._once, subject)))
+
+    async def _once(self, subject: Subject) -> Counter[str]:
+        gone: Counter[str] = Counter()
+        for table in TABLES:
+            while count := await retrying(partial(self._some_of, table, subject)):
+                gone[_told_name(table)] += count
         return gone
 
     async def _some_of(self, table: str, subject: Subject) -> int:

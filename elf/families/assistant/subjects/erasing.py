@@ -10,13 +10,13 @@ from typing import Final
 from elf.db.database import Database
 from elf.db.errors import retrying
 from elf.db.queries import Queries, sql_folder
+from elf.erasing import in_passes
 from elf.families.assistant.model import FAMILY
 from elf.families.assistant.store.rows import BLANK
 from elf.families.assistant.subjects.tables import TABLES, told_name
 from elf.offers import Subject
 
 STEP: Final = 1000
-MOST_PASSES: Final = 5
 
 
 def erasing_queries() -> Mapping[str, str]:
@@ -26,11 +26,7 @@ def erasing_queries() -> Mapping[str, str]:
 
 
 class Erasure:
-    """Removes rows, `step` of them a transaction.
-
-    It passes over the tables until a pass finds nothing, so that what was being written meanwhile goes, too; who goes
-    on writing for the user all the while is not waited for.
-    """
+    """Removes rows, `step` of them a transaction."""
 
     def __init__(self, database: Database, queries: Queries, *, step: int = STEP) -> None:
         self._database = database
@@ -40,14 +36,8 @@ class Erasure:
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
         """Erase all of a subject; returns how many rows of each table went."""
-        gone = Counter(dict.fromkeys([*map(told_name, TABLES), "chore_runs"], 0))
         once = self._of_users if subject.agent_id is None else self._of_agent
-        for _ in range(MOST_PASSES):
-            some = await once(subject)
-            gone.update(some)
-            if not some.total():
-                break
-        return dict(gone)
+        return dict(await in_passes([*map(told_name, TABLES), "chore_runs"], partial(once, subject)))
 
     async def _of_users(self, subject: Subject) -> Counter[str]:
         """Erase all of a user, or of a tenant with all its users, table by table."""

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from elf.db.database import Connection
 from elf.db.errors import retrying
+from elf.erasing import in_passes
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.rules.effectiveness import inverted
 from elf.families.knowledge.rules.searchable_text import searchable
@@ -17,15 +18,14 @@ from elf.families.knowledge.subjects.whose import Whose
 from elf.families.knowledge.upkeep.erasing import Erasing
 
 STEP: Final = 500
-MOST_PASSES: Final = 5
+KINDS: Final = ("episodes", "facts", "rules", "entities", "traces", "chore_runs")
 _FIRST: Final = UUID(int=0)
 
 
 class Erasure:
     """Removes memories, `step` of them a transaction, and what tells of them elsewhere.
 
-    It goes over everything until it finds nothing, so that what was being written meanwhile goes, too; who goes on
-    writing all the while is not waited for. What is left of a part of a tenant is that there were events.
+    What is left of a part of a tenant is that there were events.
     """
 
     def __init__(self, kit: Kit, *, step: int = STEP) -> None:
@@ -36,14 +36,8 @@ class Erasure:
 
     async def erase(self, whose: Whose) -> Mapping[str, int]:
         """Erase all of it; returns how much of each kind went."""
-        gone = Counter(dict.fromkeys(("episodes", "facts", "rules", "entities", "traces", "chore_runs"), 0))
         once = self._tenant if whose.scope is None else self._part
-        for _ in range(MOST_PASSES):
-            some = await once(whose)
-            gone.update(some)
-            if not some.total():
-                break
-        return dict(gone)
+        return dict(await in_passes(KINDS, partial(once, whose)))
 
     async def _tenant(self, whose: Whose) -> Counter[str]:
         tenant_id = whose.tenant_id

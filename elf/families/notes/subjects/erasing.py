@@ -11,9 +11,9 @@ from typing import Final
 from elf.db.database import Database
 from elf.db.errors import retrying
 from elf.db.queries import Queries
+from elf.erasing import in_passes
 from elf.families.notes.subjects.whose import AT_THE_START, Place, Whose, projects_of
 
-MOST_PASSES: Final = 5
 DECISIONS_AT_ONCE: Final = 5000
 KINDS: Final = ("notes", "versions", "hits", "decisions", "trace_jobs", "traces", "expansions")
 
@@ -23,8 +23,6 @@ class NoteErasure:
 
     With the notes go their chunks and vectors, by cascade, their history, their hits, the decisions on what was
     written, and the traces of searches. Kept wordings of queries go, whosever they are: nothing tells that.
-    It passes over all of it until a pass finds nothing, so that what was being written meanwhile goes, too; who goes
-    on writing all the while is not waited for.
     """
 
     def __init__(self, database: Database, queries: Queries, *, ring: Callable[[], None], step: int) -> None:
@@ -35,12 +33,7 @@ class NoteErasure:
 
     async def erase(self, whose: Whose) -> Mapping[str, int]:
         """Erase all of it; returns how much of each kind went. Raises Unavailable: then it may be done again."""
-        gone = Counter(dict.fromkeys(KINDS, 0))
-        for _ in range(MOST_PASSES):
-            some = await self._once(whose)
-            gone.update(some)
-            if not some.total():
-                break
+        gone = await in_passes(KINDS, partial(self._once, whose))
         gone["expansions"] += await self._all("erase_expansions")
         return dict(gone)
 
