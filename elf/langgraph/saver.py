@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from anyio import to_thread
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
     BaseCheckpointSaver,
@@ -22,6 +21,7 @@ from elf.client.asynchronous import AsyncClient
 from elf.client.blocking import Client
 from elf.client.call import Call
 from elf.client.errors import InvalidRequest
+from elf.langgraph.either import EitherClient
 from elf.langgraph.wire import Wire
 
 T = TypeVar("T")
@@ -45,18 +45,13 @@ class ElfSaver(BaseCheckpointSaver[str]):
         serde: SerializerProtocol | None = None,
     ) -> None:
         super().__init__(serde=serde)
-        either = client or async_client
-        if either is None:
-            raise ValueError("client: a client or an async_client is needed")
-        self._client = client
-        self._async_client = async_client
-        self._tenant_id = either.calls.tenant_id
+        self._clients = EitherClient(client, async_client, adapter="ElfSaver")
         self.user_id = user_id
 
     @property
     def _wire(self) -> Wire:
         # Made anew: the base class clones a saver with another serializer.
-        return Wire(self._tenant_id, self.user_id, self.serde)
+        return Wire(self._clients.tenant_id, self.user_id, self.serde)
 
     def get_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         stored = self._send(self._wire.get(config)).checkpoint
@@ -174,18 +169,12 @@ class ElfSaver(BaseCheckpointSaver[str]):
         return self._wire.config(given["thread_id"], given.get("checkpoint_ns", ""), checkpoint["id"], config)
 
     def _send(self, call: Call[T]) -> T:
-        if self._client is None:
-            raise RuntimeError(
-                "client: sync methods need a client; give ElfSaver one, or call the async methods"
-            )
         with _user_missing_is_a_value_error():
-            return self._client.send(call)
+            return self._clients.send(call)
 
     async def _asend(self, call: Call[T]) -> T:
-        if self._async_client is None:
-            return await to_thread.run_sync(self._send, call)
         with _user_missing_is_a_value_error():
-            return await self._async_client.send(call)
+            return await self._clients.asend(call)
 
 
 @contextmanager

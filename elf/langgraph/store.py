@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
 
-from anyio import to_thread
 from langgraph.store.base import BaseStore, Op, Result, TTLConfig
 
 from elf.client.asynchronous import AsyncClient
@@ -14,6 +13,7 @@ from elf.client.blocking import Client
 from elf.client.call import Call
 from elf.client.errors import InvalidRequest
 from elf.client.families.store import Results
+from elf.langgraph.either import EitherClient
 from elf.langgraph.store_wire import StoreWire, Talk
 
 T = TypeVar("T")
@@ -40,12 +40,8 @@ class ElfStore(BaseStore):
         fields: Sequence[str] | None = ("$",),
         ttl: TTLConfig | None = None,
     ) -> None:
-        either = client or async_client
-        if either is None:
-            raise ValueError("client: a client or an async_client is needed")
-        self._client = client
-        self._async_client = async_client
-        self._wire = StoreWire(either.calls.tenant_id, user_id, fields)
+        self._clients = EitherClient(client, async_client, adapter="ElfStore")
+        self._wire = StoreWire(self._clients.tenant_id, user_id, fields)
         self.ttl_config = ttl
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -73,18 +69,12 @@ class ElfStore(BaseStore):
             answer = await self._asend(call)
 
     def _send(self, call: Call[T]) -> T:
-        if self._client is None:
-            raise RuntimeError(
-                "client: sync methods need a client; give ElfStore one, or call the async methods"
-            )
         with _refused_is_a_value_error():
-            return self._client.send(call)
+            return self._clients.send(call)
 
     async def _asend(self, call: Call[T]) -> T:
-        if self._async_client is None:
-            return await to_thread.run_sync(self._send, call)
         with _refused_is_a_value_error():
-            return await self._async_client.send(call)
+            return await self._clients.asend(call)
 
 
 def _next(talk: Talk, answer: Results | None) -> Call[Results]:
