@@ -11,8 +11,11 @@ import structlog
 from pgvector import Vector
 
 from elf.core.errors import ProviderUnavailable, Unavailable
+from elf.db.database import Database
+from elf.db.queries import Queries
 from elf.ground import Ground
 from elf.indexing.embedding import TextEmbedder
+from elf.outbox.leased import LeasedOutbox
 from elf.providers.micro_batch import MicroBatchingEmbedder
 from elf.providers.port import Embedder, Matrix
 from elf.search.breaker import BreakerState, CircuitBreaker
@@ -24,6 +27,8 @@ CALLS_AT_ONCE: Final = 4
 # makes the vector later tries for as long as the config says. A model of this process is never away, only busy.
 PATIENCE_S: Final = 3.0
 PATIENCE_WITH_A_PROBE_S: Final = 0.5
+
+LEASE_S: Final = 60.0
 
 log = structlog.get_logger()
 
@@ -84,6 +89,12 @@ class MemoryModel(NamedTuple):
     shared_calls: MicroBatchingEmbedder | None
     breaker: CircuitBreaker
     patience_s: Callable[[], float | None]
+
+    def outbox(self, database: Database, queries: Queries, table: str) -> LeasedOutbox:
+        """Return the outbox of a family whose jobs need the model: none is leased while that is away."""
+        return LeasedOutbox(
+            database, queries, table=table, lease_seconds=LEASE_S, is_paused=lambda: self.breaker.refuses
+        )
 
 
 def memory_model(ground: Ground, family: str) -> MemoryModel:

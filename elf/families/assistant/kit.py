@@ -28,7 +28,6 @@ from elf.search.guards import GuardedChat
 
 OUTBOX: Final = "assistant_outbox"
 QUEUE: Final = "assistant"
-LEASE_S: Final = 60.0
 LOCAL: Final = "local"
 """The engine that judges by fixed rules, as events name it."""
 LONGEST_OPEN_S: Final = 30.0
@@ -100,13 +99,7 @@ def kit_of(ground: Ground) -> Kit:
         reads=ground.reads,
         clock=ground.clock,
         queries=queries,
-        outbox=LeasedOutbox(
-            ground.database,
-            queries,
-            table=OUTBOX,
-            lease_seconds=LEASE_S,
-            is_paused=lambda: model.breaker.refuses,
-        ),
+        outbox=model.outbox(ground.database, queries, OUTBOX),
         texts=model.texts,
         shared_calls=model.shared_calls,
         patience_s=model.patience_s,

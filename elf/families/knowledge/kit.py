@@ -25,7 +25,6 @@ from elf.providers.micro_batch import MicroBatchingEmbedder
 
 OUTBOX: Final = "knowledge_outbox"
 QUEUE: Final = "knowledge"
-LEASE_S: Final = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +83,7 @@ def kit_of(ground: Ground) -> Kit:
         reads=ground.reads,
         clock=ground.clock,
         queries=queries,
-        outbox=LeasedOutbox(
-            ground.database,
-            queries,
-            table=OUTBOX,
-            lease_seconds=LEASE_S,
-            is_paused=lambda: model.breaker.refuses,
-        ),
+        outbox=model.outbox(ground.database, queries, OUTBOX),
         texts=model.texts,
         shared_calls=model.shared_calls,
         patience_s=model.patience_s,

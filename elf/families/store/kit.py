@@ -22,7 +22,6 @@ from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.providers.micro_batch import MicroBatchingEmbedder
 
 OUTBOX: Final = "store_outbox"
-LEASE_S: Final = 60.0
 
 # Of a value i, at the moment $3: that it is there, within the paths from $5 to before $6 that begin with $4.
 WITHIN: Final = """(i.expires_at IS NULL OR i.expires_at > $3)
@@ -93,13 +92,7 @@ def kit_of(ground: Ground) -> Kit:
         database=ground.database,
         clock=ground.clock,
         queries=queries,
-        outbox=LeasedOutbox(
-            ground.database,
-            queries,
-            table=OUTBOX,
-            lease_seconds=LEASE_S,
-            is_paused=lambda: model.breaker.refuses,
-        ),
+        outbox=model.outbox(ground.database, queries, OUTBOX),
         texts=model.texts,
         shared_calls=model.shared_calls,
         patience_s=model.patience_s,
