@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, Protocol
 from uuid import UUID
 
@@ -114,29 +115,29 @@ class _Looking:
             by_reader.setdefault(place.reader, {})[place.chunk_id] = text
         async with anyio.create_task_group() as group:
             for reader, chunks in by_reader.items():
-                group.start_soon(self._look_in, reader, chunks)
-            await self._elsewhere([text for text in texts if text not in places])
-        # A family may have none of a text yet, which it got a moment ago.
-        await self._elsewhere([text for text in places if text not in self.vectors])
+                group.start_soon(self._unless_away, partial(self._look_in, reader, chunks))
+            lacking = [text for text in texts if text not in places]
+            group.start_soon(self._unless_away, partial(self._elsewhere, lacking))
         if self._failed:
             raise self._failed[0]
+        # A family may have none of a text yet, which it got a moment ago.
+        await self._elsewhere([text for text in places if text not in self.vectors])
+
+    async def _unless_away(self, look: Callable[[], Awaitable[None]]) -> None:
+        # What is raised within a group comes out of it in another form.
+        try:
+            await look()
+        except Unavailable as error:
+            self._failed.append(error)
 
     async def _look_in(self, reader: TokenReader, chunks: Mapping[UUID, str]) -> None:
-        try:
-            found = await reader.read(chunks)
-        except Unavailable as error:
-            self._failed.append(error)
-        else:
-            self.vectors |= {chunks[chunk_id]: vectors for chunk_id, vectors in found.items()}
+        found = await reader.read(chunks)
+        self.vectors |= {chunks[chunk_id]: vectors for chunk_id, vectors in found.items()}
 
     async def _elsewhere(self, texts: Sequence[str]) -> None:
-        try:
-            found = await self._kept.read(self._tenant_id, texts)
-        except Unavailable as error:
-            self._failed.append(error)
-        else:
-            self.vectors |= found.vectors
-            self.unnoted += found.unnoted
+        found = await self._kept.read(self._tenant_id, texts)
+        self.vectors |= found.vectors
+        self.unnoted += found.unnoted
 
 
 class ByReranker:
