@@ -19,9 +19,18 @@ ON CONFLICT (cache_kind, cache_key) DO UPDATE SET
   expires_at = excluded.expires_at;
 
 -- name: count_hits
--- Adds up how often answers were used, and when last; in the same order as keep_answers.
+-- Adds up how often answers were used, and when last. The rows are locked in the order in which they come, which is
+-- that of keep_answers: an update alone takes them in whatever order its plan joins them.
+WITH used AS MATERIALIZED (
+  SELECT kept.cache_kind, kept.cache_key, h.hits, h.last_at
+  FROM unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[])
+    WITH ORDINALITY AS h (kind, key, hits, last_at, place)
+  JOIN llm_cache AS kept ON kept.cache_kind = h.kind AND kept.cache_key = h.key
+  ORDER BY h.place
+  FOR NO KEY UPDATE OF kept
+)
 UPDATE llm_cache AS kept SET
   hit_count = kept.hit_count + used.hits,
   last_accessed_at = greatest(kept.last_accessed_at, used.last_at)
-FROM unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[]) AS used (kind, key, hits, last_at)
-WHERE kept.cache_kind = used.kind AND kept.cache_key = used.key;
+FROM used
+WHERE kept.cache_kind = used.cache_kind AND kept.cache_key = used.cache_key;
