@@ -14,8 +14,18 @@ from elf.families.notes.manifest import NOTES
 from elf.families.store.manifest import STORE
 from elf.family import Family
 from elf.memory.manifest import MEMORY
+from elf.webhooks.manifest import WEBHOOKS
 
-FAMILIES: Final[tuple[Family, ...]] = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, STORE, MEMORY)
+FAMILIES: Final[tuple[Family, ...]] = (
+    NOTES,
+    KNOWLEDGE,
+    CONVERSATIONS,
+    GRAPH,
+    ASSISTANT,
+    STORE,
+    WEBHOOKS,
+    MEMORY,
+)
 
 
 def steps_on(families: Sequence[Family] = FAMILIES) -> tuple[Step, ...]:

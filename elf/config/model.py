@@ -58,6 +58,7 @@ from elf.config.values import (
     UnitInterval,
     Weight,
 )
+from elf.config.webhooks import Webhook
 
 T = TypeVar("T", bound=Table)
 
@@ -441,6 +442,15 @@ class Config(Table):
     mcp: Mcp = Mcp()
     tracing: Tracing | None = None
     processes: Processes | None = None
+    webhooks: list[Webhook] = Field(default_factory=list)
+
+    @field_validator("webhooks")
+    @classmethod
+    def _webhooks_are_told_apart(cls, value: list[Webhook]) -> list[Webhook]:
+        names = [webhook.name for webhook in value]
+        if doubled := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"two webhooks are called {doubled}")
+        return value
 
     @model_validator(mode="after")
     def _keeps_the_rules(self) -> Self:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from elf.config.places import masked
 
-SECRET_KEYS = frozenset({"api_key", "default_headers"})
+SECRET_KEYS = frozenset({"api_key", "default_headers", "secret"})
 PLACE_KEYS = frozenset({"dsn", "read_dsn", "url", "api_base", "endpoint"})
 
 

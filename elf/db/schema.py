@@ -117,8 +117,8 @@ def _read_steps(family: str, folder: Path) -> list[Step]:
                 f"{path} is no schema step: the files of a family are named like 001-tables.sql, and this one"
                 f" would be number {number:03}"
             )
-    if not paths:
-        raise StartupError(f"the family {family} has no schema step in {folder}")
+    if not paths and not any(folder.glob(QUERY_FILES)):
+        raise StartupError(f"the family {family} has neither a schema step nor a statement in {folder}")
     return [_read_step(family, path) for path in paths]
 
 

@@ -91,6 +91,10 @@ class FakeProvider:
         if self._server is None:
             self._listen()
 
+    def _hear(self, headers: Mapping[str, str], content: bytes, body: dict[str, Any]) -> None:
+        """Take note of a request; one at a time."""
+        self.asked.append(body)
+
     def _wake_hung(self) -> None:
         with self._lock:
             changed, self._changed = self._changed, threading.Event()
@@ -123,9 +127,10 @@ class FakeProvider:
                     super().finish()
 
             def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                content = self.rfile.read(int(self.headers["Content-Length"]))
+                body = json.loads(content)
                 with provider._lock:
-                    provider.asked.append(body)
+                    provider._hear(self.headers, content, body)
                     answer, status, headers = provider._answer, provider._status, provider._headers
                     changed = provider._changed
                 if answer is None:

@@ -1,0 +1,99 @@
+"""One call of a receiver."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from typing import Final
+
+import anyio
+import httpcore
+from anyio.abc import TaskStatus
+
+from elf.config.webhooks import Webhook
+from elf.core.clock import Clock
+from elf.core.errors import Unavailable
+from elf.webhooks.model import Event
+from elf.webhooks.public_hosts import PublicHosts
+from elf.webhooks.signing import signed_headers
+
+CONNECTIONS: Final = 16
+_LONGEST_ANSWER: Final = 16 * 1024
+"""How many bytes are read of what a receiver says, so that its connection can be used again."""
+
+
+class NotDelivered(Unavailable):
+    """A receiver did not take an event; the message says why, and nothing that was sent."""
+
+
+class Receiver:
+    """Sends events to one receiver, and is the actor that closes its connections in the end.
+
+    No environment variable and no redirect leads anywhere else. `tls` replaces how certificates are checked, and
+    `network` how connections are opened.
+    """
+
+    def __init__(
+        self,
+        webhook: Webhook,
+        clock: Clock,
+        *,
+        tls: ssl.SSLContext | None = None,
+        network: httpcore.AsyncNetworkBackend | None = None,
+    ) -> None:
+        self.name = f"webhook_{webhook.name}_receiver"
+        self._webhook = webhook
+        self._clock = clock
+        self._pool = httpcore.AsyncConnectionPool(
+            ssl_context=tls,
+            max_connections=CONNECTIONS,
+            max_keepalive_connections=CONNECTIONS,
+            keepalive_expiry=30.0,
+            network_backend=network or (httpcore.AnyIOBackend() if webhook.allow_private else PublicHosts()),
+        )
+
+    async def send(self, event: Event) -> None:
+        """Send an event. Raises NotDelivered unless the receiver says by a status of 200 to 299 that it has it."""
+        body = event.body()
+        headers = signed_headers(
+            self._webhook.key,
+            message_id=event.event_id,
+            timestamp=int(self._clock.now().timestamp()),
+            body=body,
+        )
+        status = await self._status(
+            body, {**headers, "content-type": "application/json", "user-agent": "elf"}
+        )
+        if not 200 <= status < 300:
+            raise NotDelivered(f"the receiver answered with HTTP {status}")
+
+    async def _status(self, body: bytes, headers: Mapping[str, str]) -> int:
+        try:
+            with anyio.fail_after(self._webhook.timeout_ms / 1000):
+                async with self._pool.stream(
+                    "POST", self._webhook.url, headers=list(headers.items()), content=body
+                ) as response:
+                    await _read_some(response)
+                    return response.status
+        except TimeoutError:
+            raise NotDelivered(f"the receiver did not answer within {self._webhook.timeout_ms} ms") from None
+        except httpcore.ConnectError as error:  # nothing was sent yet that it could quote
+            raise NotDelivered(f"the receiver cannot be reached: {error}") from None
+        except (httpcore.NetworkError, httpcore.ProtocolError) as error:
+            raise NotDelivered(f"the call of the receiver broke off: {type(error).__name__}") from None
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        task_status.started()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._pool.aclose()
+
+
+async def _read_some(response: httpcore.Response) -> None:
+    read = 0
+    async for part in response.aiter_stream():
+        read += len(part)
+        if read > _LONGEST_ANSWER:
+            return

@@ -1,0 +1,39 @@
+"""What is still to be told of somebody's items: it goes with them, and is not taken along."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any
+
+from elf.core.errors import InvalidRequest
+from elf.db.database import Database
+from elf.db.queries import Queries
+from elf.offers import Subject
+
+
+class WebhookSubjects:
+    """Erases events. Whoever erases somebody tells receivers: no event is left that could."""
+
+    def __init__(self, database: Database, queries: Queries) -> None:
+        self._database = database
+        self._sql = queries
+
+    async def erase(self, subject: Subject) -> Mapping[str, int]:
+        """Remove the events of a subject's items; returns how many, where there were any."""
+        async with self._database.transaction() as connection:
+            gone = await connection.fetch(
+                self._sql["erase_events"], subject.tenant_id, subject.user, subject.agent_id
+            )
+        return {"webhook_events": len(gone)} if gone else {}
+
+    async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
+        """Yield nothing: an event tells of an item, which its family exports."""
+        nothing: Sequence[Mapping[str, Any]] = ()
+        for one in nothing:
+            yield one
+
+    async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
+        """Raise InvalidRequest for anything: nothing is exported."""
+        if exported:
+            raise InvalidRequest("this is nothing that webhooks export: they export nothing")
+        return 0
