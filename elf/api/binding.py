@@ -30,6 +30,12 @@ def bound_values(model: type[BaseModel], values: Mapping[str, Any], caller: Call
     return filled
 
 
+def refuse_bound_to_less(caller: Caller, path: str) -> None:
+    """Raise ScopeDenied for who is bound to less than a tenant: what is at `path` may be anybody's of it."""
+    if caller.bound.keys() - {"tenant_id"}:
+        raise ScopeDenied(f"{path}: who calls is bound to less than a tenant", fields=[path])
+
+
 def _refuse_denied(model: type[BaseModel], caller: Caller) -> None:
     denied = {f"$.{name}": why for name, why in caller.denied.items() if name in model.model_fields}
     if denied:

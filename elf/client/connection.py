@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from elf.client.families.knowledge import KnowledgeClient
     from elf.client.families.memories import MemoriesClient
     from elf.client.families.store import StoreClient
+    from elf.client.families.webhooks import WebhooksClient
 
 DEFAULT_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 5.0
@@ -197,6 +198,13 @@ class Connection(Generic[Transport]):
         from elf.client.families.store import StoreClient
 
         return StoreClient(self)
+
+    @property
+    def webhooks(self) -> WebhooksClient[Self]:
+        """The client of webhooks, for operators: who is told of changes, and what they never took."""
+        from elf.client.families.webhooks import WebhooksClient
+
+        return WebhooksClient(self)
 
     @property
     def memories(self) -> MemoriesClient[Self]:

@@ -83,15 +83,21 @@ def _expected_at(path: KeyPath, config: type[Table]) -> FieldInfo:
             # An unknown key has no entry; nothing is asked of it but its parent.
             expected = table.model_fields.get(str(part), FieldInfo.from_annotation(object))
         else:
-            expected = FieldInfo.from_annotation(get_args(expected.annotation)[-1])
+            expected = FieldInfo.from_annotation(get_args(_given(expected.annotation))[-1])
     return expected
+
+
+def _given(annotation: Any) -> Any:
+    """Return what a value is where there is one: some may be left out."""
+    if get_origin(annotation) not in (Union, UnionType):
+        return annotation
+    (choice,) = (choice for choice in get_args(annotation) if choice is not NoneType)
+    return FieldInfo.from_annotation(choice).annotation
 
 
 def _table(expected: FieldInfo) -> type[Table] | None:
     """Return the model of a table, which may be one that has no value when it is left out."""
-    annotation: Any = expected.annotation
-    if get_origin(annotation) in (Union, UnionType):
-        (annotation,) = (choice for choice in get_args(annotation) if choice is not NoneType)
+    annotation = _given(expected.annotation)
     return annotation if isinstance(annotation, type) and issubclass(annotation, Table) else None
 
 

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from pydantic import Field
 
-from elf.api.bodies import WHOLE, GivenIdentifier, Request, Response
+from elf.api.bodies import GivenIdentifier, Request, Response
 from elf.api.operation import Operation
 from elf.config.webhooks import WebhookEvent
-from elf.core.errors import NotFound
+from elf.core.errors import NotFound, ScopeDenied
 
 TAG: Final = "webhooks"
 ADMIN: Final = "/v1/admin/webhooks"
@@ -53,7 +53,7 @@ class ListDeadLetters(Request):
 
     name: Name
     tenant_id: TenantIdGiven | None = None
-    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="How many at most, 1 to 200."), WHOLE] = 50
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="How many at most, 1 to 200.")] = 50
     cursor: (
         Annotated[str, Field(min_length=1, max_length=512, description="Where the page before ended.")] | None
     ) = None
@@ -103,14 +103,14 @@ class Retried(Response):
 
 LIST: Final = Operation(
     "list_webhooks", "GET", ADMIN, "See who is told of changes, and what waits for them", ListWebhooks, Webhooks,
-    tag=TAG, text="any",
+    tag=TAG, text="any", errors=(ScopeDenied,),
 )  # fmt: skip
 DEAD_LETTERS: Final = Operation(
     "webhook_dead_letters", "GET", f"{ADMIN}/{{name}}/dead_letters", "List events that a receiver never took",
-    ListDeadLetters, DeadLetters, tag=TAG, text="any", errors=(NotFound,),
+    ListDeadLetters, DeadLetters, tag=TAG, text="any", errors=(NotFound, ScopeDenied),
 )  # fmt: skip
 RETRY: Final = Operation(
     "retry_dead_letters", "POST", f"{ADMIN}/{{name}}/retry", "Send events again that a receiver never took", Retry,
-    Retried, tag=TAG, text="any", errors=(NotFound,),
+    Retried, tag=TAG, text="any", errors=(NotFound, ScopeDenied),
 )  # fmt: skip
 ADMIN_OPERATIONS: Final = (LIST, DEAD_LETTERS, RETRY)

@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from elf.api.binding import refuse_bound_to_less
 from elf.api.caller import Caller
 from elf.api.cursor import sealed, unsealed
 from elf.api.operation import Handler
@@ -37,13 +38,15 @@ class WebhookService:
         }
 
     async def list_webhooks(self, request: a.ListWebhooks, caller: Caller) -> a.Webhooks:
-        """Return all webhooks, by name."""
+        """Return all webhooks, by name. Raises ScopeDenied for who is bound to less than a tenant."""
+        refuse_bound_to_less(caller, "$.tenant_id")
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["list_webhooks"], request.tenant_id)
         return a.Webhooks(items=[a.Webhook(**dict(row)) for row in rows])
 
     async def dead_letters(self, request: a.ListDeadLetters, caller: Caller) -> a.DeadLetters:
-        """Return a page of what a webhook never took, the oldest first. Raises NotFound."""
+        """Return a page of what a webhook never took, the oldest first. Raises NotFound, and ScopeDenied as above."""
+        refuse_bound_to_less(caller, "$.tenant_id")
         of = LISTING, request.name, request.tenant_id
         async with self._database.connection() as connection:
             await self._known(connection, request.name)
@@ -59,7 +62,8 @@ class WebhookService:
         return a.DeadLetters(items=items, next_cursor=more)
 
     async def retry(self, request: a.Retry, caller: Caller) -> a.Retried:
-        """Have dead letters sent again; returns how many. Raises NotFound."""
+        """Have dead letters sent again; returns how many. Raises NotFound, and ScopeDenied as above."""
+        refuse_bound_to_less(caller, "$.tenant_id")
         async with self._database.transaction() as connection:
             await self._known(connection, request.name)
             rows = await connection.fetch(

@@ -12,6 +12,7 @@ from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
 from elf.client.families.memories import MemoriesClient
 from elf.client.families.store import StoreClient
+from elf.client.families.webhooks import WebhooksClient
 from elf.client.family import FamilyClient
 from elf.families.assistant import manifest as assistant_manifest
 from elf.families.conversations import manifest as conversations_manifest
@@ -21,6 +22,7 @@ from elf.families.notes import manifest
 from elf.families.store import manifest as store_manifest
 from elf.family import Family
 from elf.memory import manifest as memories_manifest
+from elf.webhooks import manifest as webhooks_manifest
 from tests.families import (
     assistant_callers,
     assistant_leaks,
@@ -45,6 +47,7 @@ from tests.families import (
     notes_work,
     notes_world,
     store_proof,
+    webhooks_proof,
 )
 from tests.families.callers import GUARDED, OWNER
 from tests.families.leaks import Leaks
@@ -168,6 +171,18 @@ STORE: Final = Proof(
     guarded=assistant_callers.GUARDED,
     owner=assistant_callers.OWNER,
 )
+WEBHOOKS: Final = Proof(
+    family=webhooks_manifest.WEBHOOKS,
+    rows=webhooks_proof.ROWS,
+    settle=webhooks_proof.settle,
+    leaks=webhooks_proof.LEAKS,
+    work=store_proof.StoreWork(),
+    config=webhooks_proof.CONFIG,
+    client=WebhooksClient,
+    callers=webhooks_proof.CALLERS,
+    guarded=webhooks_proof.GUARDED,
+    owner=webhooks_proof.OWNER,
+)
 MEMORIES: Final = Proof(
     family=memories_manifest.MEMORY,
     rows=memories_proof.ROWS,
@@ -176,7 +191,18 @@ MEMORIES: Final = Proof(
     work=memories_proof.MemoriesWork(),
     client=MemoriesClient,
 )
-PROOFS: Final = (NOTES, KNOWLEDGE, CONVERSATIONS, GRAPH, ASSISTANT, STORE, MEMORIES, TOY_ROWS, TOY_CORPUS)
+PROOFS: Final = (
+    NOTES,
+    KNOWLEDGE,
+    CONVERSATIONS,
+    GRAPH,
+    ASSISTANT,
+    STORE,
+    WEBHOOKS,
+    MEMORIES,
+    TOY_ROWS,
+    TOY_CORPUS,
+)
 
 # What the service offers whatever its families are.
 SERVICE_ROWS: Final = (

@@ -13,6 +13,7 @@ from elf.client.families.graph import GraphClient
 from elf.client.families.knowledge import KnowledgeClient
 from elf.client.families.memories import MemoriesClient
 from elf.client.families.store import StoreClient
+from elf.client.families.webhooks import WebhooksClient
 from elf.client.family import FamilyClient
 
 FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (
@@ -21,5 +22,6 @@ FAMILY_CLIENTS: Final[tuple[type[FamilyClient[Any]], ...]] = (
     GraphClient,
     AssistantClient,
     StoreClient,
+    WebhooksClient,
     MemoriesClient,
 )

@@ -25,12 +25,6 @@ def _refuse_unclear(request: Whose) -> None:
         raise InvalidRequest(f"{', '.join(named)}: one of them has to say who is meant", fields=[*named])
 
 
-def refuse_bound_to_less(caller: Caller, path: str) -> None:
-    """Raise ScopeDenied for who is bound to less than a tenant: what is at `path` may be anybody's of it."""
-    if caller.bound.keys() - {"tenant_id"}:
-        raise ScopeDenied(f"{path}: who calls is bound to less than a tenant", fields=[path])
-
-
 class Somebody(NamedTuple):
     """A user or an agent of a tenant, by name, or the tenant, whose name is its own."""
 

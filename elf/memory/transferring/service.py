@@ -10,12 +10,13 @@ from typing import Any, Final
 
 import msgspec
 
+from elf.api.binding import refuse_bound_to_less
 from elf.api.caller import Caller
 from elf.api.operation import Events
 from elf.core.errors import InvalidRequest, NonEnglishInput, ServiceError
 from elf.memory.api import transferring as t
 from elf.memory.erasing.own import OwnedBySomebody
-from elf.memory.erasing.whose import Somebody, refuse_bound_to_less
+from elf.memory.erasing.whose import Somebody
 from elf.memory.families_on import refuse_unknown
 from elf.offers import Subjects
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from elf.config.optional import REMEMBERED_BY, SPEC_FUSION, SPEC_MERGING, Gc, In
 from elf.config.processes import Processes
 from elf.config.table import Table
 from elf.config.tracing import Tracing
+from elf.config.webhooks import Webhook
 from elf.core.errors import ConfigError
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "elf.example.toml"
@@ -47,7 +49,8 @@ def test_the_example_loads_and_has_every_key_there_is() -> None:
     config = load(EXAMPLE)
     # These stand there as comments: they need what is not always there, or are for large machines.
     assert _keys_left_out(config) == [
-        "tracing", "processes", "security.auth.keys", "security.auth.jwt", "security.auth.roles", "remember.families",
+        "tracing", "processes", "webhooks", "security.auth.keys", "security.auth.jwt", "security.auth.roles",
+        "remember.families",
     ]  # fmt: skip
 
 
@@ -77,6 +80,15 @@ def test_what_the_example_says_in_comments_of_remembering_is_what_holds_without_
     shown = re.sub(r"(?m)^# ?", "", after.partition("\n\n")[0])
     config = loads(f"{before}[remember]\n{shown}", source="elf.toml")
     assert config.remember.families == [*REMEMBERED_BY]
+
+
+def test_the_webhook_that_the_example_shows_in_comments_loads() -> None:
+    _, heading, shown = EXAMPLE.read_text().partition("# [[webhooks]]\n")
+    shown = shown.partition("\n\n")[0].replace("whsec_...", f"whsec_{base64.b64encode(bytes(32)).decode()}")
+    text = re.sub(r"(?m)^# ?", "", heading + shown)
+    (webhook,) = loads(EXAMPLE.read_text() + text, source="elf.toml").webhooks
+    assert webhook.model_fields_set == set(Webhook.model_fields)
+    assert webhook.key == bytes(32)
 
 
 def test_the_processes_that_the_example_shows_in_comments_load() -> None:

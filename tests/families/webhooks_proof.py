@@ -1,0 +1,147 @@
+"""What webhooks bring to be proven: whose events somebody could be after, slips of the pen, and random work.
+
+Only operators ask. The things of an owner are events that a receiver never took, for nobody is where it should be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+from uuid import uuid4
+
+from tests.families import assistant_callers
+from tests.families.assistant_callers import USER
+from tests.families.callers import GUARDED as OF_NOTES
+from tests.families.fronts import Fronts, Reply
+from tests.families.identities import FREE, Identity
+from tests.families.leaks import BY_TENANT, Leak, Leaks
+from tests.families.rows import FOREIGN, INCOMPLETE, STRANGER, Attempt, Caller, Kind, Row
+from tests.system.service import wait_for
+
+NAME: Final = "nobody"
+CONFIG: Final = f"""
+[[webhooks]]
+name = "{NAME}"
+url = "http://127.0.0.1:9/"
+secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+families = ["store"]
+events = ["forgotten"]
+allow_private = true
+attempts = 1
+"""
+APART: Final = ("tenant_id",)
+ALL: Final = {INCOMPLETE: "an operator who names no tenant, and is bound to none, sees those of all"}
+
+OWNER: Final = assistant_callers.OWNER
+CALLERS: Final = (
+    Caller("another tenant", FOREIGN, {"tenant_id": "{0} of others"}, apart=APART),
+    Caller("capitals", FOREIGN, {"tenant_id": "{upper}"}, apart=APART),
+    Caller("a pattern", FOREIGN, {"tenant_id": "%"}, apart=APART),
+    Caller("no tenant", INCOMPLETE, {"tenant_id": None}, apart=APART),
+)
+GUARDED: Final = (
+    *(one for one in OF_NOTES if one.always == 401),
+    *(
+        Caller(one.name, FOREIGN, one.changes, identity=one.identity, leaves_out=one.leaves_out, always=one.always,
+               apart=APART)
+        for one in OF_NOTES
+        if one.identity is not None and one.identity.bound is not None and one.identity.bound[0] == "tenant_id"
+    ),
+    Caller("free key, no tenant", INCOMPLETE, {"tenant_id": None}, identity=FREE, apart=APART),
+    Caller("key of agent", STRANGER, {}, identity=Identity("key", ("agent_id", "a2")), apart=APART),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhooksWorld:
+    """Two events of values that are gone, named by the `word`."""
+
+    fronts: Fronts
+    place: Mapping[str, str]
+    word: str
+
+    def hidden_from(self, kind: Kind) -> Iterable[str]:
+        return () if kind in ALL else (self.word,)
+
+    def unknown(self, kind: Kind) -> WebhooksWorld:
+        return self
+
+    def of(self, caller: Caller) -> WebhooksWorld:
+        return self
+
+    def letters(self) -> list[dict[str, Any]]:
+        asked = {**self.place, "name": NAME, "limit": 200}
+        reply = self.fronts.admin.ask("webhook_dead_letters", asked)
+        assert reply.ok, reply.text
+        return reply.body["items"]  # type: ignore[no-any-return]
+
+    def state(self) -> object:
+        return self.letters()
+
+
+def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> WebhooksWorld:
+    """Have two values of a new tenant written and removed, which nobody is there to be told of."""
+    mark = uuid4().hex[:12]
+    world = WebhooksWorld(fronts=fronts, place={"tenant_id": f"owner-{mark}"}, word=f"W{mark}")
+    value = {**world.place, "user_id": USER, "namespace": ["owned", world.word], "key": "one"}
+    for key in ("one", "two"):
+        for operation, more in (("store_put", {"value": 1}), ("store_delete", {})):
+            reply = fronts.public.ask(operation, {**value, "key": key, **more})
+            assert reply.ok, reply.text
+    wait_for(lambda: len(world.letters()) == 2 or None, "two dead letters")
+    return world
+
+
+def _tells_of_none(reply: Reply, own: WebhooksWorld | None) -> str | None:
+    counts = [(one["waiting"], one["dead_letters"]) for one in reply.body["items"]]
+    return None if all(count == (0, 0) for count in counts) else f"counts those of others: {reply.text}"
+
+
+def _retries_none(reply: Reply, own: WebhooksWorld | None) -> str | None:
+    return None if reply.body["retried"] == 0 else f"has those of others sent again: {reply.text}"
+
+
+def _row(operation: str, label: str, *, check: Any = None, sees: bool = False, **fields: Any) -> Row:
+    attempt = Attempt(
+        label=label,
+        arguments=lambda world, own: fields,
+        tried_by=frozenset({FOREIGN, STRANGER}),
+        forbidden=frozenset({STRANGER}),
+        owner_sees=sees,
+        check=check,
+    )
+    return Row(
+        names=(operation,),
+        attempts=[attempt],
+        open_to=ALL,
+        unbound_only="events may be anybody's of the tenant",
+    )
+
+
+ROWS: Final = (
+    _row("list_webhooks", "counts", check=_tells_of_none),
+    _row("webhook_dead_letters", "all", sees=True, name=NAME),
+    _row("retry_dead_letters", "all", check=_retries_none, name=NAME),
+)
+LEAKS: Final = Leaks(
+    reading=[
+        Leak(
+            name=f"{query} of all tenants", query=query, conditions=(BY_TENANT,), operations=(operation,)
+        )
+        for query, operation in (
+            ("list_webhooks", "list_webhooks"), ("list_dead_letters", "webhook_dead_letters"),
+        )
+    ],
+    changing=[
+        Leak(
+            name="dead letters of all tenants are sent again",
+            query="retry_dead_letters",
+            conditions=(BY_TENANT,),
+            operations=("retry_dead_letters",),
+        ),
+    ],
+    behind_others={
+        "erase_events": "operators ask for it, and a test of erasing and exporting shows whose it is",
+    },
+)  # fmt: skip
