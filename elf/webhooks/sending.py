@@ -18,8 +18,6 @@ from elf.webhooks.public_hosts import PublicHosts
 from elf.webhooks.signing import signed_headers
 
 CONNECTIONS: Final = 16
-_LONGEST_ANSWER: Final = 16 * 1024
-"""How many bytes are read of what a receiver says, so that its connection can be used again."""
 
 
 class NotDelivered(Unavailable):
@@ -73,7 +71,8 @@ class Receiver:
                 async with self._pool.stream(
                     "POST", self._webhook.url, headers=list(headers.items()), content=body
                 ) as response:
-                    await _read_some(response)
+                    async for _ in response.aiter_stream():  # so that its connection can be used again
+                        pass
                     return response.status
         except TimeoutError:
             raise NotDelivered(f"the receiver did not answer within {self._webhook.timeout_ms} ms") from None
@@ -89,11 +88,3 @@ class Receiver:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._pool.aclose()
-
-
-async def _read_some(response: httpcore.Response) -> None:
-    read = 0
-    async for part in response.aiter_stream():
-        read += len(part)
-        if read > _LONGEST_ANSWER:
-            return

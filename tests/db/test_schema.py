@@ -236,10 +236,11 @@ def test_two_steps_of_one_number_are_refused(tmp_path: Path) -> None:
         schema.schema_steps([("words", tmp_path)])
 
 
-def test_a_family_without_steps_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "read.queries.sql").write_text("-- name: one\n-- One.\nSELECT 1;")
-    with pytest.raises(StartupError, match="the family words has no schema step"):
+def test_a_family_of_statements_alone_has_no_steps_and_one_of_nothing_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StartupError, match="the family words has neither a schema step nor a statement"):
         schema.schema_steps([("words", tmp_path)])
+    (tmp_path / "read.queries.sql").write_text("-- name: one\n-- One.\nSELECT 1;")
+    assert "words" not in {step.family for step in schema.schema_steps([("words", tmp_path)])}
 
 
 @pytest.mark.parametrize("mark", ["-- breaks older", "-- breaks: everything", "-- breaks:older"])
