@@ -16,13 +16,13 @@ from elf.core.secrets import find_credential
 class Request(BaseModel):
     """A request: types are strict, unknown fields are refused, and so are NaN and infinity."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class Response(BaseModel):
     """A response body."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
 
 class NulDropped:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
+
+from anyio import to_thread
 
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy, policy_of
@@ -63,12 +65,15 @@ def _add_probes(app: Application, readiness: Callable[[], Readiness]) -> None:
 
 
 def _add_description(app: Application, operations: Sequence[Operation], about: About) -> None:
-    document, encoded = _described(tuple(operations), about)
+    async def described() -> tuple[Document, bytes]:
+        # Not before somebody asks, for it takes longer than the rest of a start; and not on the loop.
+        return await to_thread.run_sync(partial(_described, tuple(operations), about))
 
     async def openapi(_: Exchange) -> Response:
-        return Response(encoded, content_type=JSON)
+        return Response((await described())[1], content_type=JSON)
 
     async def docs(exchange: Exchange) -> Response:
+        document = (await described())[0]
         page = docs_page(
             document, base_url=f"{exchange.scope['scheme']}://{exchange.headers.get('Host', '')}"
         )
@@ -79,8 +84,7 @@ def _add_description(app: Application, operations: Sequence[Operation], about: A
     app.add_page("/docs", docs)
 
 
-# What is made of the models takes longer than all the rest of an application, and is the same for each that a program
-# opens with the same operations.
+# It is the same for each application that a program opens with the same operations.
 @lru_cache(maxsize=16)
 def _described(operations: tuple[Operation, ...], about: About) -> tuple[Document, bytes]:
     """Return the document of a front, which nobody changes, and as it is sent."""
