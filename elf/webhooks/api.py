@@ -84,7 +84,7 @@ class DeadLetters(Response):
 
 
 class Retry(Request):
-    """Which dead letters of a webhook are sent again: these, or all; of a tenant, or of all."""
+    """Which events that were given up or put off are sent now: these, or all; of a tenant, or of all."""
 
     name: Name
     tenant_id: TenantIdGiven | None = None
@@ -98,7 +98,7 @@ class Retry(Request):
 
 
 class Retried(Response):
-    retried: int = Field(description="How many are sent again.")
+    retried: int = Field(description="How many are sent now.")
 
 
 LIST: Final = Operation(
@@ -110,7 +110,7 @@ DEAD_LETTERS: Final = Operation(
     ListDeadLetters, DeadLetters, tag=TAG, text="any", errors=(NotFound, ScopeDenied),
 )  # fmt: skip
 RETRY: Final = Operation(
-    "retry_dead_letters", "POST", f"{ADMIN}/{{name}}/retry", "Send events again that a receiver never took", Retry,
+    "retry_webhook", "POST", f"{ADMIN}/{{name}}/retry", "Send what a receiver did not take now", Retry,
     Retried, tag=TAG, text="any", errors=(NotFound, ScopeDenied),
 )  # fmt: skip
 ADMIN_OPERATIONS: Final = (LIST, DEAD_LETTERS, RETRY)

@@ -51,7 +51,7 @@ class WebhookService:
         async with self._database.connection() as connection:
             await self._known(connection, request.name)
             rows = await connection.fetch(
-                self._sql["list_dead_letters"], request.name, _place(request.cursor, of), request.tenant_id,
+                self._sql["list_events_given_up"], request.name, _place(request.cursor, of), request.tenant_id,
                 request.limit + 1,
             )  # fmt: skip
         page = rows[: request.limit]
@@ -62,12 +62,12 @@ class WebhookService:
         return a.DeadLetters(items=items, next_cursor=more)
 
     async def retry(self, request: a.Retry, caller: Caller) -> a.Retried:
-        """Have dead letters sent again; returns how many. Raises NotFound, and ScopeDenied as above."""
+        """Have sent now what was given up or put off; returns how much. Raises NotFound, and ScopeDenied as above."""
         refuse_bound_to_less(caller, "$.tenant_id")
         async with self._database.transaction() as connection:
             await self._known(connection, request.name)
             rows = await connection.fetch(
-                self._sql["retry_dead_letters"], request.name, request.tenant_id, request.event_ids
+                self._sql["retry_events"], request.name, request.tenant_id, request.event_ids
             )
         log.info("webhooks.retried", webhook=request.name, events=len(rows), by=caller.client or None)
         if request.name in self._ring:

@@ -2,7 +2,7 @@
 
 -- name: lease_jobs
 -- As that of every outbox, of one webhook: of each lane that nobody is at, up to $3 from the first on. An index leads from
--- lane to lane, so what waits behind a receiver that is away costs nothing.
+-- lane to lane, so what waits behind a receiver that is away costs nothing. What is FAILED is put off, and not leased.
 WITH RECURSIVE lanes AS (
   (SELECT o.lane, o.seq, o.available_at FROM webhook_outbox AS o
    WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED')
@@ -30,7 +30,7 @@ WITH RECURSIVE lanes AS (
   FOR UPDATE OF o SKIP LOCKED
 ), leased AS (
   UPDATE webhook_outbox AS o
-  SET available_at = now() + $2::interval, leases = o.leases + 1, updated_at = now()
+  SET status = 'PENDING', available_at = now() + $2::interval, leases = o.leases + 1, updated_at = now()
   FROM due
   WHERE o.outbox_id = due.outbox_id
   RETURNING o.outbox_id, o.event_id AS subject_id, o.attempts, o.created_at, o.leases AS lease, o.seq

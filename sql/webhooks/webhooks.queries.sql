@@ -38,7 +38,7 @@ FROM webhooks AS w
 LEFT JOIN webhook_outbox AS o ON o.webhook = w.name AND ($1::text IS NULL OR o.tenant_id = $1)
 GROUP BY w.name ORDER BY w.name;
 
--- name: list_dead_letters
+-- name: list_events_given_up
 -- A page of what a webhook never took, in its order, behind a place: of a tenant, or of all.
 SELECT o.seq, o.event_id, o.event, o.family, o.kind, o.item_id, o.tenant_id, o.project_id, o.agent_id, o.user_id, o.extra,
   o.changed_at, o.attempts, o.last_error, o.updated_at AS given_up_at
@@ -46,11 +46,12 @@ FROM webhook_outbox AS o
 WHERE o.webhook = $1 AND o.status = 'GIVEN_UP' AND o.seq > $2 AND ($3::text IS NULL OR o.tenant_id = $3)
 ORDER BY o.seq LIMIT $4;
 
--- name: retry_dead_letters
--- Has what a webhook never took told again, all of it or these events ($3): of a tenant, or of all.
+-- name: retry_events
+-- Has what a webhook did not take told now, given up or put off, all of it or these events ($3): of a tenant, or of all.
 UPDATE webhook_outbox AS o
-SET status = 'PENDING', attempts = 0, available_at = now(), updated_at = now()
-WHERE o.webhook = $1 AND o.status = 'GIVEN_UP' AND ($2::text IS NULL OR o.tenant_id = $2)
+SET status = 'PENDING', attempts = CASE o.status WHEN 'GIVEN_UP' THEN 0 ELSE o.attempts END, available_at = now(),
+    updated_at = now()
+WHERE o.webhook = $1 AND o.status IN ('GIVEN_UP', 'FAILED') AND ($2::text IS NULL OR o.tenant_id = $2)
   AND ($3::uuid[] IS NULL OR o.event_id = ANY ($3))
 RETURNING o.outbox_id;
 

@@ -90,7 +90,7 @@ class WebhookSiege:
     def _is_all_told(self) -> bool:
         with httpx.Client(base_url=self.service.admin_url, timeout=LONGEST_ANSWER_S) as http:
             (webhook,) = http.get("/v1/admin/webhooks").json()["items"]
-            if webhook["dead_letters"]:
+            if webhook["waiting"] or webhook["dead_letters"]:
                 http.post(f"/v1/admin/webhooks/{webhook['name']}/retry", json={})
         return bool(webhook["waiting"] == 0 and webhook["dead_letters"] == 0)
 

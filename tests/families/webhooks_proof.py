@@ -122,7 +122,7 @@ def _row(operation: str, label: str, *, check: Any = None, sees: bool = False, *
 ROWS: Final = (
     _row("list_webhooks", "counts", check=_tells_of_none),
     _row("webhook_dead_letters", "all", sees=True, name=NAME),
-    _row("retry_dead_letters", "all", check=_retries_none, name=NAME),
+    _row("retry_webhook", "all", check=_retries_none, name=NAME),
 )
 LEAKS: Final = Leaks(
     reading=[
@@ -130,15 +130,15 @@ LEAKS: Final = Leaks(
             name=f"{query} of all tenants", query=query, conditions=(BY_TENANT,), operations=(operation,)
         )
         for query, operation in (
-            ("list_webhooks", "list_webhooks"), ("list_dead_letters", "webhook_dead_letters"),
+            ("list_webhooks", "list_webhooks"), ("list_events_given_up", "webhook_dead_letters"),
         )
     ],
     changing=[
         Leak(
-            name="dead letters of all tenants are sent again",
-            query="retry_dead_letters",
+            name="events of all tenants are sent again",
+            query="retry_events",
             conditions=(BY_TENANT,),
-            operations=("retry_dead_letters",),
+            operations=("retry_webhook",),
         ),
     ],
     behind_others={

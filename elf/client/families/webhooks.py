@@ -60,7 +60,7 @@ class DeadLetter(Struct, frozen=True, kw_only=True):
 
 
 class Retried(Struct, frozen=True):
-    """How many events are sent again."""
+    """How many events are sent now."""
 
     retried: int
 
@@ -103,6 +103,6 @@ class WebhooksClient(FamilyClient[C_co]):
         event_ids: Annotated[Sequence[UUID | str] | None, "these events alone"] = None,
         all_tenants: AllTenants = False,
     ) -> Call[Retried]:
-        """For operators: send events again that a receiver never took. Raises NotFound."""
+        """For operators: send now what a receiver did not take, given up or put off. Raises NotFound."""
         body = {**self._of(all_tenants), "event_ids": event_ids}
         return operators(post(filled(f"{ADMIN}/{{name}}/retry", {"name": name}), body, reader(Retried)))

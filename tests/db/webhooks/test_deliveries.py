@@ -277,7 +277,7 @@ OWN = outbox_queries(
     TABLE, subject="event_id", own=Queries.load(Path(sql_folder()) / FAMILY, values={"webhook": "all"})
 )
 HOT: dict[str, Sequence[Any]] = {
-    "list_dead_letters": ("all", 0, None, 50),
+    "list_events_given_up": ("all", 0, None, 50),
     "erase_events": ("t1", "u1", None),
 }
 
