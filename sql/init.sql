@@ -21,6 +21,7 @@
 \ir conversations/005-session-keys.sql
 \ir conversations/006-changes.sql
 \ir graph/001-tables.sql
+\ir graph/002-changes.sql
 \ir assistant/001-tables.sql
 \ir assistant/002-checkpoints.sql
 \ir assistant/003-files.sql

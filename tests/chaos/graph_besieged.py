@@ -24,7 +24,8 @@ import anyio
 from elf.core.clock import SystemClock
 from elf.core.errors import Unavailable
 from elf.db.queries import Queries
-from elf.families.graph.embedding import Bell, Embedding
+from elf.families.graph.bell import Bell
+from elf.families.graph.embedding import Embedding
 from elf.families.graph.extraction.chat import TextExtractor
 from elf.families.graph.ingest.actor import IngestActor
 from elf.families.graph.ingest.ingestion import Ingestion, IngestRules

@@ -11,6 +11,7 @@ import structlog
 
 from elf.core.clock import Clock
 from elf.core.errors import Unavailable
+from elf.families.graph.bell import Bell
 from elf.families.graph.store.backlog import (
     ToEmbed,
     count_vectors_to_make,
@@ -33,23 +34,6 @@ LONGEST_RETRY_S: Final = 60.0
 LONGEST_WAIT: Final = timedelta(hours=6)
 
 log = structlog.get_logger()
-
-
-class Bell:
-    """Wakes all who wait for it."""
-
-    def __init__(self) -> None:
-        self._event = anyio.Event()
-
-    def ring(self) -> None:
-        """Wake them."""
-        self._event.set()
-        self._event = anyio.Event()
-
-    async def wait(self, timeout_s: float) -> None:
-        """Wait until it rings, and no longer than the timeout."""
-        with anyio.move_on_after(timeout_s):
-            await self._event.wait()
 
 
 class Embedding:

@@ -5,6 +5,7 @@ off.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from anyio import to_thread
 
@@ -39,15 +40,15 @@ class Erasing:
             everything=request.everything is not None,
         )
         async with self._files.known(request.tenant_id, request.orchestrator_id) as place:
-            counts, truncated = await erase_at(place, asked, actor=actor_of(caller))
-        return a.Erased(erased=counts, log_truncated=truncated)
+            erased, truncated = await erase_at(place, asked, actor=actor_of(caller))
+        return a.Erased(erased=erased.counts, log_truncated=truncated)
 
 
-async def erase_at(place: MemoryPlace, asked: Erasure, *, actor: str | None) -> tuple[dict[str, int], bool]:
-    """Erase from a memory; return how much of each kind went, and whether nothing is left in the write-ahead log."""
+async def erase_at(place: MemoryPlace, asked: Erasure, *, actor: str | None) -> tuple[Erased, bool]:
+    """Erase from a memory; return what went, and whether nothing is left in the write-ahead log."""
     erased = await place.write(lambda change: erase(change, asked), actor=actor)
     beside = await to_thread.run_sync(_beside, place.layout, asked, erased)
-    return {**erased.counts, **beside}, await place.file.truncate_log()
+    return replace(erased, counts={**erased.counts, **beside}), await place.file.truncate_log()
 
 
 def _beside(layout: Layout, asked: Erasure, erased: Erased) -> dict[str, int]:

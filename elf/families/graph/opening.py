@@ -9,9 +9,10 @@ from anyio import CapacityLimiter
 
 from elf.config.tables.graph import GraphTable
 from elf.db.queries import Queries, sql_folder
+from elf.families.graph.bell import Bell
 from elf.families.graph.bulletins import Bulletins
 from elf.families.graph.context import Contexts
-from elf.families.graph.embedding import Bell, Embedding
+from elf.families.graph.embedding import Embedding
 from elf.families.graph.erasing import Erasing
 from elf.families.graph.extraction.opening import text_extractor
 from elf.families.graph.homes import Homes
@@ -35,8 +36,10 @@ from elf.families.graph.steward import Steward
 from elf.families.graph.store.connections import refuse_racy_sqlite
 from elf.families.graph.store.file import FileKit
 from elf.families.graph.store.schema import read_steps
+from elf.families.graph.store.statements import OwnerKey
 from elf.families.graph.subjects import GraphSubjects
 from elf.families.graph.tallies import Tallies
+from elf.families.graph.telling import Telling, Untold, is_wanted
 from elf.families.graph.transfer.service import TransferService
 from elf.family import Gauge, Opened
 from elf.ground import Ground
@@ -60,12 +63,21 @@ def open_graph(ground: Ground) -> Opened:
     refuse_racy_sqlite()
     table, clock, bell = ground.config.of(GraphTable), ground.clock, Bell()
     tallies = Tallies()
-    texts, orchestrators = _guarded(ground.texts), _orchestrators(ground, table)
+    queries = Queries.load(sql_folder() / FAMILY)
+    texts, orchestrators = _guarded(ground.texts), _orchestrators(ground, table, queries)
     extractor, rules = text_extractor(ground.models.extractor), _ingest_rules(table, texts.version)
     is_ingesting = table.enabled and table.ingest.enabled
     ingestion = Ingestion(orchestrators, extractor, clock, rules, tallies) if is_ingesting else None
-    steward = Steward([Embedding(texts, clock, bell, tallies), *([ingestion] if ingestion else [])])
-    files = _files(ground, table, orchestrators, steward, tallies)
+    telling = Telling(ground.database, queries)
+    untold: set[OwnerKey] | None = set() if table.enabled and is_wanted(ground.config.webhooks) else None
+    steward = Steward(
+        [
+            Embedding(texts, clock, bell, tallies),
+            *([ingestion] if ingestion else []),
+            *([] if untold is None else [telling]),
+        ]
+    )
+    files = _files(ground, table, orchestrators, steward, tallies, untold)
     watcher = _watcher(table, orchestrators, files, ingestion)
     recaller = Recaller(EmbeddedQueries(texts), clock)
     contexts = Contexts(recaller, Bulletins(recaller, table.retrieval, clock), table.retrieval)
@@ -86,24 +98,32 @@ def open_graph(ground: Ground) -> Opened:
         handlers={
             operation.name: handle for service in services for operation, handle in service.handlers().items()
         },
-        owners=[files, *([watcher] if watcher else [])],
+        owners=[
+            files,
+            *([watcher] if watcher else []),
+            *([] if untold is None else [Untold(orchestrators, files, telling, untold)]),
+        ],
         recall=GraphRecall(files, table.retrieval, clock, version=texts.version),
         items=GraphItems(files),
         gauges=[*_gauges(files), *tallies.gauges()],
         totals=tallies.totals(),
         warnings=overseeing.warnings,
-        subjects=GraphSubjects(orchestrators, files, embedding_version=texts.version),
+        subjects=GraphSubjects(orchestrators, files, telling, embedding_version=texts.version),
         remains=GraphRemains(orchestrators, files),
     )
 
 
-def _orchestrators(ground: Ground, table: GraphTable) -> Orchestrators:
-    queries = Queries.load(sql_folder() / FAMILY)
+def _orchestrators(ground: Ground, table: GraphTable, queries: Queries) -> Orchestrators:
     return Orchestrators(table, Homes(ground.database, queries, ground.clock, most=table.max_orchestrators))
 
 
 def _files(
-    ground: Ground, table: GraphTable, orchestrators: Orchestrators, steward: Steward, tallies: Tallies
+    ground: Ground,
+    table: GraphTable,
+    orchestrators: Orchestrators,
+    steward: Steward,
+    tallies: Tallies,
+    untold: set[OwnerKey] | None,
 ) -> OpenFiles:
     folder = sql_folder() / FAMILY / "file"
     kit = FileKit(
@@ -113,6 +133,7 @@ def _files(
         read_threads=CapacityLimiter(READERS),
         write_threads=CapacityLimiter(WRITERS),
         tallies=tallies,
+        untold=untold,
     )
     return OpenFiles(orchestrators, kit, most=table.max_open, idle_s=table.idle_seconds, steward=steward)
 

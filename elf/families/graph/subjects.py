@@ -23,6 +23,7 @@ from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.orchestrators import Orchestrators
 from elf.families.graph.store.erasing import Erasure
 from elf.families.graph.store.statements import OwnerKey
+from elf.families.graph.telling import Telling
 from elf.families.graph.transfer.intake import Intake
 from elf.families.graph.transfer.line import Line
 from elf.families.graph.transfer.service import lines_at
@@ -43,20 +44,26 @@ class Exported(Line, frozen=True, kw_only=True):
 class GraphSubjects:
     """Works on the memories that are on this host."""
 
-    def __init__(self, orchestrators: Orchestrators, files: OpenFiles, *, embedding_version: str) -> None:
+    def __init__(
+        self, orchestrators: Orchestrators, files: OpenFiles, telling: Telling, *, embedding_version: str
+    ) -> None:
         self._orchestrators = orchestrators
         self._files = files
+        self._telling = telling
         self._version = embedding_version
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
         """Erase all memories of a subject; returns how much of each kind went, and how many other hosts have some."""
         counts: Counter[str] = Counter()
-        asked = Erasure(everything=True)
+        asked = Erasure(everything=True, is_told=False)
         if subject.user is not None:
-            asked = Erasure(conversations=sorted(_conversations(subject) or ()), actor=subject.user)
+            conversations = sorted(_conversations(subject) or ())
+            asked = Erasure(conversations=conversations, actor=subject.user, is_told=False)
         for key in await self._keys(subject):
             async with self._files.known(key.tenant_id, key.orchestrator_id) as place:
-                counts.update((await erase_at(place, asked, actor=None))[0])
+                erased, _ = await erase_at(place, asked, actor=None)
+            await self._telling.forget(key, None if asked.everything else erased.memory_ids)
+            counts.update(erased.counts)
         elsewhere = await self._orchestrators.elsewhere(subject.tenant_id, subject.agent_id)
         return {**counts, **({ELSEWHERE: elsewhere} if elsewhere else {})}
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from elf.families.graph.store.change_feed import drop_changes
 from elf.families.graph.store.statements import Change
 
 
@@ -13,7 +14,7 @@ from elf.families.graph.store.statements import Change
 class Erasure:
     """Which memories are to go: those of the ids, of conversations, of a source file, or everything.
 
-    The name of an `actor` goes off all that stays.
+    The name of an `actor` goes off all that stays. Nobody is told of them unless it `is_told`.
     """
 
     memory_ids: Sequence[str] = ()
@@ -21,6 +22,7 @@ class Erasure:
     actor: str | None = None
     source_path: str | None = None
     everything: bool = False
+    is_told: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ def erase(change: Change, asked: Erasure) -> Erased:
     kinds = ("edges", "spans", "vectors", "versions", "quotes")
     counts = {"memories": len(memory_ids), **dict(zip(kinds, belonging, strict=True))}
     change.run("erase_memories", memory_ids=going)
+    if not asked.is_told:
+        drop_changes(change, None if asked.everything else memory_ids)
     counts["ingests"] = change.run("erase_ingests", memory_ids=going, everything=asked.everything)
     if asked.actor is not None:
         for statement in ("unsign_versions", "unsign_audit"):

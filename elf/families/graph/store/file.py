@@ -15,7 +15,9 @@ from anyio.abc import TaskStatus
 from elf.core.clock import Clock
 from elf.core.errors import Unavailable
 from elf.db.queries import Queries
+from elf.families.graph.bell import Bell
 from elf.families.graph.errors import MemoryDbForeign
+from elf.families.graph.store.change_feed import are_changes_kept, keep_changes
 from elf.families.graph.store.connections import connect, failures, transaction
 from elf.families.graph.store.held_read import HeldRead
 from elf.families.graph.store.layout import Layout
@@ -34,7 +36,7 @@ T = TypeVar("T")
 class FileKit:
     """What all files of a process share: the statements, the steps of the schema, the clock, and the threads in which
     files are read and written; these are apart, so that no reader waits for a disk that is written to. And what is
-    counted of them.
+    counted of them. `untold` is there where changes are to be told: whose files were closed with some that were not.
     """
 
     queries: Queries
@@ -43,6 +45,7 @@ class FileKit:
     read_threads: CapacityLimiter
     write_threads: CapacityLimiter
     tallies: Tallies = field(default_factory=Tallies)
+    untold: set[OwnerKey] | None = None
 
 
 class MemoryFile:
@@ -52,6 +55,7 @@ class MemoryFile:
         self.key = key
         self.layout = layout
         self.vectors = VectorCache()
+        self.written = Bell()
         self._kit = kit
         self._idle: list[apsw.Connection] = []
         self._writer: Writer | None = None
@@ -76,7 +80,14 @@ class MemoryFile:
         connection, opened = await to_thread.run_sync(self._open, limiter=kit.write_threads)
         self._presence, self._opened = presence, opened
         self._writer = writer = Writer(
-            self.layout, kit.queries, self.key, kit.clock, kit.write_threads, opened, kit.tallies
+            self.layout,
+            kit.queries,
+            self.key,
+            kit.clock,
+            kit.write_threads,
+            opened,
+            kit.tallies,
+            self.written,
         )
         try:
             task_status.started()
@@ -145,7 +156,10 @@ class MemoryFile:
         return connection, opened
 
     def _own(self, connection: apsw.Connection) -> None:
-        """Say whose file it is, or see that it is said. Raises MemoryDbForeign when it is another's."""
+        """Say whose file it is, or see that it is said, and whether it keeps changes.
+
+        Raises MemoryDbForeign when it is another's.
+        """
         with transaction(connection):
             now = self._kit.clock.now()
             change = Change(connection, self._kit.queries, self.key, now=now, actor=None)
@@ -156,6 +170,7 @@ class MemoryFile:
                 raise MemoryDbForeign(
                     f"the memory.db of {self.key.orchestrator_id} belongs to another orchestrator"
                 )
+            keep_changes(change, is_on=self._kit.untold is not None)
 
     def _read_now(self, look: Callable[[Snapshot], T]) -> T:
         path = self.layout.database
@@ -201,7 +216,19 @@ class MemoryFile:
         self._close_idle()
         for held in [*self._held]:
             held.close()
+        self._note_untold(writing)
         writing.close()
+
+    def _note_untold(self, connection: apsw.Connection) -> None:
+        """Say so where something is still to be told; where nobody can say, somebody looks again."""
+        if self._kit.untold is None:
+            return
+        try:
+            is_some_left = are_changes_kept(Snapshot(connection, self._kit.queries, self.key))
+        except apsw.Error:
+            is_some_left = True
+        if is_some_left:
+            self._kit.untold.add(self.key)
 
     def _close_idle(self) -> None:
         """Close the connections that nobody reads by; whoever still does closes its own."""

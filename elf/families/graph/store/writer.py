@@ -18,6 +18,7 @@ from anyio import CapacityLimiter, to_thread
 from elf.core.clock import Clock
 from elf.core.errors import Unavailable
 from elf.db.queries import Queries
+from elf.families.graph.bell import Bell
 from elf.families.graph.errors import FileUnusable
 from elf.families.graph.store.connections import failures, transaction
 from elf.families.graph.store.layout import Layout
@@ -49,7 +50,7 @@ class _Waiting(Generic[T]):
 
 
 class Writer:
-    """Takes changes at any time, and makes them while it runs."""
+    """Takes changes at any time, and makes them while it runs; rings after each commit."""
 
     def __init__(
         self,
@@ -60,6 +61,7 @@ class Writer:
         threads: CapacityLimiter,
         opened: OpenedFile,
         tallies: Tallies,
+        written: Bell,
     ) -> None:
         self._layout = layout
         self._queries = queries
@@ -68,6 +70,7 @@ class Writer:
         self._threads = threads
         self._opened = opened
         self._tallies = tallies
+        self._written = written
         self._send, self._receive = anyio.create_memory_object_stream[_Waiting[Any]](AT_ONCE)
 
     async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
@@ -115,6 +118,7 @@ class Writer:
         try:
             await to_thread.run_sync(self._commit_now, connection, batch, now, limiter=self._threads)
             self._tallies.committed(len(batch), anyio.current_time() - began)
+            self._written.ring()
         except FileUnusable as error:
             failure = error
             raise
