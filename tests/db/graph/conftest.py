@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
@@ -19,6 +20,7 @@ from elf.families.graph.store.statements import OwnerKey
 from tests.conftest import TEMPLATE, VECTOR_DIM, dsn_of, run_sql
 from tests.db.graph.graph_kit import KEY, file_kit, opened
 from tests.db.graph.house import House, house_at
+from tests.db.graph.telling_kit import open_at
 from tests.notes_kit import TurnedClock
 
 
@@ -63,6 +65,30 @@ async def database(graph_dsn: str) -> AsyncIterator[Database]:
         await connection.execute("DELETE FROM graph_homes")
     yield database
     await database.close()
+
+
+@pytest.fixture
+async def hearing(database: Database) -> AsyncIterator[Database]:
+    """A database with a webhook that hears everything."""
+    async with database.connection() as connection:
+        await connection.execute("INSERT INTO webhooks (name) VALUES ('all')")
+    yield database
+    async with database.connection() as connection:
+        for table in ("webhooks", "webhook_outbox", "graph_changes_told"):
+            await connection.execute(f"DELETE FROM {table}")
+
+
+@pytest.fixture
+def told_kit(kit: FileKit) -> FileKit:
+    """What the files of a process with a webhook share."""
+    return replace(kit, untold=set())
+
+
+@pytest.fixture
+async def told_file(tmp_path: Path, told_kit: FileKit) -> AsyncIterator[MemoryFile]:
+    """A file that keeps what is to be told."""
+    async with open_at(tmp_path / "planner", told_kit) as file:
+        yield file
 
 
 @pytest.fixture
