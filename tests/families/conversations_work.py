@@ -34,8 +34,8 @@ class ConversationsWork:
     """Says things in new conversations, one client at a time in each."""
 
     def do(self, client: WorkClient) -> Iterator[ConversationClaim]:
-        _speak(client)
-        place = {"conversationId": str(_mark(client))}
+        speak(client)
+        place = {"conversationId": str(mark_of(client))}
         claim = ConversationClaim(conversation_id=place["conversationId"], said=(_say(client, place),))
         yield claim
         for _ in range(client.rng.randrange(MOST_STEPS + 1)):
@@ -49,11 +49,11 @@ class ConversationsWork:
 
     def problems(self, client: WorkClient, claims: Sequence[ConversationClaim]) -> list[str]:
         """Return what is lost, changed, or still there."""
-        _speak(client)
+        speak(client)
         return [f"{claim.conversation_id}: {one}" for claim in claims for one in _problems(client, claim)]
 
 
-def _speak(client: WorkClient) -> None:
+def speak(client: WorkClient) -> None:
     """Be one user of all that this place has, by one client."""
     if client.place:
         user = uuid5(NAMESPACE_OID, client.place["tenant_id"])
@@ -61,12 +61,12 @@ def _speak(client: WorkClient) -> None:
         client.place = {}
 
 
-def _mark(client: WorkClient) -> UUID:
+def mark_of(client: WorkClient) -> UUID:
     return UUID(int=client.rng.getrandbits(128), version=4)
 
 
 def _say(client: WorkClient, place: Mapping[str, str]) -> tuple[str, str]:
-    text = f"said {_mark(client).hex}"
+    text = f"said {mark_of(client).hex}"
     talk = {"channel": "history", "contentType": "history", "content": [{"role": "USER", "text": text}]}
     return client.ask("append_entry", **place, **talk)["id"], text
 
@@ -83,7 +83,7 @@ def _remembered(
     """Remember more, or all anew."""
     (known,) = claim.remembered
     begins = known if client.rng.random() < 0.7 else ()
-    wanted = (*begins, f"remembered {_mark(client).hex}")
+    wanted = (*begins, f"remembered {mark_of(client).hex}")
     yield replace(claim, remembered=frozenset([known, wanted]))
     client.ask("sync_entries", **place, **MEMORY, content=list(wanted))
     yield replace(claim, remembered=frozenset([wanted]))

@@ -34,6 +34,7 @@ from tests.families import (
     conversations_rows,
     conversations_work,
     conversations_world,
+    files_work,
     graph_callers,
     graph_leaks,
     graph_rows,
@@ -46,12 +47,14 @@ from tests.families import (
     notes_rows,
     notes_work,
     notes_world,
+    sessions_work,
     store_proof,
     webhooks_proof,
 )
 from tests.families.callers import GUARDED, OWNER
 from tests.families.leaks import Leaks
 from tests.families.rows import CALLERS, Caller, Row, World
+from tests.families.several_works import SeveralWorks
 from tests.families.toy_corpus import client as toy_corpus_client
 from tests.families.toy_corpus import manifest as toy_corpus_manifest
 from tests.families.toy_corpus import proof as toy_corpus_proof
@@ -129,7 +132,7 @@ CONVERSATIONS: Final = Proof(
     rows=conversations_rows.ROWS,
     settle=conversations_world.settle,
     leaks=conversations_leaks.LEAKS,
-    work=conversations_work.ConversationsWork(),
+    work=SeveralWorks(conversations_work.ConversationsWork(), sessions_work.SessionsWork()),
     config="[conversations]\n",
     client=ConversationsClient,
     callers=conversations_callers.CALLERS,
@@ -152,7 +155,7 @@ ASSISTANT: Final = Proof(
     rows=assistant_rows.ROWS,
     settle=assistant_world.settle,
     leaks=assistant_leaks.LEAKS,
-    work=assistant_work.AssistantWork(),
+    work=SeveralWorks(assistant_work.AssistantWork(), files_work.FilesWork()),
     config="[assistant]\n",
     client=AssistantClient,
     callers=assistant_callers.CALLERS,

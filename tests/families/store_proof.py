@@ -207,8 +207,11 @@ class StoreWork:
 
     def _write(self, client: WorkClient, key: str, value: int | None) -> None:
         at = {"namespace": ["work"], "key": key}
-        op = {"delete": at} if value is None else {"put": {**at, "value": {"n": value}}}
-        client.ask("store_batch", ops=[op])
+        name, fields = ("delete", at) if value is None else ("put", {**at, "value": {"n": value}})
+        if client.rng.random() < 0.5:
+            client.ask("store_batch", ops=[{name: fields}])
+        else:
+            client.change(f"store_{name}", **fields)
 
     def problems(self, client: WorkClient, claims: Sequence[StoreClaim]) -> list[str]:
         """Return which values are lost, or others than were written, and which are not found by their words."""

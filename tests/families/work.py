@@ -21,6 +21,7 @@ C = TypeVar("C")
 LONGEST_ANSWER_S: Final = 25.0
 AGAIN_S: Final = 0.05
 NOT_FOUND: Final = 404
+CONFLICT: Final = 409
 PAUSE_S: Final = 0.02  # between two pieces of work: the service needs the processors, too
 
 
@@ -46,6 +47,7 @@ class WorkClient:
         self._operations = operations
         self._stop = stop
         self._http = httpx.Client(timeout=LONGEST_ANSWER_S)
+        self._tries = 0
         self.place = dict(place)
         self.headers: dict[str, str] = {}
         self.rng = rng
@@ -62,12 +64,25 @@ class WorkClient:
         assert response.is_success or response.status_code == NOT_FOUND, f"{name}: {response.text}"
         return response.is_success
 
+    def change(self, name: str, **arguments: Any) -> Any:
+        """Have something changed that cannot be changed twice, and return the body of the answer.
+
+        Whoever had to ask again may be told that it does not go with what is there: None. Raises as `ask`.
+        """
+        response = self._answered(name, arguments)
+        if self._tries > 1 and response.status_code in (NOT_FOUND, CONFLICT):
+            return None
+        assert response.is_success, f"{name}: {response.status_code} {response.text}"
+        return response.json() if response.content else None
+
     def drop(self, name: str, **arguments: Any) -> None:
         """Have something gone; whoever has to ask again may find it gone. Raises as `ask`."""
         self.finds(name, **arguments)
 
     def _answered(self, name: str, arguments: Mapping[str, Any]) -> httpx.Response:
+        self._tries = 0
         while True:
+            self._tries += 1
             url = self.rng.choice(self._services).url
             if url and (response := self._answer(url, name, {**self.place, **arguments})) is not None:
                 return response
