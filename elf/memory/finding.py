@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 import anyio
+import anyio.lowlevel
 import numpy as np
 import numpy.typing as npt
 import structlog
@@ -93,7 +94,7 @@ class Finding:
         found.left_out = [LeftOut(one, "NOT_COMPARED") for one in beyond]
         async with anyio.create_task_group() as group:
             # Comparing is mostly waiting, for the database and for the model.
-            group.start_soon(in_slices, found.sameness.reading([one.said for one in offers]))
+            group.start_soon(_read, found.sameness, offers)
             scores = await self._compared(request.query, asking, offers, found)
         found.candidates = ranked(offers, scores)
         return found
@@ -169,3 +170,9 @@ class Finding:
             found.away.append(RERANK)
             return [None] * len(offers)
         return scores
+
+
+async def _read(sameness: Sameness, offers: Sequence[Offered]) -> None:
+    """Read the texts of candidates, once those who compare them have asked for what they wait for."""
+    await anyio.lowlevel.checkpoint()
+    await in_slices(sameness.reading([one.said for one in offers]))
