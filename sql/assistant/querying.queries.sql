@@ -4,7 +4,7 @@
 -- name: find_candidates
 -- The memories nearest to a vector ($15, or null; of the model $16) and those with any of the words ($17), up to $19 each
 -- way, without some ($18); of each category of $3 at most as many as $14 says, where it says so. A cosine is at least $20
--- where that is there.
+-- where that is there. For each that is related to another one of them, the greatest strength, too.
 WITH room AS MATERIALIZED (
   SELECT c.name, coalesce(c.most, $19::int) AS most FROM unnest($3::text[], $14::int[]) AS c (name, most)
 ), asked AS MATERIALIZED (
@@ -12,7 +12,7 @@ WITH room AS MATERIALIZED (
   FROM unnest($17::text[]) AS t (word) CROSS JOIN LATERAL plainto_tsquery('simple', t.word) AS q (query)
   WHERE numnode(q.query) > 0
 ), near AS MATERIALIZED (
-  SELECT n.memory_id, row_number() OVER (ORDER BY n.distance, n.memory_id) AS place
+  SELECT n.memory_id, n.category, row_number() OVER (ORDER BY n.distance, n.memory_id) AS place
   FROM (
     SELECT m.memory_id, m.category, v.embedding <=> $15::vector AS distance,
       row_number() OVER (PARTITION BY m.category ORDER BY v.embedding <=> $15::vector, m.memory_id) AS place
@@ -24,7 +24,7 @@ WITH room AS MATERIALIZED (
   WHERE n.place <= r.most
   ORDER BY n.distance, n.memory_id LIMIT $19
 ), said AS MATERIALIZED (
-  SELECT s.memory_id, row_number() OVER (ORDER BY s.rank DESC, s.memory_id) AS place
+  SELECT s.memory_id, s.category, row_number() OVER (ORDER BY s.rank DESC, s.memory_id) AS place
   FROM (
     SELECT m.memory_id, m.category, ts_rank(m.words, a.any_word) AS rank,
       row_number() OVER (PARTITION BY m.category ORDER BY ts_rank(m.words, a.any_word) DESC, m.memory_id) AS place
@@ -37,38 +37,36 @@ WITH room AS MATERIALIZED (
   JOIN room AS r ON r.name = s.category
   WHERE s.place <= r.most
   ORDER BY s.rank DESC, s.memory_id LIMIT $19
-), found AS (
+), found AS MATERIALIZED (
   SELECT f.memory_id FROM (
-    SELECT m.memory_id, m.category,
-      row_number() OVER (PARTITION BY m.category ORDER BY least(n.place, s.place), m.memory_id) AS place
-    FROM near AS n FULL JOIN said AS s ON s.memory_id = n.memory_id
-    JOIN assistant_memories AS m ON m.tenant_id = $1 AND m.user_id = $2
-      AND m.memory_id = coalesce(n.memory_id, s.memory_id)
+    SELECT memory_id, category,
+      row_number() OVER (PARTITION BY category ORDER BY least(n.place, s.place), memory_id) AS place
+    FROM near AS n FULL JOIN said AS s USING (memory_id, category)
   ) AS f
   JOIN room AS r ON r.name = f.category
   WHERE f.place <= r.most
+), related AS (
+  SELECT e.memory_id, max(r.strength) AS strength
+  FROM assistant_relations AS r CROSS JOIN LATERAL (VALUES (r.from_id), (r.to_id)) AS e (memory_id)
+  WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.from_id = ANY (ARRAY(SELECT memory_id FROM found))
+    AND r.to_id = ANY (ARRAY(SELECT memory_id FROM found))
+  GROUP BY e.memory_id
 )
 SELECT <columns>, 1 - (v.embedding <=> $15::vector) AS cosine, coalesce((
     SELECT count(*) FILTER (WHERE m.words @@ e.query)::float8 / nullif(count(*), 0)
     FROM unnest(a.each_word) AS e (query)
-  ), 0) AS share_of_words
+  ), 0) AS share_of_words, e.strength
 FROM found AS f
 CROSS JOIN asked AS a
 JOIN assistant_memories AS m ON m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = f.memory_id
 LEFT JOIN assistant_vectors AS v ON v.tenant_id = m.tenant_id AND v.user_id = m.user_id
-  AND v.memory_id = m.memory_id AND v.embedding_version = $16;
+  AND v.memory_id = m.memory_id AND v.embedding_version = $16
+LEFT JOIN related AS e ON e.memory_id = m.memory_id;
 
 -- name: find_whole
 -- Up to $14 memories of categories that come whole, what matters most first.
 SELECT <columns> FROM assistant_memories AS m WHERE <filters>
 ORDER BY m.importance DESC, m.updated_at DESC, m.memory_id LIMIT $14;
-
--- name: strengths_among
--- For each of some memories ($3) that is related to another one of them, the greatest strength.
-SELECT e.memory_id, max(r.strength) AS strength
-FROM assistant_relations AS r CROSS JOIN LATERAL (VALUES (r.from_id), (r.to_id)) AS e (memory_id)
-WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.from_id = ANY ($3::uuid[]) AND r.to_id = ANY ($3::uuid[])
-GROUP BY e.memory_id;
 
 -- name: categories_of
 -- The categories of which a user has memories.

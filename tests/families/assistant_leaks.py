@@ -105,7 +105,7 @@ LEAKS: Final = Leaks(
         "restore_relations": "it is of lines that an operator takes in for the tenant that is named",
         **dict.fromkeys(
             [
-                "log_changes", "pending_proposal", "end_proposal", "is_corroborated", "strengths_among", "find_related",
+                "log_changes", "pending_proposal", "end_proposal", "is_corroborated", "find_related",
                 "count_recall", "see_thread", "move_seen", "end_turn", "texts_of", "find_equal_memory", "update_memory",
                 "drop_vector", "purge_memory", "blank_history", "blank_changes", "link_neighbours", "move_relations",
                 "keep_recent", "due_after_turn",

@@ -108,7 +108,6 @@ PLANS: Final[Mapping[str, Sequence[Any]]] = {
     "find_candidates": (*FILTERS, [20, None], VECTOR, "fake", ["seat", "plan"], SOME, 50, 0.5),
     "find_whole": (*FILTERS, 1000),
     "find_related": (*FILTERS, SOME, SOME, 32),
-    "strengths_among": (*PLACE, SOME),
     "categories_of": PLACE,
     "standing_of": (*PLACE, SOME, CATEGORIES),
     "see_thread": (*PLACE, "thread 7", NOW),

@@ -11,7 +11,7 @@ from pgvector import Vector
 
 from elf.db.database import Connection
 from elf.db.queries import Queries
-from elf.families.assistant.model import Memory, Place, RelationType
+from elf.families.assistant.model import Memory, RelationType
 from elf.families.assistant.rules.categories import Readable
 from elf.families.assistant.rules.filters import Filters
 from elf.families.assistant.rules.ranking import Candidate
@@ -74,14 +74,6 @@ class CandidateReads:
         )  # fmt: skip
         return [_candidate(row) for row in rows]
 
-    async def strengths(
-        self, connection: Connection, place: Place, candidates: Sequence[Candidate]
-    ) -> Mapping[UUID, float]:
-        """Return the greatest strength with which each is related to another one, where it is."""
-        ids = [one.memory.memory_id for one in candidates]
-        rows = await connection.fetch(self._sql["strengths_among"], *place, ids)
-        return {row["memory_id"]: float(row["strength"]) for row in rows}
-
     async def related(
         self, connection: Connection, filters: Filters, *, to: Sequence[UUID], without: Sequence[UUID]
     ) -> list[Neighbour]:
@@ -99,4 +91,6 @@ class CandidateReads:
 
 
 def _candidate(row: Mapping[str, Any]) -> Candidate:
-    return Candidate(memory=memory_of(row), cosine=row["cosine"], words=row["share_of_words"])
+    return Candidate(
+        memory=memory_of(row), cosine=row["cosine"], words=row["share_of_words"], related=float(row["strength"] or 0.0)
+    )  # fmt: skip

@@ -88,12 +88,9 @@ class AssistantRecall:
             version=self._kit.embedder.version, words=query_words(text), threshold=None,
         )  # fmt: skip
         candidates = await self._reads.candidates(connection, sought, without=())
-        strengths = await self._reads.strengths(connection, place, candidates)
         has_vector = sought.vector is not None
         weights = self._kit.config.ranking
-        return ranked(candidates, strengths, weights, has_vector=has_vector, now=self._kit.now())[
-            : question.limit
-        ]
+        return ranked(candidates, weights, has_vector=has_vector, now=self._kit.now())[: question.limit]
 
 
 def _before(moment: datetime | None) -> datetime | None:

@@ -127,9 +127,8 @@ class MemoryQuerying:
     ) -> list[Ranked]:
         without = [memory.memory_id for memory in context]
         candidates = await self._reads.candidates(connection, question, without=without)
-        strengths = await self._reads.strengths(connection, question.filters.place, candidates)
         has_vector = question.vector is not None
-        best = ranked(candidates, strengths, self._kit.config.ranking, has_vector=has_vector, now=now)
+        best = ranked(candidates, self._kit.config.ranking, has_vector=has_vector, now=now)
         share = episodic_share(request.top_k, request.types)
 
         def may_join(one: Ranked, taken: Sequence[Ranked]) -> bool:

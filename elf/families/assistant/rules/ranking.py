@@ -25,12 +25,13 @@ _DAY: Final = timedelta(days=1)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
     """A memory that may answer. `cosine` is None without a vector on either side; `words` is which share of the words
-    of the query it holds, 0 to 1.
+    of the query it holds, 0 to 1; `related` is the greatest strength of a relation to another candidate.
     """
 
     memory: Memory
     cosine: float | None
     words: float
+    related: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,19 +47,14 @@ class Ranked:
 
 
 def ranked(
-    candidates: Sequence[Candidate],
-    strengths: Mapping[UUID, float],
-    weights: Ranking,
-    *,
-    has_vector: bool,
-    now: datetime,
+    candidates: Sequence[Candidate], weights: Ranking, *, has_vector: bool, now: datetime
 ) -> list[Ranked]:
     """Return candidates, best first: the most similar lead, the others follow by score.
 
-    `strengths` is the greatest strength of a relation of each to another one. Where the query `has_vector`, similar is
-    who has the greater cosine, else who holds more of its words. An insight never leads.
+    Where the query `has_vector`, similar is who has the greater cosine, else who holds more of its words. An insight
+    never leads.
     """
-    scored = [_scored(one, strengths, weights, has_vector=has_vector, now=now) for one in candidates]
+    scored = [_scored(one, weights, has_vector=has_vector, now=now) for one in candidates]
     by_score = sorted(scored, key=_by_score)
     alike = sorted((one for one in by_score if one.memory.type != "insight"), key=lambda one: -one.similarity)
     leading = list(islice(alike, STAYING))
@@ -75,9 +71,7 @@ def _by_score(one: Ranked) -> tuple[float, float, UUID]:
     return -one.score, -one.memory.updated_at.timestamp(), one.memory.memory_id
 
 
-def _scored(
-    one: Candidate, strengths: Mapping[UUID, float], weights: Ranking, *, has_vector: bool, now: datetime
-) -> Ranked:
+def _scored(one: Candidate, weights: Ranking, *, has_vector: bool, now: datetime) -> Ranked:
     memory = one.memory
     similarity = (one.cosine or 0.0) if has_vector else one.words
     age_days = max(0.0, (now - memory.updated_at) / _DAY)
@@ -87,7 +81,7 @@ def _scored(
         "importance": weights.importance * memory.importance / 5,
         "recency": weights.recency / (1 + age_days),
         "pinned": weights.pinned if memory.pinned else 0.0,
-        "related": weights.related * strengths.get(memory.memory_id, 0.0),
+        "related": weights.related * one.related,
     }
     if memory.type == "insight":
         terms["insight"] = (INSIGHT_SHARE - 1) * math.fsum(terms.values())
