@@ -4,10 +4,10 @@ keep what was said.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from elf.indexing.indexed import IndexedCorpus
 
 ELSEWHERE: Final = "elsewhere"
+
+Vector: TypeAlias = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,19 +44,26 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What is asked of all families: a text and its vector, which is None where no model answered, about a subject.
+    """What is asked of all families: a text and its vector, about a subject.
+
+    The vector is None where no model answered, and may still be in the making: a family that has other things to look
+    up does so first, and then waits for `embedded`; it holds no connection meanwhile.
 
     At most `limit` candidates are wanted: of these kinds, where some are named, and from `since` on and before `until`,
     as told by an item's `at`. Whoever asks gives up when time is over, by cancelling.
     """
 
     text: str
-    vector: npt.NDArray[np.float32] | None
+    vector: Vector | Callable[[], Awaitable[Vector | None]] | None
     subject: Subject
     limit: int
     kinds: frozenset[str] | None = None
     since: datetime | None = None
     until: datetime | None = None
+
+    async def embedded(self) -> Vector | None:
+        """Return the vector as soon as it is there."""
+        return await self.vector() if callable(self.vector) else self.vector
 
 
 class Item(Struct, frozen=True, kw_only=True):

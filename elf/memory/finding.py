@@ -8,8 +8,6 @@ from typing import Final
 
 import anyio
 import anyio.lowlevel
-import numpy as np
-import numpy.typing as npt
 import structlog
 
 from elf.core.errors import Unavailable
@@ -22,7 +20,7 @@ from elf.memory.conversations import HiddenConversations
 from elf.memory.families_on import refuse_unknown
 from elf.memory.gathering import Gathered, Offered, gather
 from elf.memory.ranking import Compared, LeftOut, Ranked, Sameness, ranked
-from elf.offers import Question, Recall
+from elf.offers import Question, Recall, Vector
 from elf.providers.port import Embedder
 from elf.providers.vectors import have_direction
 from elf.search.stages import Stages
@@ -43,6 +41,22 @@ RERANK_SHARE: Final = 0.8
 log = structlog.get_logger()
 
 
+class _Coming:
+    """The vector of a query, which is waited for until it is put there; None where there is none."""
+
+    def __init__(self) -> None:
+        self._is_there = anyio.Event()
+        self._vector: Vector | None = None
+
+    def put(self, vector: Vector | None) -> None:
+        self._vector = vector
+        self._is_there.set()
+
+    async def get(self) -> Vector | None:
+        await self._is_there.wait()
+        return self._vector
+
+
 @dataclass(slots=True)
 class Found:
     """What was found, best first, who was asked, how long it took, and what had to be done without.
@@ -53,6 +67,7 @@ class Found:
     families: Mapping[str, Recall]
     stages: Stages
     sameness: Sameness
+    vector: _Coming = field(default_factory=_Coming)
     gathered: Gathered = field(default_factory=Gathered)
     candidates: Sequence[Ranked] = ()
     left_out: Sequence[LeftOut] = ()
@@ -88,8 +103,7 @@ class Finding:
         Raises InvalidRequest for a family that is not on, and Unavailable when no family answers.
         """
         found = Found(self._asked(request), Stages(self._budget_s), Sameness(self._stems))
-        vector = await self._embedded(request.query, found)
-        await self._gather(request, vector, asking, found)
+        await self._gather(request, asking, found)
         offers, beyond = found.gathered.in_turn(COMPARED)
         found.left_out = [LeftOut(one, "NOT_COMPARED") for one in beyond]
         async with anyio.create_task_group() as group:
@@ -105,24 +119,22 @@ class Finding:
         refuse_unknown(request.families, self._families, path="$.families[{}]")
         return {name: self._families[name] for name in dict.fromkeys(request.families)}
 
-    async def _embedded(self, query: str, found: Found) -> npt.NDArray[np.float32] | None:
-        """Return the vector of a query; families are asked by words alone where there is none."""
+    async def _embed(self, query: str, found: Found) -> None:
+        """Make the vector of a query; families are asked by words alone where there is none."""
         try:
             with found.stages.stage("embed", share=EMBED_SHARE):
                 matrix = await self._embedder.embed([query])
-            vector: npt.NDArray[np.float32] = matrix[0]
             if have_direction(matrix)[0]:
-                return vector
+                found.vector.put(matrix[0])
+                return
         except (Unavailable, TimeoutError) as error:
             log.warning("memory.query_not_embedded", error=type(error).__name__)
         found.away.append(EMBEDDING)
-        return None
+        found.vector.put(None)
 
-    async def _gather(
-        self, request: AskMemory, vector: npt.NDArray[np.float32] | None, asking: Asking, found: Found
-    ) -> None:
+    async def _gather(self, request: AskMemory, asking: Asking, found: Found) -> None:
         question = Question(
-            text=request.query, vector=vector, subject=asking.subject,
+            text=request.query, vector=found.vector.get, subject=asking.subject,
             limit=max(LEAST_OFFERED, OFFERED // len(found.families)),
             kinds=None if request.kinds is None else frozenset(request.kinds),
             since=request.since, until=request.until,
@@ -133,7 +145,10 @@ class Finding:
     async def _told(self, question: Question, asking: Asking, found: Found) -> Gathered:
         """Return what may be told. Where conversations of others took the places of a family, it is asked for more."""
         caller, left = asking.caller, found.stages.left
-        gathered = await gather(found.families, question, caller, patience_s=left(FAMILIES_SHARE))
+        async with anyio.create_task_group() as group:
+            # Families look up meanwhile what they need no vector for.
+            group.start_soon(self._embed, question.text, found)
+            gathered = await gather(found.families, question, caller, patience_s=left(FAMILIES_SHARE))
         if len(gathered.degraded) == len(found.families):
             raise Unavailable("no family of memory answers at the moment")
         if crowded := await self._hide(gathered, question, asking, found):

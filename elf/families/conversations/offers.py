@@ -85,7 +85,8 @@ class ConversationRecall:
         if not is_of(who, question.subject) or (question.kinds is not None and ENTRY not in question.kinds):
             return []
         reach = Reach(tenant_id=who.tenant_id, user=who.user, since=question.since, until=question.until)
-        found = await self._search.best(reach, asked, question.vector, limit=min(question.limit, MOST_FOUND))
+        most = min(question.limit, MOST_FOUND)
+        found = await self._search.best(reach, asked, question.embedded, limit=most)
         return [self._candidate(one) for one in found]
 
     def _place(self, found: Found) -> TokenPlace | None:

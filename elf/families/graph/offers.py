@@ -57,7 +57,7 @@ class GraphRecall:
             return []
         if question.kinds is not None and whose not in question.kinds:
             return []
-        recaller = Recaller(_GivenVector(self._version, question.vector), self._clock)
+        recaller = Recaller(_GivenVector(self._version, await question.embedded()), self._clock)
         try:
             async with self._places.known(question.subject.tenant_id, whose) as place:
                 view = _View(place, question.subject, caller)

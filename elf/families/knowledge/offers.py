@@ -66,10 +66,10 @@ class KnowledgeRecall:
         words = search_query(question.text)[: m.MAX_QUERY_CHARS]
         if whose is None or not kinds or not words:
             return []
-        now, limit = self._kit.now(), min(question.limit, MOST)
+        now, limit, vector = self._kit.now(), min(question.limit, MOST), await question.embedded()
         asked = legs.Question(
             reach=whose.reach, scope=whose.scope, words=words,
-            vector=None if question.vector is None else Vector(question.vector), version=self._version, limit=limit,
+            vector=None if vector is None else Vector(vector), version=self._version, limit=limit,
             min_confidence=EXPIRED_BELOW, now=now, since=question.since, until=question.until, named=whose.user,
             agent=whose.agent,
         )  # fmt: skip

@@ -85,7 +85,8 @@ class NoteRecall:
     async def _found(self, ask: NoteAsk, question: Question) -> Sequence[FoundChunk]:
         """Return the best chunk of each note, the best first."""
         finding, stages = self._finding, Stages()
-        retrieved = await finding.retrieval.retrieve_by(question.vector, finding.candidates(ask), stages)
+        vector = await question.embedded()
+        retrieved = await finding.retrieval.retrieve_by(vector, finding.candidates(ask), stages)
         found, _ = await finding.vouched(retrieved, ask, stages)
         best: dict[UUID, FoundChunk] = {}
         for chunk in found:

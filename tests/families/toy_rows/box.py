@@ -172,8 +172,8 @@ class Box:
         place = (question.subject.tenant_id, question.subject.user)
         rows = (
             []
-            if question.vector is None
-            else await self.rows("near_toys", *place, question.vector, question.limit)
+            if (vector := await question.embedded()) is None
+            else await self.rows("near_toys", *place, vector, question.limit)
         )
         return [_item(row, likeness=row["score"]) for row in rows]
 

@@ -78,10 +78,14 @@ class Parts:
         return self.unknown
 
 
+async def embedded() -> Vector:
+    return VECTOR
+
+
 async def found(parts: Parts, *, limit: int) -> list[UUID]:
     any_parts: Any = parts
     search = BareSearch(retrieval=any_parts, passages=any_parts, words=any_parts, candidates=DEPTH)
-    return [one.row["entry_id"] for one in await search.best(REACH, "x", VECTOR, limit=limit)]
+    return [one.row["entry_id"] for one in await search.best(REACH, "x", embedded, limit=limit)]
 
 
 async def test_each_entry_is_there_once_and_no_more_is_read_than_is_wanted() -> None:

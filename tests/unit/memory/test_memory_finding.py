@@ -17,7 +17,7 @@ from elf.memory.conversations import HiddenConversations
 from elf.memory.finding import COMPARED, OFFERED, WIDER, Finding, Found
 from elf.memory.gathering import Offered
 from elf.memory.ranking import Compared
-from elf.offers import Item, Question, Subject
+from elf.offers import Item, Question, Recall, Subject
 
 pytestmark = pytest.mark.anyio
 BUDGET_S: Final = 5.0
@@ -87,9 +87,39 @@ class Equal:
         return [Compared(0.5, 0.5) for _ in offers]
 
 
-async def found(known: Known | None, asking: Asking = ASKING, **families: Memories) -> Found:
+class SlowModel(Model):
+    """Embeds as soon as it may; or hangs, as nobody lets it."""
+
+    def __init__(self) -> None:
+        self.may = anyio.Event()
+
+    async def embed(self, texts: Sequence[str]) -> Any:
+        await self.may.wait()
+        return await super().embed(texts)
+
+
+class LooksFirst:
+    """A family that has something to look up first; `vectors` are those it got afterwards."""
+
+    def __init__(self, looked: anyio.Event) -> None:
+        self._looked = looked
+        self.vectors: list[Any] = []
+
+    async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]:
+        self._looked.set()
+        self.vectors.append(await question.embedded())
+        return [Item(kind="planner", id="m-0", text="tea")]
+
+
+async def found(
+    known: Known | None, asking: Asking = ASKING, *, model: Model | None = None, **families: Recall
+) -> Found:
     finding = Finding(
-        families, embedder=Model(), comparing=Equal(), hidden=HiddenConversations(known), budget_s=BUDGET_S
+        families,
+        embedder=model or Model(),
+        comparing=Equal(),
+        hidden=HiddenConversations(known),
+        budget_s=BUDGET_S,
     )
     return await finding.find(AskMemory(tenant_id="t", query="tea"), asking)
 
@@ -141,6 +171,22 @@ async def test_a_family_that_hangs_is_named_and_the_others_answer_within_the_bud
     assert told(answer) == ["m-0"]
     assert answer.degraded == ["graph"]
     assert anyio.current_time() - began < BUDGET_S
+
+
+async def test_families_look_up_what_needs_no_vector_while_it_is_made() -> None:
+    model = SlowModel()
+    family = LooksFirst(model.may)
+    answer = await found(Known(), model=model, notes=family)
+    assert (told(answer), answer.degraded) == (["m-0"], [])
+    assert [vector.tolist() for vector in family.vectors] == [[1.0, 1.0]]
+
+
+async def test_where_no_model_answers_families_are_told_so_in_time() -> None:
+    family = LooksFirst(anyio.Event())
+    answer = await found(Known(), model=SlowModel(), notes=family)
+    assert (told(answer), answer.degraded) == (["m-0"], ["embedding"])
+    assert family.vectors == [None]
+    assert anyio.current_time() < BUDGET_S
 
 
 async def test_where_all_families_hang_nobody_answers() -> None:

@@ -21,6 +21,7 @@ from elf.families.assistant.rules.filters import Filters
 from elf.families.assistant.rules.query_words import query_words
 from elf.families.assistant.rules.ranking import Ranked, ranked
 from elf.offers import Item, Question
+from elf.offers import Vector as QueryVector
 
 MOST_CHARS: Final = 2048
 TYPES: Final = [name for name in MEMORY_TYPES if name != PROCEDURAL]
@@ -45,9 +46,10 @@ class AssistantRecall:
             return []
         if question.kinds is not None and MEMORY not in question.kinds:
             return []
+        vector = await question.embedded()
         async with self._kit.database.connection() as connection:
             categories = await self._categories(connection, place, agents)
-            best = await self._best(connection, question, text, place, categories)
+            best = await self._best(connection, question, text, vector, place, categories)
             ids = [one.memory.memory_id for one in best]
             standing = await standing_of(connection, self._kit.queries, place, ids, categories)
         now = self._kit.now()
@@ -77,14 +79,20 @@ class AssistantRecall:
         return [name for name in dict.fromkeys(names) if name != PROCEDURAL]
 
     async def _best(
-        self, connection: Connection, question: Question, text: str, place: Place, categories: Sequence[str]
+        self,
+        connection: Connection,
+        question: Question,
+        text: str,
+        vector: QueryVector | None,
+        place: Place,
+        categories: Sequence[str],
     ) -> Sequence[Ranked]:
         sought = Sought(
             filters=Filters(
                 place=place, categories=categories, types=TYPES, updated_after=_before(question.since),
                 updated_before=question.until,
             ),
-            readable=_ALL_RANKED, vector=None if question.vector is None else Vector(question.vector),
+            readable=_ALL_RANKED, vector=None if vector is None else Vector(vector),
             version=self._kit.embedder.version, words=query_words(text), threshold=None,
         )  # fmt: skip
         candidates = await self._reads.candidates(connection, sought, without=())

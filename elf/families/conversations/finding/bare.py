@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from elf.families.conversations.finding.by_words import WordSearch
 from elf.families.conversations.finding.candidates import Candidates
@@ -16,6 +16,9 @@ from elf.index.port import Vector
 from elf.search.fuse import Candidate
 from elf.search.retrieve import CandidateRetrieval
 from elf.search.stages import Stages
+
+Embedded: TypeAlias = Callable[[], Awaitable[Vector | None]]
+"""Returns the vector of a query as soon as it is there."""
 
 WIDER: Final = 2  # times as many candidates are read each time that those read before were too few
 
@@ -32,19 +35,19 @@ class BareSearch:
         self._candidates = Candidates(passages, words)
         self._depth = candidates
 
-    async def best(self, reach: Reach, query: str, vector: Vector | None, *, limit: int) -> list[Found]:
+    async def best(self, reach: Reach, query: str, embedded: Embedded, *, limit: int) -> list[Found]:
         """Return up to `limit` entries, each by its best passage, best first. Raises Unavailable."""
         # Before the index is asked: what gets there meanwhile is then found twice, not never.
         unknown = await self._words.waiting(reach, query, limit=MOST_WAITING)
-        found = await self._found(reach, query, vector, limit)
+        found = await self._found(reach, query, embedded, limit)
         known = {one.row["entry_id"] for one in found}
         found += [found_waiting(row) for row in unknown if row["entry_id"] not in known]
         return sorted(found, key=_order, reverse=True)[:limit]
 
-    async def _found(self, reach: Reach, query: str, vector: Vector | None, limit: int) -> list[Found]:
+    async def _found(self, reach: Reach, query: str, embedded: Embedded, limit: int) -> list[Found]:
         """Return what the index names, with a deeper look where the first has too little that may be found."""
         where, found = await self._passages.where(reach), list[Found]()
-        look = partial(self._retrieval.retrieve_by, vector)
+        look = partial(self._retrieval.retrieve_by, await embedded())
         for asked, depth in ((widened(where) or where, max(self._depth, limit)), (where, MOST)):
             named = await self._candidates.named(reach, query, asked, look, Stages(), limit=depth)
             found = await self._vouched(reach, _best_of_each(named.candidates), limit)
