@@ -91,12 +91,14 @@ class Sameness:
         """Return the first of what is told that may stand for a candidate, too."""
         said = one.offered.said
         ours, is_long = self._of(said), len(said) >= PASSAGE_CHARS
+        least = SAME_WORDS * ours.bit_count()  # by which most of very many pairs are told apart at once
         for other in told:
             theirs = other.offered.said
+            words = self._words.get(theirs) or self._of(theirs)
             if (
                 said == theirs
                 or (is_long and self._is_passage(said, theirs))
-                or (_is_near(ours, self._of(theirs)) and same_fact(said, theirs))
+                or ((ours & words).bit_count() >= least and _is_near(ours, words) and same_fact(said, theirs))
             ):
                 return other
         return None
