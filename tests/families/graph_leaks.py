@@ -16,6 +16,7 @@ MODULES: Final = (
 """Those that ask who may use a memory."""
 
 _HOME: Final = "it tells which host has a memory, and no more than whether there is one"
+_TOLD: Final = "nobody asks for it: it is of the orchestrator whose file is told of, or erased"
 _READING: Final = (
     "graph_list_memories", "graph_get_memory", "graph_memory_history", "graph_memory_edges",
     "graph_list_contradictions", "graph_recall", "graph_context", "graph_bulletin",
@@ -75,6 +76,7 @@ LEAKS: Final = Leaks(
     behind_others={
         "count_homes_elsewhere": "it counts where memories are for who erases those of the tenant",
         **dict.fromkeys(["home_of", "count_homes", "homes_of_tenant"], _HOME),
+        **dict.fromkeys(["last_change_told", "forget_last_change_told", "erase_told_changes"], _TOLD),
         "page_of_homes": "operators ask for it; that a tenant gets its own alone, the tests of overseeing show",
     },
 )
