@@ -5,9 +5,9 @@
 -- The memories nearest to a vector ($15, or null; of the model $16) and those with any of the words ($17), up to $19 each
 -- way, without some ($18); of each category of $3 at most as many as $14 says, where it says so. A cosine is at least $20
 -- where that is there. For each that is related to another one of them, the greatest strength, too.
-WITH room AS MATERIALIZED (
-  SELECT c.name, coalesce(c.most, $19::int) AS most FROM unnest($3::text[], $14::int[]) AS c (name, most)
-), asked AS MATERIALIZED (
+-- For that, and for the strengths, one row of arrays is looked into: a plan made for all users takes a join of few rows for
+-- one of a single row, and goes through all pairs.
+WITH asked AS MATERIALIZED (
   SELECT array_agg(q.query) AS each_word, string_agg(q.query::text, ' | ')::tsquery AS any_word
   FROM unnest($17::text[]) AS t (word) CROSS JOIN LATERAL plainto_tsquery('simple', t.word) AS q (query)
   WHERE numnode(q.query) > 0
@@ -20,8 +20,7 @@ WITH room AS MATERIALIZED (
     WHERE $15::vector IS NOT NULL AND v.embedding_version = $16 AND m.memory_id <> ALL ($18::uuid[])
       AND ($20::float8 IS NULL OR 1 - (v.embedding <=> $15::vector) >= $20) AND <filters>
   ) AS n
-  JOIN room AS r ON r.name = n.category
-  WHERE n.place <= r.most
+  WHERE n.place <= coalesce(($14::int[])[array_position($3::text[], n.category)], $19::int)
   ORDER BY n.distance, n.memory_id LIMIT $19
 ), said AS MATERIALIZED (
   SELECT s.memory_id, s.category, row_number() OVER (ORDER BY s.rank DESC, s.memory_id) AS place
@@ -34,8 +33,7 @@ WITH room AS MATERIALIZED (
     WHERE m.words @@ a.any_word AND m.memory_id <> ALL ($18::uuid[])
       AND ($20::float8 IS NULL OR 1 - (v.embedding <=> $15::vector) >= $20) AND <filters>
   ) AS s
-  JOIN room AS r ON r.name = s.category
-  WHERE s.place <= r.most
+  WHERE s.place <= coalesce(($14::int[])[array_position($3::text[], s.category)], $19::int)
   ORDER BY s.rank DESC, s.memory_id LIMIT $19
 ), found AS MATERIALIZED (
   SELECT f.memory_id FROM (
@@ -43,25 +41,26 @@ WITH room AS MATERIALIZED (
       row_number() OVER (PARTITION BY category ORDER BY least(n.place, s.place), memory_id) AS place
     FROM near AS n FULL JOIN said AS s USING (memory_id, category)
   ) AS f
-  JOIN room AS r ON r.name = f.category
-  WHERE f.place <= r.most
-), related AS (
-  SELECT e.memory_id, max(r.strength) AS strength
-  FROM assistant_relations AS r CROSS JOIN LATERAL (VALUES (r.from_id), (r.to_id)) AS e (memory_id)
-  WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.from_id = ANY (ARRAY(SELECT memory_id FROM found))
-    AND r.to_id = ANY (ARRAY(SELECT memory_id FROM found))
-  GROUP BY e.memory_id
+  WHERE f.place <= coalesce(($14::int[])[array_position($3::text[], f.category)], $19::int)
+), related AS MATERIALIZED (
+  SELECT array_agg(p.memory_id) AS ids, array_agg(p.strength) AS strengths FROM (
+    SELECT e.memory_id, max(r.strength) AS strength
+    FROM assistant_relations AS r CROSS JOIN LATERAL (VALUES (r.from_id), (r.to_id)) AS e (memory_id)
+    WHERE r.tenant_id = $1 AND r.user_id = $2 AND r.from_id = ANY (ARRAY(SELECT memory_id FROM found))
+      AND r.to_id = ANY (ARRAY(SELECT memory_id FROM found))
+    GROUP BY e.memory_id
+  ) AS p
 )
 SELECT <columns>, 1 - (v.embedding <=> $15::vector) AS cosine, coalesce((
     SELECT count(*) FILTER (WHERE m.words @@ e.query)::float8 / nullif(count(*), 0)
     FROM unnest(a.each_word) AS e (query)
-  ), 0) AS share_of_words, e.strength
+  ), 0) AS share_of_words, e.strengths[array_position(e.ids, m.memory_id)] AS strength
 FROM found AS f
 CROSS JOIN asked AS a
+CROSS JOIN related AS e
 JOIN assistant_memories AS m ON m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = f.memory_id
 LEFT JOIN assistant_vectors AS v ON v.tenant_id = m.tenant_id AND v.user_id = m.user_id
-  AND v.memory_id = m.memory_id AND v.embedding_version = $16
-LEFT JOIN related AS e ON e.memory_id = m.memory_id;
+  AND v.memory_id = m.memory_id AND v.embedding_version = $16;
 
 -- name: find_whole
 -- Up to $14 memories of categories that come whole, what matters most first.
