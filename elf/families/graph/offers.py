@@ -44,11 +44,15 @@ CONTRADICTED: Final = "contradicted"
 class GraphRecall:
     """Finds memories of an orchestrator for an answer, as a recall does."""
 
-    def __init__(self, places: Places, rules: RecallRules, clock: Clock, *, version: str) -> None:
+    def __init__(
+        self, places: Places, rules: RecallRules, clock: Clock, *, version: str, is_local: bool
+    ) -> None:
+        """`version` is that of the model, which `is_local` when this process has it."""
         self._places = places
         self._rules = rules
         self._clock = clock
         self._version = version
+        self._is_local = is_local
 
     async def __call__(self, question: Question, caller: Caller) -> Sequence[Item]:
         """Return the best memories; none where there is no such orchestrator."""
@@ -57,7 +61,8 @@ class GraphRecall:
             return []
         if question.kinds is not None and whose not in question.kinds:
             return []
-        recaller = Recaller(_GivenVector(self._version, await question.embedded()), self._clock)
+        vectors = _ComingVector(self._version, question, is_quick=self._is_local)
+        recaller = Recaller(vectors, self._clock)
         try:
             async with self._places.known(question.subject.tenant_id, whose) as place:
                 view = _View(place, question.subject, caller)
@@ -160,18 +165,20 @@ class _View:
         return found
 
 
-class _GivenVector:
-    """The vector of a query that was made already: QueryVectors."""
+class _ComingVector:
+    """The vector of a query that somebody else makes: QueryVectors."""
 
-    def __init__(self, version: str, vector: Vector | None) -> None:
+    def __init__(self, version: str, question: Question, *, is_quick: bool) -> None:
         self.version = version
-        self._vector = vector
+        self.is_quick = is_quick
+        self._question = question
 
     async def of(self, query: str) -> Vector | None:
         """Return the vector, of length 1."""
-        if self._vector is None:
+        vector = await self._question.embedded()
+        if vector is None:
             return None
-        unit: Vector = (self._vector / np.linalg.norm(self._vector)).astype(np.float32)
+        unit: Vector = (vector / np.linalg.norm(vector)).astype(np.float32)
         return unit
 
 

@@ -62,9 +62,10 @@ class FilePlace:
 
 @dataclass
 class QueryModel:
-    """Makes a vector of each query, unless it is away."""
+    """Makes a vector of each query, unless it is away; where it `is_quick`, a thread waits for it."""
 
     is_away: bool = False
+    is_quick: bool = False
     version: str = "test:model:8"
     asked: list[str] = field(default_factory=list)
 

@@ -21,9 +21,9 @@ from tests.notes_kit import TurnedClock
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-def model() -> QueryModel:
-    return QueryModel()
+@pytest.fixture(params=[False, True], ids=["embedded before", "embedded meanwhile"])
+def model(request: pytest.FixtureRequest) -> QueryModel:
+    return QueryModel(is_quick=request.param)
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,10 +24,10 @@ MAX_BUNDLE_EDGES: Final = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sought:
-    """What is looked for. `nearest` are all memories in the order of their vectors; None without that leg."""
+    """What is looked for. `nearest` returns all memories in the order of their vectors; None without that leg."""
 
     query: str
-    nearest: Iterator[str] | None
+    nearest: Callable[[], Iterator[str] | None]
     where: Where
     top_n: int
     rrf_k: int
@@ -50,11 +50,8 @@ class Found:
 def find(snapshot: Snapshot, sought: Sought, grants: Grants) -> list[Found]:
     """Return the best memories, at most `top_n`. Raises InvalidRow for one that breaks the rules."""
     snippets = by_words(snapshot, match_expression(sought.query), sought.where, most=sought.top_k_text)
-    near = (
-        []
-        if sought.nearest is None
-        else by_vector(snapshot, sought.nearest, sought.where, most=sought.top_k_vector)
-    )
+    nearest = sought.nearest()  # which may be waited for: words are looked for before
+    near = [] if nearest is None else by_vector(snapshot, nearest, sought.where, most=sought.top_k_vector)
     read = read_memories(snapshot, {*snippets, *near})
     memories = {id: one.memory for id, one in read.items()}
     contradicted = contradicted_among(snapshot, memories)

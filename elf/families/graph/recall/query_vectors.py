@@ -22,6 +22,9 @@ class EmbeddedQueries:
     def __init__(self, texts: TextEmbedder) -> None:
         self._texts = texts
 
+    is_quick = False
+    """The model may be another's, and a thread is not to wait for it."""
+
     @property
     def version(self) -> str:
         return self._texts.version

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+from anyio import from_thread
 
 from elf.core.clock import Clock
 from elf.families.graph.recall.finding import Found, Sought, find
@@ -49,6 +51,11 @@ class QueryVectors(Protocol):
     @property
     def version(self) -> str: ...
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether it takes a moment only: then the words are looked for meanwhile, by a thread that waits for it."""
+        ...
+
     async def of(self, query: str) -> Vector | None:
         """Return a vector of length 1; None where the model is away or finds no direction."""
         ...
@@ -67,14 +74,20 @@ class Recaller:
 
     async def recall(self, place: Place, question: Question, beside: Beside[T]) -> Recalled[T]:
         """Find memories, and look beside them. Raises InvalidRow for a bad one, and Unavailable without the file."""
-        vector = await self._vectors.of(question.query) if question.top_k_vector else None
+        vector = await self._vector(question) if not self._vectors.is_quick else None
         version, now = self._vectors.version, self._clock.now()
         grants = Grants(place.is_granted)
 
         def look(snapshot: Snapshot) -> tuple[list[Found], T]:
+            def nearest() -> Iterator[str] | None:
+                nonlocal vector
+                if self._vectors.is_quick:
+                    vector = from_thread.run(self._vector, question)
+                return None if vector is None else place.nearest(snapshot, version, vector)
+
             sought = Sought(
                 query=question.query,
-                nearest=None if vector is None else place.nearest(snapshot, version, vector),
+                nearest=nearest,
                 where=question.where,
                 top_n=question.top_n,
                 rrf_k=question.rrf_k,
@@ -90,3 +103,6 @@ class Recaller:
         degraded = [EMBEDDING] if vector is None and question.top_k_vector else []
         degraded += [SOURCE_PATH] if grants.denied else []
         return Recalled(found, looked, "full_text_only" if vector is None else "hybrid", degraded)
+
+    async def _vector(self, question: Question) -> Vector | None:
+        return await self._vectors.of(question.query) if question.top_k_vector else None
