@@ -20,9 +20,10 @@ class WebhookSubjects:
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
         """Remove the events of a subject's items; returns how many, where there were any."""
+        project = subject.project_id or subject.user
         async with self._database.transaction() as connection:
             gone = await connection.fetch(
-                self._sql["erase_events"], subject.tenant_id, subject.user, subject.agent_id
+                self._sql["erase_events"], subject.tenant_id, subject.user, subject.agent_id, project
             )
         return {"webhook_events": len(gone)} if gone else {}
 

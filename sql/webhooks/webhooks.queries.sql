@@ -56,9 +56,10 @@ WHERE o.webhook = $1 AND o.status IN ('GIVEN_UP', 'FAILED') AND ($2::text IS NUL
 RETURNING o.outbox_id;
 
 -- name: erase_events
--- Removes what is still to be told of a tenant, or of one of its users or agents.
+-- Removes what is still to be told of a tenant, of one of its agents, or of a user, whose notes are in the project $4.
 DELETE FROM webhook_outbox AS o
-WHERE o.tenant_id = $1 AND ($2::text IS NULL OR o.user_id = $2) AND ($3::text IS NULL OR o.agent_id = $3)
+WHERE o.tenant_id = $1 AND ($2::text IS NULL OR o.user_id = $2 OR o.project_id = $4)
+  AND ($3::text IS NULL OR o.agent_id = $3)
 RETURNING o.outbox_id;
 
 -- name: is_webhook
