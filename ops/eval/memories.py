@@ -12,7 +12,8 @@ remembered by all families that remember what is said, and told to the graph as 
 Recall is fractional: the share of a question's gold that the first k items are, or rest on; an item that stands for
 others that say the same counts for them, too. `mean` is that of the families, `holder` that of who knows, of the mixed
 set, which family has the gold, and asks that one. The first 10 of recall should hold as much as those of the best
-family, less one standard error of the difference, and more than those of the mean.
+family, less one standard error, and more than those of the mean. Two errors are printed: that of the best family's own
+figure, and that of the difference of both over the same questions, which is stricter.
 """
 
 from __future__ import annotations
@@ -166,9 +167,11 @@ def report(answers: Sequence[Answered]) -> None:
         print(f"{'holder':<12}" + "".join(f"{best:8.3f}" for best in bests))
     for cut in CUTS:
         best = max(SEARCHES, key=lambda name: _mean(answers, name, cut))
-        gains = [one.recall(RECALL, cut) - one.recall(best, cut) for one in answers]
+        own = [one.recall(best, cut) for one in answers]
+        gains = [one.recall(RECALL, cut) - of_best for one, of_best in zip(answers, own, strict=True)]
         print(
-            f"@{cut}: recall - {best}: {statistics.fmean(gains):+.4f}, one standard error {error_of(gains):.4f}"
+            f"@{cut}: recall - {best}: {statistics.fmean(gains):+.4f}, one standard error {error_of(gains):.4f}, "
+            f"of {best} itself {error_of(own):.4f}"
         )
 
 
