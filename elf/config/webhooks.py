@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from ipaddress import ip_address
 from typing import Annotated, Final, Literal, Self
 from urllib.parse import SplitResult, urlsplit
 
@@ -12,6 +11,7 @@ from pydantic import Field, field_validator, model_validator
 
 from elf.config.table import Table
 from elf.config.values import Text
+from elf.core.public_addresses import is_public
 
 WebhookEvent = Literal["written", "changed", "forgotten", "contradicted"]
 
@@ -106,6 +106,6 @@ def _parts(url: str) -> SplitResult:
 
 def _is_private(host: str) -> bool:
     try:
-        return not ip_address(host).is_global
+        return not is_public(host)
     except ValueError:  # a name: what it stands for is looked at when it is called
         return host == "localhost" or host.endswith(".localhost")

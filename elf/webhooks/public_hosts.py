@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from socket import AF_INET, AF_INET6, SOCK_STREAM, gaierror
-from typing import Any, Final
+from typing import Any
 
 import anyio
 import httpcore
 
-_TRANSLATED: Final = IPv6Network("64:ff9b::/96")
-"""What hosts of IPv4 are called where there is IPv6 alone (RFC 6052)."""
-_ROUNDABOUT: Final = tuple(map(IPv6Network, ("::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16")))
-"""Other forms of an address of IPv4, by which a host of a private network may be named: no receiver is called so."""
+from elf.core.public_addresses import is_public
 
 
 class NotPublic(httpcore.ConnectError):
@@ -67,16 +63,3 @@ async def _public_addresses(host: str, port: int) -> list[str]:
     if not all(is_public(address) for address in addresses):
         raise NotPublic("the host has an address of this machine or of a private network")
     return addresses
-
-
-def is_public(address: str) -> bool:
-    """Tell whether the whole internet reaches an IP address, also one of IPv4 that is written as one of IPv6."""
-    parsed = ip_address(address.partition("%")[0])
-    if isinstance(parsed, IPv6Address):
-        if parsed.ipv4_mapped is not None:
-            return is_public(str(parsed.ipv4_mapped))
-        if parsed in _TRANSLATED:
-            return is_public(str(IPv4Address(int(parsed) & 0xFFFF_FFFF)))
-        if any(parsed in network for network in _ROUNDABOUT):
-            return False
-    return parsed.is_global and not parsed.is_multicast

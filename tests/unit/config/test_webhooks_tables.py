@@ -55,6 +55,7 @@ def test_without_more_it_is_told_of_everything() -> None:
         ("url", '"https://127.0.0.1/"'),
         ("url", '"https://10.1.2.3/"'),
         ("url", '"https://[::1]/"'),
+        ("url", '"https://[64:ff9b::7f00:1]/"'),
         ("url", '"https://localhost:8443/"'),
         ("events", "[]"),
         ("events", '["deleted"]'),

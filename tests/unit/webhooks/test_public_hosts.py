@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.webhooks.public_hosts import NotPublic, PublicHosts, is_public
+from elf.core.public_addresses import is_public
+from elf.webhooks.public_hosts import NotPublic, PublicHosts
 
 pytestmark = pytest.mark.anyio
 
