@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Final
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from elf.core.errors import InvalidRequest
+from elf.offers import Subject
 
 MOST_PASSES: Final = 5
 
@@ -22,3 +25,19 @@ async def in_passes(kinds: Iterable[str], once: Callable[[], Awaitable[Mapping[s
         if not any(some.values()):
             break
     return gone
+
+
+class NotTakenAlong:
+    """What Subjects do besides erasing, where nothing is to be taken along."""
+
+    async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
+        """Yield nothing."""
+        nothing: Sequence[Mapping[str, Any]] = ()
+        for one in nothing:
+            yield one
+
+    async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
+        """Raise InvalidRequest for anything: nothing is exported."""
+        if exported:
+            raise InvalidRequest("this is nothing that was exported: of this nothing is")
+        return 0

@@ -4,12 +4,12 @@ remembered, and what was shown to be forgotten. None of it is taken along.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
-from elf.core.errors import InvalidRequest
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.erasing import NotTakenAlong
 from elf.offers import Subject
 
 OF_SUBJECT: Final[Mapping[str, str]] = {
@@ -20,8 +20,8 @@ OF_SUBJECT: Final[Mapping[str, str]] = {
 }
 
 
-class MemorySubjects:
-    """Erases what is kept beside the families."""
+class MemorySubjects(NotTakenAlong):
+    """Erases what is kept beside the families: an answer is explained where it was given."""
 
     def __init__(self, database: Database, queries: Queries) -> None:
         self._database = database
@@ -37,15 +37,3 @@ class MemorySubjects:
             }
             tokens = await connection.fetch(self._sql["erase_memory_tokens"], subject.tenant_id)
         return {**gone, "memory_tokens": len(tokens)}
-
-    async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
-        """Yield nothing: an answer is explained where it was given."""
-        nothing: Sequence[Mapping[str, Any]] = ()
-        for one in nothing:
-            yield one
-
-    async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
-        """Raise InvalidRequest for anything: nothing is exported."""
-        if exported:
-            raise InvalidRequest("this is nothing that the memory exports: it exports nothing of its own")
-        return 0

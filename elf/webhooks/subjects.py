@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
-from elf.core.errors import InvalidRequest
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.erasing import NotTakenAlong
 from elf.offers import Subject
 
 
-class WebhookSubjects:
+class WebhookSubjects(NotTakenAlong):
     """Erases events. Whoever erases somebody tells receivers: no event is left that could."""
 
     def __init__(self, database: Database, queries: Queries) -> None:
@@ -26,15 +25,3 @@ class WebhookSubjects:
                 self._sql["erase_events"], subject.tenant_id, subject.user, subject.agent_id, project
             )
         return {"webhook_events": len(gone)} if gone else {}
-
-    async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
-        """Yield nothing: an event tells of an item, which its family exports."""
-        nothing: Sequence[Mapping[str, Any]] = ()
-        for one in nothing:
-            yield one
-
-    async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
-        """Raise InvalidRequest for anything: nothing is exported."""
-        if exported:
-            raise InvalidRequest("this is nothing that webhooks export: they export nothing")
-        return 0
