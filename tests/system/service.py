@@ -54,12 +54,14 @@ class RunningService:
         name: str = "service",
         command: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
+        folder: Path = REPO,
     ) -> None:
-        """`command` starts it in another way than `elf up`, `environment` in another one than the test's."""
+        """`command` starts it in another way than `elf up`, with other variables than the test's, or in a folder."""
         self.config = config
         self.log_file = config.parent / f"{name}.log"
         self._command = command or up_command(config)
         self._environment = environment
+        self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._said = b""
         self.url = self.admin_url = self.mcp_url = ""
@@ -102,7 +104,7 @@ class RunningService:
         """Start without waiting."""
         with self.log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                self._command, stdout=subprocess.PIPE, stderr=log, cwd=REPO, env=self._environment
+                self._command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder, env=self._environment
             )
 
     def wait_started(self) -> None:
