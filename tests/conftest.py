@@ -34,6 +34,8 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 settings.register_profile("elf", derandomize=True, deadline=None)
 settings.load_profile("elf")
 
+RunningService.quick = True
+
 # Before the first folder is made, and in the process from which pytest-xdist starts all others.
 IN_MEMORY = work_in_memory()
 

@@ -16,6 +16,7 @@ import psutil
 
 MEMORY: Final = Path("/dev/shm")  # Linux
 LEAST_FREE_BYTES: Final = 6 << 30  # three times what all of the tests have at a time
+IN_MEMORY_ENV: Final = "ELF_TESTS_IN_MEMORY"  # names the folder for the processes that a run starts
 PREFIX: Final = "elf."  # short, since paths of sockets have to be
 
 
@@ -31,7 +32,7 @@ def work_in_memory() -> Path | None:
     folder = MEMORY / f"{PREFIX}{os.getpid()}"
     folder.mkdir()
     folder.chmod(0o711)  # Postgres runs as another user when the tests run as root
-    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    os.environ["TMPDIR"] = os.environ[IN_MEMORY_ENV] = tempfile.tempdir = str(folder)
     return folder
 
 

@@ -18,6 +18,9 @@ from typing import Any, Self, TypeVar
 import httpx
 import psutil
 
+from tests.database_template import copy_template_for
+from tests.system.fork_server import ForkedProcess, fork_server
+
 REPO = Path(__file__).resolve().parents[2]
 READY = re.compile(rb"elf: ready at (http://\S+)\nelf: admin at (http://\S+)\nelf: mcp at (http://\S+)\n")
 GRPC = re.compile(rb"elf: grpc at (\S+)\n")
@@ -45,6 +48,8 @@ def write_config(folder: Path, original: Path = REPO / "elf.example.toml", **cha
 class RunningService:
     """`elf up` in a process of its own; a context manager that starts it and stops it with SIGTERM."""
 
+    quick = False
+    """Whether services are forked, on a copy of a prepared database; tests/conftest.py says so for all tests."""
     start_timeout_s = 180.0  # a start takes two seconds; a busy machine must not fail a test
 
     def __init__(
@@ -56,13 +61,19 @@ class RunningService:
         environment: Mapping[str, str] | None = None,
         folder: Path = REPO,
     ) -> None:
-        """`command` starts it in another way than `elf up`, with other variables than the test's, or in a folder."""
+        """`command` starts it in another way than `elf up`, `environment` with other variables than the test's,
+        in a `folder`.
+
+        Without either of them, the tests fork the service from a process that has imported its code, and give it a
+        database that has the schema: see `quick`.
+        """
         self.config = config
         self.log_file = config.parent / f"{name}.log"
-        self._command = command or up_command(config)
+        is_plain = command is None and environment is None
+        self._command = None if is_plain and self.quick else command or up_command(config)
         self._environment = environment
         self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
         self._said = b""
         self.url = self.admin_url = self.mcp_url = ""
 
@@ -77,7 +88,7 @@ class RunningService:
             self.stop()
 
     @property
-    def process(self) -> subprocess.Popen[bytes]:
+    def process(self) -> subprocess.Popen[bytes] | ForkedProcess:
         assert self._process is not None, "the service is not running"
         return self._process
 
@@ -103,9 +114,18 @@ class RunningService:
     def launch(self) -> None:
         """Start without waiting."""
         with self.log_file.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder, env=self._environment
-            )
+            if self._command is None:
+                copy_template_for(self.config)
+                self._process = fork_server().start(
+                    ["up", "-c", str(self.config)],
+                    folder=self.config.parent,
+                    environment=os.environ,
+                    stderr=log.fileno(),
+                )
+            else:
+                self._process = subprocess.Popen(
+                    self._command, stdout=subprocess.PIPE, stderr=log, cwd=self._folder, env=self._environment
+                )
 
     def wait_started(self) -> None:
         """Wait until a launched service says that it is ready."""
