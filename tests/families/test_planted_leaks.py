@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.database_template import copy_template_for
 from tests.families.every import EVERY_ROW, IDENTITIES, PROOFS, Proof
 from tests.families.fronts import Fronts
 from tests.families.here import running_here
@@ -48,8 +49,9 @@ def place(model_folder: Path) -> Iterator[Place]:
     """One that asks who calls: its callers are those of a service that asks nobody, and more."""
     known = Identities(IDENTITIES)
     with fresh_folder() as folder:
-        config = loaded(guarded_config_of_all(folder, known, cache_dir=f'"{model_folder}"'))
-        with running_here(config, known) as fronts:
+        path = guarded_config_of_all(folder, known, cache_dir=f'"{model_folder}"')
+        copy_template_for(path)
+        with running_here(loaded(path), known) as fronts:
             yield Place(fronts)
 
 

@@ -37,6 +37,7 @@ from elf.providers.port import Chat
 from elf.search.trace_store import LEASE_S, TraceStore, search_queries
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
+from tests.database_template import copy_template_for
 from tests.keys_kit import with_keys
 from tests.notes_kit import FakeEmbedder, TurnedClock, WordTokens
 from tests.rpc_kit import named
@@ -200,6 +201,7 @@ def served_beside_the_others(path: Path) -> Iterator[str]:
 @contextmanager
 def fronts_beside_the_others(path: Path) -> Iterator[Addresses]:
     """Run a whole service in this process as a config file says, and give the addresses of its fronts."""
+    copy_template_for(path)
     with (
         start_blocking_portal("asyncio", {"use_uvloop": True}) as portal,
         portal.wrap_async_context_manager(_running(load(path))) as addresses,

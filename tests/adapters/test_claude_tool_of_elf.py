@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from elf.claude import AsyncElfMemoryTool, ElfMemoryTool
 from elf.client import NO_RETRIES, AsyncClient, Client
-from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
-from tests.db.assistant.claude_kit import (
+from tests.adapters.claude_kit import (
     TEA,
     Command,
     Said,
@@ -34,7 +33,8 @@ from tests.db.assistant.claude_kit import (
     view,
     without_sizes_of_folders,
 )
-from tests.db.assistant.fake_claude import fake_claude, says, uses
+from tests.adapters.fake_claude import fake_claude, says, uses
+from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
 from tests.folders import fresh_folder
 
 pytestmark = pytest.mark.anyio

@@ -14,7 +14,7 @@ from elf.client import Client
 from elf.client.errors import Unreachable
 from elf.client.retries import NO_RETRIES
 from elf.langgraph import ElfSaver, ElfStore
-from tests.db.assistant.saver_kit import process_at, thread
+from tests.adapters.saver_kit import process_at, thread
 from tests.folders import fresh_folder
 from tests.system.service import write_config
 

@@ -18,7 +18,7 @@ from tests.folders import fresh_folder
 from tests.readme import blocks
 from tests.system.service import write_config
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "langgraph.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "langgraph.md"
 TOLD_ADDRESS = "http://127.0.0.1:8765"
 
 

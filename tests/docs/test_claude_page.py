@@ -13,8 +13,8 @@ from anthropic import Anthropic
 from elf.client.families.assistant.filing import Filing
 from elf.client.family import methods_of
 from elf.families.assistant.api.files import FILES, PATH
+from tests.adapters.fake_claude import fake_claude, says, uses
 from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
-from tests.db.assistant.fake_claude import fake_claude, says, uses
 from tests.folders import fresh_folder
 from tests.pages import DOCS, Page
 

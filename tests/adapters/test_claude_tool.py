@@ -14,8 +14,7 @@ from anthropic.tools import BetaLocalFilesystemMemoryTool
 
 from elf.claude import ElfMemoryTool
 from elf.client import Client
-from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
-from tests.db.assistant.claude_kit import (
+from tests.adapters.claude_kit import (
     Command,
     Said,
     create,
@@ -28,6 +27,7 @@ from tests.db.assistant.claude_kit import (
     view,
     without_sizes_of_folders,
 )  # fmt: skip
+from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
 from tests.folders import fresh_folder
 
 

@@ -25,8 +25,8 @@ from elf.client.errors import Unreachable
 from elf.client.retries import NO_RETRIES
 from elf.langgraph import ElfSaver, MigrationFault, migrate
 from elf.langgraph.wire import Wire
+from tests.adapters.saver_kit import graph_with, process_at, thread
 from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
-from tests.db.assistant.saver_kit import graph_with, process_at, thread
 from tests.folders import fresh_folder
 
 BEFORE = ["hi", "left", "right"]
