@@ -7,7 +7,7 @@ from data.planted_secrets import planted_secrets
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.core.secrets import find_secret, redact, redact_json, redacting_json
+from elf.core.secrets import find_secret, find_secrets, redact, redact_json, redacting_json
 
 PLANTED = [one.text for one in planted_secrets(7)]
 HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -168,3 +168,8 @@ def test_keys_stay_in_their_order_and_apart(keys: list[str]) -> None:
     redacted = redact_json(dict.fromkeys(keys, 1))
     assert len(redacted) == len(keys)
     assert [name for name in redacted if name in keys] == [name for name in keys if name in redacted]
+
+
+def test_a_text_in_which_each_cut_brings_the_next_secret_to_light_is_redacted_wholly() -> None:
+    chain = "password: " + "a1b2c3 " * 2000
+    assert find_secrets(redact(chain)) == []
