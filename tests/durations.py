@@ -25,7 +25,7 @@ class Durations:
         self.by_test: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self.by_test[report.nodeid] += report.duration  # type: ignore[assignment]  # seconds
+        self.by_test[report.nodeid] += report.duration
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         folders: Counter[str] = Counter()

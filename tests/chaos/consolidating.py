@@ -30,6 +30,7 @@ from elf.providers.port import Prompt
 from tests.chaos.knowledge_races import ANA, OneFactEach
 from tests.db.knowledge.conftest import KnowledgeHouse
 from tests.notes_kit import TurnedClock
+from tests.system.fork_server import ForkedProcess, fork_server
 
 BATCH: Final = 5
 LEASE_S: Final = 300
@@ -97,17 +98,16 @@ class Kills:
         await asyncio.to_thread(self._ended, rounds + 1)
         return await self._faults(wanted)
 
-    def _worker(self, round_: int) -> subprocess.Popen[str]:
+    def _worker(self, round_: int) -> ForkedProcess:
         # Each begins when the leases of the one before have run out, and its episodes have not.
         ahead = str(round_ * (LEASE_S + 1))
-        command = [sys.executable, "-m", "tests.chaos.consolidating", self.dsn, ahead]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPO)
+        return fork_server().start("tests.chaos.consolidating", self.dsn, ahead, stdout=subprocess.PIPE)
 
     def _killed(self, round_: int, wait_s: float) -> None:
         with self._worker(round_) as worker:
             assert worker.stdout is not None
-            said = next((line for line in worker.stdout if line.strip() in ("answered", "done")), "")
-            assert said.strip() == "answered", f"the worker said {said!r}"
+            said = next((line for line in worker.stdout if line.strip() in (b"answered", b"done")), b"")
+            assert said.strip() == b"answered", f"the worker said {said!r}"
             time.sleep(wait_s)  # until somewhere between the answer and the commit, or a little after it
             worker.kill()
 
@@ -115,7 +115,7 @@ class Kills:
         with self._worker(round_) as worker:
             assert worker.stdout is not None
             lines = [line.strip() for line in worker.stdout]
-        assert lines[-1] == "done", lines[-3:]
+        assert lines[-1] == b"done", lines[-3:]
 
     async def _done(self) -> int:
         async with self.database.connection() as connection:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,6 +24,7 @@ from elf.families.graph.store.statements import Snapshot
 from tests.chaos.graph_besieged import Graph
 from tests.chaos.graph_remains import faults_of_files, faults_of_memory
 from tests.db.graph.graph_kit import KEY
+from tests.system.fork_server import ForkedProcess, fork_server
 
 PROCESSES: Final = 4
 LONGEST_WAIT_S: Final = 1.0
@@ -44,7 +43,7 @@ class Besieged:
     """A process, and what it has told."""
 
     name: str
-    process: subprocess.Popen[bytes]
+    process: ForkedProcess
     folder: Path
 
     def told(self) -> Iterator[dict[str, Any]]:
@@ -120,10 +119,9 @@ class Siege:
 
     def _start(self) -> None:
         name = next(self._names)
-        command = [sys.executable, "-m", "tests.chaos.graph_besieged", str(self.folder), name]
-        command += [self.fault] * bool(self.fault)
+        arguments = [self.folder, name, *[self.fault] * bool(self.fault)]
         with open(self.folder / f"{name}.log", "wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, cwd=REPO)
+            process = fork_server().start("tests.chaos.graph_besieged", *arguments, stdout=log, stderr=log)
         self._alive.append(Besieged(name, process, self.folder))
         self._all.append(self._alive[-1])
 

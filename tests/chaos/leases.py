@@ -7,8 +7,6 @@ has, and may notice that a moment after another got it; it may not go on until i
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +15,8 @@ from typing import Any
 
 import anyio
 import asyncpg
+
+from tests.system.fork_server import ForkedProcess, fork_server
 
 FEED_AT_ONCE = 8  # whenever fewer are due: what somebody gives up is then soon somebody else's
 LEASE_S = 8.0  # so long that a busy machine does not keep a living process from renewing its leases
@@ -104,7 +104,7 @@ class Siege:
     fault: str = ""
     jobs: int = 0
     taken_over: int = 0  # rounds in which one that started took over from living ones that were cut off
-    _processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _processes: dict[str, ForkedProcess] = field(default_factory=dict)
     _killed: dict[str, datetime] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -169,8 +169,9 @@ class Siege:
 
     def _start(self) -> str:
         name = next(self._names)
-        program = [sys.executable, "-m", "tests.chaos.lessee", self.dsn, name, str(LEASE_S), self.fault]
-        self._processes[name] = subprocess.Popen(program)
+        self._processes[name] = fork_server().start(
+            "tests.chaos.lessee", self.dsn, name, str(LEASE_S), self.fault
+        )
         return name
 
     def _kill(self, name: str) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,8 @@ from tests.fronts.mcp_kit import (
     read,
     text_of,
 )
-from tests.system.service import REPO, RunningService, wait_for, write_config
+from tests.system.fork_server import run_elf
+from tests.system.service import RunningService, wait_for, write_config
 
 pytestmark = pytest.mark.anyio
 
@@ -239,13 +238,9 @@ async def test_what_is_installed_for_a_program_stores_and_the_next_process_finds
 
 def installed(config: Path, *, home: Path) -> dict[str, Any]:
     """The entry that `elf mcp install` writes for a program of this user, whose home is a folder of its own."""
-    subprocess.run(
-        [sys.executable, "-m", "elf", "mcp", "install", "-c", str(config), "--client", "cursor"],
-        env=os.environ | {"HOME": str(home)},
-        check=True,
-        cwd=REPO,
-        capture_output=True,
-    )
+    environment = os.environ | {"HOME": str(home)}
+    done = run_elf("mcp", "install", "-c", config, "--client", "cursor", environment=environment)
+    assert done.returncode == 0, done.stderr
     entry: dict[str, Any] = json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"]["elf"]
     return entry
 

@@ -1,14 +1,14 @@
-"""A fork server: a process that has imported the service's code and forks itself for each service of a test.
+"""A fork server: a process that has imported the code of ELF and forks itself for each program that a test starts.
 
-Importing the code takes two seconds of processor time, several times what the rest of a start takes. A fork inherits
-the imported modules, so a test pays only for what the service does itself. A service that is started here runs the
-same command as `elf up` and ends like any Python program. Tests that are about the start of a process use
+Importing the code takes two seconds of processor time, several times what the rest of a service's start takes. A fork
+inherits the imported modules, so a test pays only for what the program does itself. A program runs as
+`python -m MODULE` would run it, and ends like any Python program. Tests that are about the start of a process use
 `subprocess` instead.
 
     python -m tests.system.fork_server FD
 
-FD is a Unix socket of type SOCK_SEQPACKET. A message on it is a JSON object {"arguments", "folder", "environment"},
-with three file descriptors: standard output, standard error and a stream socket. On the latter the server writes the
+FD is a Unix socket of type SOCK_SEQPACKET. A message on it is a JSON array [module, arguments, folder, environment],
+with four file descriptors: standard input, output and error, and a stream socket. On the latter the server writes the
 process id in a line and, when the process has ended, its exit code (negative: the signal) in a second line.
 """
 
@@ -20,17 +20,20 @@ import json
 import os
 import pkgutil
 import re
+import runpy
 import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import BinaryIO, Final, NamedTuple, Self, cast
 
 import actors
 import elf
@@ -42,18 +45,26 @@ NOT_IMPORTED: Final = re.compile(
 )
 OTHERS: Final = ("anyio._backends._asyncio", "httpcore._async", "threadpoolctl", "uvloop")
 MAX_MESSAGE_BYTES: Final = 1 << 20
-FDS: Final = 3
+FDS: Final = 4
 
 
 class ForkedProcess:
     """A process of the fork server, with the part of `subprocess.Popen` that tests use."""
 
-    def __init__(self, link: socket.socket, stdout: int) -> None:
+    def __init__(self, link: socket.socket, stdout: BinaryIO | None) -> None:
         self._link = link
         self._received = b""
-        self.stdout = open(stdout, "rb", buffering=0)  # noqa: SIM115 - closed by whoever waits for the end
+        self.stdout = stdout
         self.returncode: int | None = None
         self.pid = int(self._line(None) or b"")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.stdout is not None:
+            self.stdout.close()
+        self.wait()
 
     def poll(self) -> int | None:
         """Return the exit code, or None while the process runs."""
@@ -104,20 +115,38 @@ class ForkServer:
             self._process = subprocess.Popen(command, cwd=REPO, pass_fds=[other.fileno()])
 
     def start(
-        self, arguments: Sequence[str], *, folder: Path, environment: Mapping[str, str], stderr: int
+        self,
+        module: str,
+        *arguments: str | Path,
+        folder: Path = REPO,
+        environment: Mapping[str, str] | None = None,
+        stdin: BinaryIO | None = None,
+        stdout: BinaryIO | int | None = None,
+        stderr: BinaryIO | None = None,
     ) -> ForkedProcess:
-        """Run `elf` with these arguments in a folder; what it prints can be read from `stdout`."""
-        message = {"arguments": [*arguments], "folder": str(folder), "environment": dict(environment)}
+        """Run a module as a program, in a folder and with the variables of this process or others.
+
+        Its standard input is empty unless a file is given. As with `subprocess.Popen`, what it prints goes where this
+        process prints, to a file, or with subprocess.PIPE to a pipe that is `stdout` of the process.
+        """
+        variables = os.environ if environment is None else environment
+        message = json.dumps([module, [str(one) for one in arguments], str(folder), dict(variables)])
         link, other = socket.socketpair()
-        reading, writing = os.pipe()
-        with other:
-            try:
-                socket.send_fds(
-                    self._socket, [json.dumps(message).encode()], [writing, stderr, other.fileno()]
-                )
-            finally:
-                os.close(writing)
-        return ForkedProcess(link, reading)
+        pipe: BinaryIO | None = None
+        with ExitStack() as stack:
+            stack.enter_context(other)
+            if stdin is None:
+                stdin = stack.enter_context(open(os.devnull, "rb"))
+            if stdout == subprocess.PIPE:
+                reading, writing = os.pipe()
+                pipe = cast("BinaryIO", open(reading, "rb", buffering=0))  # noqa: SIM115 - closed by its process
+                stdout = stack.enter_context(open(writing, "wb"))
+            outputs = [
+                number if file is None else file if isinstance(file, int) else file.fileno()
+                for number, file in ((1, stdout), (2, stderr))
+            ]
+            socket.send_fds(self._socket, [message.encode()], [stdin.fileno(), *outputs, other.fileno()])
+        return ForkedProcess(link, pipe)
 
     def close(self) -> None:
         """End the server; processes that it has forked go on."""
@@ -131,6 +160,39 @@ def fork_server() -> ForkServer:
     return ForkServer()
 
 
+def run_elf(
+    *arguments: str | Path,
+    folder: Path = REPO,
+    environment: Mapping[str, str] | None = None,
+    given: str = "",
+    timeout: float = 60.0,
+) -> subprocess.CompletedProcess[str]:
+    """Run a command of `elf` to its end, as `subprocess.run` does; `given` is its standard input."""
+    with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as stderr:
+        stdin.write(given.encode())
+        stdin.seek(0)
+        process = fork_server().start(
+            "elf",
+            *arguments,
+            folder=folder,
+            environment=environment,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+        )
+        killer = threading.Timer(timeout, process.kill)
+        killer.start()
+        with process:
+            assert process.stdout is not None
+            printed = process.stdout.read()
+        code = process.wait()
+        killer.cancel()
+        stderr.seek(0)
+        complaint = stderr.read()
+    assert code != -signal.SIGKILL, f"elf {arguments} did not end within {timeout} s: {complaint.decode()}"
+    return subprocess.CompletedProcess(arguments, code, printed.decode(), complaint.decode())
+
+
 def close_fork_server() -> None:
     """End the server of this process, if it has one."""
     if fork_server.cache_info().currsize:
@@ -139,9 +201,11 @@ def close_fork_server() -> None:
 
 
 class _Request(NamedTuple):
+    module: str
     arguments: list[str]
     folder: str
     environment: dict[str, str]
+    stdin: int
     stdout: int
     stderr: int
     link: socket.socket
@@ -163,9 +227,10 @@ def _requests(server: socket.socket, links: dict[int, socket.socket]) -> Iterato
             message, fds, _, _ = socket.recv_fds(server, MAX_MESSAGE_BYTES, FDS)
             if not message:
                 return
-            stdout, stderr, link = fds
+            module, arguments, folder, environment = json.loads(message)
+            stdin, stdout, stderr, link = fds
             yield _Request(
-                **json.loads(message), stdout=stdout, stderr=stderr, link=socket.socket(fileno=link)
+                module, arguments, folder, environment, stdin, stdout, stderr, socket.socket(fileno=link)
             )
 
 
@@ -182,31 +247,33 @@ def _tell_ended(links: dict[int, socket.socket]) -> None:
 
 
 def _serve(server: socket.socket) -> int:
-    """Fork for each request. Returns in each child once its command has ended, with the exit code."""
+    """Fork for each request. In each child it returns, or raises SystemExit, once the program has ended."""
     links: dict[int, socket.socket] = {}
     for request in _requests(server, links):
         if (pid := os.fork()) == 0:
             for link in links.values():
                 link.close()
             server.close()
-            return _run(request)
-        os.close(request.stdout)
-        os.close(request.stderr)
+            _run(request)
+            return 0
+        for fd in (request.stdin, request.stdout, request.stderr):
+            os.close(fd)
         request.link.sendall(b"%d\n" % pid)
         links[pid] = request.link
     return 0
 
 
-def _run(request: _Request) -> int:
-    """Become the service."""
+def _run(request: _Request) -> None:
+    """Become the program."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     request.link.close()
-    for fd, target in ((request.stdout, 1), (request.stderr, 2)):
+    for fd, target in ((request.stdin, 0), (request.stdout, 1), (request.stderr, 2)):
         os.dup2(fd, target)
         os.close(fd)
     # The inherited objects believe that their descriptors are what they were when the server started.
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - open until the process ends
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     os.environ.clear()
@@ -214,10 +281,8 @@ def _run(request: _Request) -> int:
     time.tzset()
     tempfile.tempdir = None
     os.chdir(request.folder)
-    sys.argv = ["elf", *request.arguments]
-    from elf.commands import elf
-
-    return elf()
+    sys.argv = [request.module, *request.arguments]
+    runpy.run_module(request.module, run_name="__main__", alter_sys=True)
 
 
 def _modules() -> Iterator[str]:

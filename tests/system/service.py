@@ -117,10 +117,13 @@ class RunningService:
             if self._command is None:
                 copy_template_for(self.config)
                 self._process = fork_server().start(
-                    ["up", "-c", str(self.config)],
+                    "elf",
+                    "up",
+                    "-c",
+                    self.config,
                     folder=self.config.parent,
-                    environment=os.environ,
-                    stderr=log.fileno(),
+                    stdout=subprocess.PIPE,
+                    stderr=log,
                 )
             else:
                 self._process = subprocess.Popen(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.folders import fresh_folder
-from tests.system.service import REPO, processes_of, up_command, write_config
+from tests.system.fork_server import run_elf
+from tests.system.service import processes_of, write_config
 from tests.system.several import split
 
 USAGE = 2
@@ -37,9 +37,7 @@ def config(folder: Path, model_folder: Path) -> Callable[..., Path]:
 def refusal(config: Path, *, code: int) -> str:
     """Run `elf up`, which must fail with this code, and return the line for people."""
     try:
-        result = subprocess.run(
-            up_command(config), capture_output=True, text=True, cwd=REPO, timeout=START_TIMEOUT_S, check=False
-        )
+        result = run_elf("up", "-c", config, timeout=START_TIMEOUT_S)
     finally:
         left = processes_of(config.parent)
         for process in left:

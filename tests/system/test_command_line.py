@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -16,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from elf.cli import main
+from tests.system.fork_server import run_elf
 from tests.system.service import RunningService, note, wait_for, write_config
 
 PROJECT = "p"
@@ -135,19 +134,8 @@ def test_an_export_comes_in_pages_and_into_a_pipe(service: RunningService, confi
     texts = {f"Locker {number} holds a {number}." for number in range(450)}
     for start in range(0, 450, 150):
         service.add(tenant, *(note(text, key=text) for text in sorted(texts)[start : start + 150]))
-    command = [
-        sys.executable,
-        "-m",
-        "elf",
-        "export",
-        "-c",
-        str(config),
-        "--tenant",
-        tenant,
-        "--project",
-        PROJECT,
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = run_elf("export", "-c", config, "--tenant", tenant, "--project", PROJECT)
+    assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert sorted(line["text"] for line in lines) == sorted(texts)
     assert "450 notes exported" in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,8 @@ from anyio import to_thread
 from elf.client import Message, local
 from tests.folders import fresh_folder
 from tests.fronts.mcp_kit import over_stdio, read
-from tests.system.service import REPO, RunningService, write_config
+from tests.system.fork_server import run_elf
+from tests.system.service import RunningService, write_config
 
 pytestmark = pytest.mark.anyio
 
@@ -81,8 +81,9 @@ async def first_by_command(config: Path, query: str) -> str:
 
 async def command(config: Path, name: str, *arguments: str) -> dict[str, Any]:
     """Run `elf` as a process of its own and return the service's answer."""
-    argv = [sys.executable, "-m", "elf", name, "-c", str(config), "--json", *arguments]
-    answer: dict[str, Any] = json.loads((await anyio.run_process(argv, cwd=REPO)).stdout)
+    done = await anyio.to_thread.run_sync(lambda: run_elf(name, "-c", config, "--json", *arguments))
+    assert done.returncode == 0, done.stderr
+    answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,8 +12,9 @@ import pytest
 from elf.client import Client, NotFound
 from tests.folders import fresh_folder
 from tests.system import planting
+from tests.system.fork_server import run_elf
 from tests.system.planting import TENANT, Planted
-from tests.system.service import REPO, RunningService, write_config
+from tests.system.service import RunningService, write_config
 
 OWN_AGENT = (
     "supervisor"  # whose categories the assistant knows, and whom no other test has write to the graph here
@@ -119,5 +119,4 @@ def _as_json(receipt: object) -> bytes:
 
 
 def _elf(service: RunningService, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "elf", *arguments, "-c", str(service.config)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=REPO, check=False)
+    return run_elf(*arguments, "-c", service.config)

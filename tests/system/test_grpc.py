@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import subprocess
 from pathlib import Path
 
 import grpc
@@ -13,7 +12,8 @@ from google.protobuf.empty_pb2 import Empty
 from actors.fronts.http_front import bound_address
 from elf.families.conversations.grpc.memory_service_pb2_grpc import SystemServiceStub
 from tests.metrics_kit import Page
-from tests.system.service import RunningService, up_command, write_config
+from tests.system.fork_server import run_elf
+from tests.system.service import RunningService, write_config
 from tests.system.several import SeveralProcesses, split
 
 CALLS = 40
@@ -44,7 +44,7 @@ def test_a_port_at_which_somebody_listens_is_named_with_its_key(tmp_path: Path) 
     with socket.create_server(("127.0.0.1", 0), reuse_port=True) as foreign:
         address = bound_address(foreign)
         config = write_config(tmp_path, grpc_bind=f'"{address}"')
-        done = subprocess.run(up_command(config), capture_output=True, text=True, timeout=60, check=False)
+        done = run_elf("up", "-c", config)
     assert done.returncode == 3
     assert f"elf: service.grpc_bind: cannot listen on {address}" in done.stderr
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.system.service import REPO, RunningService, add_body, note, write_config
+from tests.system.fork_server import run_elf
+from tests.system.service import RunningService, add_body, note, write_config
 
 
 def texts(service: RunningService, tenant: str) -> list[str]:
@@ -43,10 +42,8 @@ def decisions(service: RunningService, tenant: str) -> list[dict[str, Any]]:
 def command(service: RunningService, folder: Path, *arguments: str) -> str:
     """Run `elf` beside the service and return what it printed."""
     config = write_config(folder, http_bind=json.dumps(service.url.removeprefix("http://")))
-    done = subprocess.run(
-        [sys.executable, "-m", "elf", *arguments, "-c", str(config)],
-        capture_output=True, text=True, check=True, cwd=REPO,
-    )  # fmt: skip
+    done = run_elf(*arguments, "-c", config)
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
