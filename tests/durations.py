@@ -8,7 +8,8 @@ the last of them. Folders are summed over all workers, so that together they tak
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from operator import itemgetter
 from typing import Final
 
 import pytest
@@ -22,22 +23,22 @@ class Durations:
     """Collects the reports of all workers in the process that the run was started in."""
 
     def __init__(self) -> None:
-        self.by_test: Counter[str] = Counter()
+        self.by_test: dict[str, float] = defaultdict(float)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.by_test[report.nodeid] += report.duration
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        folders: Counter[str] = Counter()
+        folders: dict[str, float] = defaultdict(float)
         counts: Counter[str] = Counter()
         for test, seconds in self.by_test.items():
-            folders[folder_of(test)] += seconds  # type: ignore[assignment]
+            folders[folder_of(test)] += seconds
             counts[folder_of(test)] += 1
         terminalreporter.section("time of each folder, in seconds over all workers")
-        for folder, seconds in folders.most_common():
+        for folder, seconds in sorted(folders.items(), key=itemgetter(1), reverse=True):
             terminalreporter.write_line(f"{seconds:8.1f}  {counts[folder]:6} tests  {folder}")
         terminalreporter.section(f"the {SLOWEST} slowest tests, in seconds")
-        for test, seconds in self.by_test.most_common(SLOWEST):
+        for test, seconds in sorted(self.by_test.items(), key=itemgetter(1), reverse=True)[:SLOWEST]:
             terminalreporter.write_line(f"{seconds:8.1f}  {test}")
 
 

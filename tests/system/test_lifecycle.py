@@ -13,7 +13,15 @@ from pathlib import Path
 import pytest
 
 from tests.folders import fresh_folder
-from tests.system.service import RunningService, note, processes_of, search_body, wait_for, write_config
+from tests.system.service import (
+    RunningService,
+    note,
+    processes_of,
+    search_body,
+    up_command,
+    wait_for,
+    write_config,
+)
 from tests.system.truth import assert_all_there, listed, rows
 from tests.system.writers import Writers
 
@@ -146,7 +154,8 @@ def test_the_last_searches_before_a_stop_can_be_explained_after_it(
 
 def test_sigterm_during_a_first_start_ends_it_and_leaves_nothing_behind(model_folder: Path) -> None:
     with fresh_folder() as folder:
-        starting = RunningService(write_config(folder, cache_dir=f'"{model_folder}"'))
+        config = write_config(folder, cache_dir=f'"{model_folder}"')
+        starting = RunningService(config, command=up_command(config))
         starting.launch()
         wait_for(lambda: starting.events("postgres_being_made"), "Postgres is being made")
         assert starting.stop() == 0
