@@ -34,7 +34,7 @@ from elf.api.rpc import Servicer
 from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
-from elf.config.processes import EVERY_ROLE, Role
+from elf.config.processes import EVERY_ROLE, OPERATED, Role
 from elf.family import Family, families_on, local_answers_of, refuse_doubles, tables_of
 from elf.ground import Models, Roles
 from elf.identity.identify import Identify
@@ -44,6 +44,8 @@ from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.mcp.api import client_of_address, client_of_app
 from elf.providers.factory import open_consolidator, open_embedder, open_extractor, open_providers
 from elf.providers.local.answers import LocalAnswer
+from elf.providers.local.model_cache import fetch_models
+from elf.providers.local.progress import LogReport
 from elf.providers.port import Chat
 from elf.search.guards import guarded_consolidator
 from elf.web.admin import COLLECT_GARBAGE
@@ -68,6 +70,8 @@ def run(
     printed. Raises StartupError when it cannot start, ActorGaveUp when a part of it fails again and again.
     """
     start_log(config.service, source=source)
+    if any(role in OPERATED for role in roles):
+        fetch_models(config, report=LogReport())  # before there is a loop that a download would hold up
     return run_process(partial(_serve, config, frozenset(roles), source, families))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from types import MappingProxyType
 from uuid import UUID
 
@@ -98,8 +97,7 @@ def texts_of(config: Config, models: Models) -> TextEmbedder | None:
     if models.embedder is None:
         return None
     chunking = config.chunking
-    kept = Path(config.local_model.cache_dir) / "tokenizers"
-    tokens = HfTokens.open(chunking.tokenizer_repo, config.providers.embedding, kept=kept)
+    tokens = HfTokens.open(chunking.tokenizer_repo, config.providers.embedding, config.local_model)
     return TextEmbedder(
         models.embedder,
         tokens,

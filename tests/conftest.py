@@ -24,6 +24,7 @@ from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from tests.folders import fresh_folder
 from tests.in_memory import work_in_memory
+from tests.model_caches import linked_cache
 from tests.system.service import RunningService, write_config
 from tests.timeouts import pytest_pyfunc_call as pytest_pyfunc_call
 
@@ -67,8 +68,8 @@ def _turn(item: pytest.Item) -> int:
 
 @pytest.fixture(scope="session")
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for the built model, which all services that tests start can share."""
-    return tmp_path_factory.mktemp("model")
+    """A model cache, which all services that tests start can share."""
+    return linked_cache(tmp_path_factory.mktemp("model"))
 
 
 @pytest.fixture(scope="session")

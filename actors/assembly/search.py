@@ -9,7 +9,7 @@ from actors.workers.token_writer import TokenWriter
 from elf.config.model import Config
 from elf.db.queries import Queries
 from elf.providers.factory import Providers
-from elf.providers.local.model import tokens_version
+from elf.providers.local.catalog import find_model
 from elf.search.cache import AnswerCache, LatePut
 from elf.search.token_store import TokenPut, TokenStore
 from elf.search.toolkit import SearchToolkit, search_toolkit
@@ -24,7 +24,9 @@ def token_store(config: Config, queries: Queries) -> TokenStore | None:
     rules = config.search.rerank
     if rules is None or not config.compares_tokens:
         return None
-    return TokenStore(queries, version=tokens_version(rules.words_per_chunk), max_words=rules.max_words)
+    model = find_model(config.providers.rerank.model)
+    assert model is not None, "the config's rules let only models of the catalog be local"
+    return TokenStore(queries, version=model.tokens_version(rules.words_per_chunk), max_words=rules.max_words)
 
 
 def add_search(

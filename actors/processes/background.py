@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from concurrent.futures import Future
+from contextvars import copy_context
 
 import anyio
 from anyio import to_thread
@@ -15,6 +16,8 @@ from actors.system import open_system
 from elf.config.model import Config
 from elf.config.places import Address
 from elf.core.errors import StartupError
+from elf.providers.local.model_cache import fetch_models
+from elf.providers.local.progress import LogReport
 
 STOP_TIMEOUT_S = 30.0  # every part has a deadline of its own; this is the last resort
 LOOK_EVERY_S = 0.5
@@ -37,6 +40,9 @@ class BackgroundSystem:
 
     def start(self) -> Address:
         """Start and return where the HTTP API listens once every part is ready. Raises StartupError, ActorGaveUp."""
+        # In the thread that starts it, where Ctrl-C ends a download.
+        with self._logs.installed():
+            copy_context().run(self._fetch_models)
         self._thread.start()
         return self._ready.result()
 
@@ -50,6 +56,10 @@ class BackgroundSystem:
             raise StartupError(f"the embedded service does not stop within {STOP_TIMEOUT_S:.0f} s")
         if self._failure is not None:
             raise self._failure
+
+    def _fetch_models(self) -> None:
+        self._logs.enter()
+        fetch_models(self._config, report=LogReport())
 
     def _run(self) -> None:
         self._logs.enter()

@@ -25,6 +25,7 @@ from elf.cli import (
     keys,
     mcp_clients,
     mcp_install,
+    model,
     notes,
     status,
     traces,
@@ -61,7 +62,7 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
     commands = Commands(root)
     command = commands.add
     _init(command("init", init.run, "write a config file, commented, to begin with", needs="nothing"))
-    command("up", up.run, "run the service until it is told to stop", needs="config")
+    up.add_arguments(command("up", up.run, "run the service until it is told to stop", needs="config"))
     json_flag(command("check", check.run, "check a config file and say every fault of it", needs="config"))
     _status(command("status", status.run, "say whether the service is ready, and how much it holds"))
     _add(command("add", notes.add, "write one note"))
@@ -101,6 +102,11 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
             "install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp", needs="config"
         ),
         ["notes", *(family.name for family in families)],
+    )
+    models = commands.group("model", "list and fetch the models that run in the service's process")
+    json_flag(models.add("list", model.list_models, "list the local models", needs="config"))
+    model.add_fetch_arguments(
+        models.add("fetch", model.fetch, "fetch a model before it is first used", needs="config")
     )
     key = commands.group("key", "make keys for programs that call the service")
     keys.add_arguments(

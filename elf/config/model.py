@@ -199,7 +199,7 @@ Temperature = Annotated[float, Field(ge=0.0, le=2.0)]
 
 
 class Provider(Table):
-    """What every provider table holds. `api_base` is a URL, or `local:` for the packaged model."""
+    """What every provider table holds. `api_base` is a URL, or `local:` for a model that runs in this process."""
 
     provider_id: Text
     api_base: ApiBase
@@ -481,7 +481,7 @@ class Config(Table):
 
     @property
     def compares_tokens(self) -> bool:
-        """Whether the reranker is the packaged model and compares the tokens of chunks, which are kept for it."""
+        """Whether the reranker is a local model and compares the tokens of chunks, which are kept for it."""
         return self.search.rerank is not None and self.providers.rerank.is_local
 
     @property

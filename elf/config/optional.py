@@ -143,17 +143,20 @@ class Gc(Table):
 
 
 class LocalModel(Table):
-    """[local_model]: the packaged model."""
+    """[local_model]: the models behind `local:`.
 
-    cache_dir: Annotated[str, Field(description="a folder")] = ".elf/model"
+    `cache_dir` is the folder of the fetched models and the graphs built from them; empty means the user's cache folder.
+    """
+
+    cache_dir: Annotated[str, Field(description="a folder; empty for the user's cache folder")] = ""
     threads: Annotated[int, Field(ge=1, le=256)] = 2
     token_cache_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 64
 
     @field_validator("cache_dir")
     @classmethod
     def _is_a_folder(cls, value: str) -> str:
-        return str(parse_folder(value))
+        return str(parse_folder(value)) if value.strip() else ""
 
     def anchored(self, folder: Path) -> Self:
         """Return the table with a relative folder taken as below `folder`."""
-        return self.model_copy(update={"cache_dir": str(folder / self.cache_dir)})
+        return self.model_copy(update={"cache_dir": str(folder / self.cache_dir)}) if self.cache_dir else self

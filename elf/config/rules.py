@@ -13,9 +13,10 @@ from typing import Any, Final
 
 from elf.config.auth_rules import AUTH_RULES
 from elf.config.breach import FAULTY, Breach, Rule, key_path
-from elf.config.packaged import CONSOLIDATOR_NAME, DIMENSIONS, ENCODER_NAMES, EXTRACTOR_NAME
+from elf.config.packaged import CONSOLIDATOR_NAME, EXTRACTOR_NAME
 from elf.config.places import LOCAL, is_loopback, parse_address
 from elf.config.processes import OPERATED, ROLES, admin_ports
+from elf.providers.local.catalog import MODEL_NAMES, find_model
 
 
 def breaches(tables: Mapping[str, Any]) -> list[Breach]:
@@ -43,7 +44,7 @@ def _dimensions_match(dimensions: int | str, vector_dim: int) -> Iterator[Breach
         yield Breach(key_path("providers.embedding.dimensions"), problem)
 
 
-def _packaged_has(key: str, names: Collection[str]) -> Rule:
+def _local_has(key: str, names: Collection[str]) -> Rule:
     def rule(api_base: str, model: str) -> Iterator[Breach]:
         if api_base == LOCAL and model not in names:
             problem = f"must be {' or '.join(names)}, which is what {LOCAL} has, not {model}"
@@ -52,10 +53,13 @@ def _packaged_has(key: str, names: Collection[str]) -> Rule:
     return rule
 
 
-def _packaged_has_dimensions(api_base: str, dimensions: int | str, vector_dim: int) -> Iterator[Breach]:
-    # Where the two differ, that is said of the same key.
-    if api_base == LOCAL and int(dimensions) == vector_dim != DIMENSIONS:
-        problem = f"must be {DIMENSIONS}, the length of the vectors of {LOCAL}, not {dimensions}"
+def _local_has_dimensions(
+    api_base: str, model: str, dimensions: int | str, vector_dim: int
+) -> Iterator[Breach]:
+    spec = find_model(model)
+    # Where the two lengths differ, or the model is none, that is said already.
+    if api_base == LOCAL and spec is not None and int(dimensions) == vector_dim != spec.dimensions:
+        problem = f"must be {spec.dimensions}, the length of the vectors of {model}, not {dimensions}"
         yield Breach(key_path("providers.embedding.dimensions"), problem)
 
 
@@ -205,17 +209,22 @@ def _admin_fronts(processes: Mapping[str, Any] | None) -> int:
 _RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
     (_dimensions_match, ("providers.embedding.dimensions", "storage.qdrant.vector_dim")),
     *(
-        (_packaged_has(f"{table}.model", names), (f"{table}.api_base", f"{table}.model"))
+        (_local_has(f"{table}.model", names), (f"{table}.api_base", f"{table}.model"))
         for table, names in (
-            ("providers.embedding", ENCODER_NAMES),
-            ("providers.rerank", ENCODER_NAMES),
+            ("providers.embedding", MODEL_NAMES),
+            ("providers.rerank", MODEL_NAMES),
             ("providers.llm_extractor", [EXTRACTOR_NAME]),
             ("providers.llm_consolidator", [CONSOLIDATOR_NAME]),
         )
     ),
     (
-        _packaged_has_dimensions,
-        ("providers.embedding.api_base", "providers.embedding.dimensions", "storage.qdrant.vector_dim"),
+        _local_has_dimensions,
+        (
+            "providers.embedding.api_base",
+            "providers.embedding.model",
+            "providers.embedding.dimensions",
+            "storage.qdrant.vector_dim",
+        ),
     ),
     (_admin_is_loopback, ("service.admin_bind",)),
     *(

@@ -12,6 +12,11 @@ from structlog.dev import Column, ConsoleRenderer, KeyValueColumnFormatter
 # What a start does and waits for. Fields of an event that its sentence does not name are left out.
 SENTENCES: Final[Mapping[str, str]] = {
     "service_starting": "ELF {version} starts with {config}",
+    "model_fetch_started": "fetching the model {model}, {megabytes} MB",
+    "model_fetch_progressed": "fetched {done} of {megabytes} MB",
+    "model_fetched": "the model {model} is in {folder}",
+    "model_fetch_awaited": "waiting for another process that fetches or builds the model {model}",
+    "model_files_damaged": "the files of the model {model} in {folder} are damaged and are fetched again",
     "model_being_built": "building the files of the packaged model in {folder}, this once",
     "postgres_being_made": "making the database files in {folder}, this once",
     "postgres_started": "Postgres runs in {folder}",

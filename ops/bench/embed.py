@@ -99,7 +99,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--cache-dir", default=".elf/model", help="where the built graph is kept")
+    parser.add_argument("--cache-dir", default="", help="the model cache (default: the user's)")
     parser.add_argument("--threads", type=int, default=2, help="threads of one pass")
     arguments = parser.parse_args()
     config = LocalModel(cache_dir=arguments.cache_dir, threads=arguments.threads, token_cache_mb=512)

@@ -173,9 +173,7 @@ def chunks_of(messages: Sequence[str], config: Config, tokens: TokenCounter) -> 
 def measure(service: RunningService, messages: Sequence[str], address: str) -> None:
     config = load(service.config)
     embedding = config.providers.embedding
-    tokens = HfTokens.open(
-        config.chunking.tokenizer_repo, embedding, kept=service.config.parent / "tokenizers"
-    )
+    tokens = HfTokens.open(config.chunking.tokenizer_repo, embedding, config.local_model)
     chunks = chunks_of(messages, config, tokens)
     count = sum(len(tokens.spans(chunk)) + MARKS for chunk in chunks)
     print(f"{len(messages)} messages, {len(chunks)} chunks, {count} tokens", flush=True)

@@ -78,7 +78,7 @@ def store(service: RunningService) -> None:
 async def measure(service: RunningService) -> None:
     """Ask for everything and print the sizes."""
     config = load(service.config)
-    tokens = HfTokens.open("", config.providers.embedding, kept=service.config.parent)
+    tokens = HfTokens.open("", config.providers.embedding, config.local_model)
     print(f"{'':<28}{'bytes':>8}{'tokens':>8}")
     async with Client(service.mcp_url) as client:
         show("instructions", client.instructions or "", tokens)

@@ -122,7 +122,7 @@ def question_texts(count: int) -> list[str]:
 
 
 async def embedded(texts: Sequence[str]) -> Vectors:
-    embedder = LocalPorts(Encoder.open(LocalModel(cache_dir=".elf/model"))).embedder(
+    embedder = LocalPorts(Encoder.open(LocalModel())).embedder(
         EmbeddingProvider(path="/v1/embeddings", dimensions=DIM, **MODEL), None
     )
     parts = [await embedder.embed(texts[start : start + 512]) for start in range(0, len(texts), 512)]

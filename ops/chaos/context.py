@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 from random import Random
 
 from elf.config import load
@@ -34,7 +33,9 @@ def main() -> int:
     rng = Random(options.seed)
     with fresh_folder() as folder, RunningService(write_config(folder)) as service:
         config = load(service.config)
-        counter = HfTokens.open(config.chunking.tokenizer_repo, config.providers.embedding, kept=Path(folder))
+        counter = HfTokens.open(
+            config.chunking.tokenizer_repo, config.providers.embedding, config.local_model
+        )
         with crafted_memory(service.url, f"user-{options.seed}", counter, rng) as memory:
             memory.keep(options.texts)
             print(f"kept {dict(memory.kept)}, refused {dict(memory.refused)}")

@@ -186,5 +186,7 @@ if __name__ == "__main__":
     parser.add_argument("--engine", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--only", default="conv-26", metavar="NAME", help="the conversation")
     parser.add_argument("--others", type=int, default=20_000, help="the other tenant's notes")
-    parser.add_argument("--model-cache", default=".elf/model", help="a folder for the packaged model")
+    parser.add_argument(
+        "--model-cache", default="", help="a folder for the local model (default: the user's cache)"
+    )
     anyio.run(main, parser.parse_args())

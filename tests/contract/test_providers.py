@@ -24,6 +24,7 @@ from elf.config.optional import LocalModel
 from elf.core.errors import ProviderBroken, ProviderRefused
 from elf.providers.local.ports import LocalPorts
 from elf.providers.port import Embedder, Reranker
+from tests.model_caches import linked_cache
 from tests.providers_kit import ScriptedNetwork, embedder_over, reranker_over
 
 pytestmark = pytest.mark.anyio
@@ -39,8 +40,8 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def local_ports(tmp_path_factory: pytest.TempPathFactory) -> LocalPorts:
-    folder = str(tmp_path_factory.mktemp("model"))
-    config = LocalModel(cache_dir=folder, threads=2, token_cache_mb=16)
+    folder = linked_cache(tmp_path_factory.mktemp("model"))
+    config = LocalModel(cache_dir=str(folder), threads=2, token_cache_mb=16)
     return LocalPorts.open(config, words_per_text=254)
 
 

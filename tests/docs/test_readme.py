@@ -35,14 +35,20 @@ VARYING = {
 
 
 class Newcomer:
-    """Types what the README says, in a checkout of its own; `ports` are in place of those of the README."""
+    """Types what the README says, in a checkout of its own; `ports` are in place of those of the README.
 
-    def __init__(self, folder: Path, ports: Mapping[str, str]) -> None:
+    The home is empty, so the config names the model cache.
+    """
+
+    def __init__(self, folder: Path, ports: Mapping[str, str], cache: Path) -> None:
         self.folder = make_checkout(folder / "elf")
         self._ports = ports
         self._environment = newcomer(folder / "home")
         config = self.folder / "elf.example.toml"
-        config.write_text(self.here(config.read_text(encoding="utf-8")), encoding="utf-8")
+        text = self.here(config.read_text(encoding="utf-8"))
+        text, count = re.subn(r"(?m)^cache_dir = .*$", f'cache_dir = "{cache}"', text)
+        assert count == 1
+        config.write_text(text, encoding="utf-8")
 
     def here(self, text: str) -> str:
         """Put the ports of this machine in."""
@@ -97,10 +103,7 @@ def answer_of(result: CallToolResult) -> Any:
 def user(model_folder: Path) -> Iterator[Newcomer]:
     with fresh_folder() as folder, free_addresses(len(PORTS)) as addresses:
         ports = [address.rpartition(":")[2] for address in addresses]
-        user = Newcomer(folder, dict(zip(PORTS, ports, strict=True)))
-        (user.folder / ".elf").mkdir()
-        (user.folder / ".elf" / "model").symlink_to(model_folder)  # built once for all tests
-        yield user
+        yield Newcomer(folder, dict(zip(PORTS, ports, strict=True)), model_folder)
 
 
 def shown(text: str) -> list[str]:

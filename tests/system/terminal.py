@@ -73,6 +73,11 @@ class Terminal:
         """The lines shown that are not empty."""
         return [line.strip() for line in self.text.splitlines() if line.strip()]
 
+    @property
+    def shows_cursor(self) -> bool:
+        """Whether the cursor is there: the last that was said of it was not to hide it."""
+        return self._seen.rfind(b"\x1b[?25l") <= self._seen.rfind(b"\x1b[?25h")
+
     def wait_for(self, text: str) -> None:
         """Wait until this is shown."""
         while text not in self.text:

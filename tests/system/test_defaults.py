@@ -33,10 +33,8 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture
-def folder(model_folder: Path) -> Iterator[Path]:
+def folder() -> Iterator[Path]:
     with fresh_folder() as folder:
-        (folder / ".elf").mkdir()
-        (folder / ".elf" / "model").symlink_to(model_folder)
         yield folder
 
 

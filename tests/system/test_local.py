@@ -26,11 +26,9 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-def folder(model_folder: Path) -> Iterator[Path]:
-    """A folder for data, with the model in it."""
+def folder() -> Iterator[Path]:
+    """A folder for data."""
     with fresh_folder() as folder:
-        (folder / ".elf").mkdir()
-        (folder / ".elf" / "model").symlink_to(model_folder)
         yield folder
 
 

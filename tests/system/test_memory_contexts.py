@@ -11,7 +11,9 @@ import pytest
 
 from elf.client import Client
 from elf.client.families.memories import MemoriesClient
+from elf.config.optional import LocalModel
 from elf.memory.page import SECTIONS, TITLE
+from elf.providers.local.catalog import MINILM
 from elf.providers.tokens import HfTokens
 from tests.crafted_memory import crafted_memory
 from tests.families.command_line import CommandLine
@@ -26,7 +28,7 @@ FAMILIES = {"notes", "knowledge", "conversations", "graph", "assistant"}
 
 @pytest.fixture(scope="module")
 def counter() -> HfTokens:
-    return HfTokens.open("", embedding_config(api_base="local:"), kept=Path("/nowhere"))
+    return HfTokens.open("", embedding_config(model=MINILM.name), LocalModel())
 
 
 def test_contexts_over_crafted_texts_are_within_bounds_cited_and_the_same_twice(

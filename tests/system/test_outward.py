@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.folders import fresh_folder
+from tests.model_caches import linked_cache
 from tests.system import secluded
 from tests.system.service import REPO
 
@@ -56,9 +57,10 @@ with RunningService(write_config(Path(sys.argv[1]))) as service:
 
 
 class Place:
-    """An empty home, an empty working directory, an empty folder for temporary files, and one for the data."""
+    """Empty folders for the home, the working directory and temporary files; one for the data, and a model cache."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, cache: Path) -> None:
+        self.cache = cache
         self.data, self.names = folder / "data", folder / "names"
         self.empty = [folder / name for name in ("home", "here", "tmp")]
         for path in (self.data, *self.empty):
@@ -69,7 +71,7 @@ class Place:
         home, here, tmp = self.empty
         environment = {
             "PATH": os.environ["PATH"], "PYTHONPATH": str(REPO), "HOME": str(home), "TMPDIR": str(tmp),
-            "PYTHONDONTWRITEBYTECODE": "1",
+            "XDG_CACHE_HOME": str(self.cache), "PYTHONDONTWRITEBYTECODE": "1",
         }  # fmt: skip
         python = [sys.executable, "-c", program, str(self.data)]
         result = subprocess.run(
@@ -90,9 +92,10 @@ class Place:
 
 
 @pytest.fixture
-def place() -> Iterator[Place]:
+def place(tmp_path: Path) -> Iterator[Place]:
+    linked_cache(tmp_path / "elf")
     with fresh_folder() as folder:
-        yield Place(folder)
+        yield Place(folder, tmp_path)
 
 
 pytestmark = pytest.mark.skipif(

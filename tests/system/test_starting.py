@@ -15,6 +15,7 @@ import pytest
 
 from elf.commands import INTERRUPTED
 from tests.folders import fresh_folder
+from tests.model_caches import linked_cache
 from tests.system import nameless
 from tests.system.addresses import free_addresses
 from tests.system.service import REPO, RunningService, processes_of, up_command, write_config
@@ -121,7 +122,7 @@ MOMENTS = [
 def test_ctrl_c_at_any_moment_of_a_start_ends_it_in_a_line_and_leaves_nothing_behind(
     folder: Path, model_folder: Path, moment: str, code: int
 ) -> None:
-    models = folder / "model" if "model" in moment else model_folder
+    models = linked_cache(folder / "model") if "model" in moment else model_folder
     environment = os.environ | ({"PYTHONPROFILEIMPORTTIME": "1"} if code else {})
     with up(write_config(folder, cache_dir=f'"{models}"'), environment=environment) as terminal:
         terminal.wait_for(moment)

@@ -32,10 +32,8 @@ with Memory(sys.argv[1]) as memory:
 
 
 @pytest.fixture(scope="module")
-def folder(model_folder: Path) -> Iterator[Path]:
+def folder() -> Iterator[Path]:
     with fresh_folder() as folder:
-        (folder / ".elf").mkdir()
-        (folder / ".elf" / "model").symlink_to(model_folder)
         yield folder
 
 

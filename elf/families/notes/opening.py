@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from elf.api.operation import Handler
 from elf.core.evidence import EvidenceBounds
@@ -45,6 +44,7 @@ from elf.ground import Ground, indexed
 from elf.indexing.embedding import TextEmbedder
 from elf.indexing.indexed import IndexedCorpus
 from elf.providers.factory import rules_as_chat
+from elf.providers.local.model_cache import cache_folder, models_of
 from elf.providers.port import Chat
 from elf.search.token_store import TokenReader
 
@@ -291,7 +291,7 @@ class _Opening:
         folders = {
             "postgres": config.storage.postgres.place.folder,
             "index": config.storage.qdrant.place.folder,
-            "model": Path(config.local_model.cache_dir),
+            "model": cache_folder(config.local_model) if models_of(config) else None,
         }
         return NoteOverview(
             database=self.ground.database,

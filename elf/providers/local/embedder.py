@@ -1,4 +1,4 @@
-"""The packaged model as an embedder, in this process."""
+"""A local model as an embedder, in this process."""
 
 from __future__ import annotations
 

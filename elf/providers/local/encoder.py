@@ -1,4 +1,4 @@
-"""Runs the packaged model: texts in, sentence vectors and token vectors out, never on the event loop."""
+"""Runs a local model: texts in, sentence vectors and token vectors out, never on the event loop."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from threadpoolctl import threadpool_limits
 from tokenizers import Encoding, Tokenizer
 
 from elf.config.optional import LocalModel
-from elf.config.packaged import DIMENSIONS
 from elf.core.errors import StartupError
-from elf.providers.local.model import MAX_TOKENS, TOKENIZER, checked, find_model_folder
+from elf.providers.local.catalog import MINILM, ModelSpec
+from elf.providers.local.model_cache import cache_folder, fetch_model
 from elf.providers.local.onnx_cache import cached_graph
 from elf.providers.local.rerank import QueryTokens, rarity
 from elf.providers.local.runtime import onnxruntime
@@ -43,7 +43,7 @@ _ERRORS_ONLY = 3
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """What one pass yields for a text: its unit sentence vector, float32 (384,), and its token vectors."""
+    """What one pass yields for a text: its unit sentence vector, float32 (dimensions,), and its token vectors."""
 
     sentence: npt.NDArray[np.float32]
     tokens: TokenVectors
@@ -63,10 +63,12 @@ class Encoder:
         tokenizer: Tokenizer,
         token_cache: TokenCache,
         *,
-        words_per_text: int = MAX_TOKENS,
+        model: ModelSpec = MINILM,
+        words_per_text: int | None = None,
     ) -> None:
         self._session = session
-        self.words_per_text = words_per_text
+        self.model = model
+        self.words_per_text = model.architecture.max_tokens if words_per_text is None else words_per_text
         self._tokenizer = tokenizer
         self._cache = token_cache
         self._bulk = anyio.CapacityLimiter(1)
@@ -76,34 +78,35 @@ class Encoder:
 
     @classmethod
     def open(
-        cls, config: LocalModel, *, model_folder: Path | None = None, words_per_text: int = MAX_TOKENS
+        cls, config: LocalModel, *, model: ModelSpec = MINILM, words_per_text: int | None = None
     ) -> Encoder:
-        """Load the model; blocks for a fraction of a second, on the first start for a second or two.
+        """Load a model; blocks for a fraction of a second, at the first start until it is fetched and built.
 
         `words_per_text` is how many token vectors of a text there are at most; they are those of its rarest words.
-        Raises StartupError when the model is missing or damaged or the cache folder cannot be used.
+        Raises StartupError when the model cannot be fetched or the cache folder cannot be used.
         """
         # The threads of numpy's products wait for each other's cores: beside a busy process, comparing 100 documents
         # took 8 ms instead of 3. One thread is as quick alone.
         threadpool_limits(limits=1, user_api="blas")
-        folder = model_folder or find_model_folder()
-        tokenizer = Tokenizer.from_file(str(checked(folder, TOKENIZER)))
+        cache = cache_folder(config)
+        folder = fetch_model(model, cache, proven=(model.tokenizer,))
+        tokenizer = Tokenizer.from_file(str(folder / model.tokenizer.name))
         tokenizer.no_padding()
-        tokenizer.enable_truncation(MAX_TOKENS)
-        session = _open_session(cached_graph(folder, Path(config.cache_dir)), threads=config.threads)
-        cache = TokenCache(config.token_cache_mb << 20)
-        return cls(session, tokenizer, cache, words_per_text=words_per_text)
+        tokenizer.enable_truncation(model.architecture.max_tokens)
+        session = _open_session(cached_graph(model, cache), threads=config.threads)
+        tokens = TokenCache(config.token_cache_mb << 20)
+        return cls(session, tokenizer, tokens, model=model, words_per_text=words_per_text)
 
     @property
     def token_cache(self) -> TokenCache:
         return self._cache
 
     async def sentences(self, texts: Sequence[str]) -> Matrix:
-        """Return the unit sentence vectors, float32 of shape (len(texts), 384), in the order of the texts."""
+        """Return the unit sentence vectors, float32 of shape (len(texts), dimensions), in the order of the texts."""
         small = len(texts) <= _QUICK_TEXTS and sum(map(len, texts)) <= _QUICK_CHARS
         encoded = await self._encode(texts, lane=self._quick if small else self._bulk)
         if not encoded:
-            return np.empty((0, DIMENSIONS), dtype=np.float32)
+            return np.empty((0, self.model.dimensions), dtype=np.float32)
         return np.array([one.sentence for one in encoded])
 
     async def tokens(self, texts: Sequence[str]) -> list[TokenVectors]:

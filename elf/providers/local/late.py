@@ -1,4 +1,4 @@
-"""Late interaction with the packaged model."""
+"""Late interaction with a local model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from elf.providers.local.encoder import Encoder
-from elf.providers.local.model import tokens_version
 from elf.providers.local.rerank import calibrated, likeness
 from elf.providers.port import LateScore
 from elf.providers.token_vectors import TokenVectors
@@ -21,7 +20,7 @@ class LocalLateInteraction:
 
     @property
     def version(self) -> str:
-        return tokens_version(self._encoder.words_per_text)
+        return self._encoder.model.tokens_version(self._encoder.words_per_text)
 
     async def encode(self, texts: Sequence[str]) -> list[TokenVectors]:
         """Return the token vectors of each text."""

@@ -1,12 +1,12 @@
-"""The packaged weights as an ONNX graph: a BERT encoder of 6 layers, 12 heads and 384 hidden units.
+"""The weights of a BERT encoder as an ONNX graph.
 
 Inputs: `input_ids` int64 and `mask` int32, both (batch, length), padded on the right. Outputs: `sentence`
-float32 (batch, 384), the mean of the last hidden states under the mask, L2-normalised; `tokens` float32
-(batch, length, 384), the last hidden states themselves.
+float32 (batch, width), the mean of the last hidden states under the mask, L2-normalised; `tokens` float32
+(batch, length, width), the last hidden states themselves.
 
 Attention, the residual layer norm and the biased gelu are onnxruntime's own fused operators (domain
 com.microsoft); they compute what the plain ONNX operators do, with a quarter of the nodes. A change here
-needs a new `graph_cache.BUILDER_VERSION`.
+needs a new `onnx_cache.BUILDER_VERSION`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,8 @@ import numpy.typing as npt
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from elf.config.packaged import DIMENSIONS
-from elf.providers.local.model import MAX_TOKENS
+from elf.providers.local.catalog import Architecture
 
-_LAYERS = 6
-_HEADS = 12
 _EPSILON = 1e-12
 _OPSET = 20
 _IR_VERSION = 9
@@ -32,11 +29,11 @@ _FUSED = "com.microsoft"
 Weights = Mapping[str, npt.NDArray[Any]]
 
 
-def build_graph(weights: Weights) -> bytes:
+def build_graph(weights: Weights, shape: Architecture) -> bytes:
     """Return the serialised model. Raises KeyError when a weight is missing."""
-    graph = _Graph(weights)
+    graph = _Graph(weights, shape)
     hidden = _embed(graph)
-    for layer in range(_LAYERS):
+    for layer in range(shape.layers):
         hidden = _attend(graph, hidden, f"encoder.layer.{layer}.")
         hidden = _feed_forward(graph, hidden, f"encoder.layer.{layer}.")
     _pool(graph, hidden)
@@ -47,7 +44,7 @@ def _embed(graph: _Graph) -> str:
     table = "embeddings."
     words = graph.node("Gather", [graph.weight(f"{table}word_embeddings.weight"), "input_ids"])
     # Every token is of type 0, so its vector is part of the position's.
-    positions = graph.weights[f"{table}position_embeddings.weight"][:MAX_TOKENS]
+    positions = graph.weights[f"{table}position_embeddings.weight"][: graph.shape.max_tokens]
     positions = positions + graph.weights[f"{table}token_type_embeddings.weight"][0]
     length = graph.node("Shape", ["input_ids"], start=1, end=2)
     zero = graph.constant("zero", _ints(0))
@@ -65,7 +62,7 @@ def _attend(graph: _Graph, hidden: str, layer: str) -> str:
         graph.constant(f"{layer}qkv.bias", bias),
         "mask",
     ]
-    attended = graph.node("Attention", inputs, domain=_FUSED, num_heads=_HEADS)
+    attended = graph.node("Attention", inputs, domain=_FUSED, num_heads=graph.shape.heads)
     return graph.residual(attended, hidden, f"{layer}attention.output.")
 
 
@@ -92,8 +89,9 @@ def _ints(*values: int) -> npt.NDArray[np.int64]:
 class _Graph:
     """Collects nodes and tensors; every node has one output."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, shape: Architecture) -> None:
         self.weights = weights
+        self.shape = shape
         self._nodes: list[onnx.NodeProto] = []
         self._tensors: dict[str, onnx.TensorProto] = {}
 
@@ -140,8 +138,8 @@ class _Graph:
             info("mask", TensorProto.INT32, ["batch", "length"]),
         ]
         outputs = [
-            info("sentence", TensorProto.FLOAT, ["batch", DIMENSIONS]),
-            info("tokens", TensorProto.FLOAT, ["batch", "length", DIMENSIONS]),
+            info("sentence", TensorProto.FLOAT, ["batch", self.shape.width]),
+            info("tokens", TensorProto.FLOAT, ["batch", "length", self.shape.width]),
         ]
         graph = helper.make_graph(self._nodes, "minilm", inputs, outputs, list(self._tensors.values()))
         opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_FUSED, 1)]

@@ -1,4 +1,4 @@
-"""The packaged model, loaded once, behind every port that it serves."""
+"""A local model, loaded once, behind every port that it serves."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from elf.config.model import EmbeddingProvider, RerankProvider
 from elf.config.optional import LocalModel
 from elf.core.measures import Measures
 from elf.providers.calls import Calls
+from elf.providers.local.catalog import MINILM, ModelSpec
 from elf.providers.local.embedder import LocalEmbedder
 from elf.providers.local.encoder import Encoder
 from elf.providers.local.late import LocalLateInteraction
@@ -21,9 +22,9 @@ class LocalPorts:
     encoder: Encoder
 
     @classmethod
-    def open(cls, config: LocalModel, *, words_per_text: int) -> LocalPorts:
+    def open(cls, config: LocalModel, *, model: ModelSpec = MINILM, words_per_text: int) -> LocalPorts:
         """Load the model; see Encoder.open."""
-        return cls(Encoder.open(config, words_per_text=words_per_text))
+        return cls(Encoder.open(config, model=model, words_per_text=words_per_text))
 
     @property
     def late(self) -> LocalLateInteraction:

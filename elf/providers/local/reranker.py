@@ -1,4 +1,4 @@
-"""The packaged model as a reranker of any texts, in this process."""
+"""A local model as a reranker of any texts, in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runtime of the packaged model, which everything here takes from this module.
+"""The runtime of the local models, which everything here takes from this module.
 
 Left to itself, onnxruntime keeps an id of the device and a database of events in the user's home, and sends them to its
 maker. It decides so when it is loaded, by a variable of the environment; what it can be told later comes too late for

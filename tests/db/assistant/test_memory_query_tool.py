@@ -115,7 +115,7 @@ def test_no_answer_is_over_its_budget_as_the_models_tokenizer_counts(
     )
     answer = httpx.post(f"{addresses.http}/v1/assistant/memory/query", json=asked, timeout=60).json()
     config = load(config_path)
-    tokenizer = HfTokens.open("", config.providers.embedding, kept=config_path.parent)
+    tokenizer = HfTokens.open("", config.providers.embedding, config.local_model)
     lines = [one["text"] for part in ("context", "items", "related") for one in answer[part]]
     assert len(tokenizer.spans("\n".join(lines))) == answer["tokens"]["used"] <= budget
     assert answer["tokens"]["tokenizer"] == tokenizer.name
@@ -135,7 +135,8 @@ def test_what_a_thread_is_told_counts_as_the_models_tokenizer_counts_it(
             "query": "what has to be done?", "budget_tokens": budget, "top_k": 50,
         }  # fmt: skip
         answer = client.post("/v1/assistant/memory/query", json=asked).json()
-    tokenizer = HfTokens.open("", load(config_path).providers.embedding, kept=config_path.parent)
+    config = load(config_path)
+    tokenizer = HfTokens.open("", config.providers.embedding, config.local_model)
     lines = [one["text"] for part in ("context", "items", "related") for one in answer[part]]
     tokens = len(tokenizer.spans("\n".join([answer["delta"]["text"], *lines])))
     assert tokens == answer["tokens"]["used"] <= budget

@@ -14,9 +14,9 @@ from spec_template import REQUIRED_KEYS, SPEC_TEMPLATE, TEMPLATE_KEYS, FaultsOf,
 from elf.config import loads
 from elf.config.example import example_file
 from elf.config.faults import dotted
-from elf.config.packaged import ENCODER_NAMES
 from elf.config.processes import admin_ports
 from elf.core.errors import ConfigError, ConfigFault
+from elf.providers.local.catalog import MODEL_NAMES
 
 
 @pytest.mark.parametrize("path", REQUIRED_KEYS, ids=".".join)
@@ -152,17 +152,18 @@ def test_a_model_that_the_package_lacks_is_a_fault_with_those_it_has(table: str,
     assert faults_in(before + head + elsewhere) == ()
 
 
-@pytest.mark.parametrize("name", ENCODER_NAMES)
-def test_each_name_of_the_packaged_model_is_taken(name: str) -> None:
+@pytest.mark.parametrize("name", MODEL_NAMES)
+def test_each_name_of_the_local_model_is_taken(name: str) -> None:
     text = example_file().read_text(encoding="utf-8").replace("all-MiniLM-L6-v2", name)
     assert faults_in(text) == ()
 
 
-def test_vectors_of_another_length_than_the_packaged_model_has_are_a_fault() -> None:
+def test_vectors_of_another_length_than_the_local_model_has_are_a_fault() -> None:
     text = example_file().read_text(encoding="utf-8")
     (fault,) = faults_in(re.sub(r"(?m)^(vector_dim|dimensions) = 384$", r"\1 = 512", text))
     assert fault == ConfigFault(
-        "providers.embedding.dimensions", "must be 384, the length of the vectors of local:, not 512"
+        "providers.embedding.dimensions",
+        "must be 384, the length of the vectors of all-MiniLM-L6-v2, not 512",
     )
     (fault,) = faults_in(text.replace("\ndimensions = 384", "\ndimensions = 512"))
     assert "must be equal to storage.qdrant.vector_dim" in fault.problem

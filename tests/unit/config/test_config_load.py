@@ -171,13 +171,18 @@ def test_relative_folders_are_below_the_folder_of_the_file(
     config = load(Path("etc/elf.toml"))
     assert config.storage.postgres.place.folder == tmp_path / "etc/.elf/postgres"
     assert config.storage.qdrant.place.folder == tmp_path / "etc/.elf/index"
-    assert config.local_model.cache_dir == str(tmp_path / "etc/.elf/model")
+    assert config.local_model.cache_dir == ""
 
 
-def test_the_folder_of_a_table_left_out_is_below_the_folder_of_the_file_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("given", "expected"), [("models", "{}/models"), ("/srv/models", "/srv/models"), (" ", "")]
+)
+def test_the_model_cache_is_below_the_folder_of_the_file_unless_it_is_absolute_or_empty(
+    tmp_path: Path, given: str, expected: str
+) -> None:
     file = tmp_path / "elf.toml"
-    file.write_text(SPEC_TEMPLATE)
-    assert load(file).local_model.cache_dir == str(tmp_path / ".elf/model")
+    file.write_text(EXAMPLE.read_text().replace('cache_dir = ""', f'cache_dir = "{given}"'))
+    assert load(file).local_model.cache_dir == expected.format(tmp_path)
 
 
 class Shelf(Table):

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from deployed import OPS, PROJECT, REPO, Instruction, assert_runs_elf, read_dockerfile
 
+from elf.cli.arguments import parser
+
 KNOWN = {
     "CMD", "COPY", "ENTRYPOINT", "ENV", "EXPOSE", "FROM", "HEALTHCHECK", "RUN", "STOPSIGNAL", "USER", "VOLUME",
     "WORKDIR",
@@ -77,6 +79,20 @@ def test_it_installs_pinned_wheels_alone(instructions: list[Instruction]) -> Non
     assert pinned.endswith(" -r ops/constraints.txt")
     assert {"--no-deps", "--no-build-isolation", "--no-index"} <= set(itself.split())
     assert itself.endswith(" .")
+
+
+def test_it_holds_the_model_where_the_service_looks_for_it(
+    instructions: list[Instruction], final: list[Instruction]
+) -> None:
+    (fetch,) = [run for run in values(instructions, "RUN") if "model fetch" in run]
+    cache, program, *arguments = fetch.split()
+    assert program.endswith("/elf")
+    assert parser().parse_args(arguments).name is None
+    assert cache in " ".join(values(final, "ENV")).split()
+    name, _, folder = cache.partition("=")
+    assert name == "XDG_CACHE_HOME"
+    assert folder.startswith("/opt/elf/")
+    assert "--from=build /opt/elf /opt/elf" in values(final, "COPY")
 
 
 def test_it_runs_as_a_user_without_rights(final: list[Instruction]) -> None:

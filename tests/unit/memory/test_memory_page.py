@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
 from typing import Final
 
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from elf.config.optional import LocalModel
 from elf.core.chunking import TokenCounter
 from elf.core.slices import at_once
 from elf.core.words import Stems
@@ -21,6 +21,7 @@ from elf.memory.page import SECTIONS, TITLE, Page
 from elf.memory.ranking import Ranked, Sameness
 from elf.memory.stored_text import inert
 from elf.offers import Item
+from elf.providers.local.catalog import MINILM
 from elf.providers.tokens import HfTokens
 from tests.crafted_texts import CRAFTED, WORDS, crafted, faults_of_page, faults_of_text
 from tests.notes_kit import WordTokens
@@ -44,7 +45,7 @@ class WholeTexts:
 
 @pytest.fixture(scope="module")
 def packaged() -> TokenCounter:
-    return HfTokens.open("", embedding_config(api_base="local:"), kept=Path("/nowhere"))
+    return HfTokens.open("", embedding_config(model=MINILM.name), LocalModel())
 
 
 def candidate(place: int, text: str, *, kind: tuple[str, str] = KINDS[0], **more: object) -> Ranked:

@@ -1,4 +1,4 @@
-"""The packaged model, built once a session; every test gets an encoder with an empty cache on top of it."""
+"""The local model, built once a session; every test gets an encoder with an empty cache on top of it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 
 from elf.config.optional import LocalModel
 from elf.providers.local.encoder import Encoder
+from tests.model_caches import linked_cache
 
 
 @pytest.fixture
@@ -17,8 +18,10 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def local_model(tmp_path_factory: pytest.TempPathFactory) -> LocalModel:
-    """The config of the packaged model, with a cache folder of this session."""
-    return LocalModel(cache_dir=str(tmp_path_factory.mktemp("model")), threads=2, token_cache_mb=16)
+    """The config of the local model, with a cache folder of this session."""
+    return LocalModel(
+        cache_dir=str(linked_cache(tmp_path_factory.mktemp("model"))), threads=2, token_cache_mb=16
+    )
 
 
 @pytest.fixture

@@ -13,12 +13,14 @@ import pytest
 from tokenizers import Tokenizer
 
 from elf.config.optional import LocalModel
+from elf.providers.local.catalog import MINILM
 from elf.providers.local.encoder import Encoder
-from elf.providers.local.model import MAX_TOKENS, TOKENIZER, find_model_folder
 from elf.providers.local.token_cache import TokenCache
+from tests.model_caches import TOKENIZER, shared_model
 
 pytestmark = pytest.mark.anyio
 
+MAX_TOKENS = MINILM.architecture.max_tokens
 REFERENCE = Path(__file__).parents[2] / "data" / "minilm_reference.json"
 
 
@@ -56,7 +58,7 @@ def session() -> FakeSession:
 
 @pytest.fixture
 def fake_encoder(session: FakeSession) -> Encoder:
-    tokenizer = Tokenizer.from_file(str(find_model_folder() / TOKENIZER.name))
+    tokenizer = Tokenizer.from_file(str(shared_model() / TOKENIZER))
     tokenizer.no_padding()
     tokenizer.enable_truncation(MAX_TOKENS)
     return Encoder(session, tokenizer, TokenCache(1 << 24))

@@ -15,20 +15,25 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from elf.config.optional import LocalModel
 from elf.core.errors import StartupError
 from elf.providers import hub
-from elf.providers.local.model import TOKENIZER, find_model_folder
 from elf.providers.tokens import HfTokens
+from tests.model_caches import TOKENIZER, shared_model
 from tests.providers_kit import embedding_config
 
-NOWHERE = Path("/nowhere")  # what needs no hub keeps nothing
-PACKAGED = find_model_folder() / TOKENIZER.name
+NOWHERE = LocalModel(cache_dir="/nowhere")  # a tokenizer of one's own needs no cache
+PACKAGED = shared_model() / TOKENIZER
 SHARED = HfTokens(Tokenizer.from_file(str(PACKAGED)))
 
 
 @pytest.fixture(scope="module")
 def tokens() -> HfTokens:
-    return HfTokens.open("", embedding_config(api_base="local:", model="all-MiniLM-L6-v2"), kept=NOWHERE)
+    return HfTokens.open("", embedding_config(api_base="local:", model="all-MiniLM-L6-v2"), LocalModel())
+
+
+def kept_in(folder: Path) -> LocalModel:
+    return LocalModel(cache_dir=str(folder))
 
 
 def pieces(tokens: HfTokens, text: str) -> list[str]:
@@ -43,11 +48,11 @@ def test_spans_cut_out_words_and_word_pieces(tokens: HfTokens) -> None:
 def test_a_tokenizer_is_named_by_what_it_does(tokens: HfTokens, tmp_path: Path) -> None:
     copy = tmp_path / "copy.json"
     copy.write_bytes(PACKAGED.read_bytes())
-    assert HfTokens.open(str(copy), embedding_config(), kept=tmp_path).name == tokens.name
+    assert HfTokens.open(str(copy), embedding_config(), kept_in(tmp_path)).name == tokens.name
     changed = copy.read_text(encoding="utf-8").replace('"lowercase":true', '"lowercase":false')
     assert changed != copy.read_text(encoding="utf-8")
     copy.write_text(changed, encoding="utf-8")
-    assert HfTokens.open(str(copy), embedding_config(), kept=tmp_path).name != tokens.name
+    assert HfTokens.open(str(copy), embedding_config(), kept_in(tmp_path)).name != tokens.name
 
 
 def test_offsets_count_code_points_not_bytes(tokens: HfTokens) -> None:
@@ -81,7 +86,7 @@ def word_tokenizer() -> Tokenizer:
 @pytest.mark.parametrize("model", ["all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"])
 @pytest.mark.parametrize("repo", ["", " ", "all-MiniLM-L6-v2"])
 def test_a_remote_provider_of_the_packaged_model_uses_the_packaged_tokenizer(model: str, repo: str) -> None:
-    assert pieces(HfTokens.open(repo, embedding_config(model=model), kept=NOWHERE), "tokenizers") == [
+    assert pieces(HfTokens.open(repo, embedding_config(model=model), LocalModel()), "tokenizers") == [
         "token",
         "izer",
         "s",
@@ -91,7 +96,7 @@ def test_a_remote_provider_of_the_packaged_model_uses_the_packaged_tokenizer(mod
 def test_a_file_or_a_folder_is_read_from_there(tmp_path: Path) -> None:
     word_tokenizer().save(str(tmp_path / "tokenizer.json"))
     for place in (tmp_path, tmp_path / "tokenizer.json"):
-        own = HfTokens.open(str(place), embedding_config(api_base="local:"), kept=NOWHERE)
+        own = HfTokens.open(str(place), embedding_config(api_base="local:"), NOWHERE)
         assert pieces(own, "one tokenizers") == ["one", "tokenizers"]
 
 
@@ -100,19 +105,19 @@ def test_truncation_and_padding_of_the_file_do_not_apply(tmp_path: Path) -> None
     tokenizer.enable_truncation(2)
     tokenizer.enable_padding(length=5)
     tokenizer.save(str(tmp_path / "tokenizer.json"))
-    assert len(HfTokens.open(str(tmp_path), embedding_config(), kept=NOWHERE).spans("one one one")) == 3
+    assert len(HfTokens.open(str(tmp_path), embedding_config(), NOWHERE).spans("one one one")) == 3
 
 
 def test_a_damaged_file_is_named(tmp_path: Path) -> None:
     shutil.copy(PACKAGED, tmp_path / "tokenizer.json")
     (tmp_path / "tokenizer.json").write_bytes(PACKAGED.read_bytes()[:1000])
     with pytest.raises(StartupError, match=rf"{tmp_path}/tokenizer.json cannot be read"):
-        HfTokens.open(str(tmp_path), embedding_config(), kept=NOWHERE)
+        HfTokens.open(str(tmp_path), embedding_config(), NOWHERE)
 
 
 def test_a_folder_without_a_tokenizer_is_named(tmp_path: Path) -> None:
     with pytest.raises(StartupError, match=r"tokenizer\.json cannot be read"):
-        HfTokens.open(str(tmp_path), embedding_config(), kept=NOWHERE)
+        HfTokens.open(str(tmp_path), embedding_config(), NOWHERE)
 
 
 class Hub(BaseHTTPRequestHandler):
@@ -153,7 +158,7 @@ def test_another_repository_is_fetched_once_whatever_the_environment_says(
     asked: list[str], tmp_path: Path
 ) -> None:
     for _ in range(2):
-        own = HfTokens.open("", embedding_config(model="acme/model-of-acme"), kept=tmp_path / "kept")
+        own = HfTokens.open("", embedding_config(model="acme/model-of-acme"), kept_in(tmp_path / "kept"))
         assert pieces(own, "one two") == ["one", "two"]
     assert asked == ["/acme/model-of-acme/resolve/main/tokenizer.json", "/elsewhere"]
     assert [path.name for path in (tmp_path / "kept").rglob("*.json")] == ["tokenizer.json"]
@@ -162,7 +167,7 @@ def test_another_repository_is_fetched_once_whatever_the_environment_says(
 def test_a_folder_that_cannot_be_written_keeps_nothing(asked: list[str], tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("a file")
     with capture_logs() as logs:
-        own = HfTokens.open("acme/model-of-acme", embedding_config(), kept=tmp_path / "kept")
+        own = HfTokens.open("acme/model-of-acme", embedding_config(), kept_in(tmp_path / "kept"))
     assert pieces(own, "one two") == ["one", "two"]
     assert [line["event"] for line in logs] == ["tokenizer_not_kept"]
 
@@ -175,13 +180,13 @@ def test_a_repository_that_cannot_be_fetched_is_named_with_the_key_to_set(
     asked: list[str], tmp_path: Path, repo: str, why: str
 ) -> None:
     with pytest.raises(StartupError, match=rf"'{repo}' cannot be fetched .*{why}.*chunking\.tokenizer_repo"):
-        HfTokens.open(repo, embedding_config(api_base="local:"), kept=tmp_path)
+        HfTokens.open(repo, embedding_config(api_base="local:"), kept_in(tmp_path))
 
 
 def test_a_hub_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(hub, "URL", "http://127.0.0.1:1")
     with pytest.raises(StartupError, match=r"from http://127\.0\.0\.1:1 \(ConnectError\)"):
-        HfTokens.open("acme/model-of-acme", embedding_config(), kept=tmp_path)
+        HfTokens.open("acme/model-of-acme", embedding_config(), kept_in(tmp_path))
 
 
 def test_what_is_no_tokenizer_is_named(
@@ -189,5 +194,5 @@ def test_what_is_no_tokenizer_is_named(
 ) -> None:
     monkeypatch.setattr(Hub, "content", b"<html>sign in</html>")
     with pytest.raises(StartupError, match="the tokenizer 'acme/model-of-acme' cannot be read"):
-        HfTokens.open("acme/model-of-acme", embedding_config(), kept=tmp_path)
+        HfTokens.open("acme/model-of-acme", embedding_config(), kept_in(tmp_path))
     assert list(tmp_path.iterdir()) == []
