@@ -51,8 +51,8 @@ def fetch(options: argparse.Namespace) -> int:
     from elf.providers.local.progress import CommandReport
 
     config = load(options.config)
-    configure_logging("warning", form="text")
     model = _chosen(options.name, config)
+    configure_logging("warning", form="text")
     cache = cache_folder(config.local_model)
     folder = fetch_model(model, cache, proven=model.files, report=CommandReport())
     cached_graph(model, cache)

@@ -106,6 +106,7 @@ async def test_an_async_block_may_be_one_of_any_event_loop_and_any_config(
 
 
 def test_what_keeps_it_from_starting_is_raised_where_it_is_entered(folder: Path) -> None:
+    (folder / ".elf").mkdir()
     (folder / ".elf" / "postgres").write_text("not a folder")
     logged = structlog.get_config()["processors"]
     with pytest.raises(StartupError, match="is not a folder"), local(folder):

@@ -52,8 +52,9 @@ def run(program: str, *arguments: str | Path, folder: Path | None = None) -> str
 
 
 def test_the_two_lines_of_the_readme_remember_on_an_empty_folder_and_a_new_process_recalls() -> None:
-    first, later, printed = blocks(section("Two lines"))
-    assert [first.language, later.language, printed.language] == ["python", "python", "text"]
+    install, first, later, printed, serve = blocks(section("Two lines"))
+    languages = [block.language for block in (install, first, later, printed, serve)]
+    assert languages == ["sh", "python", "python", "text", "sh"]  # tests/install types those of sh
     with fresh_folder() as folder:
         assert run(first.text, folder=folder) == ""
         assert run(later.text, folder=folder) == printed.text
