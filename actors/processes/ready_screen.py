@@ -58,8 +58,8 @@ def _table(rows: Sequence[tuple[str, str]]) -> Table:
 def _parts(config: Config) -> Iterator[tuple[str, str]]:
     yield "Postgres", _postgres(config)
     yield "index", _index(config)
-    yield "model", _model(config.providers.embedding, packaged="packaged")
-    yield "extractor", _model(config.providers.llm_extractor, packaged="no language model")
+    yield "model", _model(config.providers.embedding, local="in this process")
+    yield "extractor", _model(config.providers.llm_extractor, local="no language model")
 
 
 def _postgres(config: Config) -> str:
@@ -74,8 +74,8 @@ def _index(config: Config) -> str:
     return f"Qdrant at {masked(place.url)}" if place.url else "Postgres itself (pgvector)"
 
 
-def _model(provider: Provider, *, packaged: str) -> str:
-    where = packaged if provider.is_local else f"at {masked(provider.api_base)}"
+def _model(provider: Provider, *, local: str) -> str:
+    where = local if provider.is_local else f"at {masked(provider.api_base)}"
     return f"{provider.model}, {where}"
 
 

@@ -17,7 +17,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "model_fetched": "the model {model} is in {folder}",
     "model_fetch_awaited": "waiting for another process that fetches or builds the model {model}",
     "model_files_damaged": "the files of the model {model} in {folder} are damaged and are fetched again",
-    "model_being_built": "building the files of the packaged model in {folder}, this once",
+    "model_being_built": "building the files of the model in {folder}, this once",
     "postgres_being_made": "making the database files in {folder}, this once",
     "postgres_started": "Postgres runs in {folder}",
     "postgres_attached": "joined the Postgres in {folder}, which another process of ELF runs",

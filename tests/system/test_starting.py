@@ -60,7 +60,7 @@ def test_a_start_says_what_it_does_what_runs_and_what_to_try_and_ctrl_c_ends_it(
             assert rows["MCP"] == f"http://{mcp}/mcp"
             assert rows["admin"].split()[0] == f"http://{admin}"
             assert rows["Postgres"].startswith(f"embedded, in {folder}")
-            assert rows["model"] == "all-MiniLM-L6-v2, packaged"
+            assert rows["model"] == "all-MiniLM-L6-v2, in this process"
             told = [told_by(command) for command in commands(terminal)]
             assert "I prefer green tea to coffee." in told[1]
             assert_one_line_refuses(config)
@@ -112,7 +112,7 @@ def assert_another_joins(config: Path, folder: Path) -> None:
 MOMENTS = [
     ("elf.config.model", INTERRUPTED),
     ("actors.system", INTERRUPTED),
-    ("building the files of the packaged model", 0),
+    ("building the files of the model", 0),
     ("making the database files", 0),
     ("Postgres runs in", 0),
 ]

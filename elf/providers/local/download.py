@@ -69,8 +69,8 @@ def download_wheel(source: WheelSource, folder: Path, show: ShowBytes) -> Path:
     not the expected one, OSError when it cannot be written.
     """
     config = PipConfig.load()
-    with config.client() as client:
-        link = _find_link(source, config, client)
+    with config.client() as client, _collected_warnings("unearth") as warnings:
+        link = _find_link(source, config, client, warnings)
         partial = PartialWheel(folder)
         resumed = 0 < partial.size <= source.size
         _receive_all(client, link, source, partial, show)
@@ -93,22 +93,25 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _find_link(source: WheelSource, config: PipConfig, client: PyPIClient) -> Link:
-    """Return the link to exactly this wheel from the first source that has it."""
+def _find_link(source: WheelSource, config: PipConfig, client: PyPIClient, warnings: list[str]) -> Link:
+    """Return the link to exactly this wheel from the first source that has it.
+
+    `warnings` collects what the library logs, such as why it has skipped a source.
+    """
     import httpx2
     from unearth import Link
 
     problems: list[str] = []
     for place, finder in config.finders(client):
-        with _collected_warnings("unearth") as warnings:
-            try:
-                for link in _links(finder, source):
-                    return link
-                problem = ", ".join(warnings) or f"{Link(place).redacted} does not have it"
-            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-                problem = f"{Link(place).redacted} cannot be reached ({_reason(error)})"
-            except (OSError, ValueError) as error:  # ValueError: neither a folder nor a URL
-                problem = str(error)
+        warnings.clear()
+        try:
+            for link in _links(finder, source):
+                return link
+            problem = ", ".join(warnings) or f"{Link(place).redacted} does not have it"
+        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+            problem = f"{Link(place).redacted} cannot be reached ({_reason(error)})"
+        except (OSError, ValueError) as error:  # ValueError: neither a folder nor a URL
+            problem = str(error)
         problems.append(problem)
     if not problems:
         problems.append("pip's option no-index is set, and find-links names no other source")

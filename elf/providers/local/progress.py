@@ -105,10 +105,16 @@ def _bar(model: ModelSpec) -> Iterator[ShowBytes]:
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
+    class VisibleCursor(Console):
+        """Never hides the cursor, which a process that is killed could not give back."""
+
+        def show_cursor(self, show: bool = True) -> bool:
+            return show
+
     # The terminal's own colors: rich's are made for a dark background.
     bar = BarColumn(style="bright_black", complete_style="green", finished_style="green", pulse_style="green")
     columns = (TextColumn("{task.description}"), bar, DownloadColumn(), TimeRemainingColumn())
-    console = Console(stderr=True, highlight=False, markup=False, emoji=False)
+    console = VisibleCursor(stderr=True, highlight=False, markup=False, emoji=False)
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task(f"Fetching the model {model.name}", total=model.source.size)
         yield lambda received: progress.update(task, completed=received)
