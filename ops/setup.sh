@@ -8,7 +8,7 @@ set -euo pipefail
 
 repo=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 venv=$repo/.venv
-download_mb=200 # about
+download_mb=130 # about
 running=''
 unset PYTHONHOME PYTHONPATH PIP_USER PIP_TARGET PIP_PREFIX PIP_CONSTRAINT
 
@@ -136,7 +136,7 @@ tell_progress() {
 set_up() {
     local kind=$1 python began=$SECONDS
     if [ "$kind" = dev ]; then
-        download_mb=250 # with the tools
+        download_mb=190 # with the tools
     fi
     trap 'interrupted 130' INT
     trap 'interrupted 143' TERM
