@@ -10,7 +10,7 @@ measured by themselves: a line that is run by chance on the way through a servic
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,10 @@ import pytest
 from coverage import Coverage
 
 MEASURED: Final = pytest.StashKey[Coverage]()
-BY_THEMSELVES: Final = [Path(__file__).parent / name for name in ("actors", "kernel", "unit")]
+TESTS: Final = Path(__file__).parent
+BY_THEMSELVES: Final = [TESTS / name for name in ("actors", "kernel", "unit")]
+# Unit tests that take long, and cover nothing of it that others do not.
+OF_OTHERS: Final = [TESTS / "unit" / name for name in ("cli", "index", "graph", "knowledge", "providers")]
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -34,10 +37,14 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     session.config.stash[MEASURED].stop()
 
 
+def _within(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     measured = item.config.stash[MEASURED]
-    if not any(item.path.is_relative_to(folder) for folder in BY_THEMSELVES):
+    if not _within(item.path, BY_THEMSELVES) or _within(item.path, OF_OTHERS):
         return (yield)
     measured.start()
     try:

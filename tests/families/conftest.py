@@ -23,7 +23,7 @@ from tests.system.service import RunningService, write_config
 def service(model_folder: Path) -> Iterator[RunningService]:
     """One service for all tests here that leave it running; each test works in a tenant of its own."""
     with fresh_folder() as folder:
-        config = config_of_all(folder, cache_dir=f'"{model_folder}"', log_level='"debug"')
+        config = config_of_all(folder, cache_dir=f'"{model_folder}"')
         with service_of_all(config) as service:
             yield service
 

@@ -43,7 +43,7 @@ def loaded(path: Path) -> Config:
 
 def service_of_all(config: Path, *, name: str = "service") -> RunningService:
     """Return a service that is not started yet."""
-    return RunningService(config, name=name, command=[sys.executable, "-m", __name__, str(config)])
+    return RunningService(config, name=name, program=[__name__, config])
 
 
 def fronts_of(url: str, admin_url: str, mcp_url: str, identities: Identities | None = None) -> Fronts:

@@ -116,7 +116,7 @@ class ForkServer:
 
     def start(
         self,
-        module: str,
+        module: str | Path,
         *arguments: str | Path,
         folder: Path = REPO,
         environment: Mapping[str, str] | None = None,
@@ -130,7 +130,7 @@ class ForkServer:
         process prints, to a file, or with subprocess.PIPE to a pipe that is `stdout` of the process.
         """
         variables = os.environ if environment is None else environment
-        message = json.dumps([module, [str(one) for one in arguments], str(folder), dict(variables)])
+        message = json.dumps([str(module), [str(one) for one in arguments], str(folder), dict(variables)])
         link, other = socket.socketpair()
         pipe: BinaryIO | None = None
         with ExitStack() as stack:
@@ -250,6 +250,7 @@ def _serve(server: socket.socket) -> int:
     """Fork for each request. In each child it returns, or raises SystemExit, once the program has ended."""
     links: dict[int, socket.socket] = {}
     for request in _requests(server, links):
+        importlib.import_module(request.module)  # so that the next fork inherits what it imports
         if (pid := os.fork()) == 0:
             for link in links.values():
                 link.close()
@@ -282,6 +283,8 @@ def _run(request: _Request) -> None:
     tempfile.tempdir = None
     os.chdir(request.folder)
     sys.argv = [request.module, *request.arguments]
+    if request.module != "elf":
+        del sys.modules[request.module]  # it runs as __main__, and not twice
     runpy.run_module(request.module, run_name="__main__", alter_sys=True)
 
 

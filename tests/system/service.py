@@ -57,20 +57,22 @@ class RunningService:
         config: Path,
         *,
         name: str = "service",
+        program: Sequence[str | Path] = (),
         command: Sequence[str] | None = None,
         environment: Mapping[str, str] | None = None,
         folder: Path = REPO,
     ) -> None:
-        """`command` starts it in another way than `elf up`, `environment` with other variables than the test's,
-        in a `folder`.
+        """`program` is a module that runs the service in place of `elf up`, and its arguments.
 
-        Without either of them, the tests fork the service from a process that has imported its code, and give it a
-        database that has the schema: see `quick`.
+        `command` starts it in another way, `environment` with other variables than the test's, in a `folder`. Without
+        either of them, the tests fork the service from a process that has imported its code, and give it a database
+        that has the schema: see `quick`.
         """
         self.config = config
         self.log_file = config.parent / f"{name}.log"
+        self._program = program or ("elf", "up", "-c", config)
         is_plain = command is None and environment is None
-        self._command = None if is_plain and self.quick else command or up_command(config)
+        self._command = None if is_plain and self.quick else command or _command(*self._program)
         self._environment = environment
         self._folder = folder
         self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
@@ -117,13 +119,7 @@ class RunningService:
             if self._command is None:
                 copy_template_for(self.config)
                 self._process = fork_server().start(
-                    "elf",
-                    "up",
-                    "-c",
-                    self.config,
-                    folder=self.config.parent,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
+                    *self._program, folder=self.config.parent, stdout=subprocess.PIPE, stderr=log
                 )
             else:
                 self._process = subprocess.Popen(
@@ -243,7 +239,11 @@ class RunningService:
 
 
 def up_command(config: Path) -> list[str]:
-    return [sys.executable, "-m", "elf", "up", "-c", str(config)]
+    return _command("elf", "up", "-c", config)
+
+
+def _command(*program: str | Path) -> list[str]:
+    return [sys.executable, "-m", *map(str, program)]
 
 
 def _is_complaint(line: str) -> bool:
