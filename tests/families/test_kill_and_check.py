@@ -23,7 +23,7 @@ from tests.folders import fresh_folder
 from tests.system.service import RunningService, note, processes_of
 
 NOBODY_LISTENS = f"webhook_outbox of {webhooks_proof.NAME}"
-EACH = 4  # pieces of work of each family before the next thing happens
+EACH = 2  # pieces of work of each family before the next thing happens
 CLIENTS = 2  # of each family
 # Of each client between two pieces: what was killed has to start beside the work of all families.
 PAUSE_S = 1.0

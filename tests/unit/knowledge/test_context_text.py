@@ -54,7 +54,7 @@ def sections(text: str) -> dict[str, list[str]]:
     return found
 
 
-@settings(max_examples=1000)
+@settings(max_examples=300)
 @given(facts, rules, budgets, shares)
 @example([], [], 5, 0.3)
 def test_a_block_stays_within_its_budget_and_its_sections(
