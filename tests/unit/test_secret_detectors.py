@@ -18,6 +18,8 @@ from elf.core.secrets.folding import fold, lower
 from elf.core.secrets.id_numbers import iban_length
 from elf.core.secrets.scan import DETECTORS
 
+pytestmark = pytest.mark.slow
+
 SECRETS = [one.text for seed in range(3) for one in planted_secrets(seed)]
 TOLD = [one.text for missed in (False, True) for one in told_secrets(missed=missed)]
 

@@ -14,6 +14,8 @@ from elf.providers.local.catalog import MINILM
 from elf.providers.local.model_cache import model_folder
 from tests.model_caches import linked_cache
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def cache(elf: CommandLine) -> Path:

@@ -19,6 +19,8 @@ import pytest
 from command_line import CommandLine
 from fake_service import Answer, Asked, FakeService
 
+pytestmark = pytest.mark.slow
+
 NOTE_ID = "01890a5d-ac96-474b-bcce-b302099a8057"
 HANDLE = "4f1d5d6a-7a53-4c3f-9f0c-2f64c1a7a1de"
 LONG = "The kettle in the kitchen of the second floor must be filled by whoever empties it, " * 2

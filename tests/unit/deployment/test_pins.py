@@ -17,6 +17,8 @@ from packaging.utils import canonicalize_name
 
 from elf.providers.local.catalog import MODELS
 
+pytestmark = pytest.mark.slow
+
 SERVICE, DEV = OPS / "constraints.txt", OPS / "constraints-dev.txt"
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 

@@ -13,6 +13,8 @@ from tests.folders import fresh_folder
 from tests.system.service import REPO, processes_of
 from tests.system.terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 PIP_SAYS = """\
 Collecting numpy==2.1
   Downloading numpy-2.1-cp311-cp311-manylinux.whl.metadata (62 kB)

@@ -27,7 +27,7 @@ from tests.index_kit import TALKS
 
 from .conftest import DIM, Start, made_points
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 EVERYTHING = IndexFilter(must={})
 
 

@@ -24,6 +24,8 @@ from elf.families.knowledge.rules.composite import (
     terms,
 )
 
+pytestmark = pytest.mark.slow
+
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LIMIT = 10
 

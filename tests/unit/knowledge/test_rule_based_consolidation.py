@@ -28,6 +28,8 @@ from elf.providers.factory import open_consolidator
 from elf.providers.port import Prompt
 from ops.eval.consolidation_set import Judgement, episodes, judged
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[3] / "elf.example.toml"
 FACT_ID, RULE_ID = UUID(int=1), UUID(int=2)
 

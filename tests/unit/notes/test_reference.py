@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from elf.families.notes.reading.reference import MOST, source_of
 
+pytestmark = pytest.mark.slow
+
 MOMENT = datetime(2026, 2, 3, 4, 5, tzinfo=UTC)
 
 

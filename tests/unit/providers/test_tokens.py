@@ -22,6 +22,8 @@ from elf.providers.tokens import HfTokens
 from tests.model_caches import TOKENIZER, shared_model
 from tests.providers_kit import embedding_config
 
+pytestmark = pytest.mark.slow
+
 NOWHERE = LocalModel(cache_dir="/nowhere")  # a tokenizer of one's own needs no cache
 PACKAGED = shared_model() / TOKENIZER
 SHARED = HfTokens(Tokenizer.from_file(str(PACKAGED)))
