@@ -25,6 +25,11 @@ REPO = Path(__file__).resolve().parents[2]
 READY = re.compile(rb"elf: ready at (http://\S+)\nelf: admin at (http://\S+)\nelf: mcp at (http://\S+)\n")
 GRPC = re.compile(rb"elf: grpc at (\S+)\n")
 
+# A look is a request as a rule, and costs the service and the test a few milliseconds of the processor.
+SHORTEST_PAUSE_S = 0.01
+LONGEST_PAUSE_S = 0.2
+PAUSE_GROWTH = 1.2
+
 T = TypeVar("T")
 
 
@@ -276,11 +281,13 @@ def _works_on(process: psutil.Process, folder: str) -> bool:
 
 
 def wait_for(look: Callable[[], T | None], what: str, *, timeout_s: float = 60.0) -> T:
-    """Call `look` until it returns something true."""
+    """Call `look` until it returns something true: often at first, and less often when that takes long."""
     deadline = time.monotonic() + timeout_s
+    pause_s = SHORTEST_PAUSE_S
     while not (seen := look()):
         assert time.monotonic() < deadline, f"waited {timeout_s} s in vain until {what}"
-        time.sleep(0.02)
+        time.sleep(pause_s)
+        pause_s = min(LONGEST_PAUSE_S, pause_s * PAUSE_GROWTH)
     return seen
 
 
