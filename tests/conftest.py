@@ -32,8 +32,10 @@ from tests.timeouts import pytest_pyfunc_call as pytest_pyfunc_call
 # As elf.rpc does it, which not every test that calls gRPC loads: else it breaks children that others start.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
-# The same examples each time, and no verdict on how long one takes: the machine may be busy.
-settings.register_profile("elf", derandomize=True, deadline=None)
+# The same examples each time, few of them, and no verdict on how long one takes: the machine may be busy.
+# `ops/fuzz/properties` tries many others.
+settings.register_profile("elf", derandomize=True, deadline=None, max_examples=30)
+settings.register_profile("thorough", deadline=None, max_examples=1000, print_blob=True)
 settings.load_profile("elf")
 
 RunningService.quick = True

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elf.families.knowledge.rules.context_text import (
@@ -56,7 +56,6 @@ def sections(text: str) -> dict[str, list[str]]:
     return found
 
 
-@settings(max_examples=300)
 @given(facts, rules, budgets, shares)
 @example([], [], 5, 0.3)
 def test_a_block_stays_within_its_budget_and_its_sections(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langgraph.store.base import get_text_at_path
 
@@ -22,7 +22,6 @@ STEPS = st.sampled_from(["a", "b", "[0]", "[-1]", "[*]", "*", "{a,b}", "{a.b}", 
 PATHS = st.one_of(st.text(alphabet="ab.[]{}*,0-1$ ", max_size=10), st.lists(STEPS, max_size=4).map(".".join))
 
 
-@settings(max_examples=500, deadline=None)
 @given(VALUES, PATHS)
 def test_any_path_leads_where_langgraph_finds_it_to_lead(value: Any, path: str) -> None:
     assert texts_at(value, [path]) == get_text_at_path(value, path)
