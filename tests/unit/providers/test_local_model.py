@@ -21,13 +21,13 @@ from tests.model_caches import linked_cache, shared_model
 from tests.package_index import index_folder
 from tests.system.service import REPO
 
+pytestmark = pytest.mark.slow
+
 BUILD = """
 import sys
 from pathlib import Path
 from elf.providers.local.catalog import MINILM
 from elf.providers.local.onnx_cache import cached_graph
-
-pytestmark = pytest.mark.slow
 print(cached_graph(MINILM, Path(sys.argv[1])).name)
 """
 

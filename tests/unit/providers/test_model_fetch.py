@@ -31,6 +31,8 @@ from tests.package_index import CODE, PackageIndex, as_argument, made_up_model, 
 from tests.system.service import REPO, wait_for
 from tests.system.terminal import Terminal
 
+pytestmark = pytest.mark.slow
+
 MODEL = made_up_model()
 OTHER = made_up_model(seed=2)
 FETCH = """
@@ -39,8 +41,6 @@ from pathlib import Path
 from elf.providers.local.model_cache import fetch_model
 from elf.providers.local.progress import CommandReport
 from tests.package_index import from_argument
-
-pytestmark = pytest.mark.slow
 print(fetch_model(from_argument(sys.argv[1]), Path(sys.argv[2]), report=CommandReport()))
 """
 
