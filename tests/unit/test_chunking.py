@@ -134,3 +134,8 @@ def test_a_character_of_more_tokens_than_a_chunk_is_a_chunk_of_its_own() -> None
 def test_impossible_sizes_are_refused(max_tokens: int, overlap_tokens: int) -> None:
     with pytest.raises(ValueError, match="overlap_tokens"):
         split("text", max_tokens=max_tokens, overlap_tokens=overlap_tokens, tokens=WORDS)
+
+
+@pytest.mark.parametrize("text", ["Zwei W\u00f6rter", "two words of many letters"])
+def test_a_text_with_no_more_tokens_than_a_chunk_may_have_is_one_chunk(text: str) -> None:
+    assert split(text, max_tokens=5, overlap_tokens=1, tokens=WORDS) == [Chunk(0, 0, len(text), text)]
