@@ -136,6 +136,6 @@ def test_impossible_sizes_are_refused(max_tokens: int, overlap_tokens: int) -> N
         split("text", max_tokens=max_tokens, overlap_tokens=overlap_tokens, tokens=WORDS)
 
 
-@pytest.mark.parametrize("text", ["Zwei W\u00f6rter", "two words of many letters"])
+@pytest.mark.parametrize("text", ["word", "Zwei W\u00f6rter", "two words of many letters"])
 def test_a_text_with_no_more_tokens_than_a_chunk_may_have_is_one_chunk(text: str) -> None:
     assert split(text, max_tokens=5, overlap_tokens=1, tokens=WORDS) == [Chunk(0, 0, len(text), text)]
