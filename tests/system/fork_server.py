@@ -148,15 +148,10 @@ class ForkServer:
             socket.send_fds(self._socket, [message.encode()], [stdin.fileno(), *outputs, other.fileno()])
         return ForkedProcess(link, pipe)
 
-    def close(self) -> None:
-        """End the server; processes that it has forked go on."""
-        self._socket.close()
-        self._process.wait()
-
 
 @cache
 def fork_server() -> ForkServer:
-    """The server of this process."""
+    """The server of this process, which ends with it; programs that it has forked go on."""
     return ForkServer()
 
 
@@ -191,13 +186,6 @@ def run_elf(
         complaint = stderr.read()
     assert code != -signal.SIGKILL, f"elf {arguments} did not end within {timeout} s: {complaint.decode()}"
     return subprocess.CompletedProcess(arguments, code, printed.decode(), complaint.decode())
-
-
-def close_fork_server() -> None:
-    """End the server of this process, if it has one."""
-    if fork_server.cache_info().currsize:
-        fork_server().close()
-        fork_server.cache_clear()
 
 
 class _Request(NamedTuple):
