@@ -23,6 +23,7 @@ from elf.db import migration
 from elf.db.cluster import SETTINGS
 from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
+from tests.database_template import VECTOR_DIM
 from tests.folders import fresh_folder
 from tests.in_memory import work_in_memory
 from tests.model_caches import linked_cache
@@ -47,7 +48,6 @@ TESTS = Path(__file__).parent
 # The folders whose files take longest, and which share a service; beside them the many short tests fill the gaps.
 FIRST = ("system", "chaos", "fronts")
 
-VECTOR_DIM = 384
 TEMPLATE = "elf_template"
 
 

@@ -31,14 +31,9 @@ def copy_template_for(config: Path) -> None:
     dsn: str = tomllib.loads(config.read_text(encoding="utf-8"))["storage"]["postgres"]["dsn"]
     scheme, _, path = dsn.partition(":")
     if scheme == "embedded" and not (folder := config.parent / path).exists():
-        copy_template(folder)
-
-
-def copy_template(folder: Path) -> None:
-    """Make `folder` the folder of an embedded server whose database has the schema, as a stopped server leaves it."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    # The owner has to stay: Postgres runs as another user when the tests run as root.
-    subprocess.run(["cp", "-a", _template(), folder], check=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        # The owner has to stay: Postgres runs as another user when the tests run as root.
+        subprocess.run(["cp", "-a", _template(), folder], check=True)
 
 
 @cache
