@@ -27,6 +27,7 @@ from tests.database_template import VECTOR_DIM
 from tests.folders import fresh_folder
 from tests.in_memory import work_in_memory
 from tests.model_caches import linked_cache
+from tests.system.fork_server import fork_server
 from tests.system.service import RunningService, write_config
 from tests.timeouts import pytest_pyfunc_call as pytest_pyfunc_call
 
@@ -41,7 +42,7 @@ settings.load_profile("elf")
 
 RunningService.quick = True
 
-# Before the first folder is made, and in the process from which pytest-xdist starts all others.
+# Before the first folder is made.
 IN_MEMORY = work_in_memory()
 
 TESTS = Path(__file__).parent
@@ -53,12 +54,17 @@ TEMPLATE = "elf_template"
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with the long files when workers share the tests, or one would be busy with the last of them alone."""
-    if config.getoption("dist", "no") != "no" or hasattr(config, "workerinput"):
+    if config.getoption("workers", 1) > 1:
         items.sort(key=_turn)
 
 
-def pytest_collection_finish() -> None:
-    """Keep what the collection made, half a million objects, out of every later search for garbage."""
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Keep what the collection made, half a million objects, out of every later search for garbage.
+
+    The workers to come share a fork server, if they are to start services.
+    """
+    if session.config.getoption("workers", 1) > 1 and any(_turn(item) < len(FIRST) for item in session.items):
+        fork_server()
     gc.collect()
     gc.freeze()
 

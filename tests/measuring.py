@@ -1,8 +1,8 @@
-"""Line coverage of the processes that run tests, as a plugin of pytest: `PYTEST_PLUGINS=tests.measuring pytest -n 3`.
+"""Line coverage of the processes that run tests, as a plugin of pytest: `PYTEST_PLUGINS=tests.measuring pytest`.
 
-`coverage run` would measure the process that it starts, while the tests run in others that pytest-xdist starts; and its
-way into all processes (`patch = subprocess`) would slow down the services under test. Each process writes a file of its
-own: `coverage combine` puts them together.
+`coverage run` would measure the process that it starts, while the tests run in its forks (`tests.forked_workers`); and
+its way into all processes (`patch = subprocess`) would slow down the services under test. Each process writes a file of
+its own: `coverage combine` puts them together.
 
 Whatever Python does takes half as long again while it is measured. So only those tests are that are to cover what is
 measured by themselves: a line that is run by chance on the way through a service is not tested by that.
@@ -53,7 +53,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         measured.stop()
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    measured = config.stash[MEASURED]
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    measured = session.config.stash[MEASURED]
     measured.stop()
     measured.save()

@@ -14,6 +14,7 @@ process id in a line and, when the process has ended, its exit code (negative: t
 
 from __future__ import annotations
 
+import atexit
 import gc
 import importlib
 import json
@@ -29,11 +30,12 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple, Self, cast
+from typing import BinaryIO, Final, NamedTuple, NoReturn, Self, cast
 
 import actors
 import elf
@@ -234,8 +236,8 @@ def _tell_ended(links: dict[int, socket.socket]) -> None:
                 continue  # nobody waits for it
 
 
-def _serve(server: socket.socket) -> int:
-    """Fork for each request. In each child it returns, or raises SystemExit, once the program has ended."""
+def _serve(server: socket.socket) -> None:
+    """Fork for each request, until the tests' process has ended."""
     links: dict[int, socket.socket] = {}
     for request in _requests(server, links):
         importlib.import_module(request.module)  # so that the next fork inherits what it imports
@@ -244,16 +246,14 @@ def _serve(server: socket.socket) -> int:
                 link.close()
             server.close()
             _run(request)
-            return 0
         for fd in (request.stdin, request.stdout, request.stderr):
             os.close(fd)
         request.link.sendall(b"%d\n" % pid)
         links[pid] = request.link
-    return 0
 
 
-def _run(request: _Request) -> None:
-    """Become the program."""
+def _run(request: _Request) -> NoReturn:
+    """Become the program, and end as it ends."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -273,7 +273,22 @@ def _run(request: _Request) -> None:
     sys.argv = [request.module, *request.arguments]
     if request.module != "elf":
         del sys.modules[request.module]  # it runs as __main__, and not twice
-    runpy.run_module(request.module, run_name="__main__", alter_sys=True)
+    code: object = 0
+    try:
+        runpy.run_module(request.module, run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        code = end.code
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    if code is not None and not isinstance(code, int):
+        print(code, file=sys.stderr)
+        code = 1
+    # As Python ends, but for freeing what all modules have made, which takes as long as the program's own work.
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    os._exit(code or 0)
 
 
 def _modules() -> Iterator[str]:
@@ -283,14 +298,14 @@ def _modules() -> Iterator[str]:
                 yield module.name
 
 
-def main() -> int:
+def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for name in (*_modules(), *OTHERS):
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
-    return _serve(socket.socket(fileno=int(sys.argv[1])))
+    _serve(socket.socket(fileno=int(sys.argv[1])))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
