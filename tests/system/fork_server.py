@@ -278,11 +278,11 @@ def _run(request: _Request) -> NoReturn:
         runpy.run_module(request.module, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         code = end.code
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - Python's own last resort
         traceback.print_exc()
         code = 1
     if code is not None and not isinstance(code, int):
-        print(code, file=sys.stderr)
+        sys.stderr.write(f"{code}\n")
         code = 1
     # As Python ends, but for freeing what all modules have made, which takes as long as the program's own work.
     threading._shutdown()  # type: ignore[attr-defined]
