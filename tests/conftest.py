@@ -5,6 +5,7 @@ running service a session, as a user runs it.
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import os
 import shutil
@@ -15,7 +16,9 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 import asyncpg
+import httpx
 import pytest
+from httpx._transports import default as httpx_transports
 from hypothesis import settings
 
 from actors.families import steps_on
@@ -41,6 +44,9 @@ settings.register_profile("thorough", deadline=None, max_examples=1000, print_bl
 settings.load_profile("elf")
 
 RunningService.quick = True
+
+# Each client would read the certificates of all authorities, which takes ten times as long as a request.
+vars(httpx_transports)["create_ssl_context"] = functools.cache(httpx.create_ssl_context)
 
 # Before the first folder is made.
 IN_MEMORY = work_in_memory()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.metadata
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ from elf.cli import (
     traces,
     up,
 )
-from elf.cli.commands import EXIT_CODES, Commands
+from elf.cli.commands import EXIT_CODES, Commands, Parser
 from elf.cli.config_file import NAME
 from elf.cli.family import add_family
 from elf.cli.flags import context, json_flag, json_object, note_defaults, number, optional_context, scope
@@ -48,12 +49,12 @@ CONFIGS = (
 )
 
 
-def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argparse.ArgumentParser:
+def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> Parser:
     """Build the parser; each command sets `run`, a function of the parsed options that returns the exit code.
 
     The commands of notes are its own; those of `families` are below the name of each.
     """
-    root = argparse.ArgumentParser(
+    root = Parser(
         prog="elf",
         description="ELF: evidence-linked fact memory for agents.",
         epilog=f"{CONFIGS} {EXIT_CODES}",
@@ -96,25 +97,30 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> argp
     _completion(
         command("completion", completion.run, "print what makes a shell complete commands", needs="nothing")
     )
-    mcp = commands.group("mcp", "set up programs that speak MCP")
-    _mcp_install(
-        mcp.add(
-            "install", mcp_install.run, "tell a program that speaks MCP how to start elf-mcp", needs="config"
-        ),
-        ["notes", *(family.name for family in families)],
-    )
-    models = commands.group("model", "list and fetch the models that run in the service's process")
-    json_flag(models.add("list", model.list_models, "list the local models", needs="config"))
-    model.add_fetch_arguments(
-        models.add("fetch", model.fetch, "fetch a model before it is first used", needs="config")
-    )
-    key = commands.group("key", "make keys for programs that call the service")
-    keys.add_arguments(
-        key.add("new", keys.new, "make a key, and the table of a config that lists it", needs="nothing")
-    )
+    with_tools = ["notes", *(family.name for family in families)]
+    commands.group("mcp", "set up programs that speak MCP", partial(_mcp, families=with_tools))
+    commands.group("model", "list and fetch the models that run in the service's process", _model)
+    commands.group("key", "make keys for programs that call the service", _key)
     for family in families:
-        add_family(family, commands.group(family.name, family.about))
+        commands.group(family.name, family.about, partial(add_family, family))
     return root
+
+
+def _mcp(commands: Commands, families: Sequence[str]) -> None:
+    does = "tell a program that speaks MCP how to start elf-mcp"
+    _mcp_install(commands.add("install", mcp_install.run, does, needs="config"), families)
+
+
+def _model(commands: Commands) -> None:
+    json_flag(commands.add("list", model.list_models, "list the local models", needs="config"))
+    model.add_fetch_arguments(
+        commands.add("fetch", model.fetch, "fetch a model before it is first used", needs="config")
+    )
+
+
+def _key(commands: Commands) -> None:
+    does = "make a key, and the table of a config that lists it"
+    keys.add_arguments(commands.add("new", keys.new, does, needs="nothing"))
 
 
 def _init(command: argparse.ArgumentParser) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal, Self
+from typing import Any, Final, Literal
 
 from elf.cli.credentials import KEY, KEY_FILE
 
@@ -19,11 +19,33 @@ KEY_HELP: Final = (
 )
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that makes the commands below it when they are needed.
+
+    All families together have 150, and making them takes longer than most commands run.
+    """
+
+    below: Callable[[Commands], None] | None = None
+
+    def parse_known_args(self, *args: Any, **kwargs: Any) -> Any:
+        """Parse as argparse does, which calls this for a command as well as for the whole command line."""
+        self.complete()
+        return super().parse_known_args(*args, **kwargs)
+
+    def complete(self) -> None:
+        """Make the commands below it, unless they are made."""
+        below, self.below = self.below, None
+        if below is not None:
+            below(Commands(self))
+
+
 class Commands:
     """The commands of a parser, or those below one of them."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self._parsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+        self._parsers = parser.add_subparsers(
+            title="commands", metavar="COMMAND", required=True, parser_class=Parser
+        )
 
     def add(
         self,
@@ -47,6 +69,6 @@ class Commands:
         added.set_defaults(run=run)
         return added
 
-    def group(self, name: str, about: str) -> Self:
-        """Add a command that has others below it, and return these."""
-        return type(self)(self._parsers.add_parser(name, help=about, epilog=EXIT_CODES))
+    def group(self, name: str, about: str, below: Callable[[Commands], None]) -> None:
+        """Add a command that has others below it, which `below` adds when they are needed."""
+        self._parsers.add_parser(name, help=about, epilog=EXIT_CODES).below = below

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from elf.cli.commands import Parser
 from elf.cli.outcome import ExitCode
 
 SHELLS = ("bash", "zsh", "fish")
@@ -29,7 +30,8 @@ def run(options: argparse.Namespace) -> int:
     return ExitCode.DONE
 
 
-def _actions(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+def _actions(parser: Parser) -> list[argparse.Action]:
+    parser.complete()
     found = list(parser._actions)
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
