@@ -7,20 +7,47 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio
 import pytest
 
 from elf.db.cluster import Cluster
+from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from elf.db.postmaster import postgres_processes_in, send
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@asynccontextmanager
+async def open_pool(dsn: str, *, max_conns: int = 8) -> AsyncIterator[Database]:
+    """A pool for the tests of a folder. New sessions would have to learn the schema for each of them, which takes
+    Postgres longer than what most tests ask of it.
+    """
+    pool = Database(max_conns=max_conns)
+    await pool.open(dsn)
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+async def as_new(pool: Database, dsn: str, statement: str = "SELECT 1") -> Database:
+    """Return a folder's pool as a test expects it: open, and with nobody in it; run a statement, such as one that
+    deletes what the test before has written.
+    """
+    if pool.statistics().size == 0:  # a test has closed it
+        await pool.open(dsn)
+    assert pool.statistics().idle == pool.statistics().size, "the test before has kept a connection"
+    async with pool.connection() as connection:
+        await connection.execute(statement)
+    return pool
 
 
 @pytest.fixture(scope="session")

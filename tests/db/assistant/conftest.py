@@ -15,6 +15,7 @@ from elf.db.schema import schema_steps
 from elf.families.assistant.model import FAMILY
 from tests.conftest import TEMPLATE, VECTOR_DIM, dsn_of, run_sql
 from tests.db.assistant.assistant_kit import AssistantHouse, house_at
+from tests.db.conftest import as_new, open_pool
 
 TABLES = (
     "relations", "vectors", "memories", "threads", "recalls", "changes", "history", "events", "turns", "outbox",
@@ -36,14 +37,16 @@ def assistant_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
     asyncio.run(run_sql(postgres_dsn, f"DROP DATABASE {FAMILY} WITH (FORCE)"))
 
 
+@pytest.fixture(scope="package")
+async def pool(assistant_dsn: str) -> AsyncIterator[Database]:
+    async with open_pool(assistant_dsn) as pool:
+        yield pool
+
+
 @pytest.fixture
-async def database(assistant_dsn: str) -> AsyncIterator[Database]:
-    """An open pool on the database, which is empty."""
-    await run_sql(assistant_dsn, EMPTY)
-    database = Database(max_conns=8)
-    await database.open(assistant_dsn)
-    yield database
-    await database.close()
+async def database(pool: Database, assistant_dsn: str) -> Database:
+    """A pool on that database, emptied."""
+    return await as_new(pool, assistant_dsn, EMPTY)
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ from elf.indexing.writes import CorpusWrites
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
 from tests.conftest import TEMPLATE, VECTOR_DIM, dsn_of, run_sql
+from tests.db.conftest import as_new, open_pool
 from tests.db.conversations.both_wires import BothWires
 from tests.db.conversations.recording_kit import Process, opened_process
 from tests.notes_kit import TurnedClock
@@ -63,12 +64,16 @@ def conversations_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
     asyncio.run(run_sql(postgres_dsn, f"DROP DATABASE {FAMILY} WITH (FORCE)"))
 
 
+@pytest.fixture(scope="package")
+async def pool(conversations_dsn: str) -> AsyncIterator[Database]:
+    async with open_pool(conversations_dsn, max_conns=20) as pool:
+        yield pool
+
+
 @pytest.fixture
-async def database(conversations_dsn: str) -> AsyncIterator[Database]:
-    database = Database(max_conns=20)
-    await database.open(conversations_dsn)
-    yield database
-    await database.close()
+async def database(pool: Database, conversations_dsn: str) -> Database:
+    """A pool on that database."""
+    return await as_new(pool, conversations_dsn)
 
 
 @pytest.fixture

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.anyio
 ROOT = "/v1/conversations"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_health_is_open(both: BothWires) -> None:
     assert (await both.rpc("SystemService.GetHealth", Empty(), user=None)).status == "ok"
 

@@ -18,11 +18,6 @@ pytestmark = pytest.mark.anyio
 ROOT = "/v1/conversations"
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def test_failures_are_the_same_over_both(both: BothWires, trip: UUID) -> None:
     for user, level in (("bob", "writer"), ("cleo", "reader")):
         await both.http(f"POST {ROOT}/{trip}/memberships", {"userId": user, "accessLevel": level})

@@ -25,11 +25,6 @@ SENDING = "Internal error from Core"
 FAULTS = (grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN)
 
 
-@pytest.fixture
-def anyio_backend() -> str:
-    return "asyncio"
-
-
 async def code_of(
     channel: grpc.aio.Channel, method: MethodDescriptor, sent: list[bytes], metadata: Any
 ) -> grpc.StatusCode | None:

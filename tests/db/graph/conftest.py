@@ -18,6 +18,7 @@ from elf.families.graph.model import FAMILY
 from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.statements import OwnerKey
 from tests.conftest import TEMPLATE, VECTOR_DIM, dsn_of, run_sql
+from tests.db.conftest import as_new, open_pool
 from tests.db.graph.graph_kit import KEY, file_kit, opened
 from tests.db.graph.house import House, house_at
 from tests.db.graph.telling_kit import open_at
@@ -57,14 +58,16 @@ def graph_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
     asyncio.run(run_sql(postgres_dsn, f"DROP DATABASE {FAMILY} WITH (FORCE)"))
 
 
+@pytest.fixture(scope="package")
+async def pool(graph_dsn: str) -> AsyncIterator[Database]:
+    async with open_pool(graph_dsn) as pool:
+        yield pool
+
+
 @pytest.fixture
-async def database(graph_dsn: str) -> AsyncIterator[Database]:
-    database = Database(max_conns=8)
-    await database.open(graph_dsn)
-    async with database.connection() as connection:
-        await connection.execute("DELETE FROM graph_homes")
-    yield database
-    await database.close()
+async def database(pool: Database, graph_dsn: str) -> Database:
+    """A pool on that database, which knows of no homes."""
+    return await as_new(pool, graph_dsn, "DELETE FROM graph_homes")
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -28,6 +29,7 @@ from elf.indexing.rebuild import RebuildReport
 from elf.outbox.leased import JobsFailed
 from elf.outbox.leases import Job
 from tests.conftest import TEMPLATE, VECTOR_DIM, dsn_of, run_sql
+from tests.db.conftest import as_new, open_pool
 from tests.db.notes.conftest import EMPTY
 from tests.index_kit import TALKS
 from tests.notes_kit import NOW, FakeEmbedder, MemoryIndex, TurnedClock, WordTokens
@@ -143,25 +145,34 @@ class Talks:
             return await connection.fetchval(statement, *values)
 
 
-@pytest.fixture(scope="package")
-def talks_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
-    """One database for all tests of this folder, with the notes' tables beside those of the talks."""
-    asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE talks TEMPLATE {TEMPLATE}"))
-    dsn = dsn_of(postgres_dsn, "talks")
+@contextmanager
+def talks_database(postgres_dsn: str, name: str) -> Iterator[str]:
+    """A database with the notes' tables beside those of the talks."""
+    asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}"))
+    dsn = dsn_of(postgres_dsn, name)
     steps = (*steps_on(), *schema_steps([("talks", SQL)])[-1:])
     asyncio.run(migration.apply(dsn, steps, vector_dim=VECTOR_DIM))
     yield dsn
-    asyncio.run(run_sql(postgres_dsn, "DROP DATABASE talks WITH (FORCE)"))
+    asyncio.run(run_sql(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@pytest.fixture(scope="package")
+def talks_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
+    """One database for all tests of this folder."""
+    with talks_database(postgres_dsn, "talks") as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="package")
+async def pool(talks_dsn: str) -> AsyncIterator[Database]:
+    async with open_pool(talks_dsn) as pool:
+        yield pool
 
 
 @pytest.fixture
-async def database(talks_dsn: str) -> AsyncIterator[Database]:
-    database = Database(max_conns=8)
-    await database.open(talks_dsn)
-    async with database.connection() as connection:
-        await connection.execute(EMPTY)
-    yield database
-    await database.close()
+async def database(pool: Database, talks_dsn: str) -> Database:
+    """A pool on that database, emptied."""
+    return await as_new(pool, talks_dsn, EMPTY)
 
 
 @pytest.fixture

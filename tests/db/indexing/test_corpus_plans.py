@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import dsn_of, run_sql
-from tests.db.notes.conftest import EMPTY
+from tests.conftest import run_sql
 from tests.db.notes.test_query_plans import HOT, SOME_NOTES, VERSION, explain
 
-from .conftest import TABLES
+from .conftest import TABLES, talks_database
 
 pytestmark = pytest.mark.anyio
 
@@ -49,13 +48,10 @@ VALUES: dict[str, tuple[Any, ...]] = COMMON | {
 
 
 @pytest.fixture(scope="module")
-def seeded_dsn(postgres_dsn: str, talks_dsn: str) -> Iterator[str]:
-    asyncio.run(run_sql(postgres_dsn, "CREATE DATABASE corpus_plans TEMPLATE talks"))
-    dsn = dsn_of(postgres_dsn, "corpus_plans")
-    asyncio.run(run_sql(dsn, EMPTY))  # whatever the tests before it left in the talks
-    asyncio.run(run_sql(dsn, SEED))
-    yield dsn
-    asyncio.run(run_sql(postgres_dsn, "DROP DATABASE corpus_plans WITH (FORCE)"))
+def seeded_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
+    with talks_database(postgres_dsn, "corpus_plans") as dsn:
+        asyncio.run(run_sql(dsn, SEED))
+        yield dsn
 
 
 @pytest.mark.parametrize("kind", ["custom", "generic"])

@@ -23,6 +23,7 @@ from elf.families.knowledge.writing.service import MemoryWriting
 from elf.indexing.embedding import TextEmbedder
 from elf.outbox.leased import LeasedOutbox
 from tests.conftest import TEMPLATE, dsn_of, run_sql
+from tests.db.conftest import as_new, open_pool
 from tests.notes_kit import FakeEmbedder, TurnedClock, WordTokens
 
 ANA = Caller(user="ana")
@@ -132,13 +133,13 @@ class KnowledgeHouse:
         return [row["event_type"] for row in rows]
 
 
+@pytest.fixture(scope="package")
+async def pool(knowledge_dsn: str) -> AsyncIterator[Database]:
+    async with open_pool(knowledge_dsn, max_conns=20) as pool:
+        yield pool
+
+
 @pytest.fixture
-async def knowledge(knowledge_dsn: str) -> AsyncIterator[KnowledgeHouse]:
-    """Knowledge on an empty database."""
-    await run_sql(knowledge_dsn, EMPTY)
-    database = Database(max_conns=20)
-    await database.open(knowledge_dsn)
-    try:
-        yield KnowledgeHouse(database)
-    finally:
-        await database.close()
+async def knowledge(pool: Database, knowledge_dsn: str) -> KnowledgeHouse:
+    """Knowledge on that database, emptied."""
+    return KnowledgeHouse(await as_new(pool, knowledge_dsn, EMPTY))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -32,6 +32,7 @@ from elf.outbox.leases import Job
 from elf.providers.port import LateInteraction
 from elf.search.token_store import TokenStore
 from tests.conftest import TEMPLATE, dsn_of, run_sql
+from tests.db.conftest import as_new, open_pool
 from tests.notes_kit import CONTEXT, RULES, FakeEmbedder, MemoryIndex, TurnedClock, WordTokens, scope_rules
 
 # Deleting a few rows is quicker than truncating, which writes new files.
@@ -59,10 +60,21 @@ def notes_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
     asyncio.run(run_sql(postgres_dsn, "DROP DATABASE notes WITH (FORCE)"))
 
 
+@pytest.fixture(scope="package")
+async def pool(notes_dsn: str) -> AsyncIterator[Database]:
+    async with open_pool(notes_dsn) as pool:
+        yield pool
+
+
 @pytest.fixture
-def database_dsn(notes_dsn: str) -> str:
+async def database(pool: Database, notes_dsn: str) -> Database:
+    """A pool on that database, emptied."""
+    return await as_new(pool, notes_dsn, EMPTY)
+
+
+@pytest.fixture
+def database_dsn(notes_dsn: str, database: Database) -> str:
     """That database, emptied."""
-    asyncio.run(run_sql(notes_dsn, EMPTY))
     return notes_dsn
 
 

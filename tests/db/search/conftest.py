@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -11,6 +11,7 @@ from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.search.trace_store import TraceStore, search_queries
 from tests.conftest import TEMPLATE, dsn_of, run_sql
+from tests.db.conftest import as_new, open_pool
 from tests.db.notes.conftest import EMPTY
 
 LEASE_S = 60.0
@@ -29,10 +30,21 @@ def search_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
     asyncio.run(run_sql(postgres_dsn, "DROP DATABASE search WITH (FORCE)"))
 
 
+@pytest.fixture(scope="package")
+async def pool(search_dsn: str) -> AsyncIterator[Database]:
+    async with open_pool(search_dsn) as pool:
+        yield pool
+
+
 @pytest.fixture
-def database_dsn(search_dsn: str) -> str:
+async def database(pool: Database, search_dsn: str) -> Database:
+    """A pool on that database, emptied."""
+    return await as_new(pool, search_dsn, EMPTY)
+
+
+@pytest.fixture
+def database_dsn(search_dsn: str, database: Database) -> str:
     """That database, emptied."""
-    asyncio.run(run_sql(search_dsn, EMPTY))
     return search_dsn
 
 

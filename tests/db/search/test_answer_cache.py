@@ -20,6 +20,7 @@ from elf.search import cache as cache_module
 from elf.search.cache import Answer, AnswerCache, CacheCounts, LatePut
 from elf.search.trace_store import search_queries
 from tests.conftest import TEMPLATE, dsn_of, run_sql
+from tests.db.conftest import as_new, open_pool
 from tests.db.notes.test_query_plans import explain
 from tests.notes_kit import NOW, TurnedClock
 
@@ -42,11 +43,16 @@ def cache_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
     asyncio.run(run_sql(postgres_dsn, "DROP DATABASE answers WITH (FORCE)"))
 
 
+@pytest.fixture(scope="module")
+async def pool(cache_dsn: str) -> AsyncIterator[Database]:
+    async with open_pool(cache_dsn) as pool:
+        yield pool
+
+
 @pytest.fixture
-def database_dsn(cache_dsn: str) -> str:
+async def database(pool: Database, cache_dsn: str) -> Database:
     """One database for all tests of this file, emptied."""
-    asyncio.run(run_sql(cache_dsn, "DELETE FROM llm_cache"))
-    return cache_dsn
+    return await as_new(pool, cache_dsn, "DELETE FROM llm_cache")
 
 
 @pytest.fixture
@@ -283,11 +289,11 @@ async def test_hits_that_cannot_be_written_are_given_up(
 
 
 async def test_a_table_locked_by_another_holds_a_search_for_the_time_limit_only(
-    cache: AnswerCache, database_dsn: str, monkeypatch: pytest.MonkeyPatch
+    cache: AnswerCache, cache_dsn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cache_module, "READ_TIMEOUT_S", 0.05)
     await cache.put("rerank", "k", [1], ttl_days=1)
-    other = await asyncpg.connect(database_dsn)
+    other = await asyncpg.connect(cache_dsn)
     try:
         async with other.transaction():
             await other.execute("LOCK TABLE llm_cache IN ACCESS EXCLUSIVE MODE")
