@@ -67,9 +67,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Keep what the collection made, half a million objects, out of every later search for garbage.
 
-    The workers to come share a fork server, if they are to start services.
+    The workers to come share a fork server.
     """
-    if session.config.getoption("workers", 1) > 1 and any(_turn(item) < len(FIRST) for item in session.items):
+    if session.config.getoption("workers", 1) > 1:
         fork_server()
     gc.collect()
     gc.freeze()

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable
 from itertools import groupby
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -37,20 +38,20 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if options.workers < 2 or options.collectonly or session.testsfailed:
         return None
     files = [list(tests) for _, tests in groupby(session.items, key=lambda test: test.path)]
-    turns = iter(range(len(files)))
+    turns = deque(range(len(files)))
     workers: dict[Connection, Worker] = {}
-    for _ in range(min(options.workers, len(files))):
-        worker = Worker(session, files, workers)
-        workers[worker.connection] = worker
     try:
-        while workers:
+        while workers or turns:
+            while len(workers) < min(options.workers, len(turns)):  # also in place of one that has crashed
+                worker = Worker(session, files, workers)
+                workers[worker.connection] = worker
             for connection in cast("list[Connection]", wait(list(workers))):
                 if not workers[connection].serve(turns):
                     del workers[connection]
-            if session.shouldfail:
-                raise session.Failed(session.shouldfail)
-            if session.shouldstop:
-                raise session.Interrupted(session.shouldstop)
+                if session.shouldfail:
+                    raise session.Failed(session.shouldfail)
+                if session.shouldstop:
+                    raise session.Interrupted(session.shouldstop)
     finally:
         for worker in workers.values():
             worker.end()
@@ -70,17 +71,21 @@ class Worker:
         self._process.start()
         theirs.close()
         self._test = "a worker, outside of a test"
+        self._upcoming: int | None = None  # the file that it has been given and not begun
 
-    def serve(self, turns: Iterator[int]) -> bool:
+    def serve(self, turns: deque[int]) -> bool:
         """Take one message and act on it; return whether the worker goes on."""
         try:
             name, told = self.connection.recv()
         except (EOFError, ConnectionResetError):
+            if self._upcoming is not None:
+                turns.appendleft(self._upcoming)
             self.end()
             return False
         hook = self._config.hook
         if name == "next":
-            self.connection.send(next(turns, None))
+            self._upcoming = turns.popleft() if turns else None
+            self.connection.send(self._upcoming)
         elif name == "logreport":
             report = hook.pytest_report_from_serializable(config=self._config, data=told["report"])
             hook.pytest_runtest_logreport(report=report)

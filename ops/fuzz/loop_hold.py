@@ -19,18 +19,20 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.to_thread
 import httpx
 
-from actors.system import System, serve
 from elf.config import Config, load
 from elf.config.processes import EVERY_ROLE
 from elf.core.logs import configure_logging
 from tests import awkward_requests
 from tests.loop_probe import LoopProbe
+
+if TYPE_CHECKING:
+    from actors.system import System
 
 PAUSE_S = 0.05  # between requests, so that each has holds of its own
 MCP_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
@@ -105,6 +107,8 @@ def _handles(http: httpx.Client, tenant: str) -> list[str]:
 
 async def measure(config: Config, seed: int, only: str) -> tuple[LoopProbe, list[dict[str, Any]]]:
     """Run the service and the attack; return what the probe saw and what was sent."""
+    from actors.system import serve  # the process that sends the requests runs this module, too
+
     probe = LoopProbe()
     lines: list[dict[str, Any]] = []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -17,18 +16,19 @@ from elf.api.tool import Tool
 from elf.config.table import Table
 from tests.families.every import PROOFS, Proof
 from tests.families.served import FAMILIES, config_of_all
+from tests.system.fork_server import fork_server
 from tests.system.service import REPO, RunningService, write_config
 
 pytestmark = pytest.mark.anyio
-WITH_ALL = """
-from actors.processes.mcp_process import main
-from tests.families.served import FAMILIES
-raise SystemExit(main(families=FAMILIES))
-"""
 
 
 def command(config: Path, family: str) -> list[str]:
-    return [sys.executable, "-c", WITH_ALL, "-c", str(config), "--stdio", "--family", family]
+    """The command line of the process `elf-mcp` of a service with all families."""
+    return fork_server().command(f"{__name__}:with_all", "-c", config, "--stdio", "--family", family)
+
+
+def with_all() -> int:
+    return main(families=FAMILIES)
 
 
 def _asks_for_a_query(tool: Tool) -> bool:

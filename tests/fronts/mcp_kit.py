@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -18,6 +17,7 @@ from elf.config.places import Address, parse_address
 from elf.families.notes.manifest import NOTES
 from elf.mcp.api import client_of_address
 from elf.mcp.sessions import memory_server
+from tests.system.fork_server import fork_server
 from tests.system.service import REPO, RunningService
 
 MODES = ("auto", "legacy")  # each request by itself, and with the handshake of older clients
@@ -28,13 +28,8 @@ NAMES = {
 
 
 def elf_mcp(*arguments: str) -> list[str]:
-    """The command line of the process `elf-mcp`, started without the script that an installation makes."""
-    return [
-        sys.executable,
-        "-c",
-        "from actors.processes.mcp_process import main; raise SystemExit(main())",
-        *arguments,
-    ]
+    """The command line of the process `elf-mcp`."""
+    return fork_server().command("elf.commands:elf_mcp", *arguments)
 
 
 def over_stdio(config: Path) -> Client:

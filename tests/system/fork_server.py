@@ -1,15 +1,16 @@
 """A fork server: a process that has imported the code of ELF and forks itself for each program that a test starts.
 
 Importing the code takes two seconds of processor time, several times what the rest of a service's start takes. A fork
-inherits the imported modules, so a test pays only for what the program does itself. A program runs as
-`python -m MODULE` would run it, and ends like any Python program. Tests that are about the start of a process use
-`subprocess` instead.
+inherits the imported modules, so a test pays only for what the program does itself. A program is a module, which runs
+as `python -m MODULE` would run it, or MODULE:FUNCTION, which runs as a script of an installation does; it ends like any
+Python program. Tests that are about the start of a process use `subprocess` instead.
 
-    python -m tests.system.fork_server FD
+    python -m tests.system.fork_server LISTENER LIFETIME
 
-FD is a Unix socket of type SOCK_SEQPACKET. A message on it is a JSON array [module, arguments, folder, environment],
-with four file descriptors: standard input, output and error, and a stream socket. On the latter the server writes the
-process id in a line and, when the process has ended, its exit code (negative: the signal) in a second line.
+LISTENER is the descriptor of a Unix socket of type SOCK_SEQPACKET that listens. On each connection the server is sent
+one message, a JSON array [program, arguments, folder, environment] with three descriptors: standard input, output and
+error. It answers with the process id and, when the process has ended, with its exit code (negative: the signal). It
+ends when the other end of the socket LIFETIME is closed.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import pkgutil
 import re
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -47,7 +49,7 @@ NOT_IMPORTED: Final = re.compile(
 )
 OTHERS: Final = ("anyio._backends._asyncio", "httpcore._async", "threadpoolctl", "uvloop")
 MAX_MESSAGE_BYTES: Final = 1 << 20
-FDS: Final = 4
+FDS: Final = 3
 
 
 class ForkedProcess:
@@ -55,10 +57,9 @@ class ForkedProcess:
 
     def __init__(self, link: socket.socket, stdout: BinaryIO | None) -> None:
         self._link = link
-        self._received = b""
         self.stdout = stdout
         self.returncode: int | None = None
-        self.pid = int(self._line(None) or b"")
+        self.pid = int(self._told(None) or b"")
 
     def __enter__(self) -> Self:
         return self
@@ -88,37 +89,38 @@ class ForkedProcess:
         self.send_signal(signal.SIGKILL)
 
     def _ended(self, timeout_s: float | None) -> int | None:
-        if self.returncode is None and (line := self._line(timeout_s)) is not None:
-            self.returncode = int(line)
+        if self.returncode is None and (told := self._told(timeout_s)) is not None:
+            self.returncode = int(told)
             self._link.close()
         return self.returncode
 
-    def _line(self, timeout_s: float | None) -> bytes | None:
-        """Return the next line of the server; None if there is none in time."""
-        deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        while b"\n" not in self._received:
-            left = None if deadline is None else max(0.0, deadline - time.monotonic())
-            if not select.select([self._link], [], [], left)[0]:
-                return None
-            chunk = self._link.recv(64)
-            assert chunk, "the fork server has ended"
-            self._received += chunk
-        line, _, self._received = self._received.partition(b"\n")
-        return line
+    def _told(self, timeout_s: float | None) -> bytes | None:
+        """Return the next message of the server; None if there is none in time."""
+        if not select.select([self._link], [], [], timeout_s)[0]:
+            return None
+        told = self._link.recv(64)
+        assert told, "the fork server has ended"
+        return told
 
 
 class ForkServer:
-    """The test's end of a fork server."""
+    """The tests' end of a fork server."""
 
     def __init__(self) -> None:
-        self._socket, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with other:
-            command = [sys.executable, "-m", "tests.system.fork_server", str(other.fileno())]
-            self._process = subprocess.Popen(command, cwd=REPO, pass_fds=[other.fileno()])
+        self._folder = Path(tempfile.mkdtemp(prefix="fork-"))
+        atexit.register(shutil.rmtree, self._folder, ignore_errors=True)
+        self._path = self._folder / "socket"
+        self._lifetime, other = socket.socketpair()
+        with other, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+            listener.bind(str(self._path))
+            listener.listen()
+            fds = [listener.fileno(), other.fileno()]
+            command = [sys.executable, "-m", "tests.system.fork_server", *map(str, fds)]
+            self._process = subprocess.Popen(command, cwd=REPO, pass_fds=fds)
 
     def start(
         self,
-        module: str | Path,
+        program: str | Path,
         *arguments: str | Path,
         folder: Path = REPO,
         environment: Mapping[str, str] | None = None,
@@ -126,17 +128,16 @@ class ForkServer:
         stdout: BinaryIO | int | None = None,
         stderr: BinaryIO | None = None,
     ) -> ForkedProcess:
-        """Run a module as a program, in a folder and with the variables of this process or others.
+        """Run a program in a folder, with the variables of this process or others.
 
         Its standard input is empty unless a file is given. As with `subprocess.Popen`, what it prints goes where this
         process prints, to a file, or with subprocess.PIPE to a pipe that is `stdout` of the process.
         """
         variables = os.environ if environment is None else environment
-        message = json.dumps([str(module), [str(one) for one in arguments], str(folder), dict(variables)])
-        link, other = socket.socketpair()
+        message = json.dumps([str(program), [str(one) for one in arguments], str(folder), dict(variables)])
         pipe: BinaryIO | None = None
+        link = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with ExitStack() as stack:
-            stack.enter_context(other)
             if stdin is None:
                 stdin = stack.enter_context(open(os.devnull, "rb"))
             if stdout == subprocess.PIPE:
@@ -147,8 +148,16 @@ class ForkServer:
                 number if file is None else file if isinstance(file, int) else file.fileno()
                 for number, file in ((1, stdout), (2, stderr))
             ]
-            socket.send_fds(self._socket, [message.encode()], [stdin.fileno(), *outputs, other.fileno()])
+            link.connect(str(self._path))
+            socket.send_fds(link, [message.encode()], [stdin.fileno(), *outputs])
         return ForkedProcess(link, pipe)
+
+    def command(self, program: str, *arguments: str | Path) -> list[str]:
+        """Return a command for whoever starts commands: a process that has a program run, hands signals on to it and
+        ends as it ends.
+        """
+        waiting = [sys.executable, "-I", "-S", str(REPO / "tests/system/forked.py"), str(self._path)]
+        return [*waiting, program, *map(str, arguments)]
 
 
 @cache
@@ -191,37 +200,35 @@ def run_elf(
 
 
 class _Request(NamedTuple):
-    module: str
+    program: str
     arguments: list[str]
     folder: str
     environment: dict[str, str]
-    stdin: int
-    stdout: int
-    stderr: int
+    streams: list[int]
     link: socket.socket
 
 
-def _requests(server: socket.socket, links: dict[int, socket.socket]) -> Iterator[_Request]:
-    """Yield what is asked for until the test's process closes the socket, and tell of processes that end."""
+def _requests(
+    listener: socket.socket, lifetime: socket.socket, links: dict[int, socket.socket]
+) -> Iterator[_Request]:
+    """Yield what is asked for until the tests' process has ended, and tell of processes that end."""
     woken, waking = socket.socketpair()
     woken.setblocking(False)
     waking.setblocking(False)
     signal.set_wakeup_fd(waking.fileno(), warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     while True:
-        ready, _, _ = select.select([server, woken], [], [])
+        ready, _, _ = select.select([listener, lifetime, woken], [], [])
         if woken in ready:
             woken.recv(4096)
             _tell_ended(links)
-        if server in ready:
-            message, fds, _, _ = socket.recv_fds(server, MAX_MESSAGE_BYTES, FDS)
-            if not message:
-                return
-            module, arguments, folder, environment = json.loads(message)
-            stdin, stdout, stderr, link = fds
-            yield _Request(
-                module, arguments, folder, environment, stdin, stdout, stderr, socket.socket(fileno=link)
-            )
+        if listener in ready:
+            link, _ = listener.accept()
+            message, streams, _, _ = socket.recv_fds(link, MAX_MESSAGE_BYTES, FDS)
+            if message:
+                yield _Request(*json.loads(message), streams, link)
+        elif lifetime in ready:
+            return
 
 
 def _tell_ended(links: dict[int, socket.socket]) -> None:
@@ -231,24 +238,25 @@ def _tell_ended(links: dict[int, socket.socket]) -> None:
             return
         with links.pop(pid) as link:
             try:
-                link.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
+                link.sendall(b"%d" % os.waitstatus_to_exitcode(status))
             except BrokenPipeError:
                 continue  # nobody waits for it
 
 
-def _serve(server: socket.socket) -> None:
+def _serve(listener: socket.socket, lifetime: socket.socket) -> None:
     """Fork for each request, until the tests' process has ended."""
     links: dict[int, socket.socket] = {}
-    for request in _requests(server, links):
-        importlib.import_module(request.module)  # so that the next fork inherits what it imports
+    for request in _requests(listener, lifetime, links):
+        importlib.import_module(
+            request.program.partition(":")[0]
+        )  # so that the next fork inherits what it imports
         if (pid := os.fork()) == 0:
-            for link in links.values():
-                link.close()
-            server.close()
+            for inherited in (listener, lifetime, *links.values()):
+                inherited.close()
             _run(request)
-        for fd in (request.stdin, request.stdout, request.stderr):
+        for fd in request.streams:
             os.close(fd)
-        request.link.sendall(b"%d\n" % pid)
+        request.link.sendall(b"%d" % pid)
         links[pid] = request.link
 
 
@@ -258,7 +266,7 @@ def _run(request: _Request) -> NoReturn:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     request.link.close()
-    for fd, target in ((request.stdin, 0), (request.stdout, 1), (request.stderr, 2)):
+    for target, fd in enumerate(request.streams):
         os.dup2(fd, target)
         os.close(fd)
     # The inherited objects believe that their descriptors are what they were when the server started.
@@ -270,12 +278,16 @@ def _run(request: _Request) -> NoReturn:
     time.tzset()
     tempfile.tempdir = None
     os.chdir(request.folder)
-    sys.argv = [request.module, *request.arguments]
-    if request.module != "elf":
-        del sys.modules[request.module]  # it runs as __main__, and not twice
+    sys.argv = [request.program, *request.arguments]
+    module, _, function = request.program.partition(":")
     code: object = 0
     try:
-        runpy.run_module(request.module, run_name="__main__", alter_sys=True)
+        if function:
+            code = getattr(sys.modules[module], function)()
+        else:
+            if module != "elf":
+                del sys.modules[module]  # it runs as __main__, and not twice
+            runpy.run_module(module, run_name="__main__", alter_sys=True)
     except SystemExit as end:
         code = end.code
     except BaseException:  # noqa: BLE001 - Python's own last resort
@@ -304,7 +316,8 @@ def main() -> None:
         importlib.import_module(name)
     gc.collect()
     gc.freeze()
-    _serve(socket.socket(fileno=int(sys.argv[1])))
+    listener, lifetime = (socket.socket(fileno=int(fd)) for fd in sys.argv[1:])
+    _serve(listener, lifetime)
 
 
 if __name__ == "__main__":

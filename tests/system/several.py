@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import httpx
 
-from tests.system.service import REPO, RunningService, wait_for
+from tests.system.fork_server import fork_server
+from tests.system.service import RunningService, wait_for
 
 
 def split(config: Path, table: str = "") -> Path:
@@ -25,20 +26,14 @@ def split(config: Path, table: str = "") -> Path:
 @contextmanager
 def command(role: str, config: Path) -> Iterator[str]:
     """Run `elf-api` or `elf-worker`, which must end well, and give what it says when it is ready."""
-    code = f"from elf.commands import elf_{role}; raise SystemExit(elf_{role}())"
+    program = f"elf.commands:elf_{role}"
     with (config.parent / f"{role}.log").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, "-c", str(config)],
-            stdout=subprocess.PIPE,
-            stderr=log,
-            text=True,
-            cwd=REPO,
-        )
+        process = fork_server().start(program, "-c", config, stdout=subprocess.PIPE, stderr=log)
     with process:
         try:
             assert process.stdout is not None
-            yield process.stdout.readline()
-            process.terminate()
+            yield process.stdout.readline().decode()
+            process.send_signal(signal.SIGTERM)
             assert process.wait(15) == 0
         finally:
             process.kill()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.folders import fresh_folder
+from tests.system.fork_server import fork_server
 from tests.system.service import REPO, write_config
 
 # Of the processor time of the loop's thread. What is to be held is 50 ms, which ops/fuzz/loop_hold.py tells on a quiet
@@ -27,10 +27,17 @@ SOME_OF_EACH = (
 def test_the_loop_is_never_held_for_long_by_requests_made_to_be_awkward(model_folder: Path) -> None:
     with fresh_folder() as folder:
         config = write_config(folder, cache_dir=f'"{model_folder}"', log_level='"error"')
-        command = [
-            sys.executable, "-m", "ops.fuzz.loop_hold", "-c", str(config), "--seed", "1", "--only", SOME_OF_EACH,
-            "--most-ms", str(MOST_MS),
-        ]  # fmt: skip
+        command = fork_server().command(
+            "ops.fuzz.loop_hold",
+            "-c",
+            config,
+            "--seed",
+            "1",
+            "--only",
+            SOME_OF_EACH,
+            "--most-ms",
+            str(MOST_MS),
+        )
         done = subprocess.run(command, cwd=REPO, capture_output=True, text=True, timeout=540, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-2000:]}"
     assert " requests; other work of the service " in done.stdout

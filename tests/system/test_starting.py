@@ -18,6 +18,7 @@ from tests.folders import fresh_folder
 from tests.model_caches import linked_cache
 from tests.system import nameless
 from tests.system.addresses import free_addresses
+from tests.system.fork_server import fork_server
 from tests.system.service import REPO, RunningService, processes_of, up_command, write_config
 from tests.system.several import split
 from tests.system.terminal import Terminal
@@ -36,8 +37,9 @@ def folder() -> Iterator[Path]:
 
 
 @contextmanager
-def up(config: Path, *, columns: int = 80, environment: dict[str, str] | None = None) -> Iterator[Terminal]:
-    with Terminal(up_command(config), folder=REPO, columns=columns, environment=environment) as terminal:
+def up(config: Path, *, columns: int = 80) -> Iterator[Terminal]:
+    command = fork_server().command("elf", "up", "-c", config)
+    with Terminal(command, folder=config.parent, columns=columns) as terminal:
         yield terminal
 
 
@@ -61,7 +63,7 @@ def test_a_start_says_what_it_does_what_runs_and_what_to_try_and_ctrl_c_ends_it(
             assert rows["admin"].split()[0] == f"http://{admin}"
             assert rows["Postgres"].startswith(f"embedded, in {folder}")
             assert rows["model"] == "all-MiniLM-L6-v2, in this process"
-            told = [told_by(command) for command in commands(terminal)]
+            told = [told_by(command, folder) for command in commands(terminal)]
             assert "I prefer green tea to coffee." in told[1]
             assert_one_line_refuses(config)
             assert_another_joins(config, folder)
@@ -79,8 +81,8 @@ def commands(terminal: Terminal) -> list[str]:
     return [line.strip() for line in offered.splitlines() if line.strip()]
 
 
-def told_by(command: str) -> str:
-    result = subprocess.run(command, shell=True, cwd=REPO, capture_output=True, text=True, check=False)
+def told_by(command: str, folder: Path) -> str:
+    result = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
     assert result.returncode == 0, f"{command}: {result.stderr}"
     return result.stdout
 
@@ -124,7 +126,8 @@ def test_ctrl_c_at_any_moment_of_a_start_ends_it_in_a_line_and_leaves_nothing_be
 ) -> None:
     models = linked_cache(folder / "model") if "model" in moment else model_folder
     environment = os.environ | ({"PYTHONPROFILEIMPORTTIME": "1"} if code else {})
-    with up(write_config(folder, cache_dir=f'"{models}"'), environment=environment) as terminal:
+    command = up_command(write_config(folder, cache_dir=f'"{models}"'))
+    with Terminal(command, folder=REPO, environment=environment) as terminal:
         terminal.wait_for(moment)
         terminal.interrupt()
         assert terminal.wait_exit() == code

@@ -10,7 +10,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 REPO = Path(__file__).resolve().parents[2]
-PASSING = """
+CONFTEST = """
 import os
 import pytest
 
@@ -19,6 +19,10 @@ def worker():
     yield os.getpid()
     with open("ended", "a") as file:
         print("a worker's fixture has ended", file=file)
+"""
+PASSING = """
+import os
+import pytest
 
 @pytest.mark.parametrize("number", range(20))
 def test_one(worker, number):
@@ -44,6 +48,7 @@ def test_that_crashes():
 def run(folder: Path, *options: str, **files: str) -> tuple[str, Counter[str]]:
     """Run these files on two workers; return what is printed, and how many tests came to what."""
     (folder / "pytest.ini").write_text("[pytest]\n")
+    (folder / "conftest.py").write_text(CONFTEST)
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text(text)
     command = [
@@ -78,7 +83,7 @@ def test_all_pass_on_the_workers_and_the_fixtures_of_each_end(tmp_path: Path) ->
 def test_a_failure_is_told_with_what_the_test_printed(tmp_path: Path) -> None:
     printed, counts = run(tmp_path, a=FAILING, b=FAILING)
     assert counts == {"passed": 2, "failed": 2}
-    assert printed.count("what it prints") == 2
+    assert printed.count("Captured stdout call") == 2
 
 
 def test_a_worker_that_ends_fails_its_test_and_the_other_runs_the_rest(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import re
 import signal
 import struct
 import subprocess
-import sys
 import termios
 import threading
 from pathlib import Path
@@ -18,6 +17,8 @@ from typing import Any
 import pytest
 from command_line import CommandLine
 from fake_service import Answer, Asked, FakeService
+
+from tests.system.fork_server import fork_server
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +41,7 @@ def seen(config: Path, *arguments: str, width: int = 80, **environment: str) -> 
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
     inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "NO_COLOR")}
-    command = [sys.executable, "-m", "elf", arguments[0], "-c", str(config), *arguments[1:]]
+    command = fork_server().command("elf", arguments[0], "-c", str(config), *arguments[1:])
     with subprocess.Popen(
         command, stdin=its, stdout=its, stderr=its, env=inherited | {"TERM": "xterm-256color"} | environment
     ):
@@ -155,7 +156,7 @@ def test_colours_are_left_out_where_nobody_wants_them(elf: CommandLine) -> None:
 
 @pytest.mark.usefixtures("found")
 def test_what_is_piped_is_plain_whatever_the_environment_says(elf: CommandLine) -> None:
-    command = [sys.executable, "-m", "elf", "search", "-c", str(elf.config), "kettle"]
+    command = fork_server().command("elf", "search", "-c", str(elf.config), "kettle")
     done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"FORCE_COLOR": "1"})
     assert "\x1b" not in done.stdout
     assert done.stdout.splitlines()[0] == f"  1  0.9000  {LONG}"
@@ -196,7 +197,7 @@ def test_a_stop_at_the_terminal_ends_in_one_line(elf: CommandLine, service: Fake
         return Answer()
 
     service.respond = never
-    command = [sys.executable, "-m", "elf", "search", "-c", str(elf.config), "tea"]
+    command = fork_server().command("elf", "search", "-c", str(elf.config), "tea")
     with stoppable(command) as process:
         assert asked.wait(60)
         process.send_signal(signal.SIGINT)
@@ -218,7 +219,7 @@ def test_a_stopped_import_says_what_it_stored(elf: CommandLine, service: FakeSer
         return Answer(body={"results": results})
 
     service.respond = some
-    command = [sys.executable, "-m", "elf", "import", "-c", str(elf.config), str(file)]
+    command = fork_server().command("elf", "import", "-c", str(elf.config), str(file))
     with stoppable(command) as process:
         assert enough.wait(60)
         process.send_signal(signal.SIGINT)
