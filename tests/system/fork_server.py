@@ -50,6 +50,7 @@ NOT_IMPORTED: Final = re.compile(
 OTHERS: Final = ("anyio._backends._asyncio", "httpcore._async", "threadpoolctl", "uvloop")
 MAX_MESSAGE_BYTES: Final = 1 << 20
 FDS: Final = 3
+CONTEXT: Final = "MUTANTS_CONTEXT"  # for which test something runs, as ops/mutants tells it to coverage.py
 
 
 class ForkedProcess:
@@ -116,7 +117,8 @@ class ForkServer:
             listener.listen()
             fds = [listener.fileno(), other.fileno()]
             command = [sys.executable, "-m", "tests.system.fork_server", *map(str, fds)]
-            self._process = subprocess.Popen(command, cwd=REPO, pass_fds=fds)
+            for_no_test = {name: value for name, value in os.environ.items() if name != CONTEXT}
+            self._process = subprocess.Popen(command, cwd=REPO, pass_fds=fds, env=for_no_test)
 
     def start(
         self,
@@ -275,6 +277,8 @@ def _run(request: _Request) -> NoReturn:
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
     os.environ.clear()
     os.environ.update(request.environment)
+    if (coverage := sys.modules.get("coverage")) and (measuring := coverage.Coverage.current()):
+        measuring.switch_context(request.environment.get(CONTEXT, ""))
     time.tzset()
     tempfile.tempdir = None
     os.chdir(request.folder)
