@@ -10,7 +10,7 @@ from tests.chaos.graph_siege import Siege
 
 pytestmark = pytest.mark.anyio
 SECONDS = 2.0  # ops/chaos/graph.py besieges for longer
-SHORT_S = 1.0
+SHORT_S = 2.0
 
 
 @pytest.fixture

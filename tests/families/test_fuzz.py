@@ -13,9 +13,7 @@ from tests.fronts import examination
 from tests.fronts.examination import Findings, examine
 from tests.system.service import RunningService
 
-EXAMPLES = (
-    1  # random request of each operation; ops/fuzz/operations.py sends more, and the edges of every bound
-)
+EXAMPLES = 2  # random requests an operation; ops/fuzz/operations.py sends more, and the edges of every bound
 PIECES = 5  # of work that has to outlast them
 
 
