@@ -10,6 +10,7 @@ from typing import Any
 
 import anyio
 import grpc
+import pytest
 from werkzeug.datastructures import Headers
 
 from actors.fronts.grpc_front import GrpcFront
@@ -26,6 +27,7 @@ from elf.rpc.server import create_server
 from elf.web.admission import Admission
 
 LOOPBACK = Address("127.0.0.1", 0)
+NOBODY = "127.0.0.1:9"
 LARGE = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
@@ -72,3 +74,15 @@ async def served(
             async with grpc.aio.insecure_channel(str(bound_address(sock)), options=LARGE) as channel:
                 yield channel
             scope.cancel()
+    await heard_of_the_end()
+
+
+async def heard_of_the_end() -> None:
+    """Wait until the loop has heard that every call has ended.
+
+    gRPC tells all loops of a process through one queue. Whatever is in it for a loop that is closed, which that of a
+    test soon is, raises an error in the next one.
+    """
+    async with grpc.aio.insecure_channel(NOBODY) as channel:
+        with pytest.raises(grpc.aio.AioRpcError):  # told after everything that was in the queue before
+            await channel.unary_unary("/nobody/Listens")(b"")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -41,7 +41,7 @@ from tests.fronts.grpc_kit import (
     health_over,
     is_well,
 )
-from tests.rpc_kit import LOOPBACK, served
+from tests.rpc_kit import LOOPBACK, heard_of_the_end, served
 
 pytestmark = pytest.mark.anyio
 
@@ -52,6 +52,12 @@ SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.Health
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(autouse=True)
+async def all_is_heard() -> AsyncIterator[None]:
+    yield
+    await heard_of_the_end()
 
 
 # Where it listens
