@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -52,12 +52,6 @@ SERVING, NOT_SERVING = health_pb2.HealthCheckResponse.SERVING, health_pb2.Health
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-@pytest.fixture(autouse=True)
-async def all_is_heard() -> AsyncIterator[None]:
-    yield
-    await heard_of_the_end()
 
 
 # Where it listens
@@ -121,6 +115,7 @@ async def test_a_server_that_ends_cuts_off_streams_that_do_not(monkeypatch: pyte
                 assert (await stream.read()).content == "so far"
             await replays.ended.wait()
             assert await stream.code() != grpc.StatusCode.OK
+    await heard_of_the_end()
 
 
 async def test_a_call_in_flight_is_answered_before_the_server_ends() -> None:
@@ -152,6 +147,7 @@ async def test_a_call_in_flight_is_answered_before_the_server_ends() -> None:
             assert (await watch.read()).status == SERVING
             group.start_soon(answer_at_the_end, watch)
             await asked.wait()
+    await heard_of_the_end()
     assert answers == ["ok"]
 
 
@@ -196,6 +192,7 @@ async def test_who_watches_health_is_told_of_changes_and_of_the_end() -> None:
             while (one := await watch.read()) is not grpc.aio.EOF:
                 told.append(one.status)
             assert await watch.code() == grpc.StatusCode.OK
+    await heard_of_the_end()
     assert told == [SERVING, NOT_SERVING, SERVING, NOT_SERVING]
 
 
