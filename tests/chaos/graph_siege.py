@@ -32,7 +32,7 @@ LONGEST_WAIT_S: Final = 1.0
 OF_THE_HOLDER: Final = 0.5
 """How many of the kills hit the process that has the duty."""
 AGAIN: Final = 3
-"""How many files are dropped once more at least."""
+"""How many files are dropped once more at least, and taken in by a process of the siege."""
 PATIENCE_S: Final = 60.0
 LOOK_S: Final = 0.02
 REPO: Final = Path(__file__).resolve().parents[2]
@@ -99,7 +99,8 @@ class Siege:
 
     @property
     def _has_seen_enough(self) -> bool:
-        return bool(self.handovers_s) and len(self._again) >= AGAIN
+        taken_in_again = [name for name in self._again if not (self._layout.ingest / name).exists()]
+        return bool(self.handovers_s) and len(taken_in_again) >= AGAIN
 
     async def _round(self) -> None:
         self._drop()

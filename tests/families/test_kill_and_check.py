@@ -14,15 +14,14 @@ from typing import Any
 import pytest
 
 from tests.chaos.kills import kill_postgres, wait_recovered
-from tests.families import webhooks_proof
 from tests.families.every import PROOFS, Proof
 from tests.families.notes_work import NoteClaim, NotesWork
 from tests.families.served import config_of_all, service_of_all
+from tests.families.webhooks_proof import NOBODY_LISTENS
 from tests.families.work import Crew, Task
 from tests.folders import fresh_folder
 from tests.system.service import RunningService, note, processes_of
 
-NOBODY_LISTENS = f"webhook_outbox of {webhooks_proof.NAME}"
 EACH = 2  # pieces of work of each family before the next thing happens
 CLIENTS = 2  # of each family
 # Of each client between two pieces: what was killed has to start beside the work of all families.

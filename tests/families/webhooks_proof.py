@@ -20,6 +20,7 @@ from tests.families.rows import FOREIGN, INCOMPLETE, STRANGER, Attempt, Caller, 
 from tests.system.service import wait_for
 
 NAME: Final = "nobody"
+NOBODY_LISTENS: Final = f"webhook_outbox of {NAME}"  # as the log names its events, each of which is given up
 CONFIG: Final = f"""
 [[webhooks]]
 name = "{NAME}"
