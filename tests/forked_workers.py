@@ -71,6 +71,7 @@ class Worker:
         self._process.start()
         theirs.close()
         self._test = "a worker, outside of a test"
+        self._has_begun = False
         self._upcoming: int | None = None  # the file that it has been given and not begun
 
     def serve(self, turns: deque[int]) -> bool:
@@ -81,6 +82,10 @@ class Worker:
             if self._upcoming is not None:
                 turns.appendleft(self._upcoming)
             self.end()
+            if self._process.exitcode and not self._has_begun:
+                raise RuntimeError(
+                    "a worker ended before its first test, and so would any in its place"
+                ) from None
             return False
         hook = self._config.hook
         if name == "next":
@@ -90,7 +95,7 @@ class Worker:
             report = hook.pytest_report_from_serializable(config=self._config, data=told["report"])
             hook.pytest_runtest_logreport(report=report)
         else:
-            self._test = told["nodeid"]
+            self._test, self._has_begun = told["nodeid"], True
             getattr(hook, name)(**told)
         return True
 

@@ -27,8 +27,8 @@ def anyio_backend() -> str:
 
 @asynccontextmanager
 async def open_pool(dsn: str, *, max_conns: int = 8) -> AsyncIterator[Database]:
-    """A pool for the tests of a folder. New sessions would have to learn the schema for each of them, which takes
-    Postgres longer than what most tests ask of it.
+    """An open pool. Tests of a folder share one, for new sessions would have to learn the schema for each test, which
+    takes Postgres longer than what most tests ask of it.
     """
     pool = Database(max_conns=max_conns)
     await pool.open(dsn)

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.families.every import PROOFS
-from tests.families.webhooks_proof import NOBODY_LISTENS
+from tests.families.webhooks_proof import other_complaints
 from tests.families.work import Crew, Task
 from tests.fronts import examination
 from tests.fronts.examination import Findings, examine
@@ -24,16 +24,11 @@ def test_both_fronts_answer_random_requests_as_their_documents_say(
     place = {"tenant_id": tenant, "project_id": "p", "agent_id": "a"}
     tasks = [Task(family.work, [service], place) for family in PROOFS]
     claims = [_worked(task) for task in tasks]
-    before = _complaints(service)
+    before = other_complaints(service)
     for url, least in ((service.url, 100), (service.admin_url, 35)):
         _assert_sound(examine(url, examples=EXAMPLES, coverage=False), least)
-    assert _complaints(service) == before
+    assert other_complaints(service) == before
     assert [task.problems(of_task) for task, of_task in zip(tasks, claims, strict=True)] == [[]] * len(tasks)
-
-
-def _complaints(service: RunningService) -> list[str]:
-    # Where nobody listens to webhooks, each event is given up, which is told sooner or later.
-    return [one for one in service.complaints() if NOBODY_LISTENS not in one]
 
 
 def _worked(task: Task[Any]) -> list[object]:

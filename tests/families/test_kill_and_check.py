@@ -17,7 +17,7 @@ from tests.chaos.kills import kill_postgres, wait_recovered
 from tests.families.every import PROOFS, Proof
 from tests.families.notes_work import NoteClaim, NotesWork
 from tests.families.served import config_of_all, service_of_all
-from tests.families.webhooks_proof import NOBODY_LISTENS
+from tests.families.webhooks_proof import other_complaints
 from tests.families.work import Crew, Task
 from tests.folders import fresh_folder
 from tests.system.service import RunningService, note, processes_of
@@ -103,8 +103,7 @@ def test_nobody_complains_of_what_was_killed(
     crews: Mapping[str, tuple[Task[Any], Crew[Any]]], pair: tuple[RunningService, RunningService]
 ) -> None:
     assert crews
-    # Where nobody listens to webhooks, each event is given up, which is told.
-    assert [one for one in pair[0].complaints() if NOBODY_LISTENS not in one] == []
+    assert other_complaints(pair[0]) == []
 
 
 def test_what_is_lost_changed_or_doubled_would_be_told(

@@ -28,16 +28,8 @@ def test_the_loop_is_never_held_for_long_by_requests_made_to_be_awkward(model_fo
     with fresh_folder() as folder:
         config = write_config(folder, cache_dir=f'"{model_folder}"', log_level='"error"')
         command = fork_server().command(
-            "ops.fuzz.loop_hold",
-            "-c",
-            config,
-            "--seed",
-            "1",
-            "--only",
-            SOME_OF_EACH,
-            "--most-ms",
-            str(MOST_MS),
-        )
+            "ops.fuzz.loop_hold", "-c", config, "--seed", "1", "--only", SOME_OF_EACH, "--most-ms", str(MOST_MS)
+        )  # fmt: skip
         done = subprocess.run(command, cwd=REPO, capture_output=True, text=True, timeout=540, check=False)
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-2000:]}"
     assert " requests; other work of the service " in done.stdout

@@ -96,3 +96,10 @@ def test_a_run_that_is_to_end_with_the_first_failure_does(tmp_path: Path) -> Non
     printed, counts = run(tmp_path, "-x", a=FAILING, **{f"b{number}": FAILING for number in range(50)})
     assert "stopping after 1 failures" in printed
     assert counts.total() < 100
+
+
+def test_workers_that_cannot_begin_end_the_run(tmp_path: Path) -> None:
+    ending = "import os\nos.register_at_fork(after_in_child=lambda: os._exit(4))\n"
+    printed, counts = run(tmp_path, a=ending + FAILING, b=FAILING)
+    assert "a worker ended before its first test" in printed
+    assert counts["passed"] == 0

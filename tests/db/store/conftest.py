@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from elf.db.database import Database
 from tests.conftest import TEMPLATE, dsn_of, run_sql
+from tests.db.conftest import open_pool
 from tests.db.store.store_kit import Store
 from tests.families.offers_house import offers_house
 
@@ -24,8 +24,8 @@ def store_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
 
 @pytest.fixture
 async def store(store_dsn: str, tmp_path: Path, tenant: str) -> AsyncIterator[Store]:
-    database = Database(max_conns=2)
-    await database.open(store_dsn)
-    async with offers_house(store_dsn, tmp_path) as house:
+    async with (
+        open_pool(store_dsn, max_conns=2) as database,
+        offers_house(store_dsn, tmp_path) as house,
+    ):
         yield Store(house, database, tenant)
-    await database.close()
