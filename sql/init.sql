@@ -7,6 +7,7 @@
 \ir common/001-tables.sql
 \ir common/002-leased-work.sql
 \ir common/003-changes.sql
+\ir common/004-process-deaths.sql
 \ir notes/001-tables.sql
 \ir notes/002-leases.sql
 \ir notes/003-corpus.sql

@@ -33,7 +33,8 @@ def add_queue(
     listener.wake(queue.name, wake)
     listener.tell(queue.outbox.presence)
     for number in range(1, queue.concurrency + 1):
-        shared.supervisor.add(OutboxWorker(number, queue, work=work, is_crowded=is_crowded), needs=needs)
+        worker = OutboxWorker(number, queue, work=work, caution=shared.caution, is_crowded=is_crowded)
+        shared.supervisor.add(worker, needs=needs)
     shared.supervisor.add(Dispatcher(queue, wake=wake, work=work), needs=needs)
 
 
@@ -42,4 +43,6 @@ def add_chores(shared: Shared, chores: Sequence[Chore], listener: OutboxListener
     if chores:
         runs = ChoreRuns(shared.database, chores)
         listener.tell(runs.outbox.presence)
-        shared.supervisor.add(ChoreRunner(runs, clock=shared.clock), needs=["database"])
+        shared.supervisor.add(
+            ChoreRunner(runs, clock=shared.clock, caution=shared.caution), needs=["database"]
+        )

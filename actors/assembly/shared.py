@@ -15,6 +15,7 @@ from actors.owners.postgres_host import PostgresHost
 from actors.signals.fresh_news import NEWS_WAITING, FreshHerald, FreshListener
 from actors.signals.outbox_wake import QUEUES_AT_ONCE, OutboxBell, OutboxListener, OutboxRinger
 from actors.telemetry.metrics import Metrics
+from actors.workers.leased_work import Caution
 from elf.config.model import Config
 from elf.core.clock import Clock, SystemClock
 from elf.db.database import Database
@@ -51,7 +52,7 @@ class Bells:
 class Shared:
     """What the parts of a process are put together from. `dsn` is known once the server runs; `reads` may be a replica.
 
-    `news` are the writes that other processes are told of.
+    `news` are the writes that other processes are told of, `caution` is what all leased work here heeds.
     """
 
     config: Config
@@ -65,6 +66,7 @@ class Shared:
     bells: Bells
     news: Channel[FreshNews]
     fresh: FreshWrites
+    caution: Caution
     clock: Clock = field(default_factory=SystemClock)
 
 
@@ -93,6 +95,7 @@ def share(
         bells=bells,
         news=news,
         fresh=FreshWrites(tell=news.send_nowait),
+        caution=Caution(max_process_deaths=config.outbox.max_process_deaths),
     )
 
 

@@ -13,13 +13,15 @@ import structlog
 from anyio.abc import TaskStatus
 
 from actors.kernel import Channel
-from elf.core.errors import Unavailable
+from elf.core.errors import ServiceError, Unavailable
 from elf.db.database import Connection, Database
+from elf.db.errors import map_errors
 from elf.db.notifications import listen, notify
 from elf.outbox.presence import Presence
 
 OUTBOX_CHANNEL = "elf_outbox"
 RETRY_S = 1.0
+LEAVE_TIMEOUT_S = 1.0
 # At most one NOTIFY for a queue in this time, in seconds: writers that come thick and fast share it.
 ANNOUNCE_EVERY_S = 0.02
 QUEUES_AT_ONCE = 64
@@ -103,10 +105,19 @@ class OutboxListener:
             for presence in self._presences:
                 await presence.tell(session)
             yield
+        except anyio.get_cancelled_exc_class():
+            await self._leave(session)
+            raise
         finally:
             # Before the session is closed: with it goes the lock, and another process may begin.
             for presence in self._presences:
                 presence.untell()
+
+    async def _leave(self, session: Connection) -> None:
+        """Tell of the stop before anything else does: what the process is at may take longer than it is let live."""
+        with anyio.move_on_after(LEAVE_TIMEOUT_S, shield=True), suppress(ServiceError), map_errors():
+            for presence in self._presences:
+                await presence.leave(session)
 
     def _hear(self, message: str) -> None:
         sender, _, queue = message.partition(" ")

@@ -11,7 +11,7 @@ import structlog
 from anyio.abc import TaskGroup, TaskStatus
 
 from actors.workers.dispatcher import TRIES_TO_RENEW
-from actors.workers.leased_work import LeasedWork
+from actors.workers.leased_work import Caution, LeasedWork
 from elf.core.clock import Clock
 from elf.core.errors import ServiceError, Unavailable
 from elf.outbox.chores import Chore, ChoreRuns, Due
@@ -33,8 +33,9 @@ class ChoreRunner:
 
     name = "chores"
 
-    def __init__(self, runs: ChoreRuns, *, clock: Clock, at_once: int = AT_ONCE) -> None:
+    def __init__(self, runs: ChoreRuns, *, clock: Clock, caution: Caution, at_once: int = AT_ONCE) -> None:
         self._runs = runs
+        self._caution = caution
         self._outbox = runs.outbox
         self._clock = clock
         self._at_once = at_once
@@ -95,7 +96,11 @@ class ChoreRunner:
     async def _work(self, job: Job) -> None:
         told: dict[str, object] = {"actor": self.name}
         work = LeasedWork(
-            self._outbox, partial(self._run, told=told), told=told, failure_event="chore_failed"
+            self._outbox,
+            partial(self._run, told=told),
+            caution=self._caution,
+            told=told,
+            failure_event="chore_failed",
         )
         try:
             await work.do_or_give_back([job])

@@ -10,7 +10,7 @@ from anyio.abc import TaskStatus
 
 from actors.kernel import Channel
 from actors.workers.dispatcher import give_back
-from actors.workers.leased_work import LeasedWork
+from actors.workers.leased_work import Caution, LeasedWork
 from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
 
@@ -25,14 +25,22 @@ class OutboxWorker:
     """
 
     def __init__(
-        self, number: int, queue: Queue, *, work: Channel[list[Job]], is_crowded: Callable[[], bool]
+        self,
+        number: int,
+        queue: Queue,
+        *,
+        work: Channel[list[Job]],
+        caution: Caution,
+        is_crowded: Callable[[], bool],
     ) -> None:
         self.name = f"{queue.name}_worker_{number}"
         self._work = work
         self._outbox = queue.outbox
         self._is_crowded = is_crowded
         told = {"actor": self.name, "family": queue.family}
-        self._jobs = LeasedWork(queue.outbox, queue.handle, told=told, failure_event=f"{queue.name}_failed")
+        self._jobs = LeasedWork(
+            queue.outbox, queue.handle, caution=caution, told=told, failure_event=f"{queue.name}_failed"
+        )
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()

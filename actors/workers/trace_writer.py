@@ -46,7 +46,7 @@ class TraceWriter:
         self._outbox = outbox
         self._redact = redact
         self._work = LeasedWork(
-            outbox, store.write, told={"actor": self.name}, failure_event="traces_not_written"
+            outbox, store.write, caution=None, told={"actor": self.name}, failure_event="traces_not_written"
         )
         self._dropped = 0
 

@@ -28,6 +28,7 @@ from elf.config.optional import (
     LocalModel,
     LocalRerank,
     Merging,
+    Outbox,
     QdrantServer,
     Remember,
     Retention,
@@ -434,6 +435,7 @@ class Config(Table):
     ranking: Ranking
     lifecycle: Lifecycle
     security: Security
+    outbox: Outbox = Outbox()
     indexing: Indexing = Indexing()
     gc: Gc = Gc()
     remember: Remember = Remember()

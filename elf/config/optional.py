@@ -110,6 +110,12 @@ class Retention(Table):
     versions_kept: Annotated[int, Field(ge=2, le=1_000_000)] = 20
 
 
+class Outbox(Table):
+    """[outbox]: after how many deaths of processes that were at nothing else a job is given up."""
+
+    max_process_deaths: Annotated[int, Field(ge=1, le=100)] = 3
+
+
 class Indexing(Table):
     """[indexing]: how the outbox is worked off."""
 

@@ -8,17 +8,23 @@ No two living processes have a job at once (see Leases); one that notices late t
 The end of a lease is the last resort. A process renews the leases of what waits or is worked on in it, gives back what
 it could not give back at once as soon as it leases again, and, when its session begins where no other works, gives back
 what a dead one had leased, or itself without having heard of it (see Presence).
+
+A job may end the process it runs in, such as by a text that a model cannot bear, and would do so for ever. So a process
+tells what it is at before it begins, by `begin`. What it was at when it ended is suspect, and runs alone from then on;
+and what was alone when so many processes ended, `max_deaths` of `actors.workers.leased_work`, is given up. A process
+that stops on its own accord, or that has only lost its session, is not dead.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import count
 from typing import Any, Final, NamedTuple
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import anyio
 import structlog
@@ -107,8 +113,16 @@ class LeasedOutbox:
         is_paused: Callable[[], bool] = lambda: False,
     ) -> None:
         self.leases = Leases()
-        self.presence = Presence(table, take_over=self._release_abandoned, lost=self.leases.lose_all)
+        self.presence = Presence(
+            table,
+            take_over=self._take_over,
+            told=self._come_back,
+            leave=self._leave,
+            lost=self.leases.lose_all,
+        )
         self.lease_seconds = lease_seconds
+        self._process = uuid4()
+        self._slots: set[int] = set()
         self._table = table
         self._database = database
         self._sql = queries
@@ -153,10 +167,41 @@ class LeasedOutbox:
             rows = await connection.fetch(
                 self._sql["renew_jobs"], *_leases(held), self._lease, timeout=LEASE_TIMEOUT_S
             )
-        states = {row["outbox_id"]: row["state"] for row in rows}
+            states = {row["outbox_id"]: row["state"] for row in rows}
+            if "lost" in states.values():  # whoever has them now took this process for dead
+                await connection.execute(self._sql["absolve"], self._process, self._table)
         self.leases.end([job for job in held if states.get(job.outbox_id) == "ended"])
         self.leases.lose([job for job in held if states.get(job.outbox_id) == "lost"])
         self.leases.renew([job for job in held if states.get(job.outbox_id) == "renewed"], term)
+
+    @contextmanager
+    def slot(self) -> Iterator[int]:
+        """Return a number that nobody else here has for as long: under which to begin jobs, one batch at a time."""
+        free = next(number for number in count() if number not in self._slots)
+        self._slots.add(free)
+        try:
+            yield free
+        finally:
+            self._slots.remove(free)
+
+    async def begin(self, jobs: Sequence[Job], *, slot: int, is_alone: bool = False) -> Mapping[UUID, int]:
+        """Tell that the work on jobs begins in a slot, which ends that of the batch before.
+
+        Returns by the ids of suspect ones how many processes have ended while one was alone.
+        """
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._sql["begin_run"], self._process, self._table, slot, *_leases(jobs), is_alone
+            )
+        return {row["outbox_id"]: row["deaths"] for row in rows}
+
+    async def give_up(self, jobs: Sequence[Job], error: str) -> None:
+        """Give jobs up: they are not tried again unless an operator says so."""
+        self.let_go(jobs)
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["give_up_jobs"], *_leases(jobs), error)
+        if rows:
+            log.error("jobs_given_up", outbox=self._table, jobs=len(rows), error=error)
 
     def let_go(self, jobs: Sequence[Job]) -> None:
         """Renew the leases of jobs no longer: nobody here works on them any more."""
@@ -202,14 +247,26 @@ class LeasedOutbox:
         async with self._database.connection() as connection:
             await connection.execute(self._sql["release_jobs"], *_leases(jobs))
 
-    async def _release_abandoned(self, session: Connection) -> None:
-        """Give back all leased or put off jobs, page by page: after a long outage all there are may be put off."""
+    async def _take_over(self, session: Connection) -> None:
+        """Give back all leased or put off jobs, page by page: after a long outage all there are may be put off.
+
+        What others were at is suspect, for they are dead.
+        """
+        if suspect := await session.fetch(self._sql["suspect_abandoned"], self._process, self._table):
+            log.warning("jobs_suspected", outbox=self._table, jobs=len(suspect))
+        await session.execute(self._sql["forget_suspicions"], self._table)
         released, page = 0, RELEASED_AT_ONCE
         while page == RELEASED_AT_ONCE:
             page = len(await session.fetch(self._sql["release_abandoned"], RELEASED_AT_ONCE))
             released += page
         if released:
             log.info("abandoned_jobs_taken_over", outbox=self._table, jobs=released)
+
+    async def _come_back(self, session: Connection) -> None:
+        await session.execute(self._sql["absolve"], self._process, self._table)
+
+    async def _leave(self, session: Connection) -> None:
+        await session.execute(self._sql["end_runs"], self._process, self._table)
 
     @contextmanager
     def _owing(self, jobs: Sequence[Job]) -> Iterator[None]:

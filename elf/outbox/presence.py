@@ -20,7 +20,8 @@ class Presence:
 
     A process whose session is gone is dead to the others, so it gives up what it has leased: `lost` is called. Its next
     session may take over what itself had leased: also those leases that Postgres gave in the moment of its death, when
-    nobody heard of them.
+    nobody heard of them. `told` is called whenever others know again that it lives. `leave` is called while the session
+    lasts when the process stops on its own accord.
     """
 
     def __init__(
@@ -28,12 +29,16 @@ class Presence:
         outbox: str,
         *,
         take_over: Callable[[Connection], Awaitable[object]],
+        told: Callable[[Connection], Awaitable[object]],
+        leave: Callable[[Connection], Awaitable[object]],
         lost: Callable[[], object],
     ) -> None:
         self._lock = int.from_bytes(
             blake2b(f"elf outbox {outbox}".encode(), digest_size=8).digest(), signed=True
         )
         self._take_over = take_over
+        self._came_back = told
+        self._leave = leave
         self._lost = lost
         self._told = anyio.Event()
 
@@ -45,7 +50,12 @@ class Presence:
         await session.execute("SELECT pg_advisory_lock_shared($1)", self._lock)
         if alone:
             await session.execute("SELECT pg_advisory_unlock($1)", self._lock)
+        await self._came_back(session)
         self._told.set()
+
+    async def leave(self, session: Connection) -> None:
+        """Tell others that this process stops on its own accord. Raises DatabaseUnavailable."""
+        await self._leave(session)
 
     def untell(self) -> None:
         """The session ends: lose what is leased, and lease nothing until there is another."""

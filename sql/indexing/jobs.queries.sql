@@ -50,7 +50,7 @@ UPDATE <outbox> AS o
 SET status = CASE WHEN seen.is_current THEN 'DONE' ELSE 'PENDING' END,
     embedding_version =
       CASE WHEN seen.is_current THEN o.embedding_version ELSE coalesce(seen.embedding_version, o.embedding_version) END,
-    available_at = now(), updated_at = now(), last_error = NULL
+    leases = o.leases + 1, available_at = now(), updated_at = now(), last_error = NULL
 FROM seen
 WHERE o.<subject> = seen.subject_id
   AND ((seen.is_current AND o.created_at <= seen.newest AND o.status <> 'DONE')
@@ -59,7 +59,7 @@ WHERE o.<subject> = seen.subject_id
 -- name: readdress_jobs
 -- Gives leased jobs to the workers of the version that their subjects have by now.
 UPDATE <outbox> AS o
-SET embedding_version = s.embedding_version, available_at = now(), updated_at = now()
+SET embedding_version = s.embedding_version, leases = o.leases + 1, available_at = now(), updated_at = now()
 FROM <view> AS s
 WHERE o.outbox_id = ANY ($1::uuid[]) AND s.subject_id = o.<subject> AND o.status <> 'DONE';
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import anyio
 import pytest
@@ -38,7 +38,8 @@ class FakePresence(Presence):
 class FakeOutbox(LeasedOutbox):
     """Jobs in a list, with real leases.
 
-    `fault`, when set, is raised by every call; `hangs` makes releasing wait for ever.
+    `fault`, when set, is raised by every call but `begin`, which raises `begin_fault`; `hangs` makes releasing wait
+    for ever.
     """
 
     def __init__(self, *due: Job) -> None:
@@ -53,6 +54,11 @@ class FakeOutbox(LeasedOutbox):
         self.failed: list[tuple[Job, str]] = []
         self.fault: ServiceError | None = None
         self.hangs = False
+        self._slots = set()
+        self.begun: list[tuple[list[Job], bool]] = []  # and whether alone
+        self.begin_fault: ServiceError | None = None
+        self.deaths: dict[Job, int] = {}  # of suspect ones
+        self.given_up: list[tuple[Job, str]] = []
         self.lost: list[Job] = []  # renewing tells so
         self.told = anyio.Event()
 
@@ -73,6 +79,18 @@ class FakeOutbox(LeasedOutbox):
         self.renewals.append(held)
         self.leases.lose([job for job in held if job in self.lost])
         self.leases.renew(held, self.leases.term(LEASE_S))
+
+    async def begin(self, jobs: Sequence[Job], *, slot: int, is_alone: bool = False) -> Mapping[UUID, int]:
+        await anyio.lowlevel.checkpoint()
+        if self.begin_fault is not None:
+            raise self.begin_fault
+        self.begun.append((list(jobs), is_alone))
+        return {job.outbox_id: self.deaths[job] for job in jobs if job in self.deaths}
+
+    async def give_up(self, jobs: Sequence[Job], error: str) -> None:
+        self.let_go(jobs)
+        await self._answer()
+        self.given_up += [(job, error) for job in jobs]
 
     async def fail(self, jobs: Sequence[Job], error: str) -> None:
         await self._answer()

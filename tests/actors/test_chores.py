@@ -13,6 +13,7 @@ from anyio import wait_all_tasks_blocked
 from structlog.testing import capture_logs
 
 from actors.workers.chores import FINISH_AGAIN_S, LOOK_EVERY_S, PLAN_AGAIN_S, ChoreRunner
+from actors.workers.leased_work import Caution
 from elf.core.errors import DatabaseUnavailable, ProviderUnavailable
 from elf.outbox.chores import NO_SUBJECT, Chore, ChoreRuns, Due, every
 from elf.outbox.leases import Job
@@ -74,7 +75,7 @@ class Toy:
 
 
 def runner_of(runs: FakeRuns, at_once: int = 2) -> ChoreRunner:
-    return ChoreRunner(cast("ChoreRuns", runs), clock=LoopClock(), at_once=at_once)
+    return ChoreRunner(cast("ChoreRuns", runs), clock=LoopClock(), caution=Caution(), at_once=at_once)
 
 
 async def test_it_runs_at_the_start_and_whenever_it_is_due() -> None:

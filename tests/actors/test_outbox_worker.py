@@ -12,6 +12,7 @@ from anyio import wait_all_tasks_blocked
 from structlog.testing import capture_logs
 
 from actors.kernel import Channel
+from actors.workers.leased_work import LONGEST_ALONE_S, Caution
 from actors.workers.outbox_worker import LONGEST_REST_S, LOOK_AGAIN_S, OutboxWorker
 from elf.core.errors import (
     DatabaseUnavailable,
@@ -38,7 +39,10 @@ class Bench:
         self.outbox = FakeOutbox()
         self.work: Channel[list[Job]] = Channel("work", capacity, "block")
         queue = Queue(family="toys", name="toy", outbox=self.outbox, handle=self.handle)
-        self.worker = OutboxWorker(1, queue, work=self.work, is_crowded=lambda: self.is_crowded)
+        self.caution = Caution()
+        self.worker = OutboxWorker(
+            1, queue, work=self.work, caution=self.caution, is_crowded=lambda: self.is_crowded
+        )
         self.is_crowded = False
         self.batches: list[list[Job]] = []
         self.done: list[Job] = []
@@ -103,6 +107,62 @@ async def test_one_bad_job_does_not_fail_the_others(fault: Exception) -> None:
     assert bench.done == [jobs[0], *jobs[2:]]
     assert bench.outbox.failed == [(jobs[1], f"{type(fault).__name__}: {fault}")]
     assert bench.outbox.released == []
+
+
+async def test_what_a_process_ended_with_is_done_alone_after_the_others() -> None:
+    bench = Bench()
+    jobs = [a_job() for _ in range(4)]
+    bench.outbox.deaths = {jobs[0]: 0, jobs[2]: 2}
+    await bench.works_off(jobs)
+    assert bench.batches == [[jobs[1], jobs[3]], [jobs[0]], [jobs[2]]]
+    assert bench.outbox.begun == [(jobs, False), ([jobs[0]], True), ([jobs[2]], True)]
+    assert bench.outbox.given_up == bench.outbox.released == bench.outbox.failed == []
+
+
+async def test_what_was_all_that_three_processes_were_at_when_they_ended_is_given_up() -> None:
+    bench = Bench()
+    bad, good = a_job(), a_job()
+    bench.outbox.deaths = {bad: 3}
+    await bench.works_off([bad, good])
+    assert bench.done == [good]
+    assert bench.outbox.given_up == [(bad, "3 processes ended while this was all they were at")]
+    assert bench.outbox.released == bench.outbox.failed == []
+
+
+@on_virtual_time
+async def test_a_job_has_the_process_for_itself_for_two_minutes_at_most() -> None:
+    bench, slow = Bench(), a_job()
+    bench.outbox.deaths = {slow: 1}
+    bench.hangs_on = [slow]
+    async with running(bench.worker), bench.caution.turns.together():
+        await bench.send([slow])
+        await wait_all_tasks_blocked()
+        assert bench.batches == []  # it waits until nobody else is at work
+    async with running(bench.worker):
+        await bench.send([slow])
+        await anyio.sleep(LONGEST_ALONE_S - 1)
+        got_a_turn = anyio.Event()
+
+        async def wait_for_a_turn() -> None:
+            async with bench.caution.turns.together():
+                got_a_turn.set()
+
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait_for_a_turn)
+            await wait_all_tasks_blocked()
+            assert not got_a_turn.is_set()
+            await anyio.sleep(2)
+            assert got_a_turn.is_set()
+        assert bench.outbox.begun[-1] == ([slow], False)
+
+
+async def test_nothing_is_done_that_could_not_be_told_of_before() -> None:
+    bench = Bench()
+    batches = [[a_job()], [a_job()]]
+    bench.outbox.begin_fault = DatabaseUnavailable("away")
+    await bench.works_off(*batches)
+    assert bench.batches == bench.outbox.failed == []
+    assert bench.outbox.released == [job for batch in batches for job in batch]
 
 
 async def test_what_a_handler_says_has_failed_fails_for_its_own_reason_and_the_rest_is_done() -> None:

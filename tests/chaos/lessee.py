@@ -19,6 +19,7 @@ import anyio
 from actors.kernel import Channel
 from actors.signals.outbox_wake import OutboxListener
 from actors.workers.dispatcher import Dispatcher
+from actors.workers.leased_work import Caution
 from actors.workers.outbox_worker import OutboxWorker
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Connection, Database
@@ -74,6 +75,8 @@ class WatchedOutbox(LeasedOutbox):
         self.presence: WatchedPresence = WatchedPresence(
             str(uuid4()) if fault == "alone" else "toy_outbox",
             take_over=self._take_over,
+            told=self._come_back,
+            leave=self._leave,
             lost=(lambda: None) if fault in {"deaf", "unfenced"} else self._lose_all,
         )
         self.presence.name = self._name = name
@@ -82,7 +85,7 @@ class WatchedOutbox(LeasedOutbox):
 
     async def _take_over(self, session: Connection) -> None:
         await session.execute(ALONE)
-        await self._release_abandoned(session)
+        await super()._take_over(session)
 
     def _lose_all(self) -> None:
         now = datetime.now(UTC)
@@ -152,7 +155,9 @@ async def main(dsn: str, name: str, lease_s: str, fault: str = "") -> None:
     async with anyio.create_task_group() as group:
         await group.start(listener.run)
         for number in range(WORKERS):
-            await group.start(OutboxWorker(number, queue, work=work, is_crowded=lambda: False).run)
+            await group.start(
+                OutboxWorker(number, queue, work=work, caution=Caution(), is_crowded=lambda: False).run
+            )
         await group.start(Dispatcher(queue, wake=wake, work=work).run)
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from actors.signals.outbox_wake import OutboxListener
 from actors.workers.chores import ChoreRunner
+from actors.workers.leased_work import Caution
 from elf.core.clock import SystemClock
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Database
@@ -75,7 +76,7 @@ async def process(dsn: str, *chores: Chore, lease_seconds: float = 60) -> AsyncI
     listener.tell(runs.outbox.presence)
     async with anyio.create_task_group() as group:
         await group.start(listener.run)
-        await group.start(ChoreRunner(runs, clock=SystemClock()).run)
+        await group.start(ChoreRunner(runs, clock=SystemClock(), caution=Caution()).run)
         yield
         group.cancel_scope.cancel()
     await database.close()

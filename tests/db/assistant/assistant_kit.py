@@ -107,7 +107,7 @@ class AssistantHouse:
     async def do_jobs(self) -> None:
         """Do what is due until nothing is; what fails is put off."""
         (queue,) = self.opened.queues
-        work = LeasedWork(queue.outbox, queue.handle, told={}, failure_event="job_failed")
+        work = LeasedWork(queue.outbox, queue.handle, caution=None, told={}, failure_event="job_failed")
         while jobs := await queue.outbox.lease(100):
             await work.do_or_give_back(jobs)
 

@@ -12,6 +12,7 @@ import pytest
 
 from actors.signals.outbox_wake import OutboxListener
 from actors.workers.chores import ChoreRunner
+from actors.workers.leased_work import Caution
 from elf.config.tables.knowledge import KnowledgeTable, Schedule
 from elf.families.knowledge.api.working import NoArguments
 from elf.families.knowledge.keeping.opening import keeping_chores
@@ -38,7 +39,7 @@ async def process(life: Life, dsn: str) -> AsyncIterator[None]:
     listener.tell(runs.outbox.presence)
     async with anyio.create_task_group() as group:
         await group.start(listener.run)
-        await group.start(ChoreRunner(runs, clock=life.clock).run)
+        await group.start(ChoreRunner(runs, clock=life.clock, caution=Caution()).run)
         yield
         group.cancel_scope.cancel()
 

@@ -1,0 +1,105 @@
+"""Turns of the work in a process: together, or alone, in the order in which they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import anyio
+import pytest
+from anyio import wait_all_tasks_blocked
+
+from elf.outbox.turns import Turns
+
+pytestmark = pytest.mark.anyio
+
+
+class Desk:
+    """Takes turns by name, and tells who is at work; each stays until it is sent home."""
+
+    def __init__(self) -> None:
+        self.turns = Turns()
+        self.at_work: list[str] = []
+        self._homes: dict[str, anyio.Event] = {}
+        self._scopes: dict[str, anyio.CancelScope] = {}
+
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[None]:
+        async with anyio.create_task_group() as self.group:
+            yield
+            self.group.cancel_scope.cancel()
+
+    async def come(self, *names: str) -> list[str]:
+        """Ask for turns in this order, alone for those in capitals; return who is at work then."""
+        for name in names:
+            self._homes[name], self._scopes[name] = anyio.Event(), anyio.CancelScope()
+            self.group.start_soon(self._work, name)
+            await wait_all_tasks_blocked()
+        return self.at_work
+
+    async def _work(self, name: str) -> None:
+        turn = self.turns.alone() if name.isupper() else self.turns.together()
+        with self._scopes[name]:
+            async with turn:
+                self.at_work.append(name)
+                try:
+                    await self._homes[name].wait()
+                finally:
+                    self.at_work.remove(name)
+
+    async def go(self, *names: str) -> list[str]:
+        for name in names:
+            self._homes[name].set()
+        await wait_all_tasks_blocked()
+        return self.at_work
+
+    async def cancel(self, name: str) -> list[str]:
+        self._scopes[name].cancel()
+        await wait_all_tasks_blocked()
+        return self.at_work
+
+
+async def test_who_is_alone_waits_for_those_before_and_is_waited_for() -> None:
+    desk = Desk()
+    async with desk.open():
+        assert await desk.come("a", "b", "C", "d", "E", "F", "g") == ["a", "b"]
+        assert await desk.go("a") == ["b"]
+        assert await desk.go("b") == ["C"]
+        assert await desk.go("C") == ["d"]
+        assert await desk.go("d") == ["E"]
+        assert await desk.go("E") == ["F"]
+        assert await desk.go("F") == ["g"]
+
+
+async def test_who_stops_waiting_holds_up_nobody() -> None:
+    desk = Desk()
+    async with desk.open():
+        assert await desk.come("a", "B", "c") == ["a"]
+        assert await desk.cancel("B") == ["a", "c"]
+        assert await desk.come("D") == ["a", "c"]
+        assert await desk.go("a", "c") == ["D"]
+        assert await desk.cancel("D") == []
+        assert await desk.come("e") == ["e"]
+
+
+async def test_a_turn_that_is_granted_and_cancelled_at_once_is_given_on() -> None:
+    turns = Turns()
+    async with anyio.create_task_group() as group:
+        with anyio.CancelScope() as scope:
+            scope.cancel()
+            async with turns.alone():
+                pytest.fail("it was cancelled before")
+        async with turns.together():
+            pass
+        group.cancel_scope.cancel()
+
+
+async def test_a_turn_alone_may_be_ended_before_its_work() -> None:
+    desk = Desk()
+    async with desk.open(), desk.turns.alone() as end_turn:
+        assert await desk.come("a") == []
+        end_turn()
+        await wait_all_tasks_blocked()
+        assert desk.at_work == ["a"]
+        end_turn()
+        assert await desk.come("B") == ["a"]
