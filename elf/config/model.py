@@ -435,8 +435,8 @@ class Config(Table):
     ranking: Ranking
     lifecycle: Lifecycle
     security: Security
-    outbox: Outbox = Outbox()
     indexing: Indexing = Indexing()
+    outbox: Outbox = Outbox()
     gc: Gc = Gc()
     remember: Remember = Remember()
     local_model: LocalModel = LocalModel()

@@ -110,12 +110,6 @@ class Retention(Table):
     versions_kept: Annotated[int, Field(ge=2, le=1_000_000)] = 20
 
 
-class Outbox(Table):
-    """[outbox]: after how many deaths of processes that were at nothing else a job is given up."""
-
-    max_process_deaths: Annotated[int, Field(ge=1, le=100)] = 3
-
-
 class Indexing(Table):
     """[indexing]: how the outbox is worked off."""
 
@@ -123,6 +117,12 @@ class Indexing(Table):
     batch_size: Annotated[int, Field(ge=1, le=1000)] = 32
     lease_seconds: Annotated[int, Field(ge=5, le=3600)] = 60
     poll_interval_ms: Annotated[int, Field(ge=50, le=60_000)] = 1000
+
+
+class Outbox(Table):
+    """[outbox]: after how many deaths of processes that were at nothing else a job is given up."""
+
+    max_process_deaths: Annotated[int, Field(ge=1, le=100)] = 3
 
 
 REMEMBERED_BY: Final = ("conversations", "notes", "assistant")

@@ -2,9 +2,9 @@
 
 A family has a table of subjects (notes, entries of a conversation), and a view over it that says what the index needs
 to know of each: `subject_id`, `text`, `created_at`, `changed_at` (equal to it, then later with each change),
-`is_active`, `expires_at` (may be null), `embedding_version` (that of whoever wrote it, see Fleet), and whatever its
-points are to carry. Whoever writes a subject tells so in the same transaction (elf/indexing/writes.py); all else is
-done here.
+`is_active`, `expires_at` (may be null), `embedding_version` (that of whoever wrote it, see Fleet), `tenant_id` (whose
+it is), and whatever its points are to carry. Whoever writes a subject tells so in the same transaction
+(elf/indexing/writes.py); all else is done here.
 """
 
 from __future__ import annotations
@@ -44,9 +44,10 @@ class CorpusTables:
     def of(cls, corpus: str, *, rows: str, key: str, fields: Sequence[str]) -> CorpusTables:
         r"""Return the tables that sql/indexing/tables.sql makes for a corpus, and its view `<corpus>_corpus`.
 
-        The schema step of a family makes `rows` and the view, and has a line for the others:
+        The schema step of a family makes `rows` and the view, and has lines for the others:
 
             \ir ../indexing/tables.sql corpus=talks rows=talk_entries key=entry_id
+            \ir ../indexing/lanes.sql corpus=talks
         """
         return cls(
             rows=rows,

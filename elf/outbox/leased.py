@@ -83,12 +83,18 @@ class OutboxStatistics(NamedTuple):
     given_up: int
 
 
-def outbox_queries(table: str, *, subject: str, own: Queries) -> Queries:
+def outbox_queries(
+    table: str, *, subject: str, own: Queries, lane: str | None = None, due: str = ""
+) -> Queries:
     """Return the statements of an outbox, made for its table and the column that names a job's subject, and `own`.
 
-    One of `own` replaces that of the same name. Raises StartupError when the statements cannot be read.
+    With a `lane`, the column that names whom a job is done for, turns go round by that: of its jobs, `o`, those are due
+    that `due`, a condition, lets through. One of `own` replaces that of the same name. Raises StartupError when the
+    statements cannot be read.
     """
-    common = Queries.load(sql_folder() / "outbox", values={"table": table, "subject": subject})
+    values = {"table": table, "subject": subject, "lane": lane or "lane", "due": due and f" AND {due}"}
+    common = dict(Queries.load(sql_folder() / "outbox", values=values))
+    del common["lease_fairly" if lane is None and "lease_fairly" not in own else "lease_jobs"]
     return Queries({**common, **own})
 
 
@@ -98,7 +104,8 @@ class LeasedOutbox:
     Where it takes more than `finish` to end a job, the handler of the jobs does it, and who called it says so by
     `let_go`. `terms` are the last arguments of a lease_jobs that has more than a limit and the length of a lease: which
     kind of jobs it leases, how much work they may be. Nothing is leased while `is_paused`, such as when what all jobs
-    need is away: each that is leased in vain is put off for longer.
+    need is away: each that is leased in vain is put off for longer. Where there is a statement lease_fairly, which also
+    takes the lane behind which it begins, turns go round.
     """
 
     def __init__(
@@ -130,6 +137,8 @@ class LeasedOutbox:
         self._terms = terms
         self._retries = retries
         self._is_paused = is_paused
+        self._is_fair = "lease_fairly" in queries
+        self._behind: object = None  # which lane the next lease begins
         self._owed: dict[UUID, Job] = {}  # leased here, and neither ended nor given back: Postgres was away
 
     async def lease(self, limit: int) -> list[Job]:
@@ -147,12 +156,30 @@ class LeasedOutbox:
             term = self.leases.term(self.lease_seconds)
             # A lease that was cut off may have been taken, and nobody would know of it.
             with anyio.CancelScope(shield=True):
-                rows = await connection.fetch(
-                    self._sql["lease_jobs"], limit, self._lease, *self._terms, timeout=LEASE_TIMEOUT_S
-                )
-            jobs = [Job(**dict(row)) for row in rows]
+                jobs = await self._lease_due(connection, limit)
             self.leases.begin(jobs, term)
         return jobs
+
+    async def _lease_due(self, connection: Connection, limit: int) -> list[Job]:
+        if not self._is_fair:
+            due = await connection.fetch(
+                self._sql["lease_jobs"], limit, self._lease, *self._terms, timeout=LEASE_TIMEOUT_S
+            )
+            return [Job(**dict(row)) for row in due]
+        rows = await self._lease_behind(connection, limit)
+        if not rows and self._behind is not None:  # the last of the lanes has had its turn
+            self._behind = None
+            rows = await self._lease_behind(connection, limit)
+        jobs = []
+        for row in map(dict, rows):
+            self._behind = row.pop("next_lane")
+            jobs.append(Job(**row))
+        return jobs
+
+    async def _lease_behind(self, connection: Connection, limit: int) -> Sequence[Mapping[str, Any]]:
+        return await connection.fetch(
+            self._sql["lease_fairly"], limit, self._lease, self._behind, *self._terms, timeout=LEASE_TIMEOUT_S
+        )
 
     async def renew(self) -> None:
         """Begin the leases anew of all jobs that are held here.

@@ -22,29 +22,6 @@ DELETE FROM assistant_outbox WHERE outbox_id = ANY (ARRAY(
   WHERE o.status = 'DONE' AND o.updated_at < $1 ORDER BY o.updated_at LIMIT $2 FOR UPDATE SKIP LOCKED))
 RETURNING outbox_id;
 
--- name: lease_jobs
--- Leases the first due jobs; the job of a worker that dies comes back by itself. Turns of a user are read in the order in
--- which they were taken in: a later one waits while an earlier one is open.
-WITH due AS MATERIALIZED (
-  SELECT o.outbox_id, o.available_at
-  FROM assistant_outbox AS o
-  WHERE o.status IN ('PENDING', 'FAILED') AND o.available_at <= now()
-    AND NOT (o.kind = 'turn' AND EXISTS (
-      SELECT FROM assistant_outbox AS e
-      WHERE e.tenant_id = o.tenant_id AND e.user_id = o.user_id AND e.kind = 'turn' AND e.status IN ('PENDING', 'FAILED')
-        AND (e.created_at, e.outbox_id) < (o.created_at, o.outbox_id)))
-  ORDER BY o.available_at
-  LIMIT $1
-  FOR UPDATE OF o SKIP LOCKED
-), leased AS (
-  UPDATE assistant_outbox AS o
-  SET available_at = now() + $2::interval, leases = o.leases + 1, updated_at = now()
-  FROM due
-  WHERE o.outbox_id = due.outbox_id
-  RETURNING o.outbox_id, o.subject_id, o.attempts, o.created_at, o.leases AS lease, due.available_at
-)
-SELECT outbox_id, subject_id, attempts, created_at, lease FROM leased ORDER BY available_at;
-
 -- name: finish_jobs
 -- Ends jobs that are done, and tells which: not those that somebody else has leased since. What was said in a turn does
 -- not stay here.

@@ -30,8 +30,8 @@ WITH place AS (
     p.moment, p.moment
   FROM place AS p WHERE $19 IS NOT NULL
 ), job AS (
-  INSERT INTO conversations_indexing_outbox (outbox_id, subject_id, op, embedding_version, status)
-  SELECT gen_random_uuid(), $5, 'UPSERT', $21, 'PENDING' FROM place WHERE $19 IS NOT NULL
+  INSERT INTO conversations_indexing_outbox (outbox_id, subject_id, op, embedding_version, status, lane)
+  SELECT gen_random_uuid(), $5, 'UPSERT', $21, 'PENDING', hashtextextended($1, 0) FROM place WHERE $19 IS NOT NULL
 )
 UPDATE conversations AS c
 SET last_seq = p.seq, last_entry_at = p.moment, title = coalesce(c.title, $16),

@@ -2,35 +2,63 @@
 --
 -- Of each corpus (elf/indexing/corpus.py): <outbox> is this table, which has `op` and `embedding_version`, too; <rows> holds
 -- the subjects, by <key>; <view> says of each of them what the index needs to know; <chunks> and <vectors> hold what is
--- made of it. <subject> is the column of outbox and chunks that names the subject, <fields> the columns of the view that
+-- made of it. `lane` is a hash of the tenant for which a job is done, or 0 for what the service does by itself. <subject> is the column of outbox and chunks that names the subject, <fields> the columns of the view that
 -- points are made of. A job is for workers of its embedding_version. A query of the same name in the folder of a family
 -- replaces the one that is here.
 
--- name: lease_jobs
--- Leases the first due jobs of one embedding version, as many as hold $4 bytes of text, but one at least: their
--- available_at is pushed forward, so a job whose worker dies comes back by itself. The length of a text that is a
--- column is known without reading it. Jobs that came due at once were made by one statement, and stand in the table as
--- they were inserted.
-WITH due AS MATERIALIZED (
-  SELECT outbox_id, <subject>, available_at, ctid
-  FROM <outbox>
-  WHERE embedding_version = $3 AND status IN ('PENDING', 'FAILED') AND available_at <= now()
-  ORDER BY available_at
-  LIMIT $1
-  FOR UPDATE SKIP LOCKED
-), queue AS (
-  SELECT d.outbox_id, row_number() OVER line AS place, sum(coalesce(octet_length(s.text), 0)) OVER line AS bytes
-  FROM due AS d
-  LEFT JOIN <view> AS s ON s.subject_id = d.<subject>
-  WINDOW line AS (ORDER BY d.available_at, d.ctid ROWS UNBOUNDED PRECEDING)
+-- name: lease_fairly
+-- Leases due jobs of one embedding version as every outbox does (sql/outbox): of one lane after the other, those behind $3, as
+-- many as hold $5 bytes of text, but one at least. A longer text waits until the others had their turn; then the next lease
+-- begins with it. The length of a text that is a column is known without reading it. Jobs that came due at once were made by
+-- one statement, and stand in the index as they were inserted.
+WITH RECURSIVE lanes AS (
+  (SELECT o.lane, o.available_at FROM <outbox> AS o
+   WHERE o.embedding_version = $4 AND o.status IN ('PENDING', 'FAILED') AND o.lane > coalesce($3, '-9223372036854775808'::bigint)
+   ORDER BY o.lane, o.available_at LIMIT 1)
+  UNION ALL
+  SELECT next.* FROM lanes AS l CROSS JOIN LATERAL (
+    SELECT o.lane, o.available_at FROM <outbox> AS o
+    WHERE o.embedding_version = $4 AND o.status IN ('PENDING', 'FAILED') AND o.lane > l.lane
+    ORDER BY o.lane, o.available_at LIMIT 1
+  ) AS next
+), heads AS MATERIALIZED (
+  SELECT l.lane FROM lanes AS l WHERE l.available_at <= now() LIMIT $1
+), queue AS MATERIALIZED (
+  SELECT h.lane, n.outbox_id, n.place
+  FROM heads AS h CROSS JOIN LATERAL (
+    SELECT o.outbox_id, row_number() OVER (ORDER BY o.available_at) AS place FROM <outbox> AS o
+    WHERE o.embedding_version = $4 AND o.status IN ('PENDING', 'FAILED') AND o.lane = h.lane AND o.available_at <= now()
+    ORDER BY o.available_at LIMIT CASE WHEN $3 IS NULL THEN 2 * $1 ELSE 4 END
+  ) AS n
+  ORDER BY n.place, h.lane LIMIT 4 * $1
+), due AS MATERIALIZED (
+  SELECT o.outbox_id, o.<subject>, q.place, q.lane
+  FROM queue AS q JOIN <outbox> AS o USING (outbox_id)
+  WHERE o.status IN ('PENDING', 'FAILED') AND o.available_at <= now()
+  ORDER BY q.place, q.lane LIMIT $1
+  FOR UPDATE OF o SKIP LOCKED
+), sized AS (
+  SELECT t.outbox_id, t.lane, row_number() OVER line AS place, sum(t.bytes) OVER line AS bytes
+  FROM (
+    SELECT d.*, coalesce(octet_length(s.text), 0) AS bytes, (SELECT count(*) FROM heads) AS lanes
+    FROM due AS d LEFT JOIN <view> AS s ON s.subject_id = d.<subject>
+  ) AS t
+  WINDOW line AS (
+    ORDER BY $3 IS NULL AND t.bytes > $5 AND t.lanes > 1, t.place, t.lane ROWS UNBOUNDED PRECEDING)
 ), leased AS (
   UPDATE <outbox> AS o
   SET available_at = now() + $2::interval, leases = o.leases + 1, updated_at = now()
-  FROM queue AS q
-  WHERE o.outbox_id = q.outbox_id AND (q.bytes <= $4 OR q.place = 1)
-  RETURNING o.outbox_id, o.<subject> AS subject_id, o.op, o.attempts, o.created_at, o.leases AS lease, q.place
+  FROM sized AS s
+  WHERE o.outbox_id = s.outbox_id AND (s.bytes <= $5 OR s.place = 1)
+  RETURNING o.outbox_id, o.<subject> AS subject_id, o.op, o.attempts, o.created_at, o.leases AS lease, s.place, s.lane
 )
-SELECT outbox_id, subject_id, op, attempts, created_at, lease FROM leased ORDER BY place;
+SELECT outbox_id, subject_id, op, attempts, created_at, lease,
+  coalesce(h.first_left - 1, CASE WHEN h.lanes = $1 THEN h.last END) AS next_lane
+FROM leased CROSS JOIN (
+  SELECT count(*) AS lanes, max(lane) AS last, min(lane) FILTER (WHERE lane NOT IN (SELECT lane FROM leased)) AS first_left
+  FROM heads
+) AS h
+ORDER BY place;
 
 -- name: finish_jobs
 -- Ends jobs whose subject is still as it was indexed, together with the older jobs they supersede. A job whose subject
@@ -76,7 +104,7 @@ RETURNING outbox_id;
 -- version $2. Their chunks are removed, unless they are those of all of the text that the subject has now: who reads
 -- chunks and the subject at one moment, as a rebuild does, so never takes those of a former text for its.
 WITH written AS MATERIALIZED (
-  SELECT t.subject_id, s.text, s.is_active, coalesce(s.embedding_version, $2) AS embedding_version
+  SELECT t.subject_id, s.text, s.is_active, s.tenant_id, coalesce(s.embedding_version, $2) AS embedding_version
   FROM unnest($1::uuid[]) AS t (subject_id)
   LEFT JOIN <view> AS s ON s.subject_id = t.subject_id
 ), cut AS MATERIALIZED (
@@ -89,8 +117,8 @@ WITH written AS MATERIALIZED (
 ), removed AS (
   DELETE FROM <chunks> AS c USING cut WHERE c.<subject> = cut.subject_id
 )
-INSERT INTO <outbox> (outbox_id, <subject>, op, embedding_version, status)
-SELECT gen_random_uuid(), w.subject_id, 'UPSERT', w.embedding_version, 'PENDING'
+INSERT INTO <outbox> (outbox_id, <subject>, op, embedding_version, status, lane)
+SELECT gen_random_uuid(), w.subject_id, 'UPSERT', w.embedding_version, 'PENDING', coalesce(hashtextextended(w.tenant_id, 0), 0)
 FROM written AS w;
 
 -- name: moving_subjects

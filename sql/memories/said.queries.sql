@@ -29,24 +29,6 @@ WHERE s.tenant_id = $1 AND s.said_id = $2 AND s.user_id IS NOT DISTINCT FROM $3
   AND s.read_profile IS NOT DISTINCT FROM $6
 ORDER BY o.place;
 
--- name: lease_jobs
--- As that of every outbox, of the families that this process asks: those of $3.
-WITH due AS MATERIALIZED (
-  SELECT outbox_id, available_at
-  FROM memory_said_outbox
-  WHERE status IN ('PENDING', 'FAILED') AND available_at <= now() AND family = ANY ($3::text[])
-  ORDER BY available_at
-  LIMIT $1
-  FOR UPDATE SKIP LOCKED
-), leased AS (
-  UPDATE memory_said_outbox AS o
-  SET available_at = now() + $2::interval, leases = o.leases + 1, updated_at = now()
-  FROM due
-  WHERE o.outbox_id = due.outbox_id
-  RETURNING o.outbox_id, o.said_id AS subject_id, o.attempts, o.created_at, o.leases AS lease, due.available_at
-)
-SELECT outbox_id, subject_id, attempts, created_at, lease FROM leased ORDER BY available_at;
-
 -- name: read_job
 -- What a leased job is about.
 SELECT s.tenant_id, s.said_id, s.user_id, s.agent_id, s.project_id, s.conversation,

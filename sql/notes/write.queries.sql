@@ -77,8 +77,8 @@ WITH dropped AS (
     $36::text[], $37::text[], $38::boolean[], $39::int[], $40::uuid[], $41::text[], $42::text[], $43::text[],
     $44::real[], $45::uuid[], $46::text[]) AS decision
 )
-INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
-SELECT gen_random_uuid(), job.note_id, job.op, job.embedding_version, 'PENDING'
+INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status, lane)
+SELECT gen_random_uuid(), job.note_id, job.op, job.embedding_version, 'PENDING', coalesce(hashtextextended($30::text, 0), 0)
 FROM unnest($26::uuid[], $27::text[], $29::text[]) AS job (note_id, op, embedding_version);
 
 -- name: write_chunks

@@ -3,7 +3,8 @@
 -- Such a table has outbox_id, <subject>, status (PENDING, FAILED, DONE, and GIVEN_UP where jobs are not tried for ever),
 -- attempts, leases, last_error, available_at, created_at and updated_at. A lease is available_at pushed forward. `leases`
 -- grows when one begins or is given up: who holds an older one can no longer renew it, give it back or put the job off.
--- A query of the same name in the folder of a family replaces the one that is here.
+-- <lane> is the column by which turns go round, where there is one: `lease_fairly` is used then, for those jobs that <due>
+-- lets through. A query of the same name in the folder of a family replaces the one that is here.
 
 -- name: lease_jobs
 -- Leases the first due jobs; the job of a worker that dies comes back by itself.
@@ -22,6 +23,48 @@ WITH due AS MATERIALIZED (
   RETURNING o.outbox_id, o.<subject> AS subject_id, o.attempts, o.created_at, o.leases AS lease, due.available_at
 )
 SELECT outbox_id, subject_id, attempts, created_at, lease FROM leased ORDER BY available_at;
+
+-- name: lease_fairly
+-- Leases due jobs, of one <lane> after the other: the first of each, then the second of each. Lanes come in their order behind
+-- $3, or from the first on when that is null; `next_lane` is where the next lease is to begin, and null when all of them had a
+-- turn. The last lanes, fewer than a lease takes, are not to get many turns for one of the others. An index leads from lane to
+-- lane, so one in which many wait costs no more than others.
+WITH RECURSIVE lanes AS (
+  (SELECT o.<lane> AS lane, o.available_at FROM <table> AS o
+   WHERE o.status IN ('PENDING', 'FAILED') AND o.<lane> > coalesce($3, '')
+   ORDER BY o.<lane>, o.available_at LIMIT 1)
+  UNION ALL
+  SELECT next.* FROM lanes AS l CROSS JOIN LATERAL (
+    SELECT o.<lane>, o.available_at FROM <table> AS o
+    WHERE o.status IN ('PENDING', 'FAILED') AND o.<lane> > l.lane
+    ORDER BY o.<lane>, o.available_at LIMIT 1
+  ) AS next
+), heads AS MATERIALIZED (
+  SELECT l.lane FROM lanes AS l WHERE l.available_at <= now() LIMIT $1
+), queue AS MATERIALIZED (
+  SELECT h.lane, n.outbox_id, n.place
+  FROM heads AS h CROSS JOIN LATERAL (
+    SELECT o.outbox_id, row_number() OVER (ORDER BY o.available_at) AS place FROM <table> AS o
+    WHERE o.status IN ('PENDING', 'FAILED') AND o.<lane> = h.lane AND o.available_at <= now()<due>
+    ORDER BY o.available_at LIMIT CASE WHEN $3 IS NULL THEN 2 * $1 ELSE 4 END
+  ) AS n
+  ORDER BY n.place, h.lane LIMIT 4 * $1
+), due AS MATERIALIZED (
+  SELECT o.outbox_id, q.place, q.lane
+  FROM queue AS q JOIN <table> AS o USING (outbox_id)
+  WHERE o.status IN ('PENDING', 'FAILED') AND o.available_at <= now()
+  ORDER BY q.place, q.lane LIMIT $1
+  FOR UPDATE OF o SKIP LOCKED
+), leased AS (
+  UPDATE <table> AS o
+  SET available_at = now() + $2::interval, leases = o.leases + 1, updated_at = now()
+  FROM due
+  WHERE o.outbox_id = due.outbox_id
+  RETURNING o.outbox_id, o.<subject> AS subject_id, o.attempts, o.created_at, o.leases AS lease, due.place, due.lane
+)
+SELECT outbox_id, subject_id, attempts, created_at, lease,
+  CASE WHEN h.lanes = $1 THEN h.last END AS next_lane
+FROM leased CROSS JOIN (SELECT count(*) AS lanes, max(lane) AS last FROM heads) AS h ORDER BY place, lane;
 
 -- name: renew_jobs
 -- Pushes leases forward that still are the newest, and have not run out, of jobs that are not ended. Tells of each job

@@ -28,6 +28,11 @@ from elf.search.guards import GuardedChat
 
 OUTBOX: Final = "assistant_outbox"
 QUEUE: Final = "assistant"
+# Turns of a user are read in the order in which they were taken in: a later one waits while an earlier one is open.
+IN_TURN: Final = f"""NOT (o.kind = 'turn' AND EXISTS (
+  SELECT FROM {OUTBOX} AS e
+  WHERE e.tenant_id = o.tenant_id AND e.user_id = o.user_id AND e.kind = 'turn' AND e.status IN ('PENDING', 'FAILED')
+    AND (e.created_at, e.outbox_id) < (o.created_at, o.outbox_id)))"""
 LOCAL: Final = "local"
 """The engine that judges by fixed rules, as events name it."""
 LONGEST_OPEN_S: Final = 30.0
@@ -81,7 +86,7 @@ class Kit:
 def assistant_queries() -> Queries:
     """Read the statements of the family. Raises StartupError when a file cannot be read."""
     own = Queries.load(sql_folder() / FAMILY, values={"columns": COLUMNS, "filters": CLAUSES})
-    return outbox_queries(OUTBOX, subject="subject_id", own=own)
+    return outbox_queries(OUTBOX, subject="subject_id", lane="tenant_id", due=IN_TURN, own=own)
 
 
 def kit_of(ground: Ground) -> Kit:

@@ -70,7 +70,8 @@ class Kit:
 
 def knowledge_queries() -> Queries:
     """Read the statements of the family. Raises StartupError when a file cannot be read."""
-    return outbox_queries(OUTBOX, subject="memory_id", own=Queries.load(sql_folder() / FAMILY))
+    own = Queries.load(sql_folder() / FAMILY)
+    return outbox_queries(OUTBOX, subject="memory_id", lane="tenant_id", own=own)
 
 
 def kit_of(ground: Ground) -> Kit:

@@ -79,7 +79,7 @@ class Kit:
 def store_queries() -> Queries:
     """Read the statements of the family. Raises StartupError when a file cannot be read."""
     own = Queries.load(sql_folder() / FAMILY, values={"within": WITHIN, "meets": MEETS})
-    return outbox_queries(OUTBOX, subject="revision", own=own)
+    return outbox_queries(OUTBOX, subject="revision", lane="tenant_id", own=own)
 
 
 def kit_of(ground: Ground) -> Kit:

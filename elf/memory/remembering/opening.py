@@ -22,12 +22,13 @@ from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.outbox.queue import Queue
 
 QUEUE: Final = "remember"
+ASKED: Final = "o.family = ANY ($4::text[])"  # of the families that this process asks
 
 
 def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     """Return what remembers. Raises StartupError when the config names a family that does not."""
     families = _families(ground)
-    leased = outbox_queries(TABLE, subject="said_id", own=queries)
+    leased = outbox_queries(TABLE, subject="said_id", lane="tenant_id", due=ASKED, own=queries)
     store = SaidStore(ground.database, leased)
     does = {name: one.remember for name, one in families.items() if one.remember is not None}
     outbox = LeasedOutbox(

@@ -180,8 +180,10 @@ async def test_what_is_aging_is_found_by_its_index(seeded_dsn: str, name: str, i
 
 
 async def test_earlier_turns_of_a_user_are_found_by_their_index(seeded_dsn: str, kind: str) -> None:
-    statement = assistant_queries()["lease_jobs"]
-    nodes = [node async for node in nodes_of_plan(seeded_dsn, statement, (32, timedelta(seconds=60)), kind)]
+    statement = assistant_queries()["lease_fairly"]
+    nodes = [
+        node async for node in nodes_of_plan(seeded_dsn, statement, (32, timedelta(seconds=60), None), kind)
+    ]
     scans = [
         node
         for node in nodes

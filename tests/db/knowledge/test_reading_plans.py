@@ -190,7 +190,7 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "released": ("release_leased", ("acme", ONE), _of("episodes_lease")),
     "requeued": ("requeue_episodes", ("acme", None), set()),
     "dead letters": ("list_dead_letters", ("acme", NOW, MIDDLE, 51), _of("episodes_dead")),
-    "jobs": ("lease_jobs", (100, timedelta(seconds=60)), _of("outbox_due")),
+    "jobs": ("lease_fairly", (100, timedelta(seconds=60), None), _of("outbox_lane_due")),
     "renewed jobs": ("renew_jobs", (SOME, [1] * 32, timedelta(seconds=60)), {"knowledge_outbox_pkey"}),
     "done jobs": ("finish_jobs", (SOME, [1] * 32), {"knowledge_outbox_pkey"}),
     "what memories rest on": (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
+from itertools import chain
 from uuid import UUID, uuid4
 
 import anyio
@@ -124,6 +126,53 @@ async def test_two_lessors_never_lease_the_same_job(house: House, database_dsn: 
             group.start_soon(lease_all, database)
     await other.close()
     assert len(leased) == len(set(leased)) == 120
+
+
+# Tenants take turns
+
+TENANTS = """SELECT array_agg(n.tenant_id ORDER BY t.place)
+FROM unnest($1::uuid[]) WITH ORDINALITY AS t (note_id, place) JOIN memory_notes AS n USING (note_id)"""
+
+
+async def leased_by_turns(house: House, limit: int) -> list[list[str]]:
+    """Lease all that is due; returns of each lease the tenants of the jobs."""
+    leases: list[list[str]] = []
+    while jobs := await house.outbox.lease(limit):
+        leases.append(await house.value(TENANTS, [job.subject_id for job in jobs]))
+    return leases
+
+
+async def test_who_has_much_to_index_holds_up_nobody(house: House) -> None:
+    for number in range(12):
+        await house.add({"text": f"Fact: {number}.", "key": f"k{number}"}, tenant_id="flood")
+    await house.add({"text": "Fact: it is late.", "key": "late"}, tenant_id="late")
+    leases = await leased_by_turns(house, 4)
+    assert "late" in leases[0][:2]
+    assert Counter(chain(*leases)) == {"flood": 12, "late": 1}
+
+
+async def test_when_there_are_more_tenants_than_a_lease_takes_each_has_its_turn(house: House) -> None:
+    for number in range(3):
+        for tenant in range(7):
+            await house.add({"text": f"Fact: {number}.", "key": f"k{number}"}, tenant_id=f"tenant {tenant}")
+    leased = list(chain(*await leased_by_turns(house, 3)))
+    assert len(leased) == 21
+    for tenant in set(leased):
+        assert leased.index(tenant) < 3 + 3 + 3
+
+
+async def test_long_texts_of_one_tenant_are_leased_one_at_a_time_between_those_of_others(
+    house: House,
+) -> None:
+    for number in range(3):
+        await house.add({"text": f"Fact: {number}.", "key": f"k{number}"}, tenant_id="long")
+    long = "a" * (2 * LEASE_BYTES)
+    await house.execute("UPDATE memory_notes SET text = $1", long)
+    for number in range(3):
+        await house.add({"text": f"Fact: short {number}.", "key": f"k{number}"}, tenant_id="short")
+    leases = await leased_by_turns(house, 10)
+    assert sorted(map(len, leases)) == [1, 1, 1, 3]
+    assert leases.index(["short"] * 3) <= 1
 
 
 # By how much text they hold

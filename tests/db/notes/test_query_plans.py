@@ -209,9 +209,9 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
          ["text", "words"], [60, 60], *UNFILTERED),
         {"note_chunk_embeddings_pkey"},
     ),
-    "lease_jobs": (
-        (32, timedelta(seconds=60), VERSION, LEASE_BYTES),
-        {"idx_outbox_version_due", "indexing_outbox_pkey", "memory_notes_pkey"},
+    "lease_fairly": (
+        (32, timedelta(seconds=60), None, VERSION, LEASE_BYTES),
+        {"idx_outbox_lane_due", "indexing_outbox_pkey", "memory_notes_pkey"},
     ),
     "renew_jobs": ((SOME_NOTES, [0] * 32, timedelta(seconds=60)), {"indexing_outbox_pkey"}),
     "finish_jobs": (
@@ -252,8 +252,8 @@ HOT: dict[str, tuple[tuple[Any, ...], set[str]]] = {
     "traces_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, None, NOW), set()),
     "results_by_id_range": ((*ID_RANGE, *GROUP[:3], 20, None, NOW), {"search_trace_items_pkey"}),
     "texts_of_notes": ((SOME_NOTES, *GROUP[:3], NOW), {"memory_notes_pkey"}),
-    "versions_of_open_jobs": ((), {"idx_outbox_version_due"}),
-    "count_waiting_jobs": ((VERSION, timedelta(seconds=10), 100), {"idx_outbox_version_due"}),
+    "versions_of_open_jobs": ((), {"idx_outbox_lane_due"}),
+    "count_waiting_jobs": ((VERSION, timedelta(seconds=10), 100), {"idx_outbox_lane_due"}),
     "adopt_jobs": ((VERSION, "other", 1000), {"idx_outbox_version_due", "indexing_outbox_pkey"}),
     "renewal_page": (
         (UUID(int=2**127), 200, VERSION, ["other"], NOW),
@@ -355,7 +355,7 @@ async def test_a_filter_is_asked_of_the_notes_that_are_looked_up(
         ("live_chunks", "chunk_id >"),
         ("lease_rebuild_page", "note_id, c"),
         ("renewal_page", "note_id >"),
-        ("lease_jobs", "embedding_version = "),
+        ("lease_fairly", "embedding_version = "),
         ("same_text_in_group", "md5("),
     ],
 )

@@ -55,9 +55,9 @@ def test_the_statements_of_a_corpus_are_about_its_tables_and_no_others() -> None
 
 
 def test_a_statement_of_the_family_replaces_the_one_of_every_corpus() -> None:
-    own = Queries({"lease_jobs": "SELECT 1", "find_talks": "SELECT 2"})
+    own = Queries({"lease_fairly": "SELECT 1", "find_talks": "SELECT 2"})
     queries = TABLES.queries(own)
-    assert (queries["lease_jobs"], queries["find_talks"]) == ("SELECT 1", "SELECT 2")
+    assert (queries["lease_fairly"], queries["find_talks"]) == ("SELECT 1", "SELECT 2")
     assert queries.keys() - {"find_talks"} == TABLES.queries().keys()
 
 

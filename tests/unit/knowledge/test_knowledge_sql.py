@@ -42,7 +42,8 @@ OF_ALL_TENANTS: Final = {
 } | {
     name: ({JOBS}, "there is one queue for all tenants, and whoever works leased these jobs")
     for name in (
-        "lease_jobs", "renew_jobs", "finish_jobs", "fail_jobs", "release_jobs", "release_abandoned",
+        "lease_fairly", "renew_jobs", "give_up_jobs", "forget_suspicions", "suspect_abandoned",
+        "finish_jobs", "fail_jobs", "release_jobs", "release_abandoned",
         "outbox_statistics",
     )
 }  # fmt: skip

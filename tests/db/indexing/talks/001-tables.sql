@@ -19,3 +19,4 @@ SELECT
 FROM talk_entries;
 
 \ir ../../../../sql/indexing/tables.sql corpus=talks rows=talk_entries key=entry_id
+\ir ../../../../sql/indexing/lanes.sql corpus=talks

@@ -17,3 +17,4 @@ SELECT story_id AS subject_id, text, created_at, changed_at, NOT is_over AS is_a
 FROM stories;
 
 \ir ../../../../sql/indexing/tables.sql corpus=toy_corpus rows=stories key=story_id
+\ir ../../../../sql/indexing/lanes.sql corpus=toy_corpus

@@ -1,0 +1,4 @@
+-- What a lease scans: the tenants, and of each the open jobs in the order of their time.
+
+CREATE INDEX IF NOT EXISTS idx_assistant_outbox_lane_due ON assistant_outbox (tenant_id, available_at)
+  WHERE status IN ('PENDING', 'FAILED');
