@@ -27,6 +27,7 @@ from elf.core.errors import Conflict, ServiceError
 from elf.core.secrets import redact
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries, sql_folder
+from elf.outbox.given_up import JobSubject, OutboxJobs
 from elf.outbox.leases import Job, Leases
 from elf.outbox.presence import Presence
 
@@ -77,12 +78,14 @@ class OutboxStatistics(NamedTuple):
     given_up: int
 
 
-def outbox_queries(table: str, *, subject: str, own: Queries) -> Queries:
+def outbox_queries(table: str, *, subject: str, about: JobSubject, own: Queries) -> Queries:
     """Return the statements of an outbox, made for its table and the column that names a job's subject, and `own`.
 
-    One of `own` replaces that of the same name. Raises StartupError when the statements cannot be read.
+    `about` says what operators are told of the subject. One of `own` replaces that of the same name.
+    Raises StartupError when the statements cannot be read.
     """
-    common = Queries.load(sql_folder() / "outbox", values={"table": table, "subject": subject})
+    values = {**about.values(), "table": table, "subject": subject}
+    common = Queries.load(sql_folder() / "outbox", values=values)
     return Queries({**common, **own})
 
 
@@ -219,6 +222,11 @@ class LeasedOutbox:
         except BaseException:  # also a cancellation
             self._owed.update((job.outbox_id, job) for job in jobs)
             raise
+
+    @property
+    def jobs(self) -> OutboxJobs:
+        """The jobs as operators see them."""
+        return OutboxJobs(self._database, self._sql)
 
     async def statistics(self) -> OutboxStatistics:
         """Count what waits."""

@@ -18,6 +18,7 @@ from elf.memory.remembering.jobs import RememberJobs
 from elf.memory.remembering.service import Remembering
 from elf.memory.remembering.store import TABLE, SaidStore
 from elf.offers import Offers
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.outbox.queue import Queue
 
@@ -27,7 +28,8 @@ QUEUE: Final = "remember"
 def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     """Return what remembers. Raises StartupError when the config names a family that does not."""
     families = _families(ground)
-    leased = outbox_queries(TABLE, subject="said_id", own=queries)
+    about = JobSubject(kind="'remember_request'")
+    leased = outbox_queries(TABLE, subject="said_id", about=about, own=queries)
     store = SaidStore(ground.database, leased)
     does = {name: one.remember for name, one in families.items() if one.remember is not None}
     outbox = LeasedOutbox(

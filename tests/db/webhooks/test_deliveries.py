@@ -19,7 +19,7 @@ from elf.offers import Subject
 from elf.outbox.leased import JobsFailed, LeasedOutbox, Retries, outbox_queries
 from elf.webhooks.jobs import Deliveries
 from elf.webhooks.model import FAMILY, TABLE, Event
-from elf.webhooks.opening import MOST_OF_A_LANE
+from elf.webhooks.opening import MOST_OF_A_LANE, about_events
 from elf.webhooks.registration import LeftOver, Registration
 from elf.webhooks.sending import NotDelivered
 from elf.webhooks.subjects import WebhookSubjects
@@ -56,7 +56,7 @@ def outbox_of(
     database: Database, name: str, *, retries: Retries = AT_ONCE, lease_s: float = 60.0
 ) -> LeasedOutbox:
     own = Queries.load(sql_folder() / FAMILY, values={"webhook": name})
-    queries = outbox_queries(TABLE, subject="event_id", own=own)
+    queries = outbox_queries(TABLE, subject="event_id", about=about_events("all"), own=own)
     return LeasedOutbox(
         database, queries, table=name, lease_seconds=lease_s, terms=[MOST_OF_A_LANE], retries=retries
     )
@@ -276,7 +276,10 @@ def full_dsn(postgres_dsn: str, template_dsn: str) -> Any:
 
 
 OWN = outbox_queries(
-    TABLE, subject="event_id", own=Queries.load(Path(sql_folder()) / FAMILY, values={"webhook": "all"})
+    TABLE,
+    subject="event_id",
+    about=about_events("all"),
+    own=Queries.load(Path(sql_folder()) / FAMILY, values={"webhook": "all"}),
 )
 HOT: dict[str, Sequence[Any]] = {
     "list_events_given_up": ("all", 0, None, 50),
