@@ -55,8 +55,7 @@ def open_webhooks(ground: Ground) -> Opened:
 
 def _open_webhook(ground: Ground, webhook: Webhook) -> Opened:
     """Return what delivers to one receiver: in a queue of its own, so that nobody waits for a slow one."""
-    own = Queries.load(sql_folder() / FAMILY, values={"webhook": webhook.name})
-    queries = outbox_queries(TABLE, subject="event_id", about=about_events(webhook.name), own=own)
+    queries = webhook_queries(webhook.name)
     outbox = LeasedOutbox(
         ground.database,
         queries,
@@ -83,9 +82,11 @@ def _open_webhook(ground: Ground, webhook: Webhook) -> Opened:
     return Opened(outboxes={name: outbox}, queues=[queue], owners=[receiver])
 
 
-def about_events(webhook: str) -> JobSubject:
-    """Return what the jobs of a webhook are about: the items that changed."""
-    return JobSubject(kind="o.kind", id="o.item_id", which=f"o.webhook = '{webhook}'")
+def webhook_queries(webhook: str) -> Queries:
+    """Read the statements of the outbox of one webhook. Raises StartupError when a file cannot be read."""
+    own = Queries.load(sql_folder() / FAMILY, values={"webhook": webhook})
+    about = JobSubject(kind="o.kind", id="o.item_id", which=f"o.webhook = '{webhook}'")
+    return outbox_queries(TABLE, subject="event_id", about=about, own=own)
 
 
 def queue_of(webhook: Webhook) -> str:

@@ -28,8 +28,7 @@ QUEUE: Final = "remember"
 def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     """Return what remembers. Raises StartupError when the config names a family that does not."""
     families = _families(ground)
-    about = JobSubject(kind="'remember_request'")
-    leased = outbox_queries(TABLE, subject="said_id", about=about, own=queries)
+    leased = remember_queries(queries)
     store = SaidStore(ground.database, leased)
     does = {name: one.remember for name, one in families.items() if one.remember is not None}
     outbox = LeasedOutbox(
@@ -57,6 +56,12 @@ def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
         else [],
         garbage=[GarbageStep(FAMILY, "old_memory_said", store.drop_old)],
     )
+
+
+def remember_queries(own: Queries) -> Queries:
+    """Return the statements of the outbox, with `own`. Raises StartupError when they cannot be read."""
+    about = JobSubject(kind="'remember_request'")
+    return outbox_queries(TABLE, subject="said_id", about=about, own=own)
 
 
 def _families(ground: Ground) -> Mapping[str, Offers]:
