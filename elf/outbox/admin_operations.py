@@ -43,8 +43,8 @@ class ListJobs(Request):
 class Job(Response):
     """Work that is left in a queue, and what it is about; never the text of that."""
 
-    queue: str
-    id: UUID
+    queue: str = Field(description="The queue in which it is.")
+    id: UUID = Field(description="By which it is retried or discarded.")
     state: JobState = Field(
         description="PENDING: it waits, or is at work; FAILED: it failed, and will be retried; GIVEN_UP: it will not "
         "be retried unless an operator decides so; DISCARDED: an operator decided that it will not be done."
@@ -54,14 +54,14 @@ class Job(Response):
     subject_id: str | None = Field(description="The id of that.")
     attempts: int = Field(description="How often it failed.")
     last_error: str | None = Field(description="Why it failed last, without credentials.")
-    created_at: datetime
+    created_at: datetime = Field(description="When it was made.")
     updated_at: datetime = Field(description="When it was leased, failed or decided on last.")
 
 
 class Jobs(Response):
     """A page of jobs, newest first."""
 
-    items: list[Job]
+    items: list[Job] = Field(description="The jobs of this page.")
     next_cursor: str | None = Field(description="Continues the listing; null on the last page.")
 
 
@@ -74,21 +74,27 @@ class CountJobs(Request):
 class QueueJobs(Response):
     """How many jobs there are in a queue, by state."""
 
-    queue: str
-    pending: int
-    failed: int
-    given_up: int
-    discarded: int
+    queue: str = Field(description="The queue.")
+    pending: int = Field(description="Jobs that wait, or are at work.")
+    failed: int = Field(description="Jobs that failed, and will be retried.")
+    given_up: int = Field(description="Jobs that will not be retried unless an operator decides so.")
+    discarded: int = Field(
+        description="Jobs that an operator has discarded; they are removed after some time."
+    )
 
 
 class JobCounts(Response):
-    items: list[QueueJobs]
+    """The queues by name."""
+
+    items: list[QueueJobs] = Field(description="How many jobs there are in each queue.")
 
 
 class _Decide(Request):
+    """Names jobs of a queue."""
+
     queue: Queue
     ids: Annotated[
-        list[Annotated[UUID, Field(strict=False)]],
+        list[Annotated[UUID, Field(strict=False, examples=["7c9e6679-7425-40de-944b-e07fc1f90ae7"])]],
         Field(min_length=1, max_length=MAX_IDS, description="The jobs, as the listing names them."),
     ]
     tenant_id: TenantIdGiven | None = None

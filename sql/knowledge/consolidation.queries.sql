@@ -131,6 +131,6 @@ GROUP BY e.consolidation_status;
 -- name: decide_on_episodes
 -- Has episodes ($1) that were given up tried again ($3 is pending), or not (discarded): of a tenant ($2), or of all.
 UPDATE knowledge_episodes AS e
-SET consolidation_status = $3, retry_count = CASE WHEN $3 = 'pending' THEN 0 ELSE e.retry_count END, available_at = NULL
+SET consolidation_status = $3::text, retry_count = CASE WHEN $3 = 'pending' THEN 0 ELSE e.retry_count END, available_at = NULL
 WHERE e.id = ANY ($1::uuid[]) AND e.consolidation_status = 'dead_letter' AND ($2::text IS NULL OR e.tenant_id = $2)
 RETURNING e.tenant_id, e.id;
