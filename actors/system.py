@@ -42,6 +42,7 @@ from elf.identity.roles import ADMIN as ADMIN_ROLE
 from elf.identity.roles import AUDITOR
 from elf.indexing.admin_operations import INDEX_OPERATIONS
 from elf.mcp.api import client_of_address, client_of_app
+from elf.outbox.admin_operations import JOB_OPERATIONS
 from elf.providers.factory import open_consolidator, open_embedder, open_extractor, open_providers
 from elf.providers.local.answers import LocalAnswer
 from elf.providers.local.model_cache import fetch_models
@@ -280,6 +281,7 @@ class _Builder:
                         COLLECT_GARBAGE,
                         *(one for family in self._families for one in family.admin_operations),
                         *INDEX_OPERATIONS,
+                        *JOB_OPERATIONS,
                     ]
                 ),
                 work.handlers,

@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # a front that only shows what there is loads none of it
         Transcripts,
     )
     from elf.outbox.chores import Chore
+    from elf.outbox.given_up import OperatorJobs
     from elf.outbox.leased import LeasedOutbox
     from elf.outbox.queue import Queue
     from elf.providers.local.answers import LocalAnswer
@@ -115,17 +116,19 @@ class Opened:
     """A family at work in one process; each part is there where the process needs it.
 
     handlers: by its name, what carries out each operation of the fronts that this process has. corpora: what is in the
-    vector index; each is kept, compared and rebuilt with the others. outboxes: by queue, those whose state is shown.
-    queues: leased work that is done here. garbage: what outlives its time. chores: what is done from time to time, once
-    over all processes. owners: what else runs. grpc: its services, where gRPC is served. gauges, totals, stored_gauges:
-    its metrics. warnings: what an operator has to know at this moment. needed_to_read: the tables without which nothing
-    of it can be read. recall, items, subjects, remember, transcripts, own_conversations, remains: what it offers
-    to whoever stands above all families.
+    vector index; each is kept, compared and rebuilt with the others. outboxes: by queue, those whose state is shown,
+    and whose jobs operators retry or discard. jobs: by queue, others of which they do so. queues: leased work that is
+    done here. garbage: what outlives its time. chores: what is done from time to time, once over all processes.
+    owners: what else runs. grpc: its services, where gRPC is served. gauges, totals, stored_gauges: its metrics.
+    warnings: what an operator has to know at this moment. needed_to_read: the tables without which nothing of it can
+    be read. recall, items, subjects, remember, transcripts, own_conversations, remains: what it offers to whoever
+    stands above all families.
     """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)
     corpora: Sequence[IndexedCorpus] = ()
     outboxes: Mapping[str, LeasedOutbox] = field(default_factory=dict)
+    jobs: Mapping[str, OperatorJobs] = field(default_factory=dict)
     queues: Sequence[Queue] = ()
     garbage: Sequence[GarbageStep] = ()
     chores: Sequence[Chore] = ()
@@ -166,6 +169,7 @@ def together(rooms: Sequence[Opened]) -> Opened:
         handlers={name: handler for room in rooms for name, handler in room.handlers.items()},
         corpora=[one for room in rooms for one in room.corpora],
         outboxes={name: outbox for room in rooms for name, outbox in room.outboxes.items()},
+        jobs={name: jobs for room in rooms for name, jobs in room.jobs.items()},
         queues=[one for room in rooms for one in room.queues],
         garbage=[one for room in rooms for one in room.garbage],
         chores=[one for room in rooms for one in room.chores],

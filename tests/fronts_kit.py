@@ -8,10 +8,11 @@ from elf.api.operation import Operation
 from elf.families.notes.api.admin_operations import ADMIN_OPERATIONS
 from elf.families.notes.api.operations import OPERATIONS
 from elf.indexing.admin_operations import INDEX_OPERATIONS
+from elf.outbox.admin_operations import JOB_OPERATIONS
 from elf.web.admin import COLLECT_GARBAGE
 from elf.web.openapi import ADMIN, PUBLIC, Document, openapi_document
 
-OPERATORS = (COLLECT_GARBAGE, *ADMIN_OPERATIONS, *INDEX_OPERATIONS)
+OPERATORS = (COLLECT_GARBAGE, *ADMIN_OPERATIONS, *INDEX_OPERATIONS, *JOB_OPERATIONS)
 
 FRONTS: dict[str, tuple[Sequence[Operation], Document]] = {
     "public": (OPERATIONS, openapi_document(OPERATIONS, PUBLIC)),

@@ -47,6 +47,10 @@ class Bells:
         """Return what rings it."""
         return self.of(queue).ring
 
+    def ring_if_there(self, queue: str) -> Callable[[], None]:
+        """Return what rings it; nothing does for a queue that is looked into from time to time, and has no bell."""
+        return self._bells[queue].ring if queue in self._bells else lambda: None
+
 
 @dataclass(frozen=True, kw_only=True)
 class Shared:

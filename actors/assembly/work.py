@@ -29,7 +29,10 @@ from elf.ground import Ground, Models, Roles, texts_of
 from elf.indexing.admin import index_handlers
 from elf.indexing.fleet import Fleet
 from elf.indexing.indexed import IndexedCorpus
+from elf.outbox.admin import job_handlers
 from elf.outbox.chores import ChoreRuns
+from elf.outbox.given_up import OperatorJobs
+from elf.outbox.leased import LeasedOutbox
 from elf.search.retention import retention_steps
 from elf.search.trace_store import LEASE_S, TraceStore, search_queries, trace_outbox
 from elf.web.admin import common_admin_handlers
@@ -88,11 +91,17 @@ def add_work(
     if roles.works:
         ticker = GcTicker(collector, interval_s=config.gc.interval_hours * 3600.0)
         supervisor.add(ticker, needs=["database"])
+    traces = trace_outbox(shared.database, queries)
     if roles.administers:
-        add_stored_readings(shared, opened, trace_outbox(shared.database, queries))
+        add_stored_readings(shared, opened, traces)
     handlers = {name: do for one in opened.values() for name, do in one.handlers.items()}
     return Work(
-        handlers=common_admin_handlers(collector) | index_handlers(corpora) | handlers,
+        handlers={
+            **common_admin_handlers(collector),
+            **index_handlers(corpora),
+            **job_handlers(_operator_jobs(shared, opened.values(), traces), shared.bells.ring_if_there),
+            **handlers,
+        },
         servicers=_all(one.grpc for one in opened.values()),
         health=health,
         warnings=lambda: [*ground.fleet.warnings(), *_all(one.warnings() for one in opened.values())],
@@ -171,6 +180,17 @@ def _add_queues(
     for queue in _all(family.queues for family in families):
         needs = ["database", *([] if queue.corpus is None else [keepers[queue.corpus]])]
         add_queue(shared, queue, listener, needs=needs, is_crowded=is_crowded)
+
+
+def _operator_jobs(
+    shared: Shared, families: Iterable[Opened], traces: LeasedOutbox
+) -> Mapping[str, OperatorJobs]:
+    """Return the jobs of all queues, by name, which operators may retry or discard."""
+    jobs: dict[str, OperatorJobs] = {"traces": traces.jobs, "chores": ChoreRuns(shared.database).outbox.jobs}
+    for family in families:
+        jobs.update({name: outbox.jobs for name, outbox in family.outboxes.items()})
+        jobs.update(family.jobs)
+    return jobs
 
 
 def _collector(shared: Shared, families: Collection[Opened], queries: Queries) -> GarbageCollector:

@@ -143,7 +143,7 @@ def _up(answers: bool) -> Metric:
 def _chore_metrics(states: Sequence[ChoreState]) -> list[Metric]:
     runs = GaugeMetricFamily(
         "elf_chore_runs",
-        "Runs of a chore that are due or at work: pending for the first time, or failed and to be tried again.",
+        "Runs of a chore: pending for the first time, failed and to be tried again, or given up.",
         labels=("family", "chore", "status"),
     )
     done = GaugeMetricFamily(
@@ -154,6 +154,7 @@ def _chore_metrics(states: Sequence[ChoreState]) -> list[Metric]:
     for state in states:
         runs.add_metric((state.family, state.chore, "pending"), state.pending)
         runs.add_metric((state.family, state.chore, "failed"), state.failed)
+        runs.add_metric((state.family, state.chore, "given_up"), state.given_up)
         last = 0.0 if state.last_done is None else state.last_done.timestamp()
         done.add_metric((state.family, state.chore), last)
     return [runs, done]

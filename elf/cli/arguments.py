@@ -23,6 +23,7 @@ from elf.cli import (
     importing,
     index,
     init,
+    jobs,
     keys,
     mcp_clients,
     mcp_install,
@@ -101,6 +102,7 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> Pars
     commands.group("mcp", "set up programs that speak MCP", partial(_mcp, families=with_tools))
     commands.group("model", "list and fetch the models that run in the service's process", _model)
     commands.group("key", "make keys for programs that call the service", _key)
+    commands.group("admin", "what operators do about work that the service left", _admin)
     for family in families:
         commands.group(family.name, family.about, partial(add_family, family))
     return root
@@ -121,6 +123,12 @@ def _model(commands: Commands) -> None:
 def _key(commands: Commands) -> None:
     does = "make a key, and the table of a config that lists it"
     keys.add_arguments(commands.add("new", keys.new, does, needs="nothing"))
+
+
+def _admin(commands: Commands) -> None:
+    commands.group(
+        "jobs", "jobs of all queues: list them, retry or discard those given up", jobs.add_commands
+    )
 
 
 def _init(command: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from elf.client.calls import Calls
 from elf.config import Config, load
 
 OVERVIEW = "/v1/admin/overview"
+JOB_COUNTS = "/v1/admin/jobs/counts"
 PATIENCE_S = 10.0
 UNITS = ("B", "KB", "MB", "GB", "TB")
 
@@ -50,7 +51,9 @@ async def _figures(config: Config, options: argparse.Namespace) -> list[Row]:
     try:
         async with Service(config, options, admin=True) as service:
             overview = replace(admin_get(OVERVIEW), timeout_s=PATIENCE_S)
-            return _figure_rows((await service.ask(overview)).check().body)
+            rows = _figure_rows((await service.ask(overview)).check().body)
+            counts = replace(admin_get(JOB_COUNTS), timeout_s=PATIENCE_S)
+            return rows + _given_up((await service.ask(counts)).check().body)
     except (Unreachable, UsageError, Refused) as error:
         return [("figures", f"unknown: {error}")]
 
@@ -77,6 +80,15 @@ def _waiting(body: dict[str, Any]) -> str:
         return "no jobs"
     failed = f", {body['failed_jobs']:,} of them after a failure" if body["failed_jobs"] else ""
     return f"{body['waiting_jobs']:,} jobs{failed}, the oldest for {body['oldest_job_seconds']:.0f} s"
+
+
+def _given_up(body: dict[str, Any]) -> list[Row]:
+    """Return a row where jobs were given up, and so wait for whoever runs the service."""
+    counts = {queue["queue"]: queue["given_up"] for queue in body["items"] if queue["given_up"]}
+    if not counts:
+        return []
+    each = ", ".join(f"{queue} {count:,}" for queue, count in counts.items())
+    return [("given up", f"{sum(counts.values()):,} jobs ({each}): `elf admin jobs list --state GIVEN_UP`")]
 
 
 def _model(body: dict[str, Any]) -> str:

@@ -80,6 +80,9 @@ class _Counts(_Said):
     moving_count: int = Field(
         description="Differences of subjects with an open indexing job, which will be gone by themselves."
     )
+    given_up_count: int = Field(
+        description="Differences of subjects whose indexing was given up or discarded; they stay until it is retried."
+    )
 
 
 class IndexCompared(_Counts):

@@ -1,10 +1,10 @@
 """What a memory family puts into the vector index: all that it says of it, and nothing of how it gets there.
 
 A family has a table of subjects (notes, entries of a conversation), and a view over it that says what the index needs
-to know of each: `subject_id`, `text`, `created_at`, `changed_at` (equal to it, then later with each change),
-`is_active`, `expires_at` (may be null), `embedding_version` (that of whoever wrote it, see Fleet), `tenant_id` (whose
-it is), and whatever its points are to carry. Whoever writes a subject tells so in the same transaction
-(elf/indexing/writes.py); all else is done here.
+to know of each: `subject_id`, `tenant_id`, `text`, `created_at`, `changed_at` (equal to it, then later with each
+change), `is_active`, `expires_at` (may be null), `embedding_version` (that of whoever wrote it, see Fleet), and
+whatever its points are to carry. Whoever writes a subject tells so in the same transaction (elf/indexing/writes.py);
+all else is done here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from elf.db.queries import Queries, sql_folder
 from elf.index.space import Space
 from elf.indexing.chunk_vectors import KeepsVectors
 from elf.indexing.chunks import Document
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import outbox_queries
 
 
@@ -28,9 +29,11 @@ class CorpusTables:
 
     `rows` holds the subjects, by `key`, with the embedding_version that each is found by, `view` is told above,
     `chunks` and `vectors` are what is made of them, `outbox` are the jobs. `subject` is the column of these and of the
-    chunks that names the subject. `fields` are the columns of the view that points are made of.
+    chunks that names the subject. `fields` are the columns of the view that points are made of. `kind` is what
+    operators call a subject, such as note.
     """
 
+    kind: str
     rows: str
     key: str
     view: str
@@ -41,15 +44,17 @@ class CorpusTables:
     fields: Sequence[str]
 
     @classmethod
-    def of(cls, corpus: str, *, rows: str, key: str, fields: Sequence[str]) -> CorpusTables:
+    def of(cls, corpus: str, *, kind: str, rows: str, key: str, fields: Sequence[str]) -> CorpusTables:
         r"""Return the tables that sql/indexing/tables.sql makes for a corpus, and its view `<corpus>_corpus`.
 
-        The schema step of a family makes `rows` and the view, and has lines for the others:
+        The schema steps of a family make `rows` and the view, and have these lines for the others:
 
             \ir ../indexing/tables.sql corpus=talks rows=talk_entries key=entry_id
+            \ir ../indexing/discarded-jobs.sql corpus=talks
             \ir ../indexing/lanes.sql corpus=talks
         """
         return cls(
+            kind=kind,
             rows=rows,
             key=key,
             view=f"{corpus}_corpus",
@@ -76,7 +81,10 @@ class CorpusTables:
             "fields": ", ".join(f"s.{field}" for field in self.fields),
         }
         common = Queries.load(sql_folder() / "indexing", values=values)
-        return outbox_queries(self.outbox, subject=self.subject, own=Queries({**common, **(own or {})}))
+        tenant = f"(SELECT s.tenant_id FROM {self.view} AS s WHERE s.subject_id = o.{self.subject})"
+        about = JobSubject(kind=f"'{self.kind}'", tenant=tenant)
+        own = Queries({**common, **(own or {})})
+        return outbox_queries(self.outbox, subject=self.subject, about=about, own=own)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

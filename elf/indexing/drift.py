@@ -2,7 +2,8 @@
 
 The two sides cannot be read at one moment. A difference only counts when no job of its subject is open and none was
 worked on since the comparison began: the points of any other subject are on their way, and `moving` counts those
-differences.
+differences. Nor does one of a subject whose indexing was given up or discarded: nothing mends that by itself, and
+`given_up` counts it.
 """
 
 from __future__ import annotations
@@ -26,15 +27,17 @@ LOOK_AGAIN_S: Final = 0.02
 
 @dataclass(slots=True)
 class Comparison:
-    """Differences by kind, the first of each kind as examples, and how many others are on their way."""
+    """Differences by kind, the first of each kind as examples, how many others are on their way, and how many stay."""
 
     counts: Counter[Kind] = field(default_factory=Counter)
     examples: dict[Kind, list[Difference]] = field(default_factory=dict)
     moving: int = 0
+    given_up: int = 0
 
     def counted(self) -> dict[str, int]:
         """Return what an answer about it says, by the names of its fields."""
-        return {f"{kind}_count": self.counts[kind] for kind in KINDS} | {"moving_count": self.moving}
+        counts = {f"{kind}_count": self.counts[kind] for kind in KINDS}
+        return counts | {"moving_count": self.moving, "given_up_count": self.given_up}
 
     def add(self, difference: Difference, *, most_examples: int) -> None:
         self.counts[difference.kind] += 1
@@ -76,13 +79,16 @@ class IndexDrift:
         async with self._database.connection() as connection:
             began = await connection.fetchval("SELECT now()")
         async for batch in self._batches():
+            subject_ids = list({one.subject_id for one in batch})
             async with self._database.connection() as connection:
-                rows = await connection.fetch(
-                    self._sql["moving_subjects"], list({one.subject_id for one in batch}), began
-                )
-            moving = {row["subject_id"] for row in rows}
+                moving_rows = await connection.fetch(self._sql["moving_subjects"], subject_ids, began)
+                given_up_rows = await connection.fetch(self._sql["given_up_subjects"], subject_ids)
+            given_up = {row["subject_id"] for row in given_up_rows}
+            moving = {row["subject_id"] for row in moving_rows} - given_up
             for one in batch:
-                if one.subject_id in moving:
+                if one.subject_id in given_up:
+                    found.given_up += 1
+                elif one.subject_id in moving:
                     found.moving += 1
                 else:
                     found.add(one, most_examples=most_examples)

@@ -15,6 +15,7 @@ from elf.db.database import Database
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
 from elf.db.schema import COMMON
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import LeasedOutbox, Retries, outbox_queries
 from elf.outbox.leases import Job
 
@@ -75,12 +76,13 @@ def every(interval: timedelta, *, at: timedelta = timedelta(0)) -> When:
 
 
 class ChoreState(NamedTuple):
-    """How many runs of a chore wait or are at work for the first time, or failed before, and when one was done last."""
+    """How many runs of a chore wait or are at work, failed before, or were given up, and when one was done last."""
 
     family: str
     chore: str
     pending: int
     failed: int
+    given_up: int
     last_done: datetime | None
 
 
@@ -142,4 +144,6 @@ class ChoreRuns:
 
 def chore_queries() -> Queries:
     """Read the statements of chores. Raises StartupError when a file cannot be read."""
-    return outbox_queries("chore_runs", subject="outbox_id", own=Queries.load(sql_folder() / "chores"))
+    about = JobSubject(kind="o.family || '.' || o.chore", tenant="NULL::text", id="nullif(o.subject, '')")
+    own = Queries.load(sql_folder() / "chores")
+    return outbox_queries("chore_runs", subject="outbox_id", about=about, own=own)

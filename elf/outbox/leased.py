@@ -33,6 +33,7 @@ from elf.core.errors import Conflict, ServiceError
 from elf.core.secrets import redact
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries, sql_folder
+from elf.outbox.given_up import JobSubject, OutboxJobs
 from elf.outbox.leases import Job, Leases
 from elf.outbox.presence import Presence
 
@@ -84,15 +85,17 @@ class OutboxStatistics(NamedTuple):
 
 
 def outbox_queries(
-    table: str, *, subject: str, own: Queries, lane: str | None = None, due: str = ""
+    table: str, *, subject: str, about: JobSubject, own: Queries, lane: str | None = None, due: str = ""
 ) -> Queries:
     """Return the statements of an outbox, made for its table and the column that names a job's subject, and `own`.
 
-    With a `lane`, the column that names whom a job is done for, turns go round by that: of its jobs, `o`, those are due
-    that `due`, a condition, lets through. One of `own` replaces that of the same name. Raises StartupError when the
-    statements cannot be read.
+    `about` says what operators are told of the subject. With a `lane`, the column that names whom a job is done for,
+    turns go round by that: of its jobs, `o`, those are due that `due`, a condition, lets through. One of `own` replaces
+    that of the same name. Raises StartupError when the statements cannot be read.
     """
-    values = {"table": table, "subject": subject, "lane": lane or "lane", "due": due and f" AND {due}"}
+    values = {
+        **about.values(), "table": table, "subject": subject, "lane": lane or "lane", "due": due and f" AND {due}"
+    }  # fmt: skip
     common = dict(Queries.load(sql_folder() / "outbox", values=values))
     del common["lease_fairly" if lane is None and "lease_fairly" not in own else "lease_jobs"]
     return Queries({**common, **own})
@@ -303,6 +306,11 @@ class LeasedOutbox:
         except BaseException:  # also a cancellation
             self._owed.update((job.outbox_id, job) for job in jobs)
             raise
+
+    @property
+    def jobs(self) -> OutboxJobs:
+        """The jobs as operators see them."""
+        return OutboxJobs(self._database, self._sql)
 
     async def statistics(self) -> OutboxStatistics:
         """Count what waits."""

@@ -11,6 +11,7 @@ import msgspec
 
 from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import LeasedOutbox, Retries, outbox_queries
 from elf.outbox.leases import Job
 from elf.search.trace import SearchTrace
@@ -24,7 +25,9 @@ Row = Mapping[str, Any]
 
 def search_queries() -> Queries:
     """Read the statements of sql/search, and of the traces' outbox. Raises StartupError when a file cannot be read."""
-    return outbox_queries(TRACE_OUTBOX, subject="trace_id", own=Queries.load(sql_folder() / "search"))
+    about = JobSubject(kind="'search_trace'", tenant="o.payload ->> 'tenant_id'")
+    own = Queries.load(sql_folder() / "search")
+    return outbox_queries(TRACE_OUTBOX, subject="trace_id", about=about, own=own)
 
 
 def trace_outbox(database: Database, queries: Queries) -> LeasedOutbox:

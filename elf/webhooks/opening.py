@@ -11,6 +11,7 @@ from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
 from elf.family import Opened, together
 from elf.ground import Ground
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import LeasedOutbox, Retries, outbox_queries
 from elf.outbox.queue import Queue
 from elf.webhooks.jobs import Deliveries
@@ -54,8 +55,7 @@ def open_webhooks(ground: Ground) -> Opened:
 
 def _open_webhook(ground: Ground, webhook: Webhook) -> Opened:
     """Return what delivers to one receiver: in a queue of its own, so that nobody waits for a slow one."""
-    own = Queries.load(sql_folder() / FAMILY, values={"webhook": webhook.name})
-    queries = outbox_queries(TABLE, subject="event_id", own=own)
+    queries = webhook_queries(webhook.name)
     outbox = LeasedOutbox(
         ground.database,
         queries,
@@ -80,6 +80,13 @@ def _open_webhook(ground: Ground, webhook: Webhook) -> Opened:
         poll_interval_s=POLL_S,
     )
     return Opened(outboxes={name: outbox}, queues=[queue], owners=[receiver])
+
+
+def webhook_queries(webhook: str) -> Queries:
+    """Read the statements of the outbox of one webhook. Raises StartupError when a file cannot be read."""
+    own = Queries.load(sql_folder() / FAMILY, values={"webhook": webhook})
+    about = JobSubject(kind="o.kind", id="o.item_id", which=f"o.webhook = '{webhook}'")
+    return outbox_queries(TABLE, subject="event_id", about=about, own=own)
 
 
 def queue_of(webhook: Webhook) -> str:

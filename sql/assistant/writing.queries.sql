@@ -35,18 +35,32 @@ SET category = $4, text = $5, steps_text = $6, tags = $7, importance = $8, pinne
 WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = $3;
 
 -- name: put_vector
--- Gives a memory its vector, in the place of the one that it had.
+-- Gives a memory its vector, in the place of the one that it had. Nobody decides any more of jobs for it that were given up.
+WITH ended AS (
+  DELETE FROM assistant_outbox AS o
+  WHERE o.tenant_id = $1 AND o.user_id = $2 AND o.subject_id = $3 AND o.kind = 'vector'
+    AND o.status IN ('GIVEN_UP', 'DISCARDED')
+)
 INSERT INTO assistant_vectors (tenant_id, user_id, memory_id, embedding_version, embedding)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (tenant_id, user_id, memory_id)
 DO UPDATE SET embedding_version = excluded.embedding_version, embedding = excluded.embedding;
 
 -- name: drop_vector
--- Takes the vector of a memory that says something else now.
+-- Takes the vector of a memory that says something else now, and what was given up of what it said before.
+WITH ended AS (
+  DELETE FROM assistant_outbox AS o
+  WHERE o.tenant_id = $1 AND o.user_id = $2 AND o.subject_id = $3 AND o.kind = 'vector'
+    AND o.status IN ('GIVEN_UP', 'DISCARDED')
+)
 DELETE FROM assistant_vectors AS v WHERE v.tenant_id = $1 AND v.user_id = $2 AND v.memory_id = $3;
 
 -- name: purge_memory
--- Removes a memory, and with it its vector and relations.
+-- Removes a memory, and with it its vector and relations, and jobs that were given up.
+WITH ended AS (
+  DELETE FROM assistant_outbox AS o
+  WHERE o.tenant_id = $1 AND o.user_id = $2 AND o.subject_id = $3 AND o.status IN ('GIVEN_UP', 'DISCARDED')
+)
 DELETE FROM assistant_memories AS m WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.memory_id = $3;
 
 -- name: blank_history

@@ -32,11 +32,13 @@ SELECT outbox_id, subject_id, attempts, created_at, lease FROM leased ORDER BY a
 SELECT family, chore, subject, due_at FROM chore_runs WHERE outbox_id = $1;
 
 -- name: chore_statistics
--- By chore: how many runs wait or are at work, how many of them failed before, and when one was done last.
+-- By chore: how many runs wait or are at work, how many of them failed before, how many were given up, and when one was
+-- done last.
 SELECT
   family, chore,
   count(*) FILTER (WHERE status = 'PENDING') AS pending,
   count(*) FILTER (WHERE status = 'FAILED') AS failed,
+  count(*) FILTER (WHERE status = 'GIVEN_UP') AS given_up,
   max(updated_at) FILTER (WHERE status = 'DONE') AS last_done
 FROM chore_runs
 GROUP BY family, chore
@@ -46,8 +48,25 @@ ORDER BY family, chore;
 -- Removes runs that ended before $1 and have a later one, or ended before $2.
 DELETE FROM chore_runs WHERE outbox_id = ANY (ARRAY(
   SELECT r.outbox_id FROM chore_runs AS r
-  WHERE r.status IN ('DONE', 'GIVEN_UP') AND r.available_at < $1 AND (r.available_at < $2 OR EXISTS (
+  WHERE r.status IN ('DONE', 'GIVEN_UP', 'DISCARDED') AND r.available_at < $1 AND (r.available_at < $2 OR EXISTS (
     SELECT 1 FROM chore_runs AS later
     WHERE later.family = r.family AND later.chore = r.chore AND later.subject = r.subject AND later.due_at > r.due_at))
   ORDER BY r.available_at LIMIT $3 FOR UPDATE OF r SKIP LOCKED))
 RETURNING outbox_id;
+
+-- name: retry_jobs
+-- As that of every outbox. One run of a chore for a subject is open at a time: the newest, and none beside an open one.
+WITH chosen AS MATERIALIZED (
+  SELECT DISTINCT ON (o.family, o.chore, o.subject) o.outbox_id
+  FROM chore_runs AS o
+  CROSS JOIN LATERAL (SELECT NULL::text AS tenant_id) AS t
+  WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status = 'GIVEN_UP' AND ($2::text IS NULL OR t.tenant_id = $2)
+    AND NOT EXISTS (
+      SELECT FROM chore_runs AS r
+      WHERE (r.family, r.chore, r.subject) = (o.family, o.chore, o.subject) AND r.status IN ('PENDING', 'FAILED'))
+  ORDER BY o.family, o.chore, o.subject, o.due_at DESC
+)
+UPDATE chore_runs AS o
+SET status = 'PENDING', attempts = 0, leases = o.leases + 1, available_at = now(), updated_at = now()
+FROM chosen AS c WHERE o.outbox_id = c.outbox_id AND o.status = 'GIVEN_UP'
+RETURNING o.outbox_id;

@@ -92,17 +92,21 @@ FROM <view> AS s
 WHERE o.outbox_id = ANY ($1::uuid[]) AND s.subject_id = o.<subject> AND o.status <> 'DONE';
 
 -- name: enqueue_indexing
--- Asks the workers of the subjects' versions, or else of version $3, to index them again; returns the jobs.
+-- Asks the workers of the subjects' versions, or else of version $3, to index them again; returns the jobs. Nobody asks for
+-- subjects whose indexing was given up or discarded, but those that only have to go.
 INSERT INTO <outbox> (outbox_id, <subject>, op, embedding_version, status)
 SELECT gen_random_uuid(), t.subject_id, t.op, coalesce(s.embedding_version, $3), 'PENDING'
 FROM unnest($1::uuid[], $2::text[]) AS t (subject_id, op)
 LEFT JOIN <view> AS s ON s.subject_id = t.subject_id
+WHERE s.is_active IS NOT TRUE OR NOT EXISTS (
+  SELECT 1 FROM <outbox> AS o WHERE o.<subject> = t.subject_id AND o.status IN ('GIVEN_UP', 'DISCARDED'))
 RETURNING outbox_id;
 
 -- name: enqueue_written
 -- Asks for subjects that were written in this transaction to be indexed, by the workers of their versions or else of
 -- version $2. Their chunks are removed, unless they are those of all of the text that the subject has now: who reads
--- chunks and the subject at one moment, as a rebuild does, so never takes those of a former text for its.
+-- chunks and the subject at one moment, as a rebuild does, so never takes those of a former text for its. Of jobs that were
+-- given up or discarded nothing is left: what they were about has changed.
 WITH written AS MATERIALIZED (
   SELECT t.subject_id, s.text, s.is_active, s.tenant_id, coalesce(s.embedding_version, $2) AS embedding_version
   FROM unnest($1::uuid[]) AS t (subject_id)
@@ -116,6 +120,8 @@ WITH written AS MATERIALIZED (
     OR bool_or(substr(w.text, c.start_offset + 1, c.end_offset - c.start_offset) <> c.text)
 ), removed AS (
   DELETE FROM <chunks> AS c USING cut WHERE c.<subject> = cut.subject_id
+), ended AS (
+  DELETE FROM <outbox> AS o WHERE o.<subject> = ANY ($1::uuid[]) AND o.status IN ('GIVEN_UP', 'DISCARDED')
 )
 INSERT INTO <outbox> (outbox_id, <subject>, op, embedding_version, status, lane)
 SELECT gen_random_uuid(), w.subject_id, 'UPSERT', w.embedding_version, 'PENDING', coalesce(hashtextextended(w.tenant_id, 0), 0)
@@ -127,9 +133,15 @@ SELECT DISTINCT o.<subject> AS subject_id
 FROM <outbox> AS o
 WHERE o.<subject> = ANY ($1::uuid[]) AND (o.status IN ('PENDING', 'FAILED') OR o.updated_at >= $2);
 
+-- name: given_up_subjects
+-- Those of the subjects whose indexing was given up or discarded: their points stay as they are.
+SELECT DISTINCT o.<subject> AS subject_id
+FROM <outbox> AS o
+WHERE o.<subject> = ANY ($1::uuid[]) AND o.status IN ('GIVEN_UP', 'DISCARDED');
+
 -- name: open_jobs
--- Those of the jobs that are not done yet.
-SELECT o.outbox_id FROM <outbox> AS o WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status <> 'DONE';
+-- Those of the jobs that are still to be done.
+SELECT o.outbox_id FROM <outbox> AS o WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status IN ('PENDING', 'FAILED');
 
 -- name: versions_of_open_jobs
 -- The embedding versions for which jobs wait: one look at the index for each.
@@ -166,9 +178,18 @@ WHERE o.outbox_id = due.outbox_id
 RETURNING o.outbox_id;
 
 -- name: drop_done_jobs
--- Removes jobs that were done before $1; an ended job's available_at is the moment it ended.
-DELETE FROM <outbox> WHERE outbox_id = ANY (ARRAY(
+-- Removes jobs that were done before $1; an ended job's available_at is the moment it ended. Those that were given up or
+-- discarded before go with their subject.
+WITH done AS (
   SELECT outbox_id FROM <outbox>
   WHERE status = 'DONE' AND available_at < $1 AND updated_at < $1
-  ORDER BY available_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+  ORDER BY available_at LIMIT $2 FOR UPDATE SKIP LOCKED
+), given_up AS (
+  SELECT o.outbox_id FROM <outbox> AS o
+  WHERE o.status IN ('GIVEN_UP', 'DISCARDED') AND o.updated_at < $1
+    AND NOT EXISTS (SELECT 1 FROM <view> AS s WHERE s.subject_id = o.<subject>)
+  LIMIT $2 FOR UPDATE SKIP LOCKED
+)
+DELETE FROM <outbox> WHERE outbox_id = ANY (ARRAY(
+  SELECT outbox_id FROM done UNION ALL SELECT outbox_id FROM given_up LIMIT $2))
 RETURNING outbox_id;

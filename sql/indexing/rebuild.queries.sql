@@ -4,13 +4,15 @@
 -- name: lease_rebuild_page
 -- A page of chunks in the order of their subjects behind ($1, $2), each with its vector (null when there is none that
 -- has a direction), its subject as it is now and a leased job for that subject. Rows and vectors are looked up by id,
--- whatever the planner believes.
+-- whatever the planner believes. Subjects whose indexing was given up or discarded are passed over: a job for them might
+-- outlive the rebuild.
 WITH page AS MATERIALIZED (
   SELECT
     c.chunk_id, c.<subject>, c.chunk_index, c.start_offset, c.end_offset, c.text AS chunk_text, c.chunking,
     c.embedding_version AS chunk_version
   FROM <chunks> AS c
   WHERE (c.<subject>, c.chunk_index) > ($1::uuid, $2::int)
+    AND c.<subject> <> ALL (ARRAY(SELECT o.<subject> FROM <outbox> AS o WHERE o.status IN ('GIVEN_UP', 'DISCARDED')))
   ORDER BY c.<subject>, c.chunk_index
   LIMIT $4
 ), jobs AS (
@@ -33,7 +35,7 @@ ORDER BY p.<subject>, p.chunk_index;
 
 -- name: lease_strays
 -- Those of the points $1 (with their owners $2) that are no live chunks, each with a leased job for its subject, and
--- the subject's changed_at when there still is one.
+-- the subject's changed_at when there still is one. Those of active subjects whose indexing was given up or discarded stay.
 WITH strays AS MATERIALIZED (
   SELECT t.point_id, t.subject_id, s.changed_at, s.embedding_version
   FROM unnest($1::uuid[], $2::uuid[]) AS t (point_id, subject_id)
@@ -42,6 +44,8 @@ WITH strays AS MATERIALIZED (
     SELECT c.<subject> FROM <chunks> AS c
     WHERE c.chunk_id = t.point_id OFFSET 0) AS c ON c.<subject> = t.subject_id
   WHERE (c.<subject> IS NOT NULL AND s.is_active AND (s.expires_at IS NULL OR s.expires_at > $4)) IS NOT TRUE
+    AND (s.is_active IS NOT TRUE OR NOT EXISTS (
+      SELECT 1 FROM <outbox> AS o WHERE o.<subject> = t.subject_id AND o.status IN ('GIVEN_UP', 'DISCARDED')))
 ), jobs AS (
   INSERT INTO <outbox> (outbox_id, <subject>, op, embedding_version, status, available_at)
   SELECT gen_random_uuid(), t.subject_id, 'DELETE', coalesce(t.embedding_version, $3), 'PENDING', now() + $5::interval

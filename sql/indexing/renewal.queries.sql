@@ -29,14 +29,16 @@ ORDER BY p.subject_id;
 
 -- name: enqueue_renewal
 -- Asks for subjects to be indexed again, and for their points that are no chunks any more to go, unless a job waits for
--- them anyway; returns the jobs. A leased job does not count: it may be one that a rebuild ends by itself.
+-- them anyway, or was given up or discarded; returns the jobs. A job that was leased as it was made does not count: it is
+-- one that a rebuild ends by itself.
 INSERT INTO <outbox> (outbox_id, <subject>, op, embedding_version, status)
 SELECT gen_random_uuid(), t.subject_id, 'DELETE', $2, 'PENDING'
 FROM unnest($1::uuid[]) AS t (subject_id)
 WHERE NOT EXISTS (
   SELECT 1 FROM <outbox> AS o
   WHERE o.<subject> = t.subject_id
-    AND (o.status = 'FAILED' OR o.status = 'PENDING' AND o.available_at <= now()) OFFSET 0)
+    AND (o.status IN ('FAILED', 'GIVEN_UP', 'DISCARDED')
+      OR o.status = 'PENDING' AND (o.leases > 0 OR o.available_at <= now())) OFFSET 0)
 RETURNING outbox_id;
 
 -- name: cuts_of_subjects

@@ -105,3 +105,32 @@ SELECT e.id, e.tenant_id, e.butler, e.retry_count, e.last_error, e.created_at FR
 WHERE e.consolidation_status = 'dead_letter' AND ($1::text IS NULL OR e.tenant_id = $1)
   AND (e.created_at, e.id) < ($2, $3)
 ORDER BY e.created_at DESC, e.id DESC LIMIT $4;
+
+-- name: list_episode_jobs
+-- A page of episodes whose consolidation failed, in these states ($1), newest first, behind a moment and an id ($2, $3): of a
+-- tenant ($4), or of all.
+SELECT e.id, j.state, e.tenant_id, 'episode' AS subject_kind, e.id::text AS subject_id, e.retry_count AS attempts,
+  e.last_error, e.created_at, e.created_at AS updated_at
+FROM knowledge_episodes AS e
+CROSS JOIN LATERAL (SELECT CASE e.consolidation_status
+  WHEN 'pending' THEN 'FAILED' WHEN 'dead_letter' THEN 'GIVEN_UP' ELSE 'DISCARDED' END AS state) AS j
+WHERE (e.consolidation_status IN ('dead_letter', 'discarded') OR e.consolidation_status = 'pending' AND e.retry_count > 0)
+  AND j.state = ANY ($1::text[]) AND (e.created_at, e.id) < ($2::timestamptz, $3::uuid)
+  AND ($4::text IS NULL OR e.tenant_id = $4)
+ORDER BY e.created_at DESC, e.id DESC LIMIT $5;
+
+-- name: count_episode_jobs
+-- How many episodes there are whose consolidation failed, by state: of a tenant ($1), or of all.
+SELECT CASE e.consolidation_status
+  WHEN 'pending' THEN 'FAILED' WHEN 'dead_letter' THEN 'GIVEN_UP' ELSE 'DISCARDED' END AS state, count(*) AS jobs
+FROM knowledge_episodes AS e
+WHERE (e.consolidation_status IN ('dead_letter', 'discarded') OR e.consolidation_status = 'pending' AND e.retry_count > 0)
+  AND ($1::text IS NULL OR e.tenant_id = $1)
+GROUP BY e.consolidation_status;
+
+-- name: decide_on_episodes
+-- Has episodes ($1) that were given up tried again ($3 is pending), or not (discarded): of a tenant ($2), or of all.
+UPDATE knowledge_episodes AS e
+SET consolidation_status = $3::text, retry_count = CASE WHEN $3 = 'pending' THEN 0 ELSE e.retry_count END, available_at = NULL
+WHERE e.id = ANY ($1::uuid[]) AND e.consolidation_status = 'dead_letter' AND ($2::text IS NULL OR e.tenant_id = $2)
+RETURNING e.tenant_id, e.id;

@@ -59,10 +59,14 @@ WHERE r.tenant_id = $1 AND r.id = $2 AND r.metadata -> 'forgotten' IS DISTINCT F
 FOR NO KEY UPDATE;
 
 -- name: invert_rule
--- Makes a rule, which is locked, an anti-pattern, and a job for the vector that it lacks.
+-- Makes a rule, which is locked, an anti-pattern, and a job for the vector that it lacks. What was given up of its former
+-- content is forgotten.
 WITH job AS (
   INSERT INTO knowledge_outbox (tenant_id, memory_type, memory_id, kind)
   SELECT $1, 'rule', $2, 'vector' WHERE $5::vector IS NULL
+), ended AS (
+  DELETE FROM knowledge_outbox AS b
+  WHERE b.tenant_id = $1 AND b.memory_id = $2 AND b.status IN ('GIVEN_UP', 'DISCARDED')
 )
 UPDATE knowledge_rules AS r
 SET content = $3, search_vector = to_tsvector('english', $4::text), embedding = $5, maturity = 'anti_pattern',
@@ -71,8 +75,18 @@ SET content = $3, search_vector = to_tsvector('english', $4::text), embedding = 
 WHERE r.tenant_id = $1 AND r.id = $2;
 
 -- name: drop_done_jobs
--- Removes jobs that were done before $1.
-DELETE FROM knowledge_outbox WHERE outbox_id = ANY (ARRAY(
+-- Removes jobs that were done before $1, and those that were given up or discarded before, and whose memory is gone.
+WITH done AS (
   SELECT o.outbox_id FROM knowledge_outbox AS o
-  WHERE o.status = 'DONE' AND o.updated_at < $1 ORDER BY o.updated_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+  WHERE o.status = 'DONE' AND o.updated_at < $1 ORDER BY o.updated_at LIMIT $2 FOR UPDATE SKIP LOCKED
+), given_up AS (
+  SELECT o.outbox_id FROM knowledge_outbox AS o
+  WHERE o.status IN ('GIVEN_UP', 'DISCARDED') AND o.updated_at < $1
+    AND NOT EXISTS (SELECT FROM knowledge_episodes AS e WHERE e.tenant_id = o.tenant_id AND e.id = o.memory_id)
+    AND NOT EXISTS (SELECT FROM knowledge_facts AS f WHERE f.tenant_id = o.tenant_id AND f.id = o.memory_id)
+    AND NOT EXISTS (SELECT FROM knowledge_rules AS r WHERE r.tenant_id = o.tenant_id AND r.id = o.memory_id)
+  LIMIT $2 FOR UPDATE SKIP LOCKED
+)
+DELETE FROM knowledge_outbox WHERE outbox_id = ANY (ARRAY(
+  SELECT outbox_id FROM done UNION ALL SELECT outbox_id FROM given_up LIMIT $2))
 RETURNING outbox_id;

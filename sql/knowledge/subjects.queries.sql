@@ -102,9 +102,12 @@ WHERE r.tenant_id = $1 AND r.id = s.rule_id AND jsonb_typeof(r.metadata -> 'harm
 RETURNING r.id, r.maturity, r.metadata ->> 'original_content' AS original, r.metadata -> 'harmful_reasons' AS reasons;
 
 -- name: reword_rule
--- Gives a rule another content, and makes a job for its vector.
+-- Gives a rule another content, and makes a job for its vector. What was given up of its former content is forgotten.
 WITH job AS (
   INSERT INTO knowledge_outbox (tenant_id, memory_type, memory_id, kind) VALUES ($1, 'rule', $2, 'vector')
+), ended AS (
+  DELETE FROM knowledge_outbox AS b
+  WHERE b.tenant_id = $1 AND b.memory_id = $2 AND b.status IN ('GIVEN_UP', 'DISCARDED')
 )
 UPDATE knowledge_rules AS r
 SET content = $3, search_vector = to_tsvector('english', $4::text), embedding = NULL, embedding_version = NULL

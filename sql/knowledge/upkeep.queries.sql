@@ -14,7 +14,7 @@ WHERE ($1::text IS NULL OR r.tenant_id = $1) AND r.embedding_version IS DISTINCT
 
 -- name: enqueue_outdated
 -- Makes jobs for memories without a vector of this model ($2), up to $4 behind an id ($3), and tells the last id and how
--- many were looked at. A memory that has an open job gets no other.
+-- many were looked at. A memory that has an open job, or one that was given up or discarded, gets no other.
 WITH outdated AS (
   SELECT o.tenant_id, o.kind, o.id FROM (
     (SELECT e.tenant_id, 'episode' AS kind, e.id FROM knowledge_episodes AS e
@@ -36,7 +36,7 @@ WITH outdated AS (
   SELECT o.tenant_id, o.kind, o.id, 'vector' FROM outdated AS o
   WHERE NOT EXISTS (
     SELECT FROM knowledge_outbox AS b
-    WHERE b.tenant_id = o.tenant_id AND b.memory_id = o.id AND b.kind = 'vector' AND b.status IN ('PENDING', 'FAILED')
+    WHERE b.tenant_id = o.tenant_id AND b.memory_id = o.id AND b.kind = 'vector' AND b.status <> 'DONE'
   )
   RETURNING memory_id
 )

@@ -49,11 +49,32 @@ FROM jsonb_to_record($2::jsonb) AS t (written jsonb, error_code text, message te
 WHERE o.outbox_id = $1;
 
 -- name: forget_messages
--- What was said does not stay here when nobody waits for it.
+-- What was said does not stay here when nobody waits for it, nor may have it tried again.
 UPDATE memory_said AS s SET messages = NULL
 WHERE s.tenant_id = $1 AND s.said_id = $2 AND NOT EXISTS (
   SELECT FROM memory_said_outbox AS o
-  WHERE o.tenant_id = s.tenant_id AND o.said_id = s.said_id AND o.status IN ('PENDING', 'FAILED'));
+  WHERE o.tenant_id = s.tenant_id AND o.said_id = s.said_id AND o.status IN ('PENDING', 'FAILED', 'GIVEN_UP'));
+
+-- name: discard_jobs
+-- As that of every outbox. What was said does not stay here when no other family waits for it.
+WITH chosen AS MATERIALIZED (
+  SELECT o.outbox_id FROM memory_said_outbox AS o
+  WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status = 'GIVEN_UP' AND ($2::text IS NULL OR o.tenant_id = $2)
+  FOR UPDATE OF o
+), discarded AS (
+  UPDATE memory_said_outbox AS o
+  SET status = 'DISCARDED', leases = o.leases + 1, available_at = now(), updated_at = now()
+  FROM chosen AS c WHERE o.outbox_id = c.outbox_id
+  RETURNING o.outbox_id, o.tenant_id, o.said_id
+), forgotten AS (
+  UPDATE memory_said AS s SET messages = NULL
+  FROM (SELECT DISTINCT tenant_id, said_id FROM discarded) AS d
+  WHERE s.tenant_id = d.tenant_id AND s.said_id = d.said_id AND NOT EXISTS (
+    SELECT FROM memory_said_outbox AS o
+    WHERE o.tenant_id = s.tenant_id AND o.said_id = s.said_id AND o.status IN ('PENDING', 'FAILED', 'GIVEN_UP')
+      AND o.outbox_id <> ALL ($1))
+)
+SELECT outbox_id FROM discarded;
 
 -- name: drop_old_said
 -- Removes what was said before $1 and is done with.

@@ -57,6 +57,8 @@ WITH notes AS (
   INSERT INTO memory_note_versions (version_id, note_id, op, prev_snapshot, new_snapshot, reason, actor, ts)
   SELECT gen_random_uuid(), t.note_id, 'PURGE', t.snapshot || $5::jsonb, NULL, $6, $7, t.ts
   FROM unnest($1::uuid[], $2::timestamptz[], $3::jsonb[]) AS t (note_id, ts, snapshot)
+), ended AS (
+  DELETE FROM indexing_outbox WHERE note_id = ANY ($1::uuid[]) AND status IN ('GIVEN_UP', 'DISCARDED')
 )
 INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
 SELECT gen_random_uuid(), t.note_id, 'DELETE', t.embedding_version, 'PENDING'

@@ -41,6 +41,8 @@ WITH notes AS (
   INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status)
   SELECT gen_random_uuid(), t.note_id, 'DELETE', t.embedding_version, 'PENDING'
   FROM unnest($1::uuid[], $2::text[]) AS t (note_id, embedding_version)
+), ended AS (
+  DELETE FROM indexing_outbox WHERE note_id = ANY ($1::uuid[]) AND status IN ('GIVEN_UP', 'DISCARDED')
 )
 SELECT cardinality($1::uuid[]) AS notes, (SELECT count(*) FROM versions) AS versions,
   (SELECT count(*) FROM hits) AS hits, (SELECT count(*) FROM decisions) AS decisions;

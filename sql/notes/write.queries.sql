@@ -76,6 +76,8 @@ WITH dropped AS (
   FROM unnest(
     $36::text[], $37::text[], $38::boolean[], $39::int[], $40::uuid[], $41::text[], $42::text[], $43::text[],
     $44::real[], $45::uuid[], $46::text[]) AS decision
+), ended AS (
+  DELETE FROM indexing_outbox WHERE note_id = ANY ($26::uuid[]) AND status IN ('GIVEN_UP', 'DISCARDED')
 )
 INSERT INTO indexing_outbox (outbox_id, note_id, op, embedding_version, status, lane)
 SELECT gen_random_uuid(), job.note_id, job.op, job.embedding_version, 'PENDING', coalesce(hashtextextended($30::text, 0), 0)

@@ -7,10 +7,10 @@ DELETE FROM search_traces WHERE trace_id = ANY (ARRAY(
 RETURNING trace_id;
 
 -- name: drop_done_trace_jobs
--- Removes trace jobs that were done or given up before $1.
+-- Removes trace jobs that were done, given up or discarded before $1.
 DELETE FROM search_trace_outbox WHERE outbox_id = ANY (ARRAY(
   SELECT ended.outbox_id
-  FROM unnest(ARRAY['DONE', 'GIVEN_UP']) AS way, LATERAL (
+  FROM unnest(ARRAY['DONE', 'GIVEN_UP', 'DISCARDED']) AS way, LATERAL (
     SELECT outbox_id FROM search_trace_outbox
     WHERE status = way AND available_at < $1 AND updated_at < $1
     ORDER BY available_at LIMIT $2 FOR UPDATE SKIP LOCKED) AS ended

@@ -63,6 +63,33 @@ FROM unnest($1::uuid[], $2::int[], $3::interval[]) AS t (outbox_id, lease, delay
 WHERE o.outbox_id = t.outbox_id AND o.leases = t.lease AND o.status NOT IN ('DONE', 'GIVEN_UP')
 RETURNING o.outbox_id, o.status = 'GIVEN_UP' AS is_given_up;
 
+-- name: retry_jobs
+-- As that of every outbox. Of most traces that were given up nothing is left that could be tried again.
+WITH chosen AS MATERIALIZED (
+  SELECT o.outbox_id FROM search_trace_outbox AS o
+  CROSS JOIN LATERAL (SELECT o.payload ->> 'tenant_id' AS tenant_id) AS t
+  WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status = 'GIVEN_UP' AND t.tenant_id IS NOT NULL
+    AND ($2::text IS NULL OR t.tenant_id = $2)
+  FOR UPDATE OF o
+)
+UPDATE search_trace_outbox AS o
+SET status = 'PENDING', attempts = 0, leases = o.leases + 1, available_at = now(), updated_at = now()
+FROM chosen AS c WHERE o.outbox_id = c.outbox_id
+RETURNING o.outbox_id;
+
+-- name: discard_jobs
+-- As that of every outbox. Nothing is kept of the trace.
+WITH chosen AS MATERIALIZED (
+  SELECT o.outbox_id FROM search_trace_outbox AS o
+  CROSS JOIN LATERAL (SELECT o.payload ->> 'tenant_id' AS tenant_id) AS t
+  WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status = 'GIVEN_UP' AND ($2::text IS NULL OR t.tenant_id = $2)
+  FOR UPDATE OF o
+)
+UPDATE search_trace_outbox AS o
+SET status = 'DISCARDED', payload = '{}', leases = o.leases + 1, available_at = now(), updated_at = now()
+FROM chosen AS c WHERE o.outbox_id = c.outbox_id
+RETURNING o.outbox_id;
+
 -- name: read_trace
 -- Reads a trace of the family $3 that is kept at $2.
 SELECT t.* FROM search_traces AS t WHERE t.trace_id = $1 AND t.expires_at > $2 AND t.family = $3;

@@ -53,7 +53,13 @@ WHERE NOT EXISTS (
 ORDER BY 1 LIMIT $6 OFFSET $7;
 
 -- name: put_items
--- Writes values at a moment ($3), each whole. What takes the place of another keeps when that was made.
+-- Writes values at a moment ($3), each whole. What takes the place of another keeps when that was made; what was given up
+-- of the other is forgotten.
+WITH ended AS (
+  DELETE FROM store_outbox AS o USING store_items AS i
+  WHERE i.tenant_id = $1 AND i.user_id = $2 AND i.address = ANY ($4::bytea[]) AND o.revision = i.revision
+    AND o.status IN ('GIVEN_UP', 'DISCARDED')
+)
 INSERT INTO store_items AS i (
   tenant_id, user_id, address, path, namespace, key, value, indexed, ttl, expires_at, revision, created_at, updated_at)
 SELECT $1, $2, g.address, g.path, string_to_array(left(g.path, -1), '.'), g.key, g.value::json, g.indexed::jsonb, g.ttl,
@@ -68,5 +74,10 @@ ON CONFLICT (tenant_id, user_id, address) DO UPDATE SET
 RETURNING i.item_id, i.revision;
 
 -- name: delete_items
--- Removes values by their addresses ($3), with their vectors.
+-- Removes values by their addresses ($3), with their vectors, and what was given up of them.
+WITH ended AS (
+  DELETE FROM store_outbox AS o USING store_items AS i
+  WHERE i.tenant_id = $1 AND i.user_id = $2 AND i.address = ANY ($3::bytea[]) AND o.revision = i.revision
+    AND o.status IN ('GIVEN_UP', 'DISCARDED')
+)
 DELETE FROM store_items AS i WHERE i.tenant_id = $1 AND i.user_id = $2 AND i.address = ANY ($3::bytea[]);

@@ -24,19 +24,27 @@ FROM store_items AS i WHERE i.revision = ANY ($1::uuid[]) AND i.indexed IS NOT N
 SELECT i.item_id FROM store_items AS i WHERE i.revision = $1 FOR UPDATE;
 
 -- name: leave_outdated
--- Leaves up to $2 values whose vectors are not of the model $1 to be embedded anew.
+-- Leaves up to $2 values whose vectors are not of the model $1 to be embedded anew, unless that was given up.
 INSERT INTO store_outbox (tenant_id, user_id, revision)
 SELECT i.tenant_id, i.user_id, i.revision FROM store_items AS i
 WHERE EXISTS (SELECT FROM store_vectors AS v WHERE v.item_id = i.item_id AND v.embedding_version <> $1)
-  AND NOT EXISTS (SELECT FROM store_outbox AS o WHERE o.revision = i.revision AND o.status IN ('PENDING', 'FAILED'))
+  AND NOT EXISTS (SELECT FROM store_outbox AS o WHERE o.revision = i.revision AND o.status <> 'DONE')
 LIMIT $2
 RETURNING outbox_id;
 
 -- name: drop_done_jobs
--- Removes jobs that were done before $1.
-DELETE FROM store_outbox WHERE outbox_id = ANY (ARRAY(
+-- Removes jobs that were done before $1, and those that were given up or discarded before, and whose value is gone.
+WITH done AS (
   SELECT o.outbox_id FROM store_outbox AS o
-  WHERE o.status = 'DONE' AND o.updated_at < $1 ORDER BY o.updated_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+  WHERE o.status = 'DONE' AND o.updated_at < $1 ORDER BY o.updated_at LIMIT $2 FOR UPDATE SKIP LOCKED
+), given_up AS (
+  SELECT o.outbox_id FROM store_outbox AS o
+  WHERE o.status IN ('GIVEN_UP', 'DISCARDED') AND o.updated_at < $1
+    AND NOT EXISTS (SELECT FROM store_items AS i WHERE i.revision = o.revision)
+  LIMIT $2 FOR UPDATE SKIP LOCKED
+)
+DELETE FROM store_outbox WHERE outbox_id = ANY (ARRAY(
+  SELECT outbox_id FROM done UNION ALL SELECT outbox_id FROM given_up LIMIT $2))
 RETURNING outbox_id;
 
 -- name: drop_expired

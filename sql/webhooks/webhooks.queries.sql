@@ -20,18 +20,19 @@ WHERE o.outbox_id = unknown.outbox_id
 RETURNING o.outbox_id;
 
 -- name: drop_old_dead_letters
--- Removes what was given up before $1.
+-- Removes what was given up or discarded before $1.
 DELETE FROM webhook_outbox AS o USING (
   SELECT outbox_id FROM webhook_outbox AS d
-  WHERE d.status = 'GIVEN_UP' AND d.updated_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
+  WHERE d.status IN ('GIVEN_UP', 'DISCARDED') AND d.updated_at < $1 LIMIT $2 FOR UPDATE SKIP LOCKED
 ) AS old
 WHERE o.outbox_id = old.outbox_id
 RETURNING o.outbox_id;
 
 -- name: list_webhooks
 -- How much waits for each webhook, since when, and how much it never took: of a tenant, or of all.
-SELECT w.name, w.families, w.events, w.tenants, count(o.outbox_id) FILTER (WHERE o.status <> 'GIVEN_UP') AS waiting,
-  min(o.changed_at) FILTER (WHERE o.status <> 'GIVEN_UP') AS waiting_since,
+SELECT w.name, w.families, w.events, w.tenants,
+  count(o.outbox_id) FILTER (WHERE o.status IN ('PENDING', 'FAILED')) AS waiting,
+  min(o.changed_at) FILTER (WHERE o.status IN ('PENDING', 'FAILED')) AS waiting_since,
   count(o.outbox_id) FILTER (WHERE o.status = 'GIVEN_UP') AS dead_letters,
   (array_agg(o.last_error ORDER BY o.updated_at DESC) FILTER (WHERE o.last_error IS NOT NULL))[1] AS last_error
 FROM webhooks AS w

@@ -47,8 +47,8 @@ class Postgres:
             {"status": "deleted", "notes": 2},
         ]
         self.chores: list[dict[str, Any]] = [
-            {"family": "toys", "chore": "tidy", "pending": 2, "failed": 1, "last_done": None},
-            {"family": "toys", "chore": "sweep", "pending": 0, "failed": 0, "last_done": NOW},
+            {"family": "toys", "chore": "tidy", "pending": 2, "failed": 1, "given_up": 3, "last_done": None},
+            {"family": "toys", "chore": "sweep", "pending": 0, "failed": 0, "given_up": 0, "last_done": NOW},
         ]
         self.jobs: dict[str, Any] = {
             "pending": 3,
@@ -133,6 +133,7 @@ async def test_chores_show_what_waits_what_fails_and_when_one_was_done(postgres:
     page = await page_over(postgres)
     assert page.value("elf_chore_runs", family="toys", chore="tidy", status="pending") == 2
     assert page.value("elf_chore_runs", family="toys", chore="tidy", status="failed") == 1
+    assert page.value("elf_chore_runs", family="toys", chore="tidy", status="given_up") == 3
     assert page.value("elf_chore_last_done_timestamp_seconds", family="toys", chore="tidy") == 0
     done = page.value("elf_chore_last_done_timestamp_seconds", family="toys", chore="sweep")
     assert done == pytest.approx(NOW.timestamp())

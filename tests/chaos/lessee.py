@@ -24,6 +24,7 @@ from actors.workers.outbox_worker import OutboxWorker
 from elf.core.errors import ProviderUnavailable
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import JobsFailed, LeasedOutbox, Retries, outbox_queries
 from elf.outbox.leases import Job
 from elf.outbox.presence import Presence
@@ -67,7 +68,12 @@ class WatchedOutbox(LeasedOutbox):
     """The toy outbox. It is written down who has a job from the moment that he has it, until just before he has not."""
 
     def __init__(self, database: Database, name: str, *, lease_seconds: float, fault: str) -> None:
-        queries = outbox_queries("toy_outbox", subject="toy_id", own=Queries({}))
+        queries = outbox_queries(
+            "toy_outbox",
+            subject="toy_id",
+            about=JobSubject(kind="'toy'", tenant="NULL::text"),
+            own=Queries({}),
+        )
         if fault == "unfenced":
             queries = Queries({query: sql.replace(FENCE, "true") for query, sql in queries.items()})
         retries = Retries(first_s=0.05, longest_s=0.2)

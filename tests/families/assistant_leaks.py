@@ -107,7 +107,8 @@ LEAKS: Final = Leaks(
             [
                 "log_changes", "pending_proposal", "end_proposal", "is_corroborated", "find_related",
                 "count_recall", "see_thread", "move_seen", "end_turn", "texts_of", "find_equal_memory", "update_memory",
-                "drop_vector", "purge_memory", "blank_history", "blank_changes", "link_neighbours", "move_relations",
+                "drop_vector", "put_vector", "purge_memory",
+                "blank_history", "blank_changes", "link_neighbours", "move_relations",
                 "keep_recent", "due_after_turn",
                 "forget_recent",
             ],

@@ -77,7 +77,9 @@ LEAKS: Final = Leaks(
         ),
         **dict.fromkeys(
             [
-                "requeue_episodes", "list_dead_letters", "count_outdated", "enqueue_outdated", "has_vector_jobs",
+                "requeue_episodes", "list_dead_letters", "list_episode_jobs", "count_episode_jobs",
+                "decide_on_episodes",
+                "count_outdated", "enqueue_outdated", "has_vector_jobs",
                 "erasable_memories", "erase_memories", "erase_entities", "blank_events", "blank_events_of_tenant",
                 "erase_traces",
             ],

@@ -22,6 +22,7 @@ from elf.db.queries import Queries
 from elf.db.schema import schema_steps
 from elf.family import Family, families_on, refuse_doubles, tables_of
 from elf.indexing.admin_operations import INDEX_OPERATIONS
+from elf.outbox.admin_operations import JOB_OPERATIONS
 from elf.web.admin import COLLECT_GARBAGE
 from tests.families.every import PROOFS, SERVICE_ROWS
 from tests.families.fronts import PREFIXES
@@ -31,7 +32,11 @@ EVERY = pytest.mark.parametrize("family", FAMILIES, ids=[family.name for family 
 NOTES = FAMILIES[0]
 BINDING = {"tenant_id", "project_id", "agent_id", "read_profile"}
 HOUSE = replace(
-    NOTES, name="house", operations=(), admin_operations=[COLLECT_GARBAGE, *INDEX_OPERATIONS], tools=()
+    NOTES,
+    name="house",
+    operations=(),
+    admin_operations=[COLLECT_GARBAGE, *INDEX_OPERATIONS, *JOB_OPERATIONS],
+    tools=(),
 )
 
 

@@ -6,7 +6,7 @@ Only operators ask. The things of an owner are events that a receiver never took
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
@@ -20,6 +20,7 @@ from tests.families.rows import FOREIGN, INCOMPLETE, STRANGER, Attempt, Caller, 
 from tests.system.service import RunningService, wait_for
 
 NAME: Final = "nobody"
+QUEUE: Final = f"webhook_{NAME}"
 CONFIG: Final = f"""
 [[webhooks]]
 name = "{NAME}"
@@ -55,14 +56,15 @@ GUARDED: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhooksWorld:
-    """Two events of values that are gone, named by the `word`."""
+    """Two events of values that are gone, named by the `word`. `jobs` are what would tell of them, by their ids."""
 
     fronts: Fronts
     place: Mapping[str, str]
     word: str
+    jobs: Mapping[str, str] = field(default_factory=dict)
 
     def hidden_from(self, kind: Kind) -> Iterable[str]:
-        return () if kind in ALL else (self.word,)
+        return () if kind in ALL else (self.word, *self.jobs.values())
 
     def unknown(self, kind: Kind) -> WebhooksWorld:
         return self
@@ -76,8 +78,15 @@ class WebhooksWorld:
         assert reply.ok, reply.text
         return reply.body["items"]  # type: ignore[no-any-return]
 
+    def jobs_of(self, *states: str) -> list[dict[str, Any]]:
+        reply = self.fronts.admin.ask("list_jobs", {**self.place, "queue": QUEUE, "limit": 200})
+        assert reply.ok, reply.text
+        return [job for job in reply.body["items"] if job["state"] in states]
+
     def state(self) -> object:
-        return self.letters()
+        """What was never taken, once nothing of it is being sent again."""
+        wait_for(lambda: not self.jobs_of("PENDING", "FAILED"), "events that are given up again")
+        return [(job["id"], job["state"]) for job in self.jobs_of("GIVEN_UP", "DISCARDED")]
 
 
 def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> WebhooksWorld:
@@ -90,7 +99,7 @@ def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> WebhooksWorld
             reply = fronts.public.ask(operation, {**value, "key": key, **more})
             assert reply.ok, reply.text
     wait_for(lambda: len(world.letters()) == 2 or None, "two dead letters")
-    return world
+    return replace(world, jobs={job["id"]: job["subject_id"] for job in world.jobs_of("GIVEN_UP")})
 
 
 def _tells_of_none(reply: Reply, own: WebhooksWorld | None) -> str | None:
@@ -102,10 +111,25 @@ def _retries_none(reply: Reply, own: WebhooksWorld | None) -> str | None:
     return None if reply.body["retried"] == 0 else f"has those of others sent again: {reply.text}"
 
 
-def _row(operation: str, label: str, *, check: Any = None, sees: bool = False, **fields: Any) -> Row:
+def _counts_none(reply: Reply, own: WebhooksWorld | None) -> str | None:
+    counts = [one for one in reply.body["items"] if one["queue"] == QUEUE]
+    others = [
+        one for one in counts if any(one[state] for state in ("pending", "failed", "given_up", "discarded"))
+    ]
+    return f"counts those of others: {reply.text}" if others else None
+
+
+def _decides_on_none(reply: Reply, own: WebhooksWorld | None) -> str | None:
+    decided = reply.body.get("retried", 0) + reply.body.get("discarded", 0)
+    return f"decides on those of others: {reply.text}" if decided else None
+
+
+def _row(
+    operation: str, label: str, *, check: Any = None, sees: bool = False, by_id: bool = False, **fields: Any
+) -> Row:
     attempt = Attempt(
         label=label,
-        arguments=lambda world, own: fields,
+        arguments=lambda world, own: {**fields, "ids": [*world.jobs]} if by_id else fields,
         tried_by=frozenset({FOREIGN, STRANGER}),
         forbidden=frozenset({STRANGER}),
         owner_sees=sees,
@@ -122,7 +146,11 @@ def _row(operation: str, label: str, *, check: Any = None, sees: bool = False, *
 ROWS: Final = (
     _row("list_webhooks", "counts", check=_tells_of_none),
     _row("webhook_dead_letters", "all", sees=True, name=NAME),
+    _row("list_jobs", "given up", sees=True, queue=QUEUE, state="GIVEN_UP", limit=200),
+    _row("count_jobs", "counts", check=_counts_none),
     _row("retry_webhook", "all", check=_retries_none, name=NAME),
+    _row("retry_jobs", "by id", check=_decides_on_none, by_id=True, queue=QUEUE),
+    _row("discard_jobs", "by id", check=_decides_on_none, by_id=True, queue=QUEUE),
 )
 LEAKS: Final = Leaks(
     reading=[
@@ -131,6 +159,7 @@ LEAKS: Final = Leaks(
         )
         for query, operation in (
             ("list_webhooks", "list_webhooks"), ("list_events_given_up", "webhook_dead_letters"),
+            ("list_jobs", "list_jobs"), ("count_jobs", "count_jobs"),
         )
     ],
     changing=[
@@ -139,6 +168,15 @@ LEAKS: Final = Leaks(
             query="retry_events",
             conditions=(BY_TENANT,),
             operations=("retry_webhook",),
+        ),
+        *(
+            Leak(
+                name=f"{operation} of all tenants",
+                query=operation,
+                conditions=(BY_TENANT,),
+                operations=(operation,),
+            )
+            for operation in ("retry_jobs", "discard_jobs")
         ),
     ],
     behind_others={

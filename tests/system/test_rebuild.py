@@ -33,7 +33,7 @@ from tests.system.truth import assert_all_there, rows, wait_indexed
 T = TypeVar("T")
 
 REBUILD, DRIFT, REPAIR = (f"/v1/admin/{name}" for name in ("rebuild_qdrant", "index_drift", "index_repair"))
-NO_DRIFT = {"missing_count": 0, "stale_count": 0, "orphaned_count": 0, "moving_count": 0}
+NO_DRIFT = {"missing_count": 0, "stale_count": 0, "orphaned_count": 0, "moving_count": 0, "given_up_count": 0}
 THINGS = (
     "anchor",
     "basket",
@@ -268,7 +268,13 @@ def test_planted_drift_is_counted_named_and_mended_and_nothing_else(
     in_index(remote, plant)
     found = drift(remote)
     examples = found.pop("examples")
-    assert found == {"missing_count": 1, "stale_count": 1, "orphaned_count": 1, "moving_count": 0}
+    assert found == {
+        "missing_count": 1,
+        "stale_count": 1,
+        "orphaned_count": 1,
+        "moving_count": 0,
+        "given_up_count": 0,
+    }
     assert examples == {
         kind: [{"chunk_id": str(point.point_id), "note_id": str(point.owner_id)}]
         for kind, point in (("missing", missing), ("stale", stale), ("orphaned", orphan))

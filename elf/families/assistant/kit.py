@@ -15,11 +15,13 @@ from elf.db.queries import Queries, sql_folder
 from elf.families.assistant.access import Access
 from elf.families.assistant.model import FAMILY
 from elf.families.assistant.rules.filters import CLAUSES
+from elf.families.assistant.store.changes import VECTOR_JOB
 from elf.families.assistant.store.rows import COLUMNS
 from elf.families.assistant.store.writer import Writer
 from elf.ground import Ground
 from elf.indexing.embedding import TextEmbedder
 from elf.memory_embedding import MemoryEmbedder, memory_model
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.providers.micro_batch import MicroBatchingEmbedder
 from elf.providers.port import Chat
@@ -86,7 +88,8 @@ class Kit:
 def assistant_queries() -> Queries:
     """Read the statements of the family. Raises StartupError when a file cannot be read."""
     own = Queries.load(sql_folder() / FAMILY, values={"columns": COLUMNS, "filters": CLAUSES})
-    return outbox_queries(OUTBOX, subject="subject_id", lane="tenant_id", due=IN_TURN, own=own)
+    about = JobSubject(kind=f"CASE o.kind WHEN '{VECTOR_JOB}' THEN 'memory' ELSE o.kind END")
+    return outbox_queries(OUTBOX, subject="subject_id", about=about, lane="tenant_id", due=IN_TURN, own=own)
 
 
 def kit_of(ground: Ground) -> Kit:

@@ -20,6 +20,7 @@ from elf.families.knowledge.writing.versions import EmbeddingVersions
 from elf.ground import Ground
 from elf.indexing.embedding import TextEmbedder
 from elf.memory_embedding import MemoryEmbedder, memory_model
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.providers.micro_batch import MicroBatchingEmbedder
 
@@ -70,8 +71,9 @@ class Kit:
 
 def knowledge_queries() -> Queries:
     """Read the statements of the family. Raises StartupError when a file cannot be read."""
+    about = JobSubject(kind="o.memory_type")
     own = Queries.load(sql_folder() / FAMILY)
-    return outbox_queries(OUTBOX, subject="memory_id", lane="tenant_id", own=own)
+    return outbox_queries(OUTBOX, subject="memory_id", about=about, lane="tenant_id", own=own)
 
 
 def kit_of(ground: Ground) -> Kit:

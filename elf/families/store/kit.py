@@ -18,6 +18,7 @@ from elf.families.store.model import FAMILY, QUEUE, Place
 from elf.ground import Ground
 from elf.indexing.embedding import TextEmbedder
 from elf.memory_embedding import MemoryEmbedder, memory_model
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.providers.micro_batch import MicroBatchingEmbedder
 
@@ -79,7 +80,9 @@ class Kit:
 def store_queries() -> Queries:
     """Read the statements of the family. Raises StartupError when a file cannot be read."""
     own = Queries.load(sql_folder() / FAMILY, values={"within": WITHIN, "meets": MEETS})
-    return outbox_queries(OUTBOX, subject="revision", lane="tenant_id", own=own)
+    item = "SELECT i.item_id FROM store_items AS i WHERE i.revision = o.revision"
+    about = JobSubject(kind="'value'", id=f"coalesce(({item}), o.revision)")
+    return outbox_queries(OUTBOX, subject="revision", about=about, lane="tenant_id", own=own)
 
 
 def kit_of(ground: Ground) -> Kit:

@@ -20,7 +20,7 @@ MAX_MESSAGES: Final = 64
 MAX_MESSAGE_CHARS: Final = 16_384
 MAX_WAIT_MS: Final = 30_000
 
-State = Literal["pending", "done", "refused", "failed", "shown"]
+State = Literal["pending", "done", "refused", "failed", "given_up", "shown"]
 
 
 class MessageSaid(Request):
@@ -92,7 +92,7 @@ class InFamily(Response):
     family: str
     state: State = Field(
         description="pending; done; refused: the family does not take it, error_code says why; failed: it failed, and "
-        "is tried again; shown: what a dry run would write."
+        "is tried again; given_up: it is not tried again by itself; shown: what a dry run would write."
     )
     written: list[WrittenItem]
     error_code: str | None

@@ -18,6 +18,7 @@ from elf.memory.remembering.jobs import RememberJobs
 from elf.memory.remembering.service import Remembering
 from elf.memory.remembering.store import TABLE, SaidStore
 from elf.offers import Offers
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.outbox.queue import Queue
 
@@ -28,7 +29,7 @@ ASKED: Final = "o.family = ANY ($4::text[])"  # of the families that this proces
 def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     """Return what remembers. Raises StartupError when the config names a family that does not."""
     families = _families(ground)
-    leased = outbox_queries(TABLE, subject="said_id", lane="tenant_id", due=ASKED, own=queries)
+    leased = remember_queries(queries)
     store = SaidStore(ground.database, leased)
     does = {name: one.remember for name, one in families.items() if one.remember is not None}
     outbox = LeasedOutbox(
@@ -56,6 +57,12 @@ def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
         else [],
         garbage=[GarbageStep(FAMILY, "old_memory_said", store.drop_old)],
     )
+
+
+def remember_queries(own: Queries) -> Queries:
+    """Return the statements of the outbox, with `own`. Raises StartupError when they cannot be read."""
+    about = JobSubject(kind="'remember_request'")
+    return outbox_queries(TABLE, subject="said_id", about=about, lane="tenant_id", due=ASKED, own=own)
 
 
 def _families(ground: Ground) -> Mapping[str, Offers]:

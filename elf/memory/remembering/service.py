@@ -178,6 +178,8 @@ def _in_family(row: Row) -> r.InFamily:
         state = "done"
     elif row["status"] == "FAILED":
         state = "failed"
+    elif row["status"] in ("GIVEN_UP", "DISCARDED"):
+        state = "given_up"
     return r.InFamily(
         family=row["family"],
         state=state,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
 import anyio
 import numpy as np
 import pytest
@@ -206,3 +209,47 @@ async def test_twenty_equal_writes_leave_one_edge(house: AssistantHouse) -> None
         await house.patch(f"memories/{memory['id']}", text="Newer." if number % 2 == 0 else "New.")
     assert await strengths(house) == {("New.", "Old."): 0.9}
     assert len(await house.rows("SELECT FROM assistant_history WHERE event = 'LINK'")) == 1
+
+
+@pytest.mark.parametrize("status", ["GIVEN_UP", "DISCARDED"])
+@pytest.mark.parametrize("is_away", [True, False])
+async def test_a_vector_that_was_given_up_is_made_only_when_the_memory_says_something_else(
+    house: AssistantHouse, status: str, is_away: bool
+) -> None:
+    house.model.away = True
+    memory = await house.add("Old.")
+    await house.rows("UPDATE assistant_outbox SET status = $1", status)
+    house.model.away = False
+    await house.patch(f"memories/{memory['id']}", importance=5)
+    await house.do_jobs()
+    assert [row["status"] for row in await house.rows("SELECT status FROM assistant_outbox")] == [status]
+    house.model.away = is_away
+    await house.patch(f"memories/{memory['id']}", text="New.")
+    jobs = [row["status"] for row in await house.rows("SELECT status FROM assistant_outbox")]
+    assert jobs == (["PENDING"] if is_away else [])
+    house.model.away = False
+    await house.do_jobs()
+    assert len(await house.rows("SELECT FROM assistant_vectors")) == 1
+
+
+async def test_a_job_that_was_given_up_stays_for_as_long_as_its_memory_and_a_discarded_turn_for_a_day(
+    house: AssistantHouse,
+) -> None:
+    house.model.away = True
+    kept, gone = await house.add("Kept."), await house.add("Gone.")
+    await house.rows(
+        "INSERT INTO assistant_outbox (tenant_id, user_id, kind, subject_id)"
+        " SELECT tenant_id, user_id, 'turn', gen_random_uuid() FROM assistant_memories"
+    )
+    await house.rows("UPDATE assistant_outbox SET status = 'GIVEN_UP'")
+    await house.rows(
+        "UPDATE assistant_outbox SET status = 'DISCARDED' WHERE outbox_id ="
+        " (SELECT outbox_id FROM assistant_outbox WHERE kind = 'turn' LIMIT 1)"
+    )
+    await house.rows("DELETE FROM assistant_memories WHERE memory_id = $1", UUID(gone["id"]))
+    (step,) = (step for step in house.opened.garbage if step.name == "done_assistant_jobs")
+    in_two_days = datetime.now(UTC) + timedelta(days=2)  # jobs are given up by the clock of the database
+    assert await step.collect(in_two_days, 9) == 2
+    left = await house.rows("SELECT kind, status, subject_id FROM assistant_outbox ORDER BY kind")
+    assert [(row["kind"], row["status"]) for row in left] == [("turn", "GIVEN_UP"), ("vector", "GIVEN_UP")]
+    assert left[1]["subject_id"] == UUID(kept["id"])

@@ -36,7 +36,7 @@ from tests.notes_kit import NOW, FakeEmbedder, MemoryIndex, TurnedClock, WordTok
 
 SQL = Path(__file__).parent / "talks"
 TABLES = CorpusTables.of(
-    "talks", rows="talk_entries", key="entry_id", fields=("tenant_id", "group_id", "speaker")
+    "talks", kind="talk", rows="talk_entries", key="entry_id", fields=("tenant_id", "group_id", "speaker")
 )
 PLACE = ("acme", "g")
 ADD = """
@@ -150,7 +150,7 @@ def talks_database(postgres_dsn: str, name: str) -> Iterator[str]:
     """A database with the notes' tables beside those of the talks."""
     asyncio.run(run_sql(postgres_dsn, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}"))
     dsn = dsn_of(postgres_dsn, name)
-    steps = (*steps_on(), *schema_steps([("talks", SQL)])[-1:])
+    steps = (*steps_on(), *(step for step in schema_steps([("talks", SQL)]) if step.family == "talks"))
     asyncio.run(migration.apply(dsn, steps, vector_dim=VECTOR_DIM))
     yield dsn
     asyncio.run(run_sql(postgres_dsn, f"DROP DATABASE {name} WITH (FORCE)"))

@@ -195,7 +195,13 @@ async def test_drift_is_counted_by_kind_and_mended(talks: Talks) -> None:
     orphan = replace(old, point_id=uuid4(), owner_id=uuid4())
     points[orphan.point_id] = orphan
     found = await talks.indexed.drift.look(most_examples=9)
-    assert found.counted() == {"missing_count": 1, "stale_count": 1, "orphaned_count": 1, "moving_count": 0}
+    assert found.counted() == {
+        "missing_count": 1,
+        "stale_count": 1,
+        "orphaned_count": 1,
+        "moving_count": 0,
+        "given_up_count": 0,
+    }
     assert [one.subject_id for one in found.examples["missing"]] == [missing]
 
     assert (await talks.indexed.reconciler.reconcile()) == (1, 1, 1)

@@ -37,7 +37,7 @@ pytestmark = pytest.mark.anyio
 
 PATIENCE_S = 60.0  # a bound on hanging, never a measure
 LOOK_AGAIN_S = 0.05
-NOTHING = {"missing_count": 0, "stale_count": 0, "orphaned_count": 0, "moving_count": 0}
+NOTHING = {"missing_count": 0, "stale_count": 0, "orphaned_count": 0, "moving_count": 0, "given_up_count": 0}
 
 
 @dataclass

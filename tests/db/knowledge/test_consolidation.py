@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -16,13 +16,17 @@ from elf.config.tables.knowledge import KnowledgeTable
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable, Unavailable
 from elf.families.knowledge.api import working as k
 from elf.families.knowledge.consolidation.batches import LeaseLost, Shard
+from elf.families.knowledge.consolidation.jobs import EpisodeJobs
 from elf.families.knowledge.consolidation.prompt import Shown, shown
 from elf.families.knowledge.consolidation.service import Consolidation
 from elf.outbox.chores import Due
+from elf.outbox.given_up import JOB_STATES, Place
 from elf.providers.port import Prompt
 from tests.db.knowledge.conftest import ANA, TENANT, KnowledgeHouse
 
 pytestmark = pytest.mark.anyio
+
+NEWEST = Place(datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
 
 Answer = Callable[[Shown], Mapping[str, Any] | str]
 
@@ -489,3 +493,41 @@ async def test_whatever_a_model_says_harms_no_more_than_its_own_item(
     await consolidating.episode("Cleo")
     await consolidating.drain()
     assert ("Cleo", "flew", "active") in await consolidating.facts()
+
+
+async def test_an_operator_sees_what_failed_and_retries_or_discards_what_was_given_up(
+    consolidating: Consolidating,
+) -> None:
+    waiting, failed, *given_up = [await consolidating.episode(f"Episode {n}.") for n in range(4)]
+    await consolidating.house.rows(
+        "UPDATE knowledge_episodes SET retry_count = 2, last_error = 'no_json' WHERE id = $1", failed
+    )
+    await consolidating.house.rows(
+        "UPDATE knowledge_episodes SET consolidation_status = 'dead_letter', retry_count = 5, last_error = 'no_json'"
+        " WHERE id = ANY ($1)",
+        given_up,
+    )
+    jobs = EpisodeJobs(consolidating.house.kit)
+    listed = await jobs.page(JOB_STATES, NEWEST, 9, tenant_id=TENANT)
+    assert [(one.id, one.state, one.attempts, one.last_error) for one in listed] == [
+        (given_up[1], "GIVEN_UP", 5, "no_json"),
+        (given_up[0], "GIVEN_UP", 5, "no_json"),
+        (failed, "FAILED", 2, "no_json"),
+    ]
+    assert {(one.subject_kind, one.tenant_id) for one in listed} == {("episode", TENANT)}
+    (second,) = await jobs.page(["GIVEN_UP"], Place(listed[0].created_at, listed[0].id), 9, tenant_id=None)
+    assert second.id == given_up[0]
+    assert await jobs.page(JOB_STATES, NEWEST, 9, tenant_id="other") == []
+    assert await jobs.counts(tenant_id=None) == {"FAILED": 1, "GIVEN_UP": 2}
+    assert await jobs.counts(tenant_id="other") == {}
+    ids = [waiting, failed, *given_up]
+    assert await jobs.retry(ids, tenant_id="other", by="boss") == []
+    assert await jobs.discard([given_up[0]], tenant_id=TENANT, by="boss") == [given_up[0]]
+    assert await jobs.retry(ids, tenant_id=None, by="boss") == [given_up[1]]
+    assert await jobs.counts(tenant_id=TENANT) == {"FAILED": 1, "DISCARDED": 1}
+    await consolidating.drain()
+    assert await consolidating.states() == [
+        ("consolidated", 0), ("consolidated", 2), ("discarded", 5), ("consolidated", 0),
+    ]  # fmt: skip
+    assert (await consolidating.house.events(given_up[0]))[-1] == "episode_discarded"
+    assert "episode_requeued" in await consolidating.house.events(given_up[1])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +12,7 @@ import pytest
 
 from elf.core.errors import ProviderUnavailable
 from elf.families.knowledge.api.working import Reembed
+from elf.families.knowledge.keeping.jobs import MemoryJobs
 from elf.families.knowledge.kit import OUTBOX
 from elf.families.knowledge.model import MemoryType
 from elf.families.knowledge.upkeep.reembedding import Reembedding
@@ -313,3 +314,37 @@ def counted(model: FakeEmbedder) -> list[list[str]]:
 
     model.embed = embedding  # type: ignore[method-assign]
     return calls
+
+
+@pytest.mark.parametrize("status", ["GIVEN_UP", "DISCARDED"])
+async def test_a_vector_that_was_given_up_is_not_asked_for_again_until_the_content_changes(
+    life: Life, status: str
+) -> None:
+    life.house.model.away = True
+    rule = await harmful_rule(life)
+    fact = await life.fact()
+    life.house.model.away = False
+    await life.house.rows("UPDATE knowledge_outbox SET status = $1 WHERE kind = 'vector'", status)
+    reembedding = Reembedding(life.house.kit, life.house.model.version)
+    for version in (life.house.model.version, "fake:newer:384"):
+        life.house.model.version = version
+        answer = await reembedding.run(Reembed(), ANA)
+        assert (answer.outdated["fact"], answer.outdated["rule"], answer.running) == (1, 1, False)
+    await life.do_jobs()  # the inversion gives the rule another content, and the vector of that
+    jobs = await life.house.rows("SELECT memory_id, kind, status FROM knowledge_outbox ORDER BY kind, status")
+    assert [tuple(row) for row in jobs] == [(rule, "inversion", "DONE"), (fact, "vector", status)]
+    assert (await life.house.row("fact", fact))["embedding"] is None
+    assert (await life.house.row("rule", rule))["embedding"] is not None
+
+
+@pytest.mark.parametrize("status", ["GIVEN_UP", "DISCARDED"])
+async def test_a_job_that_was_given_up_stays_for_as_long_as_its_memory(life: Life, status: str) -> None:
+    life.house.model.away = True
+    kept, gone = await life.fact("kept"), await life.fact("gone")
+    await life.house.rows("UPDATE knowledge_outbox SET status = $1", status)
+    await life.house.rows("DELETE FROM knowledge_facts WHERE id = $1", gone)
+    jobs = MemoryJobs(life.house.kit)
+    in_two_days = datetime.now(UTC) + timedelta(days=2)  # jobs are given up by the clock of the database
+    assert await jobs.drop_done(in_two_days, 9) == 1
+    rows = await life.house.rows("SELECT memory_id FROM knowledge_outbox")
+    assert [row["memory_id"] for row in rows] == [kept]

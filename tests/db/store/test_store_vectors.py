@@ -124,3 +124,42 @@ async def test_no_credential_is_told_to_the_model(store: Store) -> None:
     await store.put(["d"], "k", {"t": f"the key {key}"}, index=["t"])
     assert (await store.get(["d"], "k"))["value"] == {"t": f"the key {key}"}
     assert not any(key in text for text in store.house.model.texts)
+
+
+@pytest.mark.parametrize("status", ["GIVEN_UP", "DISCARDED"])
+async def test_vectors_that_were_given_up_are_made_only_after_a_change(
+    store: Store, known: dict[str, Any], status: str
+) -> None:
+    await store.put(["d"], "k", {"t": TEA}, index=["t"])
+    await store.put(["d"], "gone", {"t": COFFEE}, index=["t"])
+    await store.rows("UPDATE store_vectors SET embedding_version = 'other' WHERE tenant_id = $1")
+    (chore,) = store.house.opened["store"].chores
+    due = Due("", store.house.clock.now(), 1)
+    await chore.run(due)
+    await store.rows("UPDATE store_outbox SET status = $2 WHERE tenant_id = $1", status)
+    await chore.run(due)
+    await store.house.settle("store")
+    assert await store.keys(query="?") == []
+    statuses = "SELECT status FROM store_outbox WHERE tenant_id = $1 ORDER BY status"
+    assert [row["status"] for row in await store.rows(statuses)] == [status, status]
+    assert (await store.get(["d"], "k"))["value"] == {"t": TEA}
+    await store.batch({"delete": {"namespace": ["d"], "key": "gone"}})
+    await store.put(["d"], "k", {"t": COFFEE}, index=["t"])
+    assert await store.rows(statuses) == []
+    assert await store.keys(query="?") == ["k"]
+
+
+@pytest.mark.parametrize("status", ["GIVEN_UP", "DISCARDED"])
+async def test_a_job_that_was_given_up_stays_for_as_long_as_its_value(
+    store: Store, known: dict[str, Any], status: str
+) -> None:
+    store.house.model.away = True
+    for key in ("kept", "gone"):
+        await store.put(["d"], key, {"t": TEA}, index=["t"])
+    store.house.model.away = False
+    await store.rows("UPDATE store_outbox SET status = $2 WHERE tenant_id = $1", status)
+    await store.rows("DELETE FROM store_items WHERE tenant_id = $1 AND key = 'gone'")
+    in_two_days = datetime.now(UTC) + timedelta(days=2)  # jobs are given up by the clock of the database
+    await store.garbage("done_store_jobs").collect(in_two_days, 100)
+    left = "SELECT i.key FROM store_outbox AS o LEFT JOIN store_items AS i USING (revision) WHERE o.tenant_id = $1"
+    assert [row["key"] for row in await store.rows(left)] == ["kept"]

@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -16,10 +15,10 @@ from elf.config.webhooks import Webhook
 from elf.db.database import Database
 from elf.db.queries import Queries, sql_folder
 from elf.offers import Subject
-from elf.outbox.leased import JobsFailed, LeasedOutbox, Retries, outbox_queries
+from elf.outbox.leased import JobsFailed, LeasedOutbox, Retries
 from elf.webhooks.jobs import Deliveries
-from elf.webhooks.model import FAMILY, TABLE, Event
-from elf.webhooks.opening import MOST_OF_A_LANE
+from elf.webhooks.model import FAMILY, Event
+from elf.webhooks.opening import MOST_OF_A_LANE, webhook_queries
 from elf.webhooks.registration import LeftOver, Registration
 from elf.webhooks.sending import NotDelivered
 from elf.webhooks.subjects import WebhookSubjects
@@ -55,8 +54,7 @@ async def tell(
 def outbox_of(
     database: Database, name: str, *, retries: Retries = AT_ONCE, lease_s: float = 60.0
 ) -> LeasedOutbox:
-    own = Queries.load(sql_folder() / FAMILY, values={"webhook": name})
-    queries = outbox_queries(TABLE, subject="event_id", own=own)
+    queries = webhook_queries(name)
     return LeasedOutbox(
         database, queries, table=name, lease_seconds=lease_s, terms=[MOST_OF_A_LANE], retries=retries
     )
@@ -275,9 +273,7 @@ def full_dsn(postgres_dsn: str, template_dsn: str) -> Any:
     asyncio.run(run_sql(postgres_dsn, "DROP DATABASE many_events WITH (FORCE)"))
 
 
-OWN = outbox_queries(
-    TABLE, subject="event_id", own=Queries.load(Path(sql_folder()) / FAMILY, values={"webhook": "all"})
-)
+OWN = webhook_queries("all")
 HOT: dict[str, Sequence[Any]] = {
     "list_events_given_up": ("all", 0, None, 50),
     "erase_events": ("t1", "u1", None, "u1"),

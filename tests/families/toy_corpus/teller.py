@@ -24,7 +24,9 @@ from elf.search.trace import SearchTrace, TraceItem
 from tests.families.toy_corpus import manifest as m
 
 NAME: Final = m.STORIES.name
-TABLES: Final = CorpusTables.of(NAME, rows="stories", key="story_id", fields=("tenant_id", "project_id"))
+TABLES: Final = CorpusTables.of(
+    NAME, kind="story", rows="stories", key="story_id", fields=("tenant_id", "project_id")
+)
 
 
 def open_stories(ground: Ground) -> Opened:

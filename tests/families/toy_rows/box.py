@@ -22,6 +22,7 @@ from elf.family import Opened, StoredGauge
 from elf.ground import Ground
 from elf.offers import Item, Question, Subject
 from elf.outbox.chores import Chore, Due, every
+from elf.outbox.given_up import JobSubject
 from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
@@ -96,7 +97,11 @@ class Box:
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
         self.database = ground.database
-        self.sql = outbox_queries("toy_outbox", subject="toy_id", own=Queries.load(m.TOY_ROWS.sql_folder))
+        about = JobSubject(
+            kind="'toy'", tenant="(SELECT t.tenant_id FROM toys AS t WHERE t.toy_id = o.toy_id)"
+        )
+        own = Queries.load(m.TOY_ROWS.sql_folder)
+        self.sql = outbox_queries("toy_outbox", subject="toy_id", about=about, own=own)
         self.diary = Diary(Path(ground.config.of(m.ToyRowsTable).diary))
 
     async def rows(self, name: str, *arguments: Any) -> list[Mapping[str, Any]]:

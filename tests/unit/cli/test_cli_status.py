@@ -18,6 +18,7 @@ OVERVIEW = {
     "notes_to_embed": 0, "waiting_jobs": 0, "failed_jobs": 0, "oldest_job_seconds": None,
     "disk_bytes": {"postgres": 300 * 1024**2, "index": 5000},
 }  # fmt: skip
+COUNTS = {"queue": "indexing", "pending": 2, "failed": 1, "given_up": 0, "discarded": 4}
 
 
 @pytest.fixture
@@ -26,8 +27,13 @@ def admin(elf: CommandLine) -> Iterator[FakeService]:
     with running_service() as admin:
         text = elf.config.read_text()
         elf.config.write_text(text.replace("127.0.0.1:8767", f"127.0.0.1:{admin.port}"))
-        admin.respond = lambda asked: Answer(body=OVERVIEW)
+        respond(admin, OVERVIEW)
         yield admin
+
+
+def respond(admin: FakeService, overview: dict[str, Any], *counts: dict[str, Any]) -> None:
+    jobs = {"items": [COUNTS, *counts]}
+    admin.respond = lambda asked: Answer(body=jobs if asked.path.startswith("/v1/admin/jobs") else overview)
 
 
 def answers(service: FakeService, *, ready: bool, **more: Any) -> None:
@@ -51,7 +57,21 @@ def test_status_says_what_there_is_in_a_few_lines(
         f"config   {elf.config}",
         "parts    1 of 1 ready",
     ]
-    assert admin.asked == [Asked("GET", "/v1/admin/overview", {}, None)]
+    assert admin.asked == [
+        Asked("GET", "/v1/admin/overview", {}, None), Asked("GET", "/v1/admin/jobs/counts", {}, None),
+    ]  # fmt: skip
+
+
+def test_status_says_how_many_jobs_were_given_up_and_how_to_see_them(
+    elf: CommandLine, service: FakeService, admin: FakeService
+) -> None:
+    answers(service, ready=True)
+    given_up = [COUNTS | {"queue": "assistant", "given_up": 1}, COUNTS | {"queue": "store", "given_up": 1200}]
+    respond(admin, OVERVIEW, *given_up)
+    assert (
+        "given up  1,201 jobs (assistant 1, store 1,200): `elf admin jobs list --state GIVEN_UP`"
+        in elf("status").out.splitlines()
+    )
 
 
 def test_status_says_which_parts_are_not_ready_and_all_of_them_when_asked(
@@ -73,7 +93,7 @@ def test_status_says_how_far_the_embedding_with_a_new_model_is_and_what_waits(
 ) -> None:
     answers(service, ready=True)
     waits = {"notes_to_embed": 750, "waiting_jobs": 400, "failed_jobs": 3, "oldest_job_seconds": 61.6}
-    admin.respond = lambda asked: Answer(body=OVERVIEW | waits)
+    respond(admin, OVERVIEW | waits)
     out = elf("status").out
     assert "waiting  400 jobs, 3 of them after a failure, the oldest for 62 s\n" in out
     assert "acme:large:384, 750 of 3,000 notes are still to be embedded with it (75% done)\n" in out

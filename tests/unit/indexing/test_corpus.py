@@ -13,6 +13,7 @@ from elf.indexing.corpus import Corpus, CorpusTables
 from tests.index_kit import TALKS
 
 TABLES = CorpusTables(
+    kind="talk",
     rows="talk_rows",
     key="entry_id",
     view="talks_corpus",

@@ -33,6 +33,9 @@ OF_ALL_TENANTS: Final = {
     "pending_shards": ({EPISODES}, "the consolidation that is due finds its shards, and then asks for each"),
     "requeue_episodes": ({EPISODES}, "an operator has all tried again, or those of a tenant"),
     "list_dead_letters": ({EPISODES}, "an operator looks at all, or at those of a tenant"),
+    "list_episode_jobs": ({EPISODES}, "an operator looks at all, or at those of a tenant"),
+    "count_episode_jobs": ({EPISODES}, "an operator looks at all, or at those of a tenant"),
+    "decide_on_episodes": ({EPISODES}, "an operator decides on all, or on those of a tenant"),
     "count_outdated": ({EPISODES, FACTS, RULES}, "an operator moves all to another model, or a tenant"),
     "enqueue_outdated": ({EPISODES, FACTS, RULES}, "an operator moves all to another model, or a tenant"),
     "has_vector_jobs": ({JOBS}, "an operator moves all to another model, or a tenant"),
@@ -46,6 +49,9 @@ OF_ALL_TENANTS: Final = {
         "finish_jobs", "fail_jobs", "release_jobs", "release_abandoned",
         "outbox_statistics",
     )
+} | {
+    name: ({JOBS}, "an operator sees all jobs, or those of a tenant")
+    for name in ("list_jobs", "count_jobs", "retry_jobs", "discard_jobs")
 }  # fmt: skip
 
 _TOUCHED = re.compile(

@@ -21,7 +21,7 @@ _VERSION: Final = "embedding_version"
 
 CHUNK_TOKENS: Final = TokenTable(tokens="conversations_chunk_tokens", chunks="conversations_chunks")
 TABLES: Final = CorpusTables.of(
-    FAMILY, rows="conversation_texts", key="entry_id", fields=(TENANT, TREE, CREATOR)
+    FAMILY, kind="entry", rows="conversation_texts", key="entry_id", fields=(TENANT, TREE, CREATOR)
 )
 SPACE: Final = Space(
     name=FAMILY,

@@ -32,7 +32,7 @@ class ListEpisodes(Page):
 
     butler: f.ButlerGiven | None = None
     session_id: UUID | None = None
-    status: Literal["pending", "consolidated", "dead_letter"] | None = None
+    status: Literal["pending", "consolidated", "dead_letter", "discarded"] | None = None
 
 
 class ListFacts(Page):

@@ -40,7 +40,7 @@ class Episode(Memory):
     session_id: UUID | None
     importance: f.Importance
     consolidated: bool
-    consolidation_status: Literal["pending", "consolidated", "dead_letter"]
+    consolidation_status: Literal["pending", "consolidated", "dead_letter", "discarded"]
     retry_count: int
     last_error: str | None = Field(description="Why it was not consolidated the last time, in a word.")
     expires_at: Moment | None

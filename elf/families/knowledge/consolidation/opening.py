@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from elf.api.operation import Handler, Operation
 from elf.families.knowledge.api import working as k
+from elf.families.knowledge.consolidation.jobs import QUEUE, EpisodeJobs
 from elf.families.knowledge.consolidation.service import Consolidation
 from elf.families.knowledge.keeping.schedule import Scheduled
 from elf.families.knowledge.kit import Kit
@@ -27,4 +28,8 @@ def open_consolidation(ground: Ground, kit: Kit) -> Opened:
         if chat is None
         else Scheduled.of(kit, "consolidation").chores(consolidation.drain, consolidation.subjects)
     )
-    return Opened(handlers={operation.name: handle for operation, handle in done_by.items()}, chores=chores)
+    return Opened(
+        handlers={operation.name: handle for operation, handle in done_by.items()},
+        chores=chores,
+        jobs={QUEUE: EpisodeJobs(kit)},
+    )

@@ -11,7 +11,7 @@ from elf.families.knowledge.model import FAMILY
 from elf.family import Labels, StoredGauge
 
 STATES: Final[Mapping[str, Sequence[str]]] = {
-    "episode": ("pending", "consolidated", "dead_letter"),
+    "episode": ("pending", "consolidated", "dead_letter", "discarded"),
     "fact": ("active", "fading", "superseded", "expired", "retracted"),
     "rule": ("candidate", "established", "proven", "anti_pattern", "forgotten"),
 }

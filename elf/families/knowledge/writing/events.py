@@ -15,6 +15,7 @@ from elf.db.queries import Queries
 
 EventType: TypeAlias = Literal[
     "episode_created", "episode_consolidated", "episode_failed", "episode_dead_letter", "episode_requeued",
+    "episode_discarded",
     "episode_forgotten", "episode_deleted",
     "fact_created", "fact_superseded", "fact_confirmed", "fact_retracted",
     "fact_fading", "fact_recovered", "fact_expired",

@@ -79,6 +79,9 @@ class DriftCounts(Response):
     moving_count: int = Field(
         description="Differences of notes with an open indexing job, which will be gone by themselves."
     )
+    given_up_count: int = Field(
+        description="Differences of notes whose indexing was given up or discarded; they stay until it is retried."
+    )
 
 
 class DriftResponse(DriftCounts):

@@ -9,6 +9,7 @@ from elf.indexing.corpus import CorpusTables
 
 INDEXING: Final = "indexing"  # the queue
 NOTE_TABLES: Final = CorpusTables(
+    kind="note",
     rows="memory_notes",
     key="note_id",
     view="notes_corpus",

@@ -1,0 +1,3 @@
+-- Jobs that were given up may be discarded.
+
+\ir ../../../../sql/indexing/discarded-jobs.sql corpus=toy_corpus
