@@ -16,7 +16,8 @@ from elf.config import Config
 JOBS: Final = "/v1/admin/jobs"
 STATES: Final = ("PENDING", "FAILED", "GIVEN_UP", "DISCARDED")
 FIELDS: Final = (
-    "queue", "id", "state", "tenant_id", "subject_kind", "subject_id", "attempts", "process_deaths", "updated_at", "last_error",
+    "queue", "id", "state", "tenant_id", "subject_kind", "subject_id", "attempts", "process_deaths",
+    "updated_at", "last_error",
 )  # fmt: skip
 
 

@@ -220,7 +220,8 @@ class Desk:
 async def test_every_outbox_is_tried_here(database: Database) -> None:
     async with database.connection() as connection:
         rows = await connection.fetch(
-            "SELECT table_name FROM information_schema.columns WHERE column_name = 'leases' AND table_schema = 'public'"
+            "SELECT table_name FROM information_schema.columns "
+            "WHERE column_name = 'leases' AND table_schema = 'public' AND table_name <> 'job_runs'"
         )
     assert {row["table_name"] for row in rows} == {one.table for one in OUTBOXES}
 

@@ -101,12 +101,12 @@ async def test_a_job_is_blamed_for_each_process_that_ended_while_it_was_alone(
         async with hand.session():
             (job,), suspect = await hand.begin(is_alone=True)
             assert suspect == ({job.outbox_id: deaths} if deaths else {})
-    await hand.outbox.give_up([job], "3 processes ended")
-    assert await house.value(STATES) == ["PENDING"]  # it has lost its lease by then
-    hand = a_hand()
-    async with hand.session():
-        (job,), _ = await hand.begin(is_alone=True)
-        await hand.outbox.give_up([job], "4 processes ended")
+    other = a_hand()
+    async with other.session():
+        (job_again,), _ = await other.begin(is_alone=True)
+        await hand.outbox.give_up([job], "3 processes ended")
+        assert await house.value(STATES) == ["PENDING"]  # it is another's by now
+        await other.outbox.give_up([job_again], "4 processes ended")
     assert await house.value(STATES) == ["GIVEN_UP"]
     assert await house.value("SELECT last_error FROM indexing_outbox") == "4 processes ended"
     assert await a_hand().outbox.lease(10) == []

@@ -9,7 +9,7 @@ from fake_service import Answer, Asked, FakeService, error
 ONE, TWO = "7b0e1d9a-3f0a-4e0c-9d53-3b5f1e7c1a11", "01890a5d-ac96-774b-bcce-b302099a8057"
 JOB = {
     "queue": "indexing", "id": ONE, "state": "GIVEN_UP", "tenant_id": "acme", "subject_kind": "note", "subject_id": TWO,
-    "attempts": 3, "last_error": "Broken:\x07 no vectors", "created_at": "2026-03-01T12:00:00Z",
+    "attempts": 3, "process_deaths": 3, "last_error": "Broken:\x07 no vectors", "created_at": "2026-03-01T12:00:00Z",
     "updated_at": "2026-03-01T13:00:00Z",
 }  # fmt: skip
 
@@ -41,7 +41,7 @@ def test_jobs_are_listed_one_a_line_and_it_is_said_that_there_are_more(
     code, out, err = admin("admin jobs list", *flags)
     assert code == 0
     assert out.split() == [
-        "indexing", ONE, "GIVEN_UP", "acme", "note", TWO, "3", "2026-03-01T13:00:00Z", "Broken:", "no", "vectors",
+        "indexing", ONE, "GIVEN_UP", "acme", "note", TWO, "3", "3", "2026-03-01T13:00:00Z", "Broken:", "no", "vectors",
     ]  # fmt: skip
     assert err == "elf: there are more; continue with --cursor abc\n"
     params = {"queue": "indexing", "state": "GIVEN_UP", "tenant_id": "acme", "limit": "1", "cursor": "c"}
