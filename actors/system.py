@@ -305,7 +305,7 @@ class _Builder:
             measures=self._metrics.measures,
             admission=self._admission,
             is_ready=lambda: self._readiness().ready,
-            max_calls=self._connection_limit,
+            max_connections=self._connection_limit,
         )
 
     def _guarded(self, operations: Sequence[Operation]) -> Sequence[Operation]:
