@@ -31,11 +31,10 @@ def add_grpc_front(
     measures: Measures,
     admission: Admission | None,
     is_ready: Callable[[], bool],
+    max_calls: int,
     max_connections: int,
 ) -> None:
     """Add the actor that serves these services at a held port; `handlers` carry out their operations, by name.
-
-    It serves as many calls at a time as it has connections at most.
 
     Raises StartupError when two services have one name.
     """
@@ -47,7 +46,7 @@ def add_grpc_front(
         front=GrpcFront.name,
         identify=identify,
         measures=measures,
-        max_calls=max_connections,
+        max_calls=max_calls,
         admission=admission,
     )
     build = partial(create_server, servicers, calls, is_ready=is_ready, max_connections=max_connections)

@@ -100,11 +100,18 @@ async def _service(context: Context) -> str:
     """Return which service a client asks about."""
     try:
         data = await next_message(context)
-        return HealthCheckRequest.FromString(data or b"").service
     except MessageTimeout as error:
         await context.abort(grpc.StatusCode[error.rpc_status], error.message)
+    if (asked := _read(data)) is None:
+        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "there is no HealthCheckRequest")
+    return asked.service
+
+
+def _read(data: bytes | None) -> HealthCheckRequest | None:
+    try:
+        return None if data is None else HealthCheckRequest.FromString(data)
     except DecodeError:
-        await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "this is no HealthCheckRequest")
+        return None
 
 
 def _host(peer: str) -> str:

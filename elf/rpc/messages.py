@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -83,17 +82,16 @@ async def each_unpacked(shape: Shape, context: Context, *, may_pause: bool) -> A
 
     Raises InvalidRequest for bytes that are none, MessageTimeout.
     """
-    limit_s = MESSAGE_TIMEOUT_S
-    while (data := await next_message(context, limit_s)) is not None:
+    times_out = True
+    while (data := await next_message(context, times_out=times_out)) is not None:
         yield unpacked(shape, data)
-        if may_pause:
-            limit_s = math.inf
+        times_out = not may_pause
 
 
-async def next_message(context: Context, limit_s: float = MESSAGE_TIMEOUT_S) -> bytes | None:
+async def next_message(context: Context, *, times_out: bool = True) -> bytes | None:
     """Return the bytes of the next message of a call, None behind the last. Raises MessageTimeout."""
     try:
-        with anyio.fail_after(limit_s):
+        with anyio.fail_after(MESSAGE_TIMEOUT_S if times_out else None):
             data: object = await context.read()
     except TimeoutError:
         raise MessageTimeout from None

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elf.core.errors import Forbidden
+from elf.core.shares import Shares
 from elf.db.database import Database
 from elf.families.conversations.errors import Missing, RecorderOff, RecordingBroken, TooManyStreams
 from elf.families.conversations.recording.content import TEXT_BYTES, Content
@@ -334,7 +335,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 @given(chunks=st.lists(st.tuples(TEXT, st.integers(1, 3000)), max_size=40), most=st.integers(4, 50))
 @settings(max_examples=200)
 def test_no_cut_is_within_a_character(chunks: list[tuple[str, int]], most: int) -> None:
-    content = Content()
+    content = Content(Shares(1_000_000))
     for text, times in chunks:
         content.append((text * times).encode())
     whole = "".join(text * times for text, times in chunks)
