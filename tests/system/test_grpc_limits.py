@@ -15,14 +15,11 @@ from grpc_health.v1.health_pb2_grpc import HealthStub
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 
-from elf.config.tables.conversations import ConversationsTable
 from elf.families.conversations.grpc import memory_service_pb2 as pb
 from elf.families.conversations.grpc.memory_service_pb2_grpc import (
     ConversationsServiceStub,
     ResponseRecorderServiceStub,
 )
-from elf.rpc.health import MAX_WATCHES_PER_PEER
-from elf.rpc.reflection import MAX_STREAMS
 from tests.rpc_kit import heard_of_the_end
 from tests.system.service import RunningService
 
@@ -31,7 +28,7 @@ pytestmark = pytest.mark.anyio
 WATCHES = 1000
 RECORDINGS = 256
 TOO_LONG_S = 60
-DEFAULTS = ConversationsTable()
+WATCHES_PER_PEER, REFLECTIONS, RECORDINGS_PER_USER = 32, 16, 64  # as docs/SECURITY.md says
 REFUSED = {
     grpc.StatusCode.RESOURCE_EXHAUSTED,
     grpc.StatusCode.INTERNAL,  # which a client says itself when a stream ends while it sends
@@ -85,7 +82,7 @@ async def test_a_thousand_who_watch_keep_nobody_from_health_or_from_a_call(
     service: RunningService, channel: grpc.aio.Channel
 ) -> None:
     calls = [HealthStub(channel).Watch(HealthCheckRequest()) for _ in range(WATCHES)]
-    assert [await is_open(call) for call in calls].count(True) == MAX_WATCHES_PER_PEER
+    assert [await is_open(call) for call in calls].count(True) == WATCHES_PER_PEER
     assert await is_serving(service)
     assert await makes_a_conversation(channel)
     for call in calls:
@@ -102,7 +99,7 @@ async def test_many_who_reflect_keep_nobody_from_health_or_from_a_call(
     service: RunningService, channel: grpc.aio.Channel
 ) -> None:
     calls = [ServerReflectionStub(channel).ServerReflectionInfo(asks_once()) for _ in range(RECORDINGS)]
-    assert [await is_open(call) for call in calls].count(True) == MAX_STREAMS
+    assert [await is_open(call) for call in calls].count(True) == REFLECTIONS
     assert await is_serving(service)
     assert await makes_a_conversation(channel)
     for call in calls:
@@ -127,7 +124,7 @@ async def test_the_recordings_of_one_user_keep_no_other_from_recording(
         while len(begun) + sum(call.done() for call in calls) < RECORDINGS:
             asked = pb.CheckRecordingsRequest(conversation_ids=[id.bytes for id in ids])
             begun = set((await recorder.CheckRecordings(asked, metadata=ana)).conversation_ids)
-    assert len(begun) == DEFAULTS.max_streams_per_user
+    assert len(begun) == RECORDINGS_PER_USER
     refused = {(await call.code(), await call.details()) for call in calls if call.done()}
     assert refused == {
         (
