@@ -18,7 +18,7 @@ from actors.assembly.identity import add_identity
 from actors.assembly.work import Work, add_work
 from actors.families import FAMILIES
 from actors.fronts.connections import Connections
-from actors.fronts.descriptors import connection_limit
+from actors.fronts.descriptors import MOST, MOST_GRPC, connection_limit
 from actors.fronts.host_names import visitors_of
 from actors.fronts.http_front import HttpFront, bound_address
 from actors.fronts.mcp_front import McpFront
@@ -31,6 +31,7 @@ from actors.telemetry.span_exporter import tracer_for
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy
 from elf.api.rpc import Servicer
+from elf.config.limits import Limits
 from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
@@ -308,6 +309,7 @@ class _Builder:
             admission=self._admission,
             is_ready=lambda: self._readiness().ready,
             max_calls=self._connection_limit,
+            max_connections=self._connections_of(None, most=MOST_GRPC),
         )
 
     def _guarded(self, operations: Sequence[Operation]) -> Sequence[Operation]:
@@ -363,11 +365,15 @@ class _Builder:
 
     @cached_property
     def _connection_limit(self) -> int:
+        return self._connections_of(self._config.service.limits)
+
+    def _connections_of(self, limits: Limits | None, *, most: int = MOST) -> int:
         postgres = self._config.storage.postgres
         return connection_limit(
-            self._config.service.limits,
+            limits,
             fronts=sum(sock is not None for sock in self._sockets),
             pooled=postgres.pool_max_conns * (2 if postgres.read_dsn else 1),
+            most=most,
         )
 
     def _connections(self, front: str) -> Connections:

@@ -56,6 +56,7 @@ async def served(
     measures: Measures | None = None,
     admission: Admission | None = None,
     is_ready: Callable[[], bool] = lambda: True,
+    max_calls: int = 100,
 ) -> AsyncIterator[grpc.aio.Channel]:
     """Serve at a port and yield a channel to it."""
     sock = held or hold(LOOPBACK, key="service.grpc_bind")
@@ -65,9 +66,11 @@ async def served(
             front="grpc_front",
             identify=identify,
             measures=measures or NoMeasures(),
+            max_calls=max_calls,
             admission=admission,
         )
-        front = GrpcFront(sock, partial(create_server, servicers, calls, is_ready=is_ready, max_calls=100))
+        build = partial(create_server, servicers, calls, is_ready=is_ready, max_connections=max_calls)
+        front = GrpcFront(sock, build)
         scope = anyio.CancelScope()
         async with anyio.create_task_group() as group:
             await group.start(partial(run, front, scope))

@@ -32,6 +32,7 @@ def add_grpc_front(
     admission: Admission | None,
     is_ready: Callable[[], bool],
     max_calls: int,
+    max_connections: int,
 ) -> None:
     """Add the actor that serves these services at a held port; `handlers` carry out their operations, by name.
 
@@ -40,6 +41,13 @@ def add_grpc_front(
     names = Counter(servicer.service.full_name for servicer in servicers)
     if doubled := [name for name, count in names.items() if count > 1]:
         raise StartupError(f"two services of gRPC are called {doubled[0]}")
-    calls = Calls(handlers, front=GrpcFront.name, identify=identify, measures=measures, admission=admission)
-    build = partial(create_server, servicers, calls, is_ready=is_ready, max_calls=max_calls)
+    calls = Calls(
+        handlers,
+        front=GrpcFront.name,
+        identify=identify,
+        measures=measures,
+        max_calls=max_calls,
+        admission=admission,
+    )
+    build = partial(create_server, servicers, calls, is_ready=is_ready, max_connections=max_connections)
     supervisor.add(GrpcFront(held, build), stop_timeout_s=STOP_TIMEOUT_S)

@@ -13,6 +13,8 @@ from elf.config.limits import Limits
 RESERVED: Final = 160
 FEWEST: Final = 8  # connections of a front, however few descriptors there are
 MOST: Final = 4096  # of a front by itself: each costs some 50 kB while it is served
+# gRPC cannot close one that is idle for another, and one costs 15 kB: so many that it takes a flood to use them up.
+MOST_GRPC: Final = 16_384
 
 log = structlog.get_logger()
 
@@ -28,12 +30,12 @@ def raise_limit() -> None:
         log.info("descriptor_limit_kept", limit=soft, error=str(error))
 
 
-def connection_limit(limits: Limits | None, *, fronts: int, pooled: int) -> int:
+def connection_limit(limits: Limits | None, *, fronts: int, pooled: int, most: int = MOST) -> int:
     """Return how many connections each of `fronts` may hold beside `pooled` ones to the database.
 
-    That is what `limits` say, or MOST without them, as far as the process's limit of descriptors allows.
+    That is what `limits` say, or `most` without them, as far as the process's limit of descriptors allows.
     """
-    wanted = limits.max_connections if limits else MOST
+    wanted = limits.max_connections if limits else most
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = wanted if soft == resource.RLIM_INFINITY else (soft - RESERVED - pooled) // fronts
     if allowed < wanted:

@@ -8,8 +8,8 @@ a body that nobody waits for any more.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Final, Protocol, cast
 
 import anyio
@@ -41,7 +41,8 @@ Send = Callable[[Any], Awaitable[None]]
 class Watcher(Protocol):
     """What is told what a connection is at.
 
-    It waits for its client, who may let it wait for ever, or it works on a request, or it is about to end.
+    It waits for its client, who may let it wait for ever, be it for a request or for reading an answer; or it works on
+    a request, or it is about to end.
     """
 
     def waits(self, connection: ClientConnection) -> None: ...
@@ -70,6 +71,7 @@ class ClientConnection(TCPServer):
         self._framework = app
         self._watcher = watcher
         self._at_work = 0
+        self._sending = 0  # of those at work
         self._has_ended = False
         self._idle_since: float | None = self.loop.time()
         self._has_nothing_to_answer = asyncio.Event()
@@ -142,41 +144,63 @@ class ClientConnection(TCPServer):
         self, scope: Any, receive: Receive, send: Send, sync_spawn: object, call_soon: object
     ) -> None:
         """Run the application for one request."""
-        exchange = _Exchange(receive, send, whole=self._work)
+        exchange = _Exchange(receive, send, self)
         try:
             await self._framework(scope, exchange.receive, exchange.send)
         finally:
             if exchange.is_whole:
-                self._rest()
+                self.rest()
 
-    def _work(self) -> None:
+    def work(self) -> None:
+        """Take note that all of a request is there."""
         self._at_work += 1
-        self._watcher.works(self)
+        self._tell()
 
-    def _rest(self) -> None:
+    def rest(self) -> None:
+        """Take note that a request is answered."""
         self._at_work -= 1
-        if not self._at_work:
+        self._tell()
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """Take note that a request that is at work waits meanwhile for its client to read."""
+        self._sending += 1
+        self._tell()
+        try:
+            yield
+        finally:
+            self._sending -= 1
+            self._tell()
+
+    def _tell(self) -> None:
+        if self._at_work > self._sending:
+            self._watcher.works(self)
+        else:
             self._watcher.waits(self)
 
 
 class _Exchange:
-    """A request and its answer; `whole` is called when all of the request is there."""
+    """A request on a connection, and its answer."""
 
-    def __init__(self, receive: Receive, send: Send, *, whole: Callable[[], None]) -> None:
+    def __init__(self, receive: Receive, send: Send, connection: ClientConnection) -> None:
         self._receive = receive
         self._send = send
-        self._whole = whole
+        self._connection = connection
         self.is_whole = False
 
     async def receive(self) -> Any:
         event = await self._receive()
         if event["type"] == "http.request" and not event["more_body"] and not self.is_whole:
             self.is_whole = True
-            self._whole()
+            self._connection.work()
         return event
 
     async def send(self, event: Any) -> None:
-        if event["type"] != "http.response.body" or event.get("more_body") or self.is_whole:
+        if self.is_whole:
+            with self._connection.sending():
+                await self._send(event)
+            return
+        if event["type"] != "http.response.body" or event.get("more_body"):
             await self._send(event)
             return
         # The end of an answer waits until the rest of the request has been taken, which the application does not want.

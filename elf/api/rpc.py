@@ -39,15 +39,18 @@ class Rpc:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnRpc:
-    """A call that is no operation, made by any user.
+    """A call that is no operation, made by any user, or by any caller where it does not need one.
 
     `run` takes the caller, and the message or, where the client streams, an async iterator of its messages. It is a
     coroutine function that returns the message of the answer or, where the answer streams, an async generator function.
     What it raises of ServiceError is told to the client. It waits for no turn. `changes` when it may change something.
+    `may_pause` when a client that streams may be silent for as long as it likes between two messages.
     """
 
     run: Callable[[Any, Caller], Any]
     changes: bool = False
+    needs_user: bool = True
+    may_pause: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,6 +36,9 @@ def client_of_address(address: Address) -> httpx.AsyncClient:
     return httpx.AsyncClient(
         base_url=f"http://{address}",
         timeout=httpx.Timeout(ANSWER_TIMEOUT_S, connect=CONNECT_TIMEOUT_S),
+        # As many as there are calls: in a pool of less, one user's slow calls would keep all others waiting here, where
+        # no tenant has a turn.
+        limits=httpx.Limits(max_connections=None),
         trust_env=False,  # no proxy setting of the environment counts
         verify=False,  # plain HTTP only; loading certificates takes a while
     )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -20,11 +20,12 @@ from elf.api.operation import Handler, Operation
 from elf.api.rpc import OwnRpc, Rpc, Servicer
 from elf.core.errors import ServiceError
 from elf.core.measures import Measures
+from elf.core.shares import ShareExceeded, Shares
 from elf.core.slices import in_slices, read_in_slices
 from elf.identity.identify import Identify
 from elf.identity.refusal import refusal_reason
-from elf.rpc.failures import told
-from elf.rpc.messages import Shape, each_unpacked, packed, shapes_of, unpacked
+from elf.rpc.failures import TooManyCalls, told
+from elf.rpc.messages import Context, Shape, each_unpacked, packed, received, shapes_of
 from elf.web.access_log import log_answer, request_id_of
 from elf.web.admission import Admission
 from elf.web.failures import is_a_fault
@@ -32,17 +33,10 @@ from elf.web.parsing import reading_body
 from elf.web.spans import continued_trace
 from elf.web.views import bind_caller, caller_of
 
-Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 Pack: TypeAlias = Callable[[Message], bytes]
 
 REQUEST_ID: Final = "x-request-id"
 CANCELLED: Final = 499  # not a status of HTTP, but what its servers log of a client that has gone
-_FORMS: Final[Mapping[tuple[bool, bool], Callable[..., grpc.RpcMethodHandler[Any, Any]]]] = {
-    (False, False): grpc.unary_unary_rpc_method_handler,
-    (False, True): grpc.unary_stream_rpc_method_handler,
-    (True, False): grpc.stream_unary_rpc_method_handler,
-    (True, True): grpc.stream_stream_rpc_method_handler,
-}
 
 log = structlog.get_logger()
 
@@ -50,7 +44,9 @@ log = structlog.get_logger()
 class Calls:
     """Answers the calls of services by the rules of the HTTP front: who calls, whose turn it is, what is logged.
 
-    `handlers` has what carries out each operation, by its name. None for `admission` lets everybody in at once.
+    `handlers` has what carries out each operation, by its name. None for `admission` lets everybody in at once. At most
+    `max_calls` are served at a time, a quarter of them for one user and three quarters for one tenant. The caller is
+    known before anything of a call is read or counted, so that calls without a key take nobody's place.
     """
 
     def __init__(
@@ -60,6 +56,7 @@ class Calls:
         front: str,
         identify: Identify,
         measures: Measures,
+        max_calls: int,
         admission: Admission | None = None,
     ) -> None:
         self._handlers = handlers
@@ -67,6 +64,7 @@ class Calls:
         self._identify = identify
         self._measures = measures
         self._admission = admission
+        self._shares = Shares(max_calls, tenant=max(max_calls * 3 // 4, 1), user=max(max_calls // 4, 1))
 
     def handler_of(self, servicer: Servicer, *, max_bytes: int) -> grpc.GenericRpcHandler:
         """Return what a gRPC server needs to know of a service, of which no answer is larger than `max_bytes`."""
@@ -80,46 +78,66 @@ class Calls:
 
     def _method(self, shape: Shape, rpc: Rpc | OwnRpc, pack: Pack) -> grpc.RpcMethodHandler[Any, Any]:
         answered = self._operation(shape, rpc, pack) if isinstance(rpc, Rpc) else self._own(shape, rpc, pack)
-        return _FORMS[shape.streams_in, shape.streams_out](answered)
+        # Of a client that may not stream, gRPC waits for the whole message before it runs any of this, without end.
+        if shape.streams_out:
+            return grpc.stream_stream_rpc_method_handler(answered)
+        return grpc.stream_unary_rpc_method_handler(answered)
 
     def _operation(self, shape: Shape, rpc: Rpc, pack: Pack) -> Callable[..., Any]:
         operation = rpc.operation
         handle = self._handlers[operation.name]
 
-        async def answered(data: bytes, context: Context) -> bytes:
+        async def answered(_: Any, context: Context) -> bytes:
             async with self._told(shape, context, changes=operation.changes) as headers:
                 caller = await caller_of(operation, self._identify, headers)
-                async with self._turn(operation, caller):
-                    asked = unpacked(shape, data)
-                    request = await _request(rpc, asked, caller, len(data))
-                    made = rpc.write(await handle(request, caller), asked)
-                    return pack(await in_slices(made) if isinstance(made, Generator) else made)
+                with nullcontext() if operation.is_open else self._place(caller):
+                    asked, size = await received(shape, context)
+                    async with self._turn(operation, caller):
+                        request = await _request(rpc, asked, caller, size)
+                        made = rpc.write(await handle(request, caller), asked)
+                        return pack(await in_slices(made) if isinstance(made, Generator) else made)
 
         return answered
 
     def _own(self, shape: Shape, rpc: OwnRpc, pack: Pack) -> Callable[..., Any]:
-        async def answered(incoming: Any, context: Context) -> bytes | None:
+        async def answered(_: Any, context: Context) -> bytes | None:
             async with self._told(shape, context, changes=rpc.changes) as headers:
-                caller = await self._user(headers)
-                async with _asked(shape, incoming) as asked:
-                    if not shape.streams_out:
-                        return pack(await rpc.run(asked, caller))
-                    async with aclosing(rpc.run(asked, caller)) as answers:
-                        async for answer in answers:
-                            await context.write(pack(answer))
-                    return None
+                caller = await self._caller(headers, needs_user=rpc.needs_user)
+                with self._place(caller):
+                    async with _asked(shape, rpc, context) as asked:
+                        if not shape.streams_out:
+                            return pack(await rpc.run(asked, caller))
+                        async with aclosing(rpc.run(asked, caller)) as answers:
+                            async for answer in answers:
+                                await context.write(pack(answer))
+                        return None
 
         return answered
+
+    @contextmanager
+    def _place(self, caller: Caller) -> Iterator[None]:
+        """Have one of the places for calls meanwhile. Raises TooManyCalls."""
+        tenant = caller.bound.get("tenant_id", "")
+        owners = {"tenant": tenant, "user": (tenant, caller.user or caller.client)}
+        try:
+            self._shares.take(1, **owners)
+        except ShareExceeded as error:
+            raise TooManyCalls(error) from None
+        try:
+            yield
+        finally:
+            self._shares.give_back(1, **owners)
 
     def _turn(self, operation: Operation, caller: Caller) -> AbstractAsyncContextManager[None]:
         if self._admission is None:
             return nullcontext()
         return self._admission.turn(operation, caller.bound.get("tenant_id", ""))
 
-    async def _user(self, headers: Headers) -> Caller:
+    async def _caller(self, headers: Headers, *, needs_user: bool) -> Caller:
         caller = await self._identify(headers)
         bind_caller(caller)
-        caller.require_user()
+        if needs_user:
+            caller.require_user()
         return caller
 
     @asynccontextmanager
@@ -157,12 +175,12 @@ class Calls:
 
 
 @asynccontextmanager
-async def _asked(shape: Shape, incoming: Any) -> AsyncIterator[Any]:
+async def _asked(shape: Shape, rpc: OwnRpc, context: Context) -> AsyncIterator[Any]:
     """Return the message of a call, or those that its client streams."""
     if not shape.streams_in:
-        yield unpacked(shape, incoming)
+        yield (await received(shape, context))[0]
         return
-    async with aclosing(each_unpacked(shape, incoming)) as messages:
+    async with aclosing(each_unpacked(shape, context, may_pause=rpc.may_pause)) as messages:
         yield messages
 
 

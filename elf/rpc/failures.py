@@ -7,12 +7,25 @@ from typing import Final, NamedTuple
 import grpc
 
 from elf.core.errors import ServiceError, Unavailable
+from elf.core.shares import ShareExceeded
 from elf.web.failures import as_service_error, shown
 
 MAX_TEXT_BYTES: Final = 2048
 """How much of a message is told: it travels in a header, and clients take some kilobytes of those."""
 
+_WHOSE: Final = {"total": "the service", "tenant": "a tenant", "user": "a user"}
+
 Metadata = tuple[tuple[str, str], ...]
+
+
+class TooManyCalls(Unavailable):
+    """As many calls are served as may be at a time, of this user, of its tenant, or of all."""
+
+    rpc_status = "RESOURCE_EXHAUSTED"
+    concerns_all = False
+
+    def __init__(self, exceeded: ShareExceeded) -> None:
+        super().__init__(f"{_WHOSE[exceeded.share]} has at most {exceeded.limit:,} gRPC calls at a time")
 
 
 class Told(NamedTuple):

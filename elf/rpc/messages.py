@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
+import anyio
+import grpc
 from google.protobuf.descriptor import ServiceDescriptor
 from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
@@ -13,8 +15,21 @@ from google.protobuf.message_factory import GetMessageClass
 from elf.api.rpc import Rpc, Servicer
 from elf.core.errors import InvalidRequest, PayloadTooLarge
 
+Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
+
 MAX_MESSAGE_BYTES: Final = 8 * 1024 * 1024
 """Where no operation takes more."""
+MESSAGE_TIMEOUT_S: Final = 60.0
+
+
+class MessageTimeout(InvalidRequest):
+    """A client began a call and took too long to send its message."""
+
+    status = 408
+    rpc_status = "DEADLINE_EXCEEDED"
+
+    def __init__(self) -> None:
+        super().__init__(f"no message arrived within {MESSAGE_TIMEOUT_S:g} seconds")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +64,38 @@ def unpacked(shape: Shape, data: bytes) -> Message:
         raise InvalidRequest(f"this is no {name}, or one that is nested too deeply") from None
 
 
-async def each_unpacked(shape: Shape, messages: AsyncIterator[bytes]) -> AsyncGenerator[Message, None]:
-    """Read messages as they come. Raises InvalidRequest for bytes that are none."""
-    async for data in messages:
+async def received(shape: Shape, context: Context) -> tuple[Message, int]:
+    """Return the message of a call, and how many bytes it had. Nobody waits for one that can say nothing.
+
+    Raises InvalidRequest for bytes that are none, MessageTimeout.
+    """
+    if not shape.asked.DESCRIPTOR.fields:
+        return shape.asked(), 0
+    data = await next_message(context)
+    if data is None:
+        raise InvalidRequest(f"there is no {shape.asked.DESCRIPTOR.full_name}")
+    return unpacked(shape, data), len(data)
+
+
+async def each_unpacked(shape: Shape, context: Context, *, may_pause: bool) -> AsyncGenerator[Message, None]:
+    """Read messages as they come; `may_pause` lets a client take its time once the first has come.
+
+    Raises InvalidRequest for bytes that are none, MessageTimeout.
+    """
+    times_out = True
+    while (data := await next_message(context, times_out=times_out)) is not None:
         yield unpacked(shape, data)
+        times_out = not may_pause
+
+
+async def next_message(context: Context, *, times_out: bool = True) -> bytes | None:
+    """Return the bytes of the next message of a call, None behind the last. Raises MessageTimeout."""
+    try:
+        with anyio.fail_after(MESSAGE_TIMEOUT_S if times_out else None):
+            data: object = await context.read()
+    except TimeoutError:
+        raise MessageTimeout from None
+    return data if isinstance(data, bytes) else None  # or it is gRPC's sign of the end
 
 
 def largest_message(servicers: Sequence[Servicer]) -> int:

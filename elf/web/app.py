@@ -15,6 +15,7 @@ from elf.identity.identify import Identify, anonymous
 from elf.web.admission import Admission
 from elf.web.application import Application
 from elf.web.docs import POLICY, docs_page
+from elf.web.event_stream import EventStreams
 from elf.web.exchange import Exchange
 from elf.web.openapi import PUBLIC, About, Document, openapi_document
 from elf.web.readiness import Health, Readiness
@@ -42,9 +43,10 @@ def create_app(
     headers of a request who makes it, and `policies` what holds for paths, also where there is no operation.
     """
     app = Application(visitors=visitors, policies=policies)
+    streams = EventStreams()
     for operation in operations:
         policy = policy_of(policies, operation.path)
-        answer = View(operation, handlers[operation.name], admission, identify, policy)
+        answer = View(operation, handlers[operation.name], admission, identify, streams, policy)
         methods = ("GET", "HEAD") if operation.method == "GET" else (operation.method,)
         app.add(Route(operation.path, methods, answer, operation))
     _add_probes(app, readiness)

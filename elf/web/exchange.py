@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import ExitStack, aclosing, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -35,7 +35,8 @@ class Exchange:
     """One request, and what is known of it by now.
 
     `route` is where it leads, None where there is nothing, and `values` are the parameters of its path. `changes` says
-    whether it may change something, `refusal` why its caller was refused.
+    whether it may change something, `refusal` why its caller was refused, and `held` has what is held until the answer
+    is sent.
     """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -51,6 +52,7 @@ class Exchange:
         self.changes = False
         self.refusal: str | None = None
         self.audit = RequestAudit()
+        self.held = ExitStack()
         self._receive = receive
         self._send = send
         self._received = asyncio.Event()
@@ -64,7 +66,7 @@ class Exchange:
 
     async def run(self, answer: Callable[[Exchange], Awaitable[Response]]) -> None:
         """Answer the request. It is cancelled when its client goes away."""
-        with self._here:
+        with self._here, self.held:
             try:
                 await self._respond(await answer(self))
             finally:

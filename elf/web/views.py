@@ -11,13 +11,13 @@ from werkzeug.datastructures import Headers, MIMEAccept
 from werkzeug.http import parse_accept_header
 
 from elf.api.caller import ANONYMOUS, Caller
-from elf.api.operation import WATCHED_BY, Events, Handler, Operation, Outcome, Watchable
+from elf.api.operation import WATCHED_BY, Events, Handler, Operation, Outcome, Stream, Watchable
 from elf.api.path_policy import PathPolicy
 from elf.core.errors import InvalidRequest, NotFound
 from elf.core.slices import read_in_slices
 from elf.identity.identify import Identify
 from elf.web.admission import Admission, tenant_of
-from elf.web.event_stream import EVENT_STREAM, event_response
+from elf.web.event_stream import EVENT_STREAM, EventStreams, event_response
 from elf.web.exchange import Exchange
 from elf.web.failures import MAX_BODY_BYTES
 from elf.web.parsing import parse_values, reading_body
@@ -35,12 +35,14 @@ class View:
         handle: Handler,
         admission: Admission | None,
         identify: Identify,
+        streams: EventStreams,
         policy: PathPolicy | None = None,
     ) -> None:
         self._operation = operation
         self._handle = handle
         self._admission = admission
         self._identify = identify
+        self._streams = streams
         self._policy = policy
 
     async def __call__(self, exchange: Exchange) -> Response:
@@ -61,11 +63,18 @@ class View:
         else:
             body, values = b"", query_values(exchange.query) | exchange.values
         exchange.listen()
-        if self._admission is None:
-            return await _response(exchange, operation, await self._outcome(exchange, body, values, caller))
         tenant = caller.bound.get("tenant_id") or values.get("tenant_id")
+        if self._admission is None:
+            return await self._response(exchange, body, values, caller, tenant)
         async with self._admission.turn(operation, tenant_of(body) if tenant is None else tenant):
-            return await _response(exchange, operation, await self._outcome(exchange, body, values, caller))
+            return await self._response(exchange, body, values, caller, tenant)
+
+    async def _response(
+        self, exchange: Exchange, body: bytes, values: dict[str, str], caller: Caller, tenant: str | None
+    ) -> Response:
+        if isinstance(self._operation, Stream):
+            exchange.held.enter_context(self._streams.one(caller, tenant or ""))
+        return await _response(exchange, self._operation, await self._outcome(exchange, body, values, caller))
 
     async def _caller(self, exchange: Exchange) -> Caller:
         async def noted(headers: Headers) -> Caller:

@@ -28,6 +28,8 @@ pytestmark = pytest.mark.anyio
 
 GET = b"GET / HTTP/1.1\r\nHost: elf\r\n\r\n"
 GET_SLOW = b"GET /slow HTTP/1.1\r\nHost: elf\r\n\r\n"
+LARGE = b"x" * (16 << 20)
+GET_LARGE = b"GET /large HTTP/1.1\r\nHost: elf\r\n\r\n"
 POST = b"POST / HTTP/1.1\r\nHost: elf\r\nContent-Length: %d\r\n\r\n"
 
 
@@ -39,12 +41,13 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 class App:
     """An ASGI application.
 
-    /slow answers when the test lets it, /begun tells the head of its answer before that and not how long it is, and
-    /unread answers without reading the request.
+    /slow answers when the test lets it, /begun tells the head of its answer before that and not how long it is,
+    /unread answers without reading the request, and /large with more than is buffered for a client.
     """
 
     def __init__(self) -> None:
         self.asked, self.may_answer = anyio.Event(), anyio.Event()
+        self.sent = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -58,10 +61,13 @@ class App:
         if scope["path"] == "/slow":
             self.asked.set()
             await self.may_answer.wait()
-        headers = [] if scope["path"] == "/begun" else [(b"content-length", b"2")]
+        headers = [] if scope["path"] in ("/begun", "/large") else [(b"content-length", b"2")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
         if scope["path"] == "/begun":
             await self.may_answer.wait()
+        if scope["path"] == "/large":
+            self.sent += 1
+            await send({"type": "http.response.body", "body": LARGE, "more_body": True})
         await send({"type": "http.response.body", "body": b"ok"})
 
 
@@ -254,6 +260,17 @@ async def test_connections_that_wait_for_their_clients_make_room_for_one_that_as
         counts = front.connections.statistics()
         assert (counts.displaced, counts.refused) == (1, 0)
         assert not (await answer(idle[0])).endswith(b"ok")  # the oldest of them has been closed
+
+
+async def test_clients_that_do_not_read_their_answers_make_room_for_one_that_asks() -> None:
+    async with served(limit=3) as front:
+        for _ in range(3):
+            await front.asking(GET_LARGE)
+        while front.app.sent < 3 or len(front.connections._waiting) < 3:
+            await checkpoint()
+        assert b"200" in await answer(await front.asking(GET))
+        counts = front.connections.statistics()
+        assert (counts.displaced, counts.refused) == (1, 0)
 
 
 async def test_connections_that_come_while_as_many_end_are_all_served() -> None:

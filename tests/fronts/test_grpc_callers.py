@@ -110,10 +110,29 @@ async def test_on_a_laptop_they_are_taken_at_their_word(
         assert await caller_of(channel, *metadata) == caller
 
 
-async def test_health_and_reflection_are_for_everybody(required: grpc.aio.Channel) -> None:
+async def test_health_is_for_everybody(required: grpc.aio.Channel) -> None:
     assert (await stubs.SystemServiceStub(required).GetHealth(Empty())).status == "ok"
     whole = await health_pb2_grpc.HealthStub(required).Check(health_pb2.HealthCheckRequest())
     assert whole.status == health_pb2.HealthCheckResponse.SERVING
+
+
+@pytest.mark.parametrize("key", [None, "guessed"])
+async def test_reflection_is_for_callers_alone(required: grpc.aio.Channel, key: str | None) -> None:
+    metadata = () if key is None else (("x-api-key", key),)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await services_by(required, metadata)
+    assert refused.value.code() == grpc.StatusCode.UNAUTHENTICATED
+    assert await services_by(required, (("x-api-key", "plain"),)) == 4
+
+
+async def test_on_a_laptop_reflection_is_for_everybody() -> None:
+    async with served([TELLING], {}, identify=KnownCallers(OFF)) as channel:
+        assert await services_by(channel, ()) == 3
+
+
+async def services_by(channel: grpc.aio.Channel, metadata: tuple[tuple[str, str], ...]) -> int:
+    """Return how many services reflection lists."""
     asked = reflection_pb2.ServerReflectionRequest(list_services="")
-    listed = reflection_pb2_grpc.ServerReflectionStub(required).ServerReflectionInfo(iter([asked]))
-    assert [len(one.list_services_response.service) async for one in listed] == [4]
+    stub = reflection_pb2_grpc.ServerReflectionStub(channel)
+    (told,) = [one async for one in stub.ServerReflectionInfo(iter([asked]), metadata=metadata)]
+    return len(told.list_services_response.service)

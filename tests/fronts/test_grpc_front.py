@@ -229,7 +229,7 @@ def test_a_call_that_its_file_does_not_have_is_refused_and_so_is_a_second_servic
     ):
         add_grpc_front(
             Supervisor(), held, [SYSTEM, SYSTEM], HEALTHY, identify=anonymous, measures=NoMeasures(), admission=None,
-            is_ready=lambda: True, max_calls=1,
+            is_ready=lambda: True, max_calls=1, max_connections=1,
         )  # fmt: skip
 
 

@@ -55,12 +55,16 @@ class ConversationsTable(Table):
 
     `require_justification`: operators have to say why they look at conversations. `recorder` keeps answers while they
     are made, so that they can be replayed: in postgres, or none. `max_streams` bounds the recordings and replays of a
-    process. Trees deleted longer ago than `evict_after_days` vanish; 0: they stay until an operator says so.
+    process, and `recorder_total_bytes` what they hold, of which a tenant may have three quarters and a user a quarter.
+    Trees deleted longer ago than `evict_after_days` vanish; 0: they stay until an operator says so.
     """
 
     require_justification: bool = False
     recorder: Literal["postgres", "none"] = "postgres"
-    recorder_max_bytes: Count = 16 * 1024 * 1024
+    recorder_max_bytes: Count = 16 * MIB
+    recorder_total_bytes: Annotated[int, Field(ge=4096, le=1_000_000_000_000)] = 256 * MIB
     max_streams: Count = 256
+    max_streams_per_tenant: Count = 192
+    max_streams_per_user: Count = 64
     evict_after_days: Annotated[int, Field(ge=0, le=36_500)] = 0
     bounds: Bounds = Bounds()

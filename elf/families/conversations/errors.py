@@ -19,6 +19,7 @@ from elf.core.errors import (
     Unauthorized,
     Unavailable,
 )
+from elf.core.shares import ShareExceeded
 
 
 class RuleBroken(InvalidRequest):
@@ -67,13 +68,34 @@ class RecordingBroken(Conflict):
         super().__init__("the recording was broken off")
 
 
+_WHOSE: Final = {"total": "a process", "tenant": "a tenant", "user": "a user"}
+
+
 class TooManyStreams(Unavailable):
-    """As many answers are recorded and replayed as may be at a time."""
+    """As many answers are recorded and replayed as may be at a time, by this user, its tenant, or all."""
 
     rpc_status = "RESOURCE_EXHAUSTED"
+    concerns_all = False
 
-    def __init__(self) -> None:
-        super().__init__("too many answers are recorded or replayed at this moment")
+    def __init__(self, exceeded: ShareExceeded) -> None:
+        key = {"total": "max_streams"}.get(exceeded.share, f"max_streams_per_{exceeded.share}")
+        super().__init__(
+            f"{_WHOSE[exceeded.share]} has at most {exceeded.limit:,} recordings and replays at a time: "
+            f"conversations.{key}"
+        )
+
+
+class TooManyRecordedBytes(Unavailable):
+    """The answers that are recorded and replayed have as many bytes together as they may."""
+
+    rpc_status = "RESOURCE_EXHAUSTED"
+    concerns_all = False
+
+    def __init__(self, exceeded: ShareExceeded) -> None:
+        super().__init__(
+            f"the recordings of {_WHOSE[exceeded.share]} have at most {exceeded.limit:,} bytes at a time: "
+            "conversations.recorder_total_bytes"
+        )
 
 
 class ErrorBody(BaseModel):

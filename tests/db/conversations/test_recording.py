@@ -11,8 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from elf.core.errors import Forbidden
+from elf.core.shares import Shares
 from elf.db.database import Database
-from elf.families.conversations.errors import Missing, RecorderOff, RecordingBroken, TooManyStreams
+from elf.families.conversations.errors import (
+    Missing,
+    RecorderOff,
+    RecordingBroken,
+    TooManyRecordedBytes,
+    TooManyStreams,
+)
 from elf.families.conversations.recording.content import TEXT_BYTES, Content
 from elf.families.conversations.recording.recorder import NoRecorder, Recorded
 from elf.families.conversations.sharing import TreeSharing
@@ -253,7 +260,7 @@ async def test_a_process_has_so_many_streams_and_no_more(conversations_dsn: str,
         opened_process(conversations_dsn, group, max_streams=2) as process,
     ):
         await process.start()
-        (gauge,) = process.opened.gauges
+        gauge, _ = process.opened.gauges
         recording = process.record(who, id)
         await begun(process, who, id)
         recording.speech.say("a")
@@ -268,6 +275,165 @@ async def test_a_process_has_so_many_streams_and_no_more(conversations_dsn: str,
         assert await recording.ended() == "success"
         assert gauge.read() == {("recording",): 0, ("replay",): 0}
         group.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("limits", "others", "told"),
+    [
+        (
+            {"max_streams_per_user": 1},
+            ("bob", None),
+            "a user has at most 1 recordings and replays at a time: conversations.max_streams_per_user",
+        ),
+        (
+            {"max_streams_per_tenant": 1},
+            (None, f"other-{uuid4()}"),
+            "a tenant has at most 1 recordings and replays at a time: conversations.max_streams_per_tenant",
+        ),
+    ],
+)
+async def test_one_who_has_all_of_its_streams_keeps_nobody_else_from_recording(
+    conversations_dsn: str,
+    who: Who,
+    id: UUID,
+    limits: dict[str, int],
+    others: tuple[str | None, str | None],
+    told: str,
+) -> None:
+    user, tenant = others
+    other = Who(tenant_id=tenant or who.tenant_id, user=user or who.user)
+    async with (
+        anyio.create_task_group() as group,
+        opened_process(conversations_dsn, group, **limits) as process,
+    ):
+        await process.start()
+        mine, theirs = [await conversation(process, one) for one in (who, other)]
+        recording = process.record(who, id)
+        await begun(process, who, id)
+        refused = process.record(who, mine)
+        await refused.ended()
+        assert isinstance(refused.failed, TooManyStreams)
+        assert refused.failed.message == told
+        second = process.record(other, theirs)
+        await begun(process, other, theirs)
+        for one in (recording, second):
+            one.speech.stop()
+            assert await one.ended() == "success"
+        last = process.record(who, mine)
+        await begun(process, who, mine)
+        last.speech.stop()
+        assert await last.ended() == "success"
+        group.cancel_scope.cancel()
+
+
+async def test_the_recordings_of_a_user_have_so_many_bytes_and_no_more(
+    conversations_dsn: str, who: Who, id: UUID
+) -> None:
+    bob = Who(tenant_id=who.tenant_id, user="bob")
+    async with (
+        anyio.create_task_group() as group,
+        opened_process(conversations_dsn, group, recorder_total_bytes=4096) as process,
+    ):
+        await process.start()
+        second = await conversation(process, who)
+        of_bob = await conversation(process, bob)
+        recordings = [process.record(who, id), process.record(who, second), process.record(bob, of_bob)]
+        recordings[0].speech.say("a" * 1000)
+        await process.replay(who, id).heard("a" * 1000)
+        for one, text in zip(recordings[1:], ("b" * 25, "c" * 1024), strict=True):
+            one.speech.say(text)
+        assert await recordings[1].ended() is None
+        failed = recordings[1].failed
+        assert isinstance(failed, TooManyRecordedBytes)
+        assert failed.message == (
+            "the recordings of a user have at most 1,024 bytes at a time: conversations.recorder_total_bytes"
+        )
+        await process.replay(bob, of_bob).heard("c" * 1024)
+        for one in (recordings[0], recordings[2]):
+            one.speech.stop()
+            assert await one.ended() == "success"
+        await nothing_is_held(process)
+        again = process.record(who, second)
+        again.speech.say("d" * 1024)
+        again.speech.stop()
+        assert await again.ended() == "success"
+        await nothing_is_held(process)
+        group.cancel_scope.cancel()
+
+
+async def test_what_is_replayed_slowly_counts_until_the_last_reader_is_gone(
+    conversations_dsn: str, who: Who, id: UUID
+) -> None:
+    async with (
+        anyio.create_task_group() as group,
+        opened_process(conversations_dsn, group, recorder_total_bytes=4096) as here,
+        opened_process(conversations_dsn, group, recorder_total_bytes=4096) as there,
+    ):
+        await here.start()
+        await there.start()
+        recording = here.record(who, id)
+        recording.speech.say("a" * 1000)
+        await begun(here, who, id)
+        slow = [process.recorder.replay(who, id) for process in (here, there)]
+        for one in slow:
+            assert await anext(one)
+        recording.speech.stop()
+        assert await recording.ended() == "success"
+        await nothing_is_left(here.database, who)
+        assert [held(process) for process in (here, there)] == [1000, 1000]
+        for one in slow:
+            await one.aclose()
+        for process in (here, there):
+            await nothing_is_held(process)
+        group.cancel_scope.cancel()
+
+
+async def test_a_process_fetches_no_more_of_others_than_it_may_hold(
+    conversations_dsn: str, who: Who, id: UUID
+) -> None:
+    async with (
+        anyio.create_task_group() as group,
+        opened_process(conversations_dsn, group) as here,
+        opened_process(conversations_dsn, group, recorder_total_bytes=4096) as there,
+    ):
+        await here.start()
+        await there.start()
+        recording = here.record(who, id)
+        await begun(here, who, id)
+        recording.speech.say("a" * 1000)
+        replays = [process.replay(who, id) for process in (here, there)]
+        for replay in replays:
+            await replay.heard("a" * 1000)
+        recording.speech.say("b" * 100)
+        assert await replays[1].whole() == "a" * 1000
+        assert isinstance(replays[1].failed, TooManyRecordedBytes)
+        recording.speech.stop()
+        assert await recording.ended() == "success"
+        assert await replays[0].whole() == "a" * 1000 + "b" * 100
+        for process in (here, there):
+            await nothing_is_held(process)
+        group.cancel_scope.cancel()
+
+
+async def conversation(process: Process, who: Who) -> UUID:
+    """Make a conversation of a user."""
+    store = ConversationStore(
+        process.database, process.clock, process.queries, embedding_version=VERSION, ring=nobody
+    )
+    return (await store.create(who, title=None, metadata={})).conversation_id
+
+
+def held(process: Process) -> float:
+    """How many bytes of recordings a process holds."""
+    _, gauge = process.opened.gauges
+    return gauge.read()[()]
+
+
+async def nothing_is_held(process: Process) -> None:
+    async def is_nothing() -> bool:
+        return held(process) == 0
+
+    await until(is_nothing)
 
 
 async def test_who_may_not_write_cannot_record_and_who_may_not_read_cannot_replay(
@@ -334,7 +500,7 @@ TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 @given(chunks=st.lists(st.tuples(TEXT, st.integers(1, 3000)), max_size=40), most=st.integers(4, 50))
 @settings(max_examples=200)
 def test_no_cut_is_within_a_character(chunks: list[tuple[str, int]], most: int) -> None:
-    content = Content()
+    content = Content(Shares(1_000_000))
     for text, times in chunks:
         content.append((text * times).encode())
     whole = "".join(text * times for text, times in chunks)
@@ -364,10 +530,7 @@ async def test_whatever_the_chunks_the_text_is_the_same_everywhere(
     ):
         await here.start()
         await there.start()
-        store = ConversationStore(
-            here.database, here.clock, here.queries, embedding_version=VERSION, ring=nobody
-        )
-        id = (await store.create(who, title=None, metadata={})).conversation_id
+        id = await conversation(here, who)
         recording = here.record(who, id)
         await begun(here, who, id)
         whole, replays = "", []

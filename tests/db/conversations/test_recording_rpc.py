@@ -147,7 +147,7 @@ async def test_one_who_stops_replaying_is_followed_no_longer(
     replay = clients[1].replay(id)
     await replay.heard("a")
     replay._call.cancel()
-    (gauge,) = processes[1].opened.gauges
+    gauge, _ = processes[1].opened.gauges
     with anyio.fail_after(30):
         while gauge.read()["replay",]:  # noqa: ASYNC110 - gRPC sets no event here
             await anyio.sleep(0.01)

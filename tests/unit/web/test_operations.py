@@ -318,29 +318,73 @@ async def test_a_stream_sends_each_event_and_a_failure_as_the_last(
 
 async def test_a_stream_ends_when_its_client_goes_away(service: Service) -> None:
     service.waits = anyio.Event()
-    scope = {
-        "type": "http", "method": "GET", "path": "/v1/watch/a", "raw_path": b"/v1/watch/a",
-        "query_string": b"", "headers": [(b"host", b"elf")], "scheme": "http", "http_version": "1.1",
-        "root_path": "", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2), "asgi": {"version": "3.0"},
-        "extensions": {},
-    }  # fmt: skip
-    messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
-    sent: list[bytes] = []
+    watching = Watching(service.app(), "ana")
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as group:
+            group.start_soon(watching.run)
+            await service.waits.wait()
+            watching.gone.set()
+        await service.closed.wait()
+    assert watching.text == b'data: {"count":0}\n\ndata: {"count":1}\n\n'
 
-    async def receive() -> dict[str, Any]:
-        for message in messages:
+
+class Watching:
+    """A client that watches, from its request until it goes away."""
+
+    def __init__(self, app: Any, user: str) -> None:
+        self._app = app
+        self._user = user
+        self._messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
+        self.status = 0
+        self.text = b""
+        self.gone, self.begun = anyio.Event(), anyio.Event()
+
+    async def run(self) -> None:
+        scope = {
+            "type": "http", "method": "GET", "path": "/v1/watch/a", "raw_path": b"/v1/watch/a",
+            "query_string": b"", "headers": [(b"host", b"elf"), (b"x-user", self._user.encode())], "scheme": "http",
+            "http_version": "1.1", "root_path": "", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
+            "asgi": {"version": "3.0"}, "extensions": {},
+        }  # fmt: skip
+        await self._app(scope, self._receive, self._send)
+
+    async def _receive(self) -> dict[str, Any]:
+        for message in self._messages:
             return message
-        assert service.waits is not None
-        await service.waits.wait()
+        await self.gone.wait()
         return {"type": "http.disconnect"}
 
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message.get("body", b""))
+    async def _send(self, message: dict[str, Any]) -> None:
+        self.status = message.get("status", self.status)
+        self.text += message.get("body", b"")
+        self.begun.set()
 
+
+async def test_the_streams_of_one_user_keep_no_other_from_a_stream(service: Service) -> None:
+    service.waits = anyio.Event()
+    app = service.app()
     with anyio.fail_after(20):
-        await service.app()(scope, receive, send)
-        await service.closed.wait()
-    assert b"".join(sent) == b'data: {"count":0}\n\ndata: {"count":1}\n\n'
+        async with anyio.create_task_group() as group:
+
+            async def watch(user: str) -> Watching:
+                watching = Watching(app, user)
+                group.start_soon(watching.run)
+                await watching.begun.wait()
+                return watching
+
+            watching = [await watch("ana") for _ in range(16)]
+            refused = await watch("ana")
+            assert refused.status == 503
+            message = "a user has at most 16 event streams at a time; try again later"
+            assert json.loads(refused.text)["error"] == message
+            watching += [await watch("bob")]
+            watching.pop(0).gone.set()
+            await service.closed.wait()
+            await anyio.wait_all_tasks_blocked()
+            watching += [await watch("ana")]
+            assert {one.status for one in watching} == {200}
+            for one in watching:
+                one.gone.set()
 
 
 async def test_tools_call_operations_of_every_form(client: httpx.AsyncClient, service: Service) -> None:

@@ -36,6 +36,7 @@ from elf.client.errors import (
     ServiceError,
     StartupError,
     Unauthorized,
+    Unavailable,
     Unreachable,
 )
 
@@ -133,7 +134,8 @@ class Recorder:
     def record(self, conversation_id: UUID | str) -> Iterator[Recording]:
         """Record an answer until the block ends; a block that fails leaves it broken.
 
-        Raises NotFound, Forbidden, and Conflict where recording is off.
+        Raises NotFound, Forbidden, Conflict where recording is off, and Unavailable where as much is recorded as
+        may be.
         """
         recording = Recording(_id(conversation_id), self._messages)
         recording._call = self._method("stream_unary", "Record", "RecordResponse").future(
@@ -152,7 +154,7 @@ class Recorder:
     def replay(self, conversation_id: UUID | str) -> Iterator[str]:
         """Replay the answer that is recorded, from its start, and then as it is made; nothing when there is none.
 
-        Raises NotFound, Forbidden, RecordingBroken.
+        Raises NotFound, Forbidden, RecordingBroken, and Unavailable where as much is replayed as may be.
         """
         request = self._messages.ReplayRequest(conversation_id=_id(conversation_id))
         call = self._method("unary_stream", "Replay", "ReplayResponse")(request, metadata=self._metadata())
@@ -283,6 +285,8 @@ def _told(grpc: Any) -> Iterator[None]:
         code, message = error.code().name, error.details() or error.code().name
         if code == "ABORTED":
             raise RecordingBroken(message) from error
+        if wait := dict(error.trailing_metadata() or ()).get("retry-after"):
+            raise Unavailable(message, retry_after_s=int(wait)) from error
         kinds: Mapping[str, type[ServiceError]] = {
             "INVALID_ARGUMENT": InvalidRequest, "UNAUTHENTICATED": Unauthorized, "PERMISSION_DENIED": Forbidden,
             "NOT_FOUND": NotFound, "FAILED_PRECONDITION": Conflict, "RESOURCE_EXHAUSTED": PayloadTooLarge,

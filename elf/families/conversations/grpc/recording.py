@@ -34,7 +34,7 @@ def recorder_servicer(recorder: Recorder) -> Servicer:
     return Servicer(
         service=pb.DESCRIPTOR.services_by_name["ResponseRecorderService"],
         rpcs={
-            "Record": OwnRpc(run=calls.record, changes=True),
+            "Record": OwnRpc(run=calls.record, changes=True, may_pause=True),
             "Replay": OwnRpc(run=calls.replay),
             "Cancel": OwnRpc(run=calls.cancel, changes=True),
             "IsEnabled": OwnRpc(run=calls.is_enabled),

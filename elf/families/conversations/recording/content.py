@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Hashable, Iterator
+from contextlib import contextmanager
 from typing import Final, Literal, TypeAlias
 
 import anyio
+
+from elf.core.shares import ShareExceeded, Shares
 
 Ending: TypeAlias = Literal["success", "cancelled", "error", "broken"]
 
@@ -13,10 +16,18 @@ TEXT_BYTES: Final = 64 * 1024
 
 
 class Content:
-    """UTF-8 that is kept once, however many read it. No piece of it ends within a character."""
+    """UTF-8 that is kept once, however many read it. No piece of it ends within a character.
 
-    def __init__(self) -> None:
+    Its bytes are counted in `shares` for its owners until the last of those who hold it lets it go. `exceeded` is the
+    limit that kept this process from fetching more of it from another one.
+    """
+
+    def __init__(self, shares: Shares, **owners: Hashable) -> None:
+        self._shares = shares
+        self._owners = owners
+        self._holders = 0
         self._bytes = bytearray()
+        self.exceeded: ShareExceeded | None = None
         self._ending: Ending | None = None
         self._ended = anyio.Event()
         self._grown = anyio.Event()
@@ -31,9 +42,29 @@ class Content:
         """How it ended; None while it grows."""
         return self._ending
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold it meanwhile."""
+        self.hold()
+        try:
+            yield
+        finally:
+            self.let_go()
+
+    def hold(self) -> None:
+        """Hold it until it is let go."""
+        self._holders += 1
+
+    def let_go(self) -> None:
+        """Hold it no longer."""
+        self._holders -= 1
+        if not self._holders:
+            self._shares.give_back(len(self._bytes), **self._owners)
+
     def append(self, data: bytes) -> None:
-        """Add something, unless it has ended."""
+        """Add something, unless it has ended. Raises ShareExceeded, and adds nothing then."""
         if self._ending is None and data:
+            self._shares.take(len(data), **self._owners)
             self._bytes += data
             self._tell()
 

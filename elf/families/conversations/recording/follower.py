@@ -11,11 +11,13 @@ import structlog
 from anyio.abc import TaskStatus
 
 from elf.core.errors import Unavailable
+from elf.core.shares import ShareExceeded
 from elf.families.conversations.recording.bell import Bell
 from elf.families.conversations.recording.content import Content
 from elf.families.conversations.recording.live import LiveRecordings
 from elf.families.conversations.recording.pace import Pace
 from elf.families.conversations.recording.store import RecordingStore, Seen
+from elf.families.conversations.recording.streams import Streams
 from elf.families.conversations.trees import Who
 
 log = structlog.get_logger()
@@ -24,10 +26,10 @@ log = structlog.get_logger()
 class Followed:
     """A recording of another process, as far as it is fetched. `lost_at` is since when it looks as if it were gone."""
 
-    def __init__(self, tenant_id: str, id: UUID) -> None:
+    def __init__(self, tenant_id: str, id: UUID, content: Content) -> None:
         self.tenant_id = tenant_id
         self.id = id
-        self.content = Content()
+        self.content = content
         self.lost_at: float | None = None
         self.readers = 0
 
@@ -37,9 +39,12 @@ class RecordingFollower:
 
     name = "recording_follower"
 
-    def __init__(self, live: LiveRecordings, store: RecordingStore, *, process_id: UUID, pace: Pace) -> None:
+    def __init__(
+        self, live: LiveRecordings, store: RecordingStore, streams: Streams, *, process_id: UUID, pace: Pace
+    ) -> None:
         self._live = live
         self._store = store
+        self._streams = streams
         self._process_id = process_id
         self._pace = pace
         self._followed: dict[UUID, Followed] = {}
@@ -50,13 +55,17 @@ class RecordingFollower:
     async def content(self, who: Who, conversation_id: UUID) -> AsyncIterator[Content | None]:
         """Find what is recorded of a conversation, in whatever process, for one who may read; follow it meanwhile."""
         found = await self._find(who, conversation_id)
-        if not isinstance(found, Followed):
-            yield found
-            return
-        try:
-            yield found.content
-        finally:
-            found.readers -= 1
+        if found is None:
+            yield None
+        elif isinstance(found, Content):
+            with found.held():
+                yield found
+        else:
+            try:
+                with found.content.held():
+                    yield found.content
+            finally:
+                found.readers -= 1
 
     async def _find(self, who: Who, conversation_id: UUID) -> Followed | Content | None:
         async with self._changing:
@@ -67,7 +76,9 @@ class RecordingFollower:
             if located.process_id == self._process_id:
                 recording = self._live.get(id)
                 return None if recording is None else recording.content
-            followed = self._followed.setdefault(id, Followed(who.tenant_id, id))
+            if (followed := self._followed.get(id)) is None:
+                followed = self._followed[id] = Followed(who.tenant_id, id, self._streams.content(who))
+                followed.content.hold()
             followed.readers += 1
             self._bell.ring()
             return followed
@@ -105,7 +116,12 @@ class RecordingFollower:
         if not seen.is_followed:
             await self._store.follow_again(followed.tenant_id, followed.id)
         content = followed.content
-        content.append(seen.data[content.size - seen.start :])
+        try:
+            content.append(seen.data[content.size - seen.start :])
+        except ShareExceeded as error:
+            content.exceeded = error
+            content.end("broken")
+            return
         if seen.data:
             followed.lost_at = None
             self._bell.ring()  # there may be more
@@ -131,6 +147,7 @@ class RecordingFollower:
                 return
             await self._store.unfollow(followed.tenant_id, followed.id)
             del self._followed[followed.id]
+            followed.content.let_go()
 
     def _blind(self, error: Unavailable) -> None:
         """Nobody can tell now what is broken."""

@@ -21,11 +21,11 @@ class LiveRecording:
     of it, the end included, is then where other processes find it.
     """
 
-    def __init__(self, tenant_id: str, conversation_id: UUID) -> None:
+    def __init__(self, tenant_id: str, conversation_id: UUID, content: Content) -> None:
         self.tenant_id = tenant_id
         self.conversation_id = conversation_id
         self.id = uuid4()
-        self.content = Content()
+        self.content = content
         self.scope = anyio.CancelScope()
         self.ended_at: float | None = None
         self.settled = anyio.Event()
@@ -73,10 +73,11 @@ class LiveRecordings:
 
     def add(self, recording: LiveRecording) -> None:
         self._recordings[recording.id] = recording
+        recording.content.hold()
         self.work.ring()
 
     def append(self, recording: LiveRecording, data: bytes) -> None:
-        """Add to a recording, unless it has ended."""
+        """Add to a recording, unless it has ended. Raises ShareExceeded."""
         recording.content.append(data)
         self.work.ring()
 
@@ -90,7 +91,8 @@ class LiveRecordings:
 
     def settle(self, recording: LiveRecording, *, is_stored: bool) -> None:
         """Say that nothing more becomes of a recording."""
-        self._recordings.pop(recording.id, None)
+        if self._recordings.pop(recording.id, None) is not None:
+            recording.content.let_go()
         recording.is_stored = is_stored
         recording.settled.set()
 

@@ -43,9 +43,9 @@ def postgres_recorder(
 ) -> tuple[Recorder, Opened]:
     """Return a recorder that keeps what it has in Postgres, and what runs beside it."""
     store = RecordingStore(database, queries, process_id=process_id, pace=pace)
-    live, streams = LiveRecordings(), Streams(table.max_streams)
+    live, streams = LiveRecordings(), Streams(table)
     news = RecordingNews(database, dsn, process_id=process_id)
-    follower = RecordingFollower(live, store, process_id=process_id, pace=pace)
+    follower = RecordingFollower(live, store, streams, process_id=process_id, pace=pace)
     news.hearers += [live.hear, follower.hear]
     recorder = PostgresRecorder(
         store, live, follower, news, streams=streams, max_bytes=table.recorder_max_bytes, pace=pace
@@ -56,8 +56,14 @@ def postgres_recorder(
         labels=("kind",),
         read=streams.counts,
     )
+    held = Gauge(
+        name="elf_conversation_recorded_bytes",
+        about="Bytes of answers that this process holds while they are recorded and replayed.",
+        labels=(),
+        read=streams.held_bytes,
+    )
     return recorder, Opened(
         owners=[news, RecordingKeeper(live, store, news, pace), follower],
         garbage=[GarbageStep(FAMILY, "left_recordings", store.collect)],
-        gauges=[gauge],
+        gauges=[gauge, held],
     )

@@ -9,7 +9,8 @@ from uuid import UUID
 
 import anyio
 
-from elf.families.conversations.errors import RecorderOff, RecordingBroken
+from elf.core.shares import ShareExceeded
+from elf.families.conversations.errors import RecorderOff, RecordingBroken, TooManyRecordedBytes
 from elf.families.conversations.recording.content import Content, Ending
 from elf.families.conversations.recording.follower import RecordingFollower
 from elf.families.conversations.recording.live import LiveRecording, LiveRecordings
@@ -41,14 +42,16 @@ class Recorder(Protocol):
     async def record(self, who: Who, conversation_id: UUID, chunks: AsyncIterator[str]) -> Recorded:
         """Record chunks until there are no more, or it is cancelled. Any other recording of the conversation ends.
 
-        What fails in `chunks`, and a cancelled call, breaks it off. Raises RecorderOff.
+        What fails in `chunks`, and a cancelled call, breaks it off. Raises RecorderOff, TooManyStreams, and
+        TooManyRecordedBytes when it cannot grow for what is recorded beside it.
         """
         ...
 
     def replay(self, who: Who, conversation_id: UUID) -> AsyncGenerator[str]:
         """Yield what is recorded of a conversation from its start to its end; nothing when nothing is being recorded.
 
-        Raises RecordingBroken after what there is of one that was broken off.
+        Raises RecordingBroken after what there is of one that was broken off, TooManyStreams, and TooManyRecordedBytes
+        after what could be fetched of one that is made in another process.
         """
         ...
 
@@ -108,13 +111,16 @@ class PostgresRecorder:
         self._pace = pace
 
     async def record(self, who: Who, conversation_id: UUID, chunks: AsyncIterator[str]) -> Recorded:
-        with self._streams.one("recording"):
-            recording = LiveRecording(who.tenant_id, conversation_id)
+        with self._streams.one("recording", who):
+            recording = LiveRecording(who.tenant_id, conversation_id, self._streams.content(who))
             ending: Ending = "broken"
             try:
                 await self._begin(who, recording)
                 with recording.scope:
                     ending = await self._take(recording, chunks)
+            except ShareExceeded as error:
+                ending = "error"
+                raise TooManyRecordedBytes(error) from None
             finally:
                 self._live.end(recording, ending)
             return await self._outcome(recording)
@@ -144,13 +150,15 @@ class PostgresRecorder:
         )
 
     async def replay(self, who: Who, conversation_id: UUID) -> AsyncGenerator[str]:
-        with self._streams.one("replay"):
+        with self._streams.one("replay", who):
             async with self._follower.content(who, conversation_id) as content:
                 if content is None:
                     return
                 async with aclosing(content.texts(gather_s=self._pace.gather_s)) as texts:
                     async for text in texts:
                         yield text
+                if content.exceeded is not None:
+                    raise TooManyRecordedBytes(content.exceeded)
                 _refuse_broken(content)
 
     async def cancel(self, who: Who, conversation_id: UUID) -> bool:
