@@ -18,6 +18,7 @@ from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.indexed import IndexedCorpus, IndexingPace
 from elf.offers import Offers
+from elf.outbox.turns import Turns
 from elf.providers.factory import Providers
 from elf.providers.port import Chat, Embedder, LateInteraction
 from elf.providers.tokens import HfTokens
@@ -63,11 +64,12 @@ class Models:
 class Ground:
     """What a family builds on. Nothing here works yet while families are opened: the database is not connected.
 
-    `reads` may be a replica. `dsn` returns the address of the database, for a session of one's own. `texts` cuts and
-    embeds texts, where there is a model; `fleet` are the other processes that do, and may have another one. `ring`
-    returns what wakes the workers of a queue, here and elsewhere. `index` returns the index of a space. `search` is
-    there where the process serves, `tokens` where token vectors are kept. `below` are the families that were opened
-    before, by name: what stands above families works with what they offer.
+    `reads` may be a replica. `dsn` returns the address of the database, for a session of one's own. `texts` cuts
+    and embeds texts, where there is a model; `fleet` are the other processes that do, and may have another one.
+    `ring` returns what wakes the workers of a queue, here and elsewhere. `index` returns the index of a space.
+    `search` is there where the process serves, `tokens` where token vectors are kept. `turns` are those of all
+    background work. `below` are the families that were opened before, by name: what stands above families works
+    with what they offer.
     """
 
     config: Config
@@ -86,6 +88,7 @@ class Ground:
     tokens: TokenStore | None
     traces: TraceStore
     search: SearchToolkit | None
+    turns: Turns = field(default_factory=Turns)
     below: Mapping[str, Offers] = field(default_factory=lambda: MappingProxyType({}))
 
 

@@ -144,6 +144,7 @@ def _ground(
         tokens=tokens,
         traces=traces,
         search=search,
+        turns=shared.caution.turns,
     )
 
 

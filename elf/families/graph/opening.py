@@ -72,7 +72,14 @@ def open_graph(ground: Ground) -> Opened:
     untold: set[OwnerKey] | None = set() if table.enabled and is_wanted(ground.config.webhooks) else None
     steward = Steward(
         [
-            Embedding(texts, clock, bell, tallies),
+            Embedding(
+                texts,
+                clock,
+                bell,
+                tallies,
+                turns=ground.turns,
+                max_process_deaths=ground.config.outbox.max_process_deaths,
+            ),
             *([ingestion] if ingestion else []),
             *([] if untold is None else [telling]),
         ]

@@ -25,15 +25,29 @@ WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND NOT 
 
 -- name: vectors_to_make
 -- Reads what vectors are to be made of, those that failed least often first. What says so has a number, and is written
--- anew with another one whenever the text changes.
-SELECT e.embedding_no, e.memory_id, m.content, e.attempts
+-- anew with another one whenever the text changes. What ended so many processes is given up.
+SELECT e.embedding_no, e.memory_id, m.content, e.attempts, e.is_suspect
 FROM memory_embeddings e
 JOIN memories m
   ON m.tenant_id = e.tenant_id AND m.orchestrator_id = e.orchestrator_id AND m.memory_id = e.memory_id
 WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.embedding_version = :embedding_version
-  AND e.vector IS NULL AND e.due_at <= :now
+  AND e.vector IS NULL AND e.due_at <= :now AND e.deaths < :most_deaths
 ORDER BY e.due_at, e.embedding_no
 LIMIT :limit;
+
+-- name: begin_vectors
+-- Says that vectors are being made of what numbers name, which a JSON list holds.
+UPDATE memory_embeddings
+SET begun = :begun
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND vector IS NULL
+  AND embedding_no IN (SELECT value FROM json_each(:numbers));
+
+-- name: suspect_begun_vectors
+-- Suspects what was being made when the process ended, and reads how often each was all that a process was at.
+UPDATE memory_embeddings
+SET deaths = deaths + (begun = 2), is_suspect = 1, begun = 0
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND vector IS NULL AND begun > 0
+RETURNING deaths;
 
 -- name: still_to_make
 -- Reads which of some numbers still say that vectors are to be made.
@@ -59,7 +73,7 @@ FROM jsonb_each(:rows);
 -- name: postpone_vectors
 -- Says that the vectors of a memory could not be made, and when to try again.
 UPDATE memory_embeddings
-SET attempts = attempts + 1, due_at = :due_at
+SET attempts = attempts + 1, due_at = :due_at, begun = 0
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id
   AND embedding_version = :embedding_version AND vector IS NULL;
 

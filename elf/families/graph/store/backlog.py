@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,30 +14,56 @@ import numpy.typing as npt
 from elf.families.graph.store.statements import Change, Snapshot, stored_moment
 
 Vectors = npt.NDArray[np.float32]
+MOST_DEATHS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ToEmbed:
     """A memory without vectors, its text, and how often they could not be made.
 
-    `number` is that of what says that they are to be made; with another text it has another one.
+    `number` is that of what says that they are to be made; with another text it has another one. `is_suspect` when they
+    were being made as a process ended.
     """
 
     number: int
     memory_id: str
     content: str
     attempts: int
+    is_suspect: int = 0
 
 
-def take_up(change: Change, version: str) -> None:
-    """See that vectors of a version are made of every memory."""
+def take_up(change: Change, version: str) -> Sequence[int]:
+    """See that vectors of a version are made of every memory.
+
+    For who makes them alone, of which there is one at a time: what was being made is suspect. Returns of how many
+    processes each of these was all they were at when they ended.
+    """
     change.run("insert_missing_vectors_to_make", embedding_version=version)
+    return [deaths for (deaths,) in change.rows("suspect_begun_vectors")]
 
 
-def vectors_to_make(snapshot: Snapshot, version: str, *, now: datetime, limit: int) -> list[ToEmbed]:
-    """Return some memories whose vectors are due."""
-    rows = snapshot.rows("vectors_to_make", embedding_version=version, now=stored_moment(now), limit=limit)
+def vectors_to_make(
+    snapshot: Snapshot, version: str, *, now: datetime, limit: int, most_deaths: int = MOST_DEATHS
+) -> list[ToEmbed]:
+    """Return some memories whose vectors are due: none of those that ended `most_deaths` processes."""
+    rows = snapshot.rows(
+        "vectors_to_make",
+        embedding_version=version,
+        now=stored_moment(now),
+        most_deaths=most_deaths,
+        limit=limit,
+    )
     return [ToEmbed(*row) for row in rows]
+
+
+def begin(change: Change, some: Sequence[ToEmbed], *, is_alone: bool) -> None:
+    """Say that vectors are being made, and whether the process is at nothing else."""
+    change.run("begin_vectors", numbers=_numbers(some), begun=2 if is_alone else 1)
+
+
+def end(change: Change, some: Sequence[ToEmbed]) -> None:
+    """Say that vectors are not being made any more."""
+    change.run("begin_vectors", numbers=_numbers(some), begun=0)
 
 
 def count_vectors_to_make(snapshot: Snapshot, version: str) -> int:
@@ -50,7 +77,7 @@ def keep_vectors(change: Change, made: Sequence[tuple[ToEmbed, Vectors]], versio
 
     Where a memory is gone, says something else by now or has its vectors already, they are of no use.
     """
-    rows = change.rows("still_to_make", numbers=json.dumps([one.number for one, _ in made]))
+    rows = change.rows("still_to_make", numbers=_numbers([one for one, _ in made]))
     wanted = {number for (number,) in rows}
     kept = [(one.memory_id, vectors) for one, vectors in made if one.number in wanted]
     if not kept:
@@ -77,3 +104,7 @@ def postpone(change: Change, failed: Sequence[ToEmbed], version: str, *, due_at:
         change.run(
             "postpone_vectors", memory_id=one.memory_id, embedding_version=version, due_at=stored_moment(due)
         )
+
+
+def _numbers(some: Sequence[ToEmbed]) -> str:
+    return json.dumps([one.number for one in some])
