@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from elf.core.log_writer import drain_standard_streams, write_at_once
+
 UNAVAILABLE: Final = 3
 INTERRUPTED: Final = 130
+DRAIN_TIMEOUT_S: Final = 0.2
 
 
 def elf() -> int:
@@ -84,7 +87,8 @@ def interrupt_ends_at_once(name: str) -> Iterator[None]:
 
 
 def _say_stopped(name: str) -> None:
-    os.write(sys.stderr.fileno(), f"{beside_echo(sys.stderr.isatty())}{name}: stopped\n".encode())
+    drain_standard_streams(DRAIN_TIMEOUT_S)
+    write_at_once(sys.stderr.fileno(), f"{beside_echo(sys.stderr.isatty())}{name}: stopped\n".encode())
 
 
 def beside_echo(is_terminal: bool) -> str:
