@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Literal
 
-MAX_LINES: Final = 10_000
-MAX_BYTES: Final = 8 << 20
+MAX_LINES: Final = 2_000
+MAX_BYTES: Final = 2 << 20
 MAX_WRITE_BYTES: Final = 4096  # PIPE_BUF of Linux: a pipe takes so many bytes in one piece, or none of them
 RETRY_S: Final = 1.0
 CLOSE_TIMEOUT_S: Final = 1.0

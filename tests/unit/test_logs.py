@@ -14,7 +14,7 @@ import pytest
 import structlog
 
 from elf.core.errors import InternalError
-from elf.core.log_writer import LogStream
+from elf.core.log_writer import MAX_BYTES, LogStream
 from elf.core.logs import configure_logging
 from elf.core.secrets import redact
 
@@ -274,7 +274,7 @@ def test_dropped_lines_are_reported_in_the_form_of_the_log(
         stream = LogStream(writing, "utf-8")
         monkeypatch.setattr(sys, "stderr", stream)
         configure_logging("error", form=form, process="api-1")
-        stream.lines.write(b"x" * (8 << 20) + b"\n")
+        stream.lines.write(b"x" * (MAX_BYTES + 1))
         structlog.get_logger().error("stored")
         stream.lines.close()
         told, stored = reader.read(10_000).decode().splitlines()
