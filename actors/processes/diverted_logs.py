@@ -57,9 +57,8 @@ class LogDiversion:
     def _divert(self, _logger: Any, method: str, event: EventDict) -> EventDict:
         if (diversion := _diversion.get()) is None:
             return event
-        with suppress(
-            Exception
-        ):  # of a handler or filter of the host, which it does not tell the service's callers
+        # A handler or a filter of the host may raise anything, and the service's callers have no part in it.
+        with suppress(Exception):
             diversion.write(method, event)
         raise structlog.DropEvent
 
