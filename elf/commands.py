@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
+from elf.core.log_writer import drain_standard_streams, write_at_once
+
 UNAVAILABLE: Final = 3
 INTERRUPTED: Final = 130
+DRAIN_TIMEOUT_S: Final = 0.2
 
 
 def elf() -> int:
     """Run the command line `elf`."""
+    _open_closed_streams()
     with interrupt_ends_at_once("elf"):
         main = _main_of("elf", "elf.cli")
     return _ended(main())
@@ -37,6 +41,7 @@ def elf_mcp() -> int:
 
 
 def _serve(name: str, module: str, *role: str) -> int:
+    _open_closed_streams()
     try:
         with interrupt_ends_at_once(name):
             code: int = _main_of(name, module)(*role)
@@ -44,6 +49,18 @@ def _serve(name: str, module: str, *role: str) -> int:
         _say_stopped(name)
         code = INTERRUPTED
     return _ended(code)
+
+
+def _open_closed_streams() -> None:
+    """Open the null device for each standard stream that is closed.
+
+    Otherwise another file takes its descriptor, such as a socket, and what this process and its children print there.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode, encoding="utf-8")  # noqa: SIM115 - open until the process ends
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def _main_of(name: str, module: str) -> Callable[..., int]:
@@ -84,7 +101,8 @@ def interrupt_ends_at_once(name: str) -> Iterator[None]:
 
 
 def _say_stopped(name: str) -> None:
-    os.write(sys.stderr.fileno(), f"{beside_echo(sys.stderr.isatty())}{name}: stopped\n".encode())
+    drain_standard_streams(DRAIN_TIMEOUT_S)
+    write_at_once(sys.stderr.fileno(), f"{beside_echo(sys.stderr.isatty())}{name}: stopped\n".encode())
 
 
 def beside_echo(is_terminal: bool) -> str:

@@ -2,7 +2,8 @@
 
 structlog is set up once for a whole process, and it is the host's to do so. A diversion leaves that as it is, but for
 what the service says: that goes to the standard library's logger `elf`, where it is silent unless the host listens or
-something is amiss.
+something is amiss. A handler of the host that raises costs its line alone. One that blocks holds up the service: a host
+that writes where that may happen uses a `logging.handlers.QueueHandler`, as its own code would have to.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 
@@ -56,11 +57,13 @@ class LogDiversion:
     def _divert(self, _logger: Any, method: str, event: EventDict) -> EventDict:
         if (diversion := _diversion.get()) is None:
             return event
-        diversion.write(method, event)
+        # A handler or a filter of the host may raise anything, and the service's callers have no part in it.
+        with suppress(Exception):
+            diversion.write(method, event)
         raise structlog.DropEvent
 
     def write(self, method: str, event: EventDict) -> None:
-        """Log one event, with secrets redacted."""
+        """Log one event, with secrets redacted. Raises what a handler or filter of the host raises."""
         level = logging.getLevelNamesMapping().get(method.upper(), logging.ERROR)
         if level < self._level or not self._log.isEnabledFor(level):
             return

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from actors.kernel.failure import ActorGaveUp
 from elf.core.errors import ConfigError, StartupError
+from elf.core.log_writer import write_in_background
 
 USAGE, UNAVAILABLE = 2, 3  # exit codes, the same as those of the command line `elf`
 
@@ -26,6 +27,7 @@ def entry_parser(prog: str, description: str) -> argparse.ArgumentParser:
 
 def run_entry(prog: str, act: Callable[[], int]) -> int:
     """Do what a command does and return its exit code; what keeps it from starting is said in one line."""
+    write_in_background("stderr")
     try:
         return act()
     except ConfigError as error:

@@ -20,9 +20,11 @@ from actors.kernel.failure import unwrapped
 from elf.commands import beside_echo
 from elf.config.model import Service
 from elf.core.errors import ElfError, StartupError
+from elf.core.log_writer import drain_standard_streams, write_in_background
 from elf.core.logs import configure_logging
 
 STOP_DEADLINE_S = 9.0
+DRAIN_TIMEOUT_S = 0.2  # a process that is late for its end does not wait long for who reads its log
 REPEAT_EVERY_S = 10.0
 # No outage is so long that the service gives up: with waits of up to 5 s there are fewer restarts in a window.
 RESTARTS = RestartPolicy(initial_s=0.1, max_s=5.0, healthy_after_s=10.0, max_restarts=200, window_s=600.0)
@@ -34,6 +36,7 @@ log = structlog.get_logger()
 
 def start_log(service: Service, *, source: str) -> None:
     """Set up the log of this process, whose first line tells what starts on which config."""
+    write_in_background("stderr")
     configure_logging(service.log_level, form=service.log_format)
     log.info("service_starting", version=importlib.metadata.version("elf-memory"), config=source)
 
@@ -51,6 +54,8 @@ def run_process(
     begins to stop, and one when it has. Raises what `serve` raises; a failure that is alone in its group without it.
     """
     raise_limit()
+    if say is None:
+        write_in_background("stdout")  # who waits for the line that it is ready may go away, or read no more
     options = {"use_uvloop": sys.platform != "win32"}
     try:
         anyio.run(_until_told_to_stop, serve, say or _print, stop_deadline_s, backend_options=options)
@@ -106,6 +111,7 @@ def exit_in_any_case(deadline_s: float = STOP_DEADLINE_S) -> None:
 
 def _exit_now(after_s: float) -> None:
     log.error("not_stopped_in_time", after_s=after_s)
+    drain_standard_streams(DRAIN_TIMEOUT_S)
     os._exit(3)
 
 

@@ -27,6 +27,16 @@ def build_metrics() -> list[Metric]:
     return [build]
 
 
+def log_metrics(dropped: int) -> list[Metric]:
+    """Return how many lines of the log were dropped."""
+    lines = CounterMetricFamily(
+        "elf_log_lines_dropped",
+        "Lines of the log dropped because they could not be written, or nobody read those before them.",
+        value=dropped,
+    )
+    return [lines]
+
+
 def actor_metrics(snapshot: SupervisorSnapshot, database: DatabaseState | None) -> list[Metric]:
     """Return the state of every actor, and whether all of them and the database are ready."""
     is_ready = snapshot.ready and not any(database or ())

@@ -23,11 +23,13 @@ from actors.telemetry.live_readings import (
     database_metrics,
     garbage_metrics,
     gauge_metrics,
+    log_metrics,
     pool_metrics,
     total_metrics,
 )
 from elf.api.caller import Caller
 from elf.core.errors import ServiceError
+from elf.core.log_writer import dropped_log_lines
 from elf.db.database import Database
 from elf.db.health import DatabaseState
 from elf.family import Gauge, Total
@@ -150,6 +152,7 @@ class Metrics:
         stored = [] if self._collect_stored is None else await self._collect_stored()
         return [
             *build_metrics(),
+            *log_metrics(dropped_log_lines()),
             *(actor_metrics(self._snapshot(), database) if self._snapshot else ()),
             *(database_metrics(database) if database else ()),
             *channel_metrics(self._channels),

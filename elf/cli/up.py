@@ -9,6 +9,7 @@ from elf.commands import interrupt_ends_at_once
 from elf.config import load
 from elf.config.processes import OPERATED
 from elf.core.errors import StartupError
+from elf.core.log_writer import write_in_background
 
 
 def add_arguments(command: argparse.ArgumentParser) -> None:
@@ -23,6 +24,7 @@ def add_arguments(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run everything until it is told to stop; returns the exit code."""
     config = load(options.config)
+    write_in_background("stderr")
     with interrupt_ends_at_once("elf"):
         # The only place where the command line meets the service's code: the other commands start without it.
         from actors.kernel.failure import ActorGaveUp

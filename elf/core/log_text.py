@@ -29,6 +29,7 @@ SENTENCES: Final[Mapping[str, str]] = {
     "process_started": "started the process {process}",
     "process_ready": "the process {process} is ready",
     "actor_failed": "{error} ({actor})",
+    "log_lines_dropped": "{lines} lines of the log before this one could not be written",
     "said": "{line}",
 }
 # What comes at every start and says nothing to whoever watches it.

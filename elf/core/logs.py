@@ -1,15 +1,17 @@
 """Logging to standard error, without secrets and without what users wrote.
 
-One JSON object a line for programs; at a terminal, lines for people (`elf.core.log_text`).
+One JSON object a line for programs; at a terminal, lines for people (`elf.core.log_text`). In a process of the service
+a thread writes them (`elf.core.log_writer`), and no line that cannot be made or written fails whoever logs it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -18,6 +20,7 @@ from structlog.tracebacks import ExceptionDictTransformer
 
 from elf.core.errors import ElfError
 from elf.core.log_text import drop_unsaid, put_in_words, text_renderer
+from elf.core.log_writer import LogStream
 from elf.core.secrets import redact, redact_json
 
 MAX_NAME_CHARS: Final = 96  # routes are long
@@ -35,8 +38,8 @@ def configure_logging(level: str, *, form: str = "json", process: str | None = N
     is_text = form == "text" or (form == "auto" and is_terminal)
     # Never the local variables of a frame: they hold what users wrote.
     tracebacks = ExceptionDictTransformer(show_locals=False)
-    structlog.configure(
-        processors=[
+    render = _Renderer(
+        [
             structlog.contextvars.merge_contextvars,
             *([] if process is None else [_tagged(process)]),
             structlog.processors.add_log_level,
@@ -46,15 +49,63 @@ def configure_logging(level: str, *, form: str = "json", process: str | None = N
             redact_fields,
             structlog.processors.TimeStamper(fmt="%H:%M:%S" if is_text else "iso", utc=not is_text),
             *_renderers(is_text=is_text, colors=is_terminal),
-        ],
+        ]
+    )
+    structlog.configure(
+        processors=[render],
         wrapper_class=structlog.make_filtering_bound_logger(LEVELS[level]),
-        # Each line in one write, unlike print: several processes may share standard error.
-        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        logger_factory=_LineLogger,
         cache_logger_on_first_use=True,
     )
+    if isinstance(sys.stderr, LogStream):
+        sys.stderr.lines.report = render.dropped
     logging.basicConfig(
         level=logging.WARNING, handlers=[_Bridge(trace_warnings=level == "debug")], force=True
     )
+
+
+class _Renderer:
+    """Makes the line of an event, and of one that cannot be made into a line, a line that says so."""
+
+    def __init__(self, processors: Sequence[structlog.typing.Processor]) -> None:
+        self._processors = processors
+
+    def __call__(self, logger: Any, method: str, event: structlog.typing.EventDict) -> str:
+        rendered: Any = event
+        name = event.get("event")
+        try:
+            for processor in self._processors:
+                rendered = processor(logger, method, rendered)
+        except structlog.DropEvent:
+            raise
+        except Exception as error:  # noqa: BLE001 - what is logged must not fail because of its log line
+            failed = {
+                "event": "log_line_failed",
+                "level": "error",
+                "of": str(name),
+                "error": type(error).__name__,
+            }
+            return json.dumps(failed)
+        return str(rendered)
+
+    def dropped(self, lines: int) -> str:
+        """Return the line that reports dropped lines."""
+        return self(None, "warning", {"event": "log_lines_dropped", "lines": lines})
+
+
+class _LineLogger:
+    """Writes each event as one line, in one write, unlike print: several processes may share standard error.
+
+    It takes no lock: a finalizer may log while its own thread is in here.
+    """
+
+    def __init__(self, *_: object) -> None:
+        self._write = sys.stderr.write
+
+    def msg(self, line: str) -> None:
+        self._write(f"{line}\n")
+
+    debug = info = warning = error = critical = msg
 
 
 def _renderers(*, is_text: bool, colors: bool) -> list[structlog.typing.Processor]:

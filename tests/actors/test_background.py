@@ -211,6 +211,30 @@ def test_its_log_goes_to_the_standard_logger_and_that_of_the_host_stays(
     assert "a note's text" not in "".join(record.getMessage() for record in records)
 
 
+def test_a_handler_of_the_host_that_raises_costs_its_line_alone(started: Make, host_log: list[Any]) -> None:
+    went_on = threading.Event()
+
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise OSError("the disk is full")
+
+    async def talk() -> None:
+        structlog.get_logger().warning("something_is_amiss")
+        went_on.set()
+        await anyio.sleep_forever()
+
+    handler = Broken()
+    logging.getLogger("elf").addHandler(handler)
+    try:
+        background = started(FakeSystem(then=talk))
+        background.start()
+        assert went_on.wait(10)
+        background.stop()
+    finally:
+        logging.getLogger("elf").removeHandler(handler)
+    assert host_log == []
+
+
 def test_a_host_that_does_not_listen_hears_only_what_is_amiss(
     started: Make, host_log: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:

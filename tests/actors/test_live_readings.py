@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from dataclasses import replace
 from typing import Any, NamedTuple, cast
 
@@ -13,6 +15,7 @@ from actors.assembly.fleet import fleet_gauges
 from actors.kernel import Channel, RestartPolicy, Supervisor
 from actors.telemetry.metrics import Metrics
 from elf.core.errors import ProviderUnavailable
+from elf.core.log_writer import LogStream
 from elf.db.database import Database
 from elf.indexing.fleet import Fleet, Member
 from elf.search.breaker import CircuitBreaker
@@ -28,6 +31,18 @@ async def page_of(metrics: Metrics) -> Page:
     page = Page(metrics_page(await metrics.collect()).decode())
     assert page.problems() == []
     return page
+
+
+async def test_dropped_lines_of_the_log_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (await page_of(Metrics())).value("elf_log_lines_dropped_total") == 0
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb"):
+        log = LogStream(writing, "utf-8")
+        monkeypatch.setattr(sys, "stderr", log)
+        log.write("one\n")
+        log.lines.close()
+        assert (await page_of(Metrics())).value("elf_log_lines_dropped_total") == 1
 
 
 class Crashing:

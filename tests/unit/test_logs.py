@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import structlog
 
 from elf.core.errors import InternalError
+from elf.core.log_writer import MAX_BYTES, LogStream
 from elf.core.logs import configure_logging
 from elf.core.secrets import redact
 
@@ -249,3 +251,38 @@ def test_the_form_follows_the_terminal_unless_it_is_said(
     line = capsys.readouterr().err
     assert line.startswith("{") is not is_text
     assert ("\x1b[" in line) is (is_text and is_terminal)  # colours are for terminals
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise ValueError(TEXT)
+
+
+def test_an_event_that_cannot_be_made_a_line_of_is_told_of_and_fails_nobody(capsys: Capture) -> None:
+    configure_logging("info")
+    structlog.get_logger().info("stored", what=Unprintable())
+    (event,) = logged(capsys)
+    assert event == {"event": "log_line_failed", "level": "error", "of": "stored", "error": "ValueError"}
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_dropped_lines_are_reported_in_the_form_of_the_log(
+    monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    reading, writing = os.pipe()
+    with open(reading, "rb", buffering=0) as reader, open(writing, "wb", buffering=0):
+        stream = LogStream(writing, "utf-8")
+        monkeypatch.setattr(sys, "stderr", stream)
+        configure_logging("error", form=form, process="api-1")
+        stream.lines.write(b"x" * (MAX_BYTES + 1))
+        structlog.get_logger().error("stored")
+        stream.lines.close()
+        told, stored = reader.read(10_000).decode().splitlines()
+    if form == "json":
+        fields = json.loads(told)
+        del fields["timestamp"]
+        assert fields == {"event": "log_lines_dropped", "level": "warning", "lines": 1, "process": "api-1"}
+        assert json.loads(stored)["event"] == "stored"
+    else:
+        assert told.endswith(" api-1 warning 1 lines of the log before this one could not be written")
+        assert stored.endswith(" api-1 error stored")

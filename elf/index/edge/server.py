@@ -34,7 +34,7 @@ from elf.index.edge.protocol import (
     RequestDecoder,
     Unusable,
 )
-from elf.index.edge.report import report
+from elf.index.edge.report import report, start_reports
 from elf.index.edge.request_queue import Desk
 from elf.index.edge.shard import Refused, ShardDamaged
 from elf.index.edge.spaces import OpenSpaces
@@ -208,6 +208,7 @@ def main(arguments: Sequence[str] | None = None) -> ExitCode:
     parser.add_argument("--vector-dim", type=int, required=True)
     parser.add_argument("--watch-stdin", action="store_true", help="end when stdin is closed")
     options = parser.parse_args(arguments)
+    start_reports()
     return run(options.folder, vector_dim=options.vector_dim, watch_stdin=options.watch_stdin)
 
 

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import anyio
@@ -17,6 +17,7 @@ import anyio.to_thread
 import pytest
 
 from elf.core.errors import IndexUnavailable, StartupError
+from elf.core.log_writer import MAX_WRITE_BYTES, write_at_once
 from elf.families.notes.keeping.space import NOTES
 from elf.index.edge.client import EdgeIndex, SpaceUnusable
 from elf.index.edge.folder import FolderInUse, IndexFolder
@@ -348,6 +349,43 @@ async def test_bytes_that_are_no_frame_end_that_connection_only(start: Start, fo
                 with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
                     await stream.receive()
         assert await running.index.count() == 0
+
+
+@contextlib.contextmanager
+def unread_pipe(*, is_closed: bool) -> Iterator[int]:
+    """A pipe that takes nothing any more."""
+    reading, writing = os.pipe()
+    with open(reading, "rb") as reader, open(writing, "wb"):
+        if is_closed:
+            reader.close()
+        while write_at_once(writing, b"." * MAX_WRITE_BYTES):
+            continue
+        yield writing
+
+
+@contextlib.contextmanager
+def standard_error(descriptor: int) -> Iterator[None]:
+    """Have what is started within inherit this standard error."""
+    own = os.dup(2)
+    os.dup2(descriptor, 2)
+    try:
+        yield
+    finally:
+        os.dup2(own, 2)
+        os.close(own)
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+async def test_reports_that_nobody_reads_hold_nobody_up(start: Start, folder: Path, is_closed: bool) -> None:
+    with unread_pipe(is_closed=is_closed) as pipe, standard_error(pipe):
+        async with start() as running:
+            for _ in range(2):
+                async with await anyio.connect_unix(str(IndexFolder(folder).read_endpoint())) as stream:
+                    await stream.send(b"\xff" * 64)
+                    with pytest.raises((anyio.EndOfStream, anyio.BrokenResourceError)):
+                        await stream.receive()
+            await running.index.upsert(made_points(3))
+            assert await running.index.count() == 3
 
 
 async def test_ids_of_the_wrong_length_are_refused(start: Start, folder: Path) -> None:
