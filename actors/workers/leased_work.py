@@ -146,14 +146,16 @@ class LeasedWork:
 
     async def _fail(self, jobs: list[Job], error: Exception) -> None:
         known = isinstance(error, ServiceError)
+        name = type(error).__name__
         log.warning(
             self._failure_event,
             **self._told,
             jobs=len(jobs),
-            error=str(error) if known else type(error).__name__,
+            error=str(error) if known else name,
             exc_info=None if known else error,
         )
         try:
-            await self._outbox.fail(jobs, f"{type(error).__name__}: {error}")
+            # Operators are shown why a job failed: what an error of another library says may hold the text of an item.
+            await self._outbox.fail(jobs, f"{name}: {error}" if known else name)
         except Unavailable as away:
             log.warning("failure_not_recorded", **self._told, jobs=len(jobs), error=away.message)

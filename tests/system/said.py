@@ -10,7 +10,9 @@ from tests.system.service import RunningService
 from tests.system.truth import rows
 
 ROOT: Final = "/v1/conversations"
-OPEN_JOBS: Final = "SELECT count(*) AS open FROM conversations_indexing_outbox WHERE status <> 'DONE'"
+OPEN_JOBS: Final = (
+    "SELECT count(*) AS open FROM conversations_indexing_outbox WHERE status IN ('PENDING', 'FAILED')"
+)
 
 
 def is_indexed(service: RunningService) -> bool:

@@ -49,7 +49,7 @@ def listed(service: RunningService, tenant: str) -> dict[str, str]:
 
 def wait_indexed(service: RunningService, *, timeout_s: float = 30.0) -> None:
     """Wait until no indexing job is open."""
-    open_jobs = "SELECT count(*) AS open FROM indexing_outbox WHERE status <> 'DONE'"
+    open_jobs = "SELECT count(*) AS open FROM indexing_outbox WHERE status IN ('PENDING', 'FAILED')"
     wait_for(
         lambda: rows(service.config.parent, open_jobs)[0]["open"] == 0, "all is indexed", timeout_s=timeout_s
     )
