@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from elf.api.body_faults import faults_told
 from elf.api.moment import MomentGiven
+from elf.core.batches import batches
 from elf.core.errors import InvalidRequest
 from elf.db.errors import retrying
 from elf.db.queries import Queries, sql_folder
@@ -30,6 +31,8 @@ TABLES: Final = ("store_outbox", "store_vectors", "store_items")
 """In the order in which they are erased: work that is left first, so that nobody does it afterwards."""
 STEP: Final = 1000
 PAGE: Final = 200
+PAGE_BYTES: Final = 4 << 20
+"""Of values that are read at once, but for a larger one."""
 
 
 class ExportedItem(Address):
@@ -80,13 +83,18 @@ class StoreSubjects:
         behind: tuple[str, bytes] = ("", b"")
         whose = (subject.tenant_id, subject.user, self._kit.now())
         while subject.agent_id is None:
-            async with self._kit.database.connection() as connection:
-                rows = await connection.fetch(self._sql["export_items"], *whose, *behind, PAGE)
-            if not rows:
+            places = await self._fetch("exported_places", *whose, *behind, PAGE)
+            if not places:
                 return
-            for row in rows:
-                yield _line(subject.tenant_id, row)
-            behind = rows[-1]["user_id"], rows[-1]["address"]
+            for part in batches(places, lambda place: place["bytes"], most_size=PAGE_BYTES):
+                ids = [place["item_id"] for place in part]
+                for row in await self._fetch("export_items", subject.tenant_id, ids):
+                    yield _line(subject.tenant_id, row)
+            behind = places[-1]["user_id"], places[-1]["address"]
+
+    async def _fetch(self, query: str, *values: Any) -> Sequence[Row]:
+        async with self._kit.database.connection() as connection:
+            return await connection.fetch(self._sql[query], *values)
 
     async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
         """Keep what another service exported, as it was there; returns how much of it is new.

@@ -18,7 +18,9 @@ SCORES: Final[Mapping[str, float]] = {"exact": 100.0, "alias": 80.0, "prefix": 5
 LEAST_LIKENESS: Final = LEAST_WORD_SIMILARITY  # of a whole name; no name is liker than some stretch of it
 SIMILAR: Final = 20
 MOST_CANDIDATES: Final = 100
-FACTS_OF_EACH: Final = 500
+# Of each candidate, of whose facts there are up to 120 times as many: how many, and how much of each.
+FACTS_OF_EACH: Final = 100
+CHARS_OF_FACT: Final = 1000
 
 Row = Mapping[str, Any]
 
@@ -79,7 +81,7 @@ class EntityResolution:
         async with self._kit.database.connection() as connection:
             facts = await connection.fetch(
                 self._sql["facts_of_entities"], reach.tenant_id, reach.own_scope, [row["id"] for row in rows],
-                FACTS_OF_EACH,
+                FACTS_OF_EACH, CHARS_OF_FACT,
             )  # fmt: skip
         return await in_slices(_compared(asked, facts))
 
