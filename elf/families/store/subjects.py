@@ -138,8 +138,10 @@ def _line(tenant_id: str, row: Row) -> dict[str, Any]:
 
 
 def _read(place: int, exported: Mapping[str, Any]) -> ExportedItem:
+    # Any JSON is a value, and was read as JSON: to have it checked once more may take long.
+    value = exported.get("value")
     try:
-        item = ExportedItem.model_validate(exported)
+        item = ExportedItem.model_validate(exported if value is None else {**exported, "value": True})
     except ValidationError as error:
         path, problem = faults_told(error)[0]
         where = path.replace("$", f"$[{place}]", 1)
@@ -147,7 +149,7 @@ def _read(place: int, exported: Mapping[str, Any]) -> ExportedItem:
     if (item.ttl is None) != (item.expires_at is None):
         where = f"$[{place}].expires_at"
         raise InvalidRequest(f"{where}: stands with ttl, or neither does", fields=[where])
-    return item
+    return item.model_copy(update={"value": value})
 
 
 def _columns(items: Sequence[ExportedItem]) -> list[list[Any]]:

@@ -75,10 +75,17 @@ ThreadIds = Annotated[list[ThreadId], Field(max_length=MAX_THREADS, description=
 Facts: TypeAlias = Annotated[dict[str, Any], Field(description="What of the metadata JSON can hold.")]
 
 
+_FACTS_ASKED: Final[JsonDict] = {"maxProperties": MAX_FACTS_ASKED}
 _VERSIONS: Final[JsonDict] = {
     "propertyNames": {"maxLength": MAX_CHANNEL_CHARS},
     "additionalProperties": {"type": "string", "minLength": 1, "maxLength": MAX_VERSION_CHARS},
 }
+
+
+def _few(facts: dict[str, Any]) -> dict[str, Any]:
+    if len(facts) > MAX_FACTS_ASKED:
+        raise ValueError(f"should have at most {MAX_FACTS_ASKED} names, not {len(facts)}")
+    return facts
 
 
 def _within_bounds(versions: dict[str, str]) -> dict[str, str]:
@@ -186,7 +193,11 @@ class ListCheckpoints(f.OfUser):
     checkpoint_ns: Namespace | None = None
     checkpoint_id: CheckpointId | None = None
     before: Annotated[CheckpointId, Field(description="Only those made before this one.")] | None = None
-    facts: Annotated[Facts, Field(max_length=MAX_FACTS_ASKED)] = Field(default_factory=dict)
+    facts: Annotated[
+        Facts,
+        Field(description="What their metadata says, by at most 32 names.", json_schema_extra=_FACTS_ASKED),
+        AfterValidator(_few),
+    ] = Field(default_factory=dict)
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="How many at most, 1 to 100."), WHOLE] = 50
     cursor: (
         Annotated[str, Field(max_length=8192, description="The next_cursor of the page before.")] | None

@@ -24,7 +24,10 @@ class CheckpointWriting:
         self._sql = kit.queries
 
     async def put(self, request: a.PutCheckpoint, caller: Caller) -> None:
-        """Write a checkpoint, its new values, and what it says for readers that are no graph."""
+        """Write a checkpoint, its new values, and what it says for readers that are no graph.
+
+        Raises InvalidRequest where the checkpoint would be too large.
+        """
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         values = await in_slices(whole_values(request))
         await retrying(lambda: self._put(place, request, values))
@@ -52,7 +55,7 @@ class CheckpointWriting:
                 )  # fmt: skip
 
     async def put_writes(self, request: a.PutWrites, caller: Caller) -> None:
-        """Write what a task wrote; the checkpoint itself may come later."""
+        """Write what a task wrote; the checkpoint itself may come later. Raises InvalidRequest as `put` does."""
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         writes: dict[int, a.Write] = {}
         for write in request.writes:
@@ -67,6 +70,7 @@ class CheckpointWriting:
                 self._sql["put_saver_writes"], *where, request.task_id, request.task_path, [row.idx for row in rows],
                 [row.channel for row in rows], [row.type for row in rows], [row.data for row in rows],
             )  # fmt: skip
+            await self._refuse_too_large(connection, where, "$.writes")
 
     async def _refuse_too_large(self, connection: Connection, where: Sequence[str], path: str) -> None:
         """Raise InvalidRequest where a checkpoint has become larger than it may be."""
