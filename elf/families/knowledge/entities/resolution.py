@@ -18,9 +18,8 @@ SCORES: Final[Mapping[str, float]] = {"exact": 100.0, "alias": 80.0, "prefix": 5
 LEAST_LIKENESS: Final = LEAST_WORD_SIMILARITY  # of a whole name; no name is liker than some stretch of it
 SIMILAR: Final = 20
 MOST_CANDIDATES: Final = 100
-# Of each candidate, of whose facts there are up to 120 times as many: how many, and how much of each.
-FACTS_OF_EACH: Final = 100
-CHARS_OF_FACT: Final = 1000
+FACTS_OF_EACH: Final = 500
+CHARS_OF_FACT: Final = 500  # of up to 120 candidates
 
 Row = Mapping[str, Any]
 
