@@ -93,11 +93,21 @@ WHERE p.tenant_id = $1 AND ($2::text IS NULL OR p.user_id = $2) AND (p.user_id, 
 ORDER BY p.user_id, p.proposal_id LIMIT $5;
 
 -- name: export_thread_checkpoints
--- A page of what the newest checkpoints of threads of a user ($2) say, behind a place ($3, $4).
-SELECT s.user_id, s.id, s.thread_id, s.checkpoint_data, s.created_at, s.updated_at, s.checkpoint_id IS NOT NULL AS by_saver
-FROM supervisor_checkpoints AS s
-WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.user_id = $2) AND (s.user_id, s.id) > ($3, $4)
-ORDER BY s.user_id, s.id LIMIT $5;
+-- A page of what the newest checkpoints of threads of a user ($2) say, behind a place ($3, $4): $5 at most, and fewer of
+-- large ones.
+SELECT p.user_id, p.id, p.thread_id, p.checkpoint_data, p.created_at, p.updated_at, p.checkpoint_id IS NOT NULL AS by_saver
+FROM (
+  SELECT c.*, sum(length(c.checkpoint_data::text)) OVER place - length(c.checkpoint_data::text) AS chars_before
+  FROM (
+    SELECT s.*, sum(pg_column_size(s.checkpoint_data)) OVER place - pg_column_size(s.checkpoint_data) AS bytes_before
+    FROM supervisor_checkpoints AS s
+    WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.user_id = $2) AND (s.user_id, s.id) > ($3, $4)
+    WINDOW place AS (ORDER BY s.user_id, s.id)
+    ORDER BY s.user_id, s.id LIMIT $5
+  ) AS c
+  WHERE c.bytes_before < 4194304 WINDOW place AS (ORDER BY c.user_id, c.id)
+) AS p
+WHERE p.chars_before < 4194304 ORDER BY p.user_id, p.id;
 
 -- name: import_supervisor_checkpoint
 -- Keeps what somebody without a saver kept of a thread elsewhere; tells whether it is new.

@@ -62,20 +62,42 @@ SELECT e.conversation_id, e.tree_id, e.seq, e.created_at FROM conversation_entri
 WHERE e.tenant_id = $1 AND e.entry_id = $2;
 
 -- name: list_whole_view
--- A page of a view: every channel, or one ($5).
-SELECT page.*
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS v (conversation_id, beginning, ending, place)
-CROSS JOIN LATERAL (
-  SELECT e.* FROM conversation_entries AS e
-  WHERE e.tenant_id = $1 AND e.conversation_id = v.conversation_id AND ($5::text IS NULL OR e.channel = $5)
-    AND e.seq > v.beginning AND e.seq <= coalesce(v.ending, 9223372036854775807)
-  ORDER BY e.seq LIMIT $6
-) AS page
-ORDER BY v.place, page.seq LIMIT $6;
+-- A page of a view: every channel, or one ($5). It ends as that of list_view.
+SELECT f.* FROM (
+  SELECT s.*, sum(CASE WHEN s.stored_bytes <= 16777216 THEN length(s.content::text) ELSE 16777216 END)
+    OVER (ORDER BY s.number) AS chars
+  FROM (
+    SELECT p.*, count(*) OVER () AS found, row_number() OVER place AS number,
+      sum(pg_column_size(p.content)) OVER place AS stored_bytes
+    FROM (
+      SELECT page.*, v.place
+      FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS v (conversation_id, beginning, ending, place)
+      CROSS JOIN LATERAL (
+        SELECT e.* FROM conversation_entries AS e
+        WHERE e.tenant_id = $1 AND e.conversation_id = v.conversation_id AND ($5::text IS NULL OR e.channel = $5)
+          AND e.seq > v.beginning AND e.seq <= coalesce(v.ending, 9223372036854775807)
+        ORDER BY e.seq LIMIT $6
+      ) AS page
+      ORDER BY v.place, page.seq LIMIT $6
+    ) AS p WINDOW place AS (ORDER BY p.place, p.seq)
+  ) AS s
+) AS f
+WHERE f.chars <= 16777216 OR f.number = 1 ORDER BY f.number;
 
 -- name: list_whole_tree
 -- A page of all entries of a tree behind a moment and an id: every channel, or one ($4).
-SELECT e.* FROM conversation_entries AS e
-WHERE e.tenant_id = $1 AND e.tree_id = $2 AND ($4::text IS NULL OR e.channel = $4)
-  AND (e.created_at, e.entry_id) > ($5, $6)
-ORDER BY e.created_at, e.entry_id LIMIT $3;
+SELECT f.* FROM (
+  SELECT s.*, sum(CASE WHEN s.stored_bytes <= 16777216 THEN length(s.content::text) ELSE 16777216 END)
+    OVER (ORDER BY s.number) AS chars
+  FROM (
+    SELECT p.*, count(*) OVER () AS found, row_number() OVER place AS number,
+      sum(pg_column_size(p.content)) OVER place AS stored_bytes
+    FROM (
+      SELECT e.* FROM conversation_entries AS e
+      WHERE e.tenant_id = $1 AND e.tree_id = $2 AND ($4::text IS NULL OR e.channel = $4)
+        AND (e.created_at, e.entry_id) > ($5, $6)
+      ORDER BY e.created_at, e.entry_id LIMIT $3
+    ) AS p WINDOW place AS (ORDER BY p.created_at, p.entry_id)
+  ) AS s
+) AS f
+WHERE f.chars <= 16777216 OR f.number = 1 ORDER BY f.number;

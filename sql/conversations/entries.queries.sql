@@ -1,5 +1,7 @@
 -- Entries. A view comes as three arrays: conversations in their order, the number behind which its entries begin, and
--- that of the last one, null for all there are.
+-- that of the last one, null for all there are. A page of entries ends where their contents would have more than 16 Mi
+-- characters, but for the first one; `found` is how many it would have without that. What takes more than this as it is
+-- stored is not looked at.
 
 -- name: write_entry
 -- Adds an entry behind the last of a conversation and later than that, for a member ($3) of one of these levels ($4),
@@ -72,29 +74,40 @@ ORDER BY v.place DESC LIMIT 1;
 
 -- name: list_view
 -- A page of a view: the history ($5), and the memory of a client ($6) of one epoch ($7), or of all where that is null.
-SELECT page.*
-FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS v (conversation_id, beginning, ending, place)
-CROSS JOIN LATERAL (
-  SELECT * FROM (
-    (SELECT e.* FROM conversation_entries AS e
-     WHERE $5 AND e.tenant_id = $1 AND e.conversation_id = v.conversation_id AND e.channel = 'history'
-       AND e.seq > v.beginning AND e.seq <= coalesce(v.ending, 9223372036854775807)
-     ORDER BY e.seq LIMIT $8)
-    UNION ALL
-    (SELECT e.* FROM conversation_entries AS e
-     WHERE $7::int IS NULL AND e.tenant_id = $1 AND e.conversation_id = v.conversation_id AND e.client_id = $6
-       AND e.channel = 'memory'
-       AND e.seq > v.beginning AND e.seq <= coalesce(v.ending, 9223372036854775807)
-     ORDER BY e.seq LIMIT $8)
-    UNION ALL
-    (SELECT e.* FROM conversation_entries AS e
-     WHERE e.tenant_id = $1 AND e.conversation_id = v.conversation_id AND e.client_id = $6 AND e.epoch = $7
-       AND e.channel = 'memory'
-       AND e.seq > v.beginning AND e.seq <= coalesce(v.ending, 9223372036854775807)
-     ORDER BY e.seq LIMIT $8)
-  ) AS shown ORDER BY shown.seq LIMIT $8
-) AS page
-ORDER BY v.place, page.seq LIMIT $8;
+SELECT f.* FROM (
+  SELECT s.*, sum(CASE WHEN s.stored_bytes <= 16777216 THEN length(s.content::text) ELSE 16777216 END)
+    OVER (ORDER BY s.number) AS chars
+  FROM (
+    SELECT p.*, count(*) OVER () AS found, row_number() OVER place AS number,
+      sum(pg_column_size(p.content)) OVER place AS stored_bytes
+    FROM (
+      SELECT page.*, v.place
+      FROM unnest($2::uuid[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS v (conversation_id, beginning, ending, place)
+      CROSS JOIN LATERAL (
+        SELECT * FROM (
+          (SELECT e.* FROM conversation_entries AS e
+           WHERE $5 AND e.tenant_id = $1 AND e.conversation_id = v.conversation_id AND e.channel = 'history'
+             AND e.seq > v.beginning AND e.seq <= coalesce(v.ending, 9223372036854775807)
+           ORDER BY e.seq LIMIT $8)
+          UNION ALL
+          (SELECT e.* FROM conversation_entries AS e
+           WHERE $7::int IS NULL AND e.tenant_id = $1 AND e.conversation_id = v.conversation_id AND e.client_id = $6
+             AND e.channel = 'memory'
+             AND e.seq > v.beginning AND e.seq <= coalesce(v.ending, 9223372036854775807)
+           ORDER BY e.seq LIMIT $8)
+          UNION ALL
+          (SELECT e.* FROM conversation_entries AS e
+           WHERE e.tenant_id = $1 AND e.conversation_id = v.conversation_id AND e.client_id = $6 AND e.epoch = $7
+             AND e.channel = 'memory'
+             AND e.seq > v.beginning AND e.seq <= coalesce(v.ending, 9223372036854775807)
+           ORDER BY e.seq LIMIT $8)
+        ) AS shown ORDER BY shown.seq LIMIT $8
+      ) AS page
+      ORDER BY v.place, page.seq LIMIT $8
+    ) AS p WINDOW place AS (ORDER BY p.place, p.seq)
+  ) AS s
+) AS f
+WHERE f.chars <= 16777216 OR f.number = 1 ORDER BY f.number;
 
 -- name: list_view_backwards
 -- A page of a view from its end on, newest first: the history ($4), or the memory of a client ($5) of an epoch ($6). How
@@ -130,10 +143,21 @@ ORDER BY s.place;
 
 -- name: list_tree_entries
 -- A page of all entries of a tree, behind a moment and an id: the history ($4), and the memory of a client ($5).
-SELECT e.* FROM conversation_entries AS e
-WHERE e.tenant_id = $1 AND e.tree_id = $2 AND (e.created_at, e.entry_id) > ($7, $8)
-  AND (e.channel = 'history' AND $4 OR e.channel = 'memory' AND e.client_id = $5 AND ($6::int IS NULL OR e.epoch = $6))
-ORDER BY e.created_at, e.entry_id LIMIT $3;
+SELECT f.* FROM (
+  SELECT s.*, sum(CASE WHEN s.stored_bytes <= 16777216 THEN length(s.content::text) ELSE 16777216 END)
+    OVER (ORDER BY s.number) AS chars
+  FROM (
+    SELECT p.*, count(*) OVER () AS found, row_number() OVER place AS number,
+      sum(pg_column_size(p.content)) OVER place AS stored_bytes
+    FROM (
+      SELECT e.* FROM conversation_entries AS e
+      WHERE e.tenant_id = $1 AND e.tree_id = $2 AND (e.created_at, e.entry_id) > ($7, $8)
+        AND (e.channel = 'history' AND $4 OR e.channel = 'memory' AND e.client_id = $5 AND ($6::int IS NULL OR e.epoch = $6))
+      ORDER BY e.created_at, e.entry_id LIMIT $3
+    ) AS p WINDOW place AS (ORDER BY p.created_at, p.entry_id)
+  ) AS s
+) AS f
+WHERE f.chars <= 16777216 OR f.number = 1 ORDER BY f.number;
 
 -- name: moment_of_entry
 -- When an entry of a tree was written that a client may see: the history, and its own memory.

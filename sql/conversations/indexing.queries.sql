@@ -33,8 +33,19 @@ WHERE x.tenant_id = $1;
 
 -- name: list_unindexed
 -- Entries of the histories of live trees that have no text, behind a moment and an id.
-SELECT e.* FROM conversation_entries AS e
-JOIN conversation_trees AS t ON t.tenant_id = e.tenant_id AND t.tree_id = e.tree_id AND t.deleted_at IS NULL
-WHERE e.tenant_id = $1 AND e.channel = 'history' AND NOT e.is_indexed
-  AND (e.created_at, e.entry_id) > ($2, $3)
-ORDER BY e.created_at, e.entry_id LIMIT $4;
+SELECT f.* FROM (
+  SELECT s.*, sum(CASE WHEN s.stored_bytes <= 16777216 THEN length(s.content::text) ELSE 16777216 END)
+    OVER (ORDER BY s.number) AS chars
+  FROM (
+    SELECT p.*, count(*) OVER () AS found, row_number() OVER place AS number,
+      sum(pg_column_size(p.content)) OVER place AS stored_bytes
+    FROM (
+      SELECT e.* FROM conversation_entries AS e
+      JOIN conversation_trees AS t ON t.tenant_id = e.tenant_id AND t.tree_id = e.tree_id AND t.deleted_at IS NULL
+      WHERE e.tenant_id = $1 AND e.channel = 'history' AND NOT e.is_indexed
+        AND (e.created_at, e.entry_id) > ($2, $3)
+      ORDER BY e.created_at, e.entry_id LIMIT $4
+    ) AS p WINDOW place AS (ORDER BY p.created_at, p.entry_id)
+  ) AS s
+) AS f
+WHERE f.chars <= 16777216 OR f.number = 1 ORDER BY f.number;

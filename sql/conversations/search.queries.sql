@@ -100,12 +100,25 @@ SELECT b.entry_id, b.conversation_id, b.said_at, b.score FROM best AS b
 ORDER BY b.score DESC, b.said_at DESC, b.entry_id DESC OFFSET $6 LIMIT $7;
 
 -- name: read_found
--- Entries that were found, each with the title of its conversation and the beginning of its text; its content only where
--- $3 says so.
+-- Entries that were found, in the order of their ids, each with the title of its conversation and the beginning of its
+-- text. Their contents only where $3 says so, and then no more entries than have 16 Mi characters of it, but the first one;
+-- `found` is how many there are.
+WITH found AS (
+  SELECT
+    e.conversation_id, e.entry_id, e.user_id, e.client_id, e.channel, e.epoch, e.content_type, e.content, e.created_at,
+    c.title, left(x.text, 20000) AS text, f.place,
+    sum(CASE WHEN $3 THEN pg_column_size(e.content) ELSE 0 END) OVER (ORDER BY f.place) AS stored_bytes
+  FROM unnest($2::uuid[]) WITH ORDINALITY AS f (entry_id, place)
+  JOIN conversation_entries AS e ON e.tenant_id = $1 AND e.entry_id = f.entry_id
+  JOIN conversations AS c ON c.tenant_id = e.tenant_id AND c.conversation_id = e.conversation_id
+  JOIN conversation_texts AS x ON x.entry_id = e.entry_id AND x.tenant_id = e.tenant_id
+), sized AS (
+  SELECT f.*, sum(CASE WHEN NOT $3 THEN 0 WHEN f.stored_bytes <= 16777216 THEN length(f.content::text) ELSE 16777216 END)
+    OVER (ORDER BY f.place) AS chars, row_number() OVER (ORDER BY f.place) AS number, count(*) OVER () AS found
+  FROM found AS f
+)
 SELECT
-  e.conversation_id, e.entry_id, e.user_id, e.client_id, e.channel, e.epoch, e.content_type,
-  CASE WHEN $3 THEN e.content END AS content, e.created_at, c.title, left(x.text, 20000) AS text
-FROM conversation_entries AS e
-JOIN conversations AS c ON c.tenant_id = e.tenant_id AND c.conversation_id = e.conversation_id
-JOIN conversation_texts AS x ON x.entry_id = e.entry_id AND x.tenant_id = e.tenant_id
-WHERE e.tenant_id = $1 AND e.entry_id = ANY ($2::uuid[]);
+  s.conversation_id, s.entry_id, s.user_id, s.client_id, s.channel, s.epoch, s.content_type,
+  CASE WHEN $3 THEN s.content END AS content, s.created_at, s.title, s.text, s.found
+FROM sized AS s
+WHERE s.chars <= 16777216 OR s.number = 1 ORDER BY s.place;

@@ -14,11 +14,23 @@ WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.session_id = $3
 FOR KEY SHARE OF t FOR UPDATE OF s;
 
 -- name: list_sessions
--- A page of the sessions of a user ($2) whose trees are live, written last first, behind a place ($3, $4).
-SELECT s.* FROM conversation_sessions AS s
-JOIN conversation_trees AS t ON t.tenant_id = s.tenant_id AND t.tree_id = s.tree_id AND t.deleted_at IS NULL
-WHERE s.tenant_id = $1 AND s.user_id = $2 AND (s.updated_at, s.session_id) < ($3, $4)
-ORDER BY s.updated_at DESC, s.session_id DESC LIMIT $5;
+-- A page of the sessions of a user ($2) whose trees are live, written last first, behind a place ($3, $4): $5 at most, and
+-- no more than have 16 Mi characters of data, but for the first one; `found` is how many it would be without that.
+SELECT f.* FROM (
+  SELECT c.*, sum(CASE WHEN c.stored_bytes <= 16777216 THEN length(c.data::text) ELSE 16777216 END)
+    OVER (ORDER BY c.number) AS chars
+  FROM (
+    SELECT p.*, count(*) OVER () AS found, row_number() OVER place AS number,
+      sum(pg_column_size(p.data)) OVER place AS stored_bytes
+    FROM (
+      SELECT s.* FROM conversation_sessions AS s
+      JOIN conversation_trees AS t ON t.tenant_id = s.tenant_id AND t.tree_id = s.tree_id AND t.deleted_at IS NULL
+      WHERE s.tenant_id = $1 AND s.user_id = $2 AND (s.updated_at, s.session_id) < ($3, $4)
+      ORDER BY s.updated_at DESC, s.session_id DESC LIMIT $5
+    ) AS p WINDOW place AS (ORDER BY p.updated_at DESC, p.session_id DESC)
+  ) AS c
+) AS f
+WHERE f.chars <= 16777216 OR f.number = 1 ORDER BY f.number;
 
 -- name: begin_session
 -- Adds a session, or takes the name of one whose tree is deleted. Returns it; nothing where another has the name.

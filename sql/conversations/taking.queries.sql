@@ -26,14 +26,18 @@ ORDER BY c.conversation_id LIMIT $4;
 -- The next entries of a conversation behind number $3 and up to $4, with their texts: $5 at most, and fewer of large ones.
 SELECT p.*, x.text
 FROM (
-  SELECT e.*, sum(pg_column_size(e.content)) OVER (ORDER BY e.seq) - pg_column_size(e.content) AS bytes_before
-  FROM conversation_entries AS e
-  WHERE e.tenant_id = $1 AND e.conversation_id = $2 AND e.seq > $3 AND e.seq <= $4 ORDER BY e.seq LIMIT $5
+  SELECT s.*, sum(length(s.content::text)) OVER (ORDER BY s.seq) - length(s.content::text) AS chars_before
+  FROM (
+    SELECT e.*, sum(pg_column_size(e.content)) OVER (ORDER BY e.seq) - pg_column_size(e.content) AS bytes_before
+    FROM conversation_entries AS e
+    WHERE e.tenant_id = $1 AND e.conversation_id = $2 AND e.seq > $3 AND e.seq <= $4 ORDER BY e.seq LIMIT $5
+  ) AS s
+  WHERE s.bytes_before < 4194304
 ) AS p
 LEFT JOIN LATERAL (
   SELECT s.text FROM conversation_texts AS s WHERE s.entry_id = p.entry_id AND s.tenant_id = p.tenant_id OFFSET 0
 ) AS x ON true
-WHERE p.bytes_before < 4194304 ORDER BY p.seq;
+WHERE p.chars_before < 4194304 ORDER BY p.seq;
 
 -- name: export_memberships
 -- The next $4 memberships of a user behind tree $3, in trees of others.
@@ -44,34 +48,42 @@ WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.access_level <> 'owner' AND m.tr
 -- The next entries of a user in a tree ($3) of another, behind a conversation and a number, as export_entries returns them.
 SELECT p.*, x.text
 FROM (
-  SELECT e.*, sum(pg_column_size(e.content)) OVER place - pg_column_size(e.content) AS bytes_before
-  FROM conversation_entries AS e
-  WHERE e.tenant_id = $1 AND e.user_id = $2 AND e.tree_id = $3 AND (e.conversation_id, e.seq) > ($4, $5)
-    AND EXISTS (
-      SELECT FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.tree_id = $3 AND t.owner_user_id <> $2
-        AND t.deleted_at IS DISTINCT FROM '-infinity')
-  WINDOW place AS (ORDER BY e.conversation_id, e.seq)
-  ORDER BY e.conversation_id, e.seq LIMIT $6
+  SELECT s.*, sum(length(s.content::text)) OVER (ORDER BY s.conversation_id, s.seq) - length(s.content::text) AS chars_before
+  FROM (
+    SELECT e.*, sum(pg_column_size(e.content)) OVER place - pg_column_size(e.content) AS bytes_before
+    FROM conversation_entries AS e
+    WHERE e.tenant_id = $1 AND e.user_id = $2 AND e.tree_id = $3 AND (e.conversation_id, e.seq) > ($4, $5)
+      AND EXISTS (
+        SELECT FROM conversation_trees AS t WHERE t.tenant_id = $1 AND t.tree_id = $3 AND t.owner_user_id <> $2
+          AND t.deleted_at IS DISTINCT FROM '-infinity')
+    WINDOW place AS (ORDER BY e.conversation_id, e.seq)
+    ORDER BY e.conversation_id, e.seq LIMIT $6
+  ) AS s
+  WHERE s.bytes_before < 4194304
 ) AS p
 LEFT JOIN LATERAL (
   SELECT s.text FROM conversation_texts AS s WHERE s.entry_id = p.entry_id AND s.tenant_id = p.tenant_id OFFSET 0
 ) AS x ON true
-WHERE p.bytes_before < 4194304 ORDER BY p.conversation_id, p.seq;
+WHERE p.chars_before < 4194304 ORDER BY p.conversation_id, p.seq;
 
 -- name: export_entries_of_client
 -- The same of the memory of a client, in any tree.
 SELECT p.*, NULL::text AS text
 FROM (
-  SELECT e.*, sum(pg_column_size(e.content)) OVER place - pg_column_size(e.content) AS bytes_before
-  FROM conversation_entries AS e
-  WHERE e.tenant_id = $1 AND e.client_id = $2 AND e.tree_id = $3 AND (e.conversation_id, e.seq) > ($4, $5)
-    AND e.channel = 'memory' AND EXISTS (
-      SELECT FROM conversation_trees AS t
-      WHERE t.tenant_id = $1 AND t.tree_id = $3 AND t.deleted_at IS DISTINCT FROM '-infinity')
-  WINDOW place AS (ORDER BY e.conversation_id, e.seq)
-  ORDER BY e.conversation_id, e.seq LIMIT $6
+  SELECT s.*, sum(length(s.content::text)) OVER (ORDER BY s.conversation_id, s.seq) - length(s.content::text) AS chars_before
+  FROM (
+    SELECT e.*, sum(pg_column_size(e.content)) OVER place - pg_column_size(e.content) AS bytes_before
+    FROM conversation_entries AS e
+    WHERE e.tenant_id = $1 AND e.client_id = $2 AND e.tree_id = $3 AND (e.conversation_id, e.seq) > ($4, $5)
+      AND e.channel = 'memory' AND EXISTS (
+        SELECT FROM conversation_trees AS t
+        WHERE t.tenant_id = $1 AND t.tree_id = $3 AND t.deleted_at IS DISTINCT FROM '-infinity')
+    WINDOW place AS (ORDER BY e.conversation_id, e.seq)
+    ORDER BY e.conversation_id, e.seq LIMIT $6
+  ) AS s
+  WHERE s.bytes_before < 4194304
 ) AS p
-WHERE p.bytes_before < 4194304 ORDER BY p.conversation_id, p.seq;
+WHERE p.chars_before < 4194304 ORDER BY p.conversation_id, p.seq;
 
 -- name: trees_of_others
 -- Those of some trees that other tenants have, too: their entries are there under their ids.
@@ -159,16 +171,25 @@ WHERE c.tenant_id = $1 AND c.conversation_id > $3 AND c.tree_id IN (
 ORDER BY c.conversation_id LIMIT $4;
 
 -- name: export_sessions
--- The next $5 sessions of a user ($2), or of all users of a tenant, behind that of a user ($3) and a name ($4), in trees
--- that are not being evicted.
+-- The next sessions of a user ($2), or of all users of a tenant, behind that of a user ($3) and a name ($4), in trees that
+-- are not being evicted: $5 at most, and fewer of large ones.
 SELECT
-  s.tenant_id, s.tree_id, s.user_id, s.session_id, s.conversation_id, s.entry_id, s.data, s.revision, s.created_at,
-  s.updated_at
-FROM conversation_sessions AS s
-JOIN conversation_trees AS t ON t.tenant_id = s.tenant_id AND t.tree_id = s.tree_id
-  AND t.deleted_at IS DISTINCT FROM '-infinity'
-WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.user_id = $2) AND (s.user_id, s.session_id) > ($3, $4)
-ORDER BY s.user_id, s.session_id LIMIT $5;
+  p.tenant_id, p.tree_id, p.user_id, p.session_id, p.conversation_id, p.entry_id, p.data, p.revision, p.created_at,
+  p.updated_at
+FROM (
+  SELECT c.*, sum(length(c.data::text)) OVER place - length(c.data::text) AS chars_before
+  FROM (
+    SELECT s.*, sum(pg_column_size(s.data)) OVER place - pg_column_size(s.data) AS bytes_before
+    FROM conversation_sessions AS s
+    JOIN conversation_trees AS t ON t.tenant_id = s.tenant_id AND t.tree_id = s.tree_id
+      AND t.deleted_at IS DISTINCT FROM '-infinity'
+    WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.user_id = $2) AND (s.user_id, s.session_id) > ($3, $4)
+    WINDOW place AS (ORDER BY s.user_id, s.session_id)
+    ORDER BY s.user_id, s.session_id LIMIT $5
+  ) AS c
+  WHERE c.bytes_before < 4194304 WINDOW place AS (ORDER BY c.user_id, c.session_id)
+) AS p
+WHERE p.chars_before < 4194304 ORDER BY p.user_id, p.session_id;
 
 -- name: take_in_session
 -- Adds a session whose conversation is there, unless its user has one of this name. Returns how many that are.

@@ -69,8 +69,9 @@ WHERE e.tenant_id = $1 AND e.searched OPERATOR(<trgm>.%>) lower($2) AND s.likene
 ORDER BY s.likeness DESC, e.canonical_name COLLATE "C", e.id LIMIT $5;
 
 -- name: facts_of_entities
--- What the newest active facts of each entity say, up to $4 each, as far as whom asks may see them.
-SELECT e.id, n.predicate, n.content FROM unnest($3::uuid[]) AS e (id) CROSS JOIN LATERAL (
+-- What the newest active facts of each entity say, up to $4 each and of each the first $5 characters, as far as whom asks
+-- may see them.
+SELECT e.id, n.predicate, left(n.content, $5) AS content FROM unnest($3::uuid[]) AS e (id) CROSS JOIN LATERAL (
   SELECT f.predicate, f.content FROM knowledge_facts AS f
   WHERE f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $2) AND f.entity_id = e.id AND f.validity = 'active'
   ORDER BY f.created_at DESC, f.id LIMIT $4

@@ -105,21 +105,42 @@ DELETE FROM llm_cache WHERE cache_id = ANY (ARRAY(
 RETURNING 1;
 
 -- name: export_notes
--- The next $6 notes of a project, in the order of lock_subject_notes.
-SELECT n.*
-FROM memory_notes AS n
-WHERE n.tenant_id = $1 AND n.project_id = $2 AND ($3::text IS NULL OR n.agent_id = $3)
-  AND (n.updated_at, n.note_id) > ($4::timestamptz, $5::uuid)
-ORDER BY n.updated_at, n.note_id
-LIMIT $6;
+-- The next notes of a project, in the order of lock_subject_notes: $6 at most, and fewer of large ones.
+SELECT p.*
+FROM (
+  SELECT s.*, sum(length(s.source_ref::text)) OVER place - length(s.source_ref::text) AS chars_before
+  FROM (
+    SELECT n.*, sum(pg_column_size(n.source_ref)) OVER place - pg_column_size(n.source_ref) AS bytes_before
+    FROM memory_notes AS n
+    WHERE n.tenant_id = $1 AND n.project_id = $2 AND ($3::text IS NULL OR n.agent_id = $3)
+      AND (n.updated_at, n.note_id) > ($4::timestamptz, $5::uuid)
+    WINDOW place AS (ORDER BY n.updated_at, n.note_id)
+    ORDER BY n.updated_at, n.note_id LIMIT $6
+  ) AS s
+  WHERE s.bytes_before < 4194304 WINDOW place AS (ORDER BY s.updated_at, s.note_id)
+) AS p
+WHERE p.chars_before < 4194304 ORDER BY p.updated_at, p.note_id;
 
 -- name: export_versions
--- The next $4 versions of notes, behind the version $3 of the note $2, note by note and in their order.
-SELECT v.*
-FROM memory_note_versions AS v
-WHERE v.note_id = ANY ($1::uuid[]) AND (v.note_id, v.ts) > ($2::uuid, $3::timestamptz)
-ORDER BY v.note_id, v.ts
-LIMIT $4;
+-- The next versions of notes, behind the version $3 of the note $2, note by note and in their order: $4 at most, and fewer
+-- of large ones.
+SELECT p.*
+FROM (
+  SELECT s.*, sum(z.chars) OVER place - z.chars AS chars_before
+  FROM (
+    SELECT v.*, sum(b.bytes) OVER place - b.bytes AS bytes_before
+    FROM memory_note_versions AS v CROSS JOIN LATERAL (
+      SELECT coalesce(pg_column_size(v.prev_snapshot), 0) + coalesce(pg_column_size(v.new_snapshot), 0) AS bytes
+    ) AS b
+    WHERE v.note_id = ANY ($1::uuid[]) AND (v.note_id, v.ts) > ($2::uuid, $3::timestamptz)
+    WINDOW place AS (ORDER BY v.note_id, v.ts)
+    ORDER BY v.note_id, v.ts LIMIT $4
+  ) AS s CROSS JOIN LATERAL (
+    SELECT coalesce(length(s.prev_snapshot::text), 0) + coalesce(length(s.new_snapshot::text), 0) AS chars
+  ) AS z
+  WHERE s.bytes_before < 4194304 WINDOW place AS (ORDER BY s.note_id, s.ts)
+) AS p
+WHERE p.chars_before < 4194304 ORDER BY p.note_id, p.ts;
 
 -- name: export_decisions
 -- The next $3 decisions about notes, behind the id $2.

@@ -1,13 +1,20 @@
 -- All that there is of a user, or of a tenant where the user is null.
 
--- name: export_items
--- A page of values that are there at a moment ($3), behind a place ($4, $5).
-SELECT i.user_id, i.address, i.namespace, i.key, i.value::text AS value, i.indexed, i.ttl, i.expires_at, i.created_at,
-  i.updated_at
+-- name: exported_places
+-- A page of values that are there at a moment ($3), behind a place ($4, $5), and how large each is.
+SELECT i.user_id, i.address, i.item_id, octet_length(i.value::text) AS bytes
 FROM store_items AS i
 WHERE i.tenant_id = $1 AND ($2::text IS NULL OR i.user_id = $2) AND (i.expires_at IS NULL OR i.expires_at > $3)
   AND (i.user_id, i.address) > ($4, $5)
 ORDER BY i.user_id, i.address LIMIT $6;
+
+-- name: export_items
+-- Those of some values ($2) that are still there, in the order of an export.
+SELECT i.user_id, i.address, i.namespace, i.key, i.value::text AS value, i.indexed, i.ttl, i.expires_at, i.created_at,
+  i.updated_at
+FROM store_items AS i
+WHERE i.tenant_id = $1 AND i.item_id = ANY ($2::uuid[])
+ORDER BY i.user_id, i.address;
 
 -- name: restore_items
 -- Keeps values as they were elsewhere. What is there already stays as it is.

@@ -104,14 +104,16 @@ class ConversationRaces(Races):
         return (await self.store.append(self.who(user), id, entry)).entry_id
 
     async def memory(self, id: UUID) -> list[tuple[int | None, Any]]:
-        found = await self.store.entries(
-            self.who(client="bot"),
-            id,
-            shown=Shown(False, "bot", None),
-            is_latest=False,
-            after=None,
-            limit=10_000,
-        )
+        found = (
+            await self.store.entries(
+                self.who(client="bot"),
+                id,
+                shown=Shown(False, "bot", None),
+                is_latest=False,
+                after=None,
+                limit=10_000,
+            )
+        ).entries
         return [(one.epoch, msgspec.json.decode(one.content)) for one in found]
 
 
@@ -143,9 +145,11 @@ async def first_appends_of_one_id(races: ConversationRaces) -> None:
     """All write to a conversation that is not there yet: one begins it, and everything is kept, in one order."""
     id = uuid4()
     written = await races.at_once([lambda: races.say(id)] * races.writers)
-    found = await races.store.entries(
-        races.who(), id, shown=Shown(True, None, None), is_latest=False, after=None, limit=1000
-    )
+    found = (
+        await races.store.entries(
+            races.who(), id, shown=Shown(True, None, None), is_latest=False, after=None, limit=1000
+        )
+    ).entries
     races.expect(len(written) == races.writers, f"{len(written)} of {races.writers} entries were taken")
     races.expect({one.entry_id for one in found} == {*written}, "an entry is lost")
     moments = [one.created_at for one in found]

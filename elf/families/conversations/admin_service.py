@@ -83,12 +83,11 @@ class AdminService:
         channels: dict[str | None, Channel] = {"history": "history", "memory": "memory"}
         found = await listed(
             _tenant(caller), request.conversationId, channel=channels.get(request.channel), after=after_of(request),
-            limit=request.limit + 1,
+            limit=request.limit,
         )  # fmt: skip
-        page = found[: request.limit]
         return a.EntriesAnswer(
-            data=[a.entry_for_admins(one) for one in page],
-            nextCursor=page[-1].entry_id if len(found) > len(page) else None,
+            data=[a.entry_for_admins(one) for one in found.entries],
+            nextCursor=found.entries[-1].entry_id if found.more else None,
         )
 
     async def memberships(self, request: d.AnyConversation, caller: Caller) -> a.MembershipsAnswer:

@@ -82,7 +82,7 @@ class IndexTexts:
                 self._sql["list_unindexed"], tenant_id, start.moment, start.id, request.limit + 1
             )
         page = rows[: request.limit]
-        more = len(rows) > len(page)
+        more = bool(rows) and rows[0]["found"] > len(page)
         return a.UnindexedAnswer(
             data=[a.UnindexedEntryAnswer(row["conversation_id"], a.entry(entry_of(row))) for row in page],
             cursor=encode_cursor(page[-1]["created_at"], page[-1]["entry_id"], *listing) if more else None,

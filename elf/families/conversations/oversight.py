@@ -15,10 +15,10 @@ from elf.core.clock import Clock
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
 from elf.families.conversations.errors import Missing, RuleBroken
-from elf.families.conversations.model import Channel, Conversation, Entry
+from elf.families.conversations.model import Channel, Conversation
 from elf.families.conversations.rules.view import Place, behind, shows
 from elf.families.conversations.sharing import Membership
-from elf.families.conversations.store import conversation_of, entry_of, view_of_row
+from elf.families.conversations.store import EntryPage, conversation_of, page_of, view_of_row
 from elf.families.conversations.trees import CONVERSATION, Row, again
 
 _NEWEST: Final = (datetime.max.replace(tzinfo=UTC), UUID(int=2**128 - 1))
@@ -102,7 +102,7 @@ class Oversight:
 
     async def entries(
         self, tenant_id: str, id: UUID, *, channel: Channel | None, after: UUID | None, limit: int
-    ) -> list[Entry]:
+    ) -> EntryPage:
         """List what a conversation shows to all, from behind an entry on, in every epoch.
 
         Raises RuleBroken for an entry that it does not show.
@@ -118,13 +118,13 @@ class Oversight:
                 parts = behind(view, place)
             rows = await connection.fetch(
                 self._sql["list_whole_view"], tenant_id, [one.conversation_id for one, _ in parts],
-                [beginning for _, beginning in parts], [one.end for one, _ in parts], channel, limit,
+                [beginning for _, beginning in parts], [one.end for one, _ in parts], channel, limit + 1,
             )  # fmt: skip
-        return [entry_of(row) for row in rows]
+        return page_of(rows, limit)
 
     async def tree_entries(
         self, tenant_id: str, id: UUID, *, channel: Channel | None, after: UUID | None, limit: int
-    ) -> list[Entry]:
+    ) -> EntryPage:
         """List all entries of a tree by their moments. Raises RuleBroken for a cursor that is no entry of it."""
         async with self._database.connection() as connection:
             tree_id = (await self._any(connection, tenant_id, id))["tree_id"]
@@ -135,9 +135,9 @@ class Oversight:
                     raise _no_entry()
                 behind_it = row["created_at"], after
             rows = await connection.fetch(
-                self._sql["list_whole_tree"], tenant_id, tree_id, limit, channel, *behind_it
+                self._sql["list_whole_tree"], tenant_id, tree_id, limit + 1, channel, *behind_it
             )
-        return [entry_of(row) for row in rows]
+        return page_of(rows, limit)
 
     async def members(self, tenant_id: str, id: UUID) -> list[Membership]:
         """List the members of the tree of a conversation; a deleted one has none."""

@@ -156,7 +156,7 @@ class EntryService:
         client = None if request.channel == "history" else who.client
         epoch = int(request.epoch) if request.epoch is not None and request.epoch.isdigit() else None
         shown = Shown(request.channel != "memory", client, epoch)
-        id, after, limit = request.conversationId, after_of(request), request.limit + 1
+        id, after, limit = request.conversationId, after_of(request), request.limit
         if request.forks == "all":
             found = await self._store.tree_entries(who, id, shown=shown, after=after, limit=limit)
         else:
@@ -164,10 +164,9 @@ class EntryService:
             found = await self._store.entries(
                 who, id, shown=shown, is_latest=is_latest, after=after, limit=limit
             )
-        page = found[: request.limit]
-        more = len(found) > len(page)
         return a.EntriesAnswer(
-            data=[a.entry(one) for one in page], nextCursor=page[-1].entry_id if more else None
+            data=[a.entry(one) for one in found.entries],
+            nextCursor=found.entries[-1].entry_id if found.more else None,
         )
 
     async def append(self, request: e.CreateEntry, caller: Caller) -> a.EntryAnswer:

@@ -351,7 +351,7 @@ class ConversationStore:
 
     async def entries(
         self, who: Who, id: UUID, *, shown: Shown, is_latest: bool, after: UUID | None, limit: int
-    ) -> list[Entry]:
+    ) -> EntryPage:
         """List a view from behind an entry on. `is_latest`: of the memory, the latest epoch instead of `shown.epoch`.
 
         Raises RuleBroken for an entry that is not shown there.
@@ -369,13 +369,13 @@ class ConversationStore:
             rows = await connection.fetch(
                 self._sql["list_view"], who.tenant_id, [one.conversation_id for one, _ in parts],
                 [beginning for _, beginning in parts], [one.end for one, _ in parts],
-                shown.history, shown.client, epoch, limit,
+                shown.history, shown.client, epoch, limit + 1,
             )  # fmt: skip
-        return [entry_of(one) for one in rows]
+        return page_of(rows, limit)
 
     async def tree_entries(
         self, who: Who, id: UUID, *, shown: Shown, after: UUID | None, limit: int
-    ) -> list[Entry]:
+    ) -> EntryPage:
         """List all entries of a tree by their moments. Raises RuleBroken for a cursor that is no entry of it."""
         async with self._database.connection() as connection:
             row = await self._allowed(connection, who, id, "reader")
@@ -388,10 +388,10 @@ class ConversationStore:
                     raise RuleBroken("after is not an entry of this listing", fields=["$.after"])
                 moment, behind_id = found["created_at"], after
             rows = await connection.fetch(
-                self._sql["list_tree_entries"], who.tenant_id, row["tree_id"], limit, shown.history, shown.client,
+                self._sql["list_tree_entries"], who.tenant_id, row["tree_id"], limit + 1, shown.history, shown.client,
                 shown.epoch, moment, behind_id,
             )  # fmt: skip
-        return [entry_of(one) for one in rows]
+        return page_of(rows, limit)
 
     # Who may, and where things are
 
@@ -458,6 +458,19 @@ def view_of_row(row: Row) -> list[Range]:
 def conversation_of(row: Row) -> Conversation:
     """Return a conversation as it is stored."""
     return Conversation(**{name: row[name] for name in Conversation.__dataclass_fields__})
+
+
+class EntryPage(NamedTuple):
+    """A page of entries, and whether there are more behind it: it may be shorter than it was asked for."""
+
+    entries: list[Entry]
+    more: bool
+
+
+def page_of(rows: Sequence[Row], limit: int) -> EntryPage:
+    """Return the first rows of a listing that was asked for one more than `limit`."""
+    page = rows[:limit]
+    return EntryPage([entry_of(row) for row in page], bool(rows) and rows[0]["found"] > len(page))
 
 
 def entry_of(row: Row) -> Entry:

@@ -39,6 +39,9 @@ MAX_NAME_CHARS: Final = 512
 MAX_TAG_CHARS: Final = 128
 MAX_TAGS: Final = 64
 MAX_METADATA_BYTES: Final = 65_536
+MAX_ALIASES: Final = 256
+MAX_ALIAS_CHARS: Final = 16_384
+"""Of all other names of an entity together, which a name that is looked for is compared with one by one."""
 MAX_QUERY_CHARS: Final = 2048
 MAX_PROMPT_CHARS: Final = 65_536
 

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 import msgspec
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from elf.api.body_faults import faults_told
 from elf.api.moment import MomentGiven
+from elf.core.batches import batches
 from elf.core.errors import InvalidRequest
 from elf.db.errors import retrying
 from elf.db.queries import Queries, sql_folder
@@ -23,13 +24,15 @@ from elf.families.store.api.operations import Address
 from elf.families.store.kit import Kit
 from elf.families.store.model import FAMILY, Place, Row
 from elf.families.store.rules.places import address_of, path_of
-from elf.families.store.writing import Writing, as_text
+from elf.families.store.writing import Writing, as_text, paths_of
 from elf.offers import Subject
 
 TABLES: Final = ("store_outbox", "store_vectors", "store_items")
 """In the order in which they are erased: work that is left first, so that nobody does it afterwards."""
 STEP: Final = 1000
 PAGE: Final = 200
+PAGE_BYTES: Final = 4 << 20
+"""Of values that are read at once, but for a larger one."""
 
 
 class ExportedItem(Address):
@@ -38,7 +41,7 @@ class ExportedItem(Address):
     tenant_id: f.TenantIdGiven
     user_id: f.UserIdGiven
     value: f.Value
-    index: Annotated[list[f.Path], Field(max_length=32)] | None = None
+    index: f.Paths | None = None
     ttl: f.TtlMinutes | None = None
     expires_at: MomentGiven | None = None
     created_at: MomentGiven
@@ -80,13 +83,18 @@ class StoreSubjects:
         behind: tuple[str, bytes] = ("", b"")
         whose = (subject.tenant_id, subject.user, self._kit.now())
         while subject.agent_id is None:
-            async with self._kit.database.connection() as connection:
-                rows = await connection.fetch(self._sql["export_items"], *whose, *behind, PAGE)
-            if not rows:
+            places = await self._fetch("exported_places", *whose, *behind, PAGE)
+            if not places:
                 return
-            for row in rows:
-                yield _line(subject.tenant_id, row)
-            behind = rows[-1]["user_id"], rows[-1]["address"]
+            for part in batches(places, lambda place: place["bytes"], most_size=PAGE_BYTES):
+                ids = [place["item_id"] for place in part]
+                for row in await self._fetch("export_items", subject.tenant_id, ids):
+                    yield _line(subject.tenant_id, row)
+            behind = places[-1]["user_id"], places[-1]["address"]
+
+    async def _fetch(self, query: str, *values: Any) -> Sequence[Row]:
+        async with self._kit.database.connection() as connection:
+            return await connection.fetch(self._sql[query], *values)
 
     async def take_in(self, exported: Sequence[Mapping[str, Any]]) -> int:
         """Keep what another service exported, as it was there; returns how much of it is new.
@@ -120,7 +128,7 @@ def _line(tenant_id: str, row: Row) -> dict[str, Any]:
         "namespace": row["namespace"],
         "key": row["key"],
         "value": msgspec.json.decode(row["value"]),
-        "index": row["indexed"],
+        "index": None if row["indexed"] is None else paths_of(row["indexed"]),
         "ttl": None if ttl is None else ttl / timedelta(minutes=1),
         **{
             name: None if row[name] is None else row[name].isoformat()
@@ -130,8 +138,10 @@ def _line(tenant_id: str, row: Row) -> dict[str, Any]:
 
 
 def _read(place: int, exported: Mapping[str, Any]) -> ExportedItem:
+    # Any JSON is a value, and was read as JSON: to have it checked once more may take long.
+    value = exported.get("value")
     try:
-        item = ExportedItem.model_validate(exported)
+        item = ExportedItem.model_validate(exported if value is None else {**exported, "value": True})
     except ValidationError as error:
         path, problem = faults_told(error)[0]
         where = path.replace("$", f"$[{place}]", 1)
@@ -139,7 +149,7 @@ def _read(place: int, exported: Mapping[str, Any]) -> ExportedItem:
     if (item.ttl is None) != (item.expires_at is None):
         where = f"$[{place}].expires_at"
         raise InvalidRequest(f"{where}: stands with ttl, or neither does", fields=[where])
-    return item
+    return item.model_copy(update={"value": value})
 
 
 def _columns(items: Sequence[ExportedItem]) -> list[list[Any]]:

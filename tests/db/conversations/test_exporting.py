@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
 from elf.api.operation import Handler
 from elf.core.errors import InvalidRequest
 from elf.db.database import Database
+from elf.db.queries import Queries
 from elf.families.conversations.subjects.offer import ConversationSubjects
 from elf.offers import Subject
 from tests.db.conversations.wire_kit import ROOT, Wire, asking
@@ -230,3 +231,31 @@ async def test_what_is_not_as_it_is_exported_is_refused_and_nothing_of_the_call_
     assert said in refusal.value.message
     assert "secret" not in refusal.value.message
     assert await exported(subjects, tenant) == []
+
+
+async def test_few_large_entries_and_sessions_are_read_at_once(
+    ask: Wire, clock: TurnedClock, database: Database, queries: Queries
+) -> None:
+    id = (await ask(f"POST {ROOT}", {})).json()["id"]
+    for number in range(3):
+        await ask.say(id, str(number))
+        session = {"sessionId": f"{number}", "keep": "all", "entries": [], "data": {"n": number}}
+        assert (await ask("POST /v1/sessions/one", session, client="bot")).status_code == 200
+    large = "json_build_array(repeat('word ', 600000))"
+    nobody = UUID(int=0)
+    async with database.connection() as connection:
+        await connection.execute(
+            f"UPDATE conversation_entries SET content = {large} WHERE tenant_id = $1", ask.tenant
+        )
+        await connection.execute(
+            f"UPDATE conversation_sessions SET data = {large} WHERE tenant_id = $1", ask.tenant
+        )
+        entries = await connection.fetch(queries["export_entries"], ask.tenant, UUID(id), 0, 1000, 1000)
+        theirs = queries["export_entries_of_user"]
+        of_user = await connection.fetch(theirs, ask.tenant, "ana", nobody, nobody, 0, 1000)
+        sessions = await connection.fetch(queries["export_sessions"], ask.tenant, None, "", "", 1000)
+    assert (len(entries), len(of_user), len(sessions)) == (2, 0, 2)
+    behind = entries[-1]["seq"]
+    async with database.connection() as connection:
+        rest = await connection.fetch(queries["export_entries"], ask.tenant, UUID(id), behind, 1000, 1000)
+    assert len(rest) == 1

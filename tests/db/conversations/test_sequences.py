@@ -92,15 +92,14 @@ class StoreStage:
             self._who(wanted.client), id, shown=Shown(wanted.history, wanted.client, epoch),
             is_latest=wanted.epoch == LATEST, after=after, limit=limit,
         )  # fmt: skip
-        return _listed(found)
+        return _listed(found.entries)
 
     async def tree_entries(
         self, id: UUID, client: str | None, *, after: UUID | None, limit: int
     ) -> Sequence[Listed]:
         shown = Shown(True, client, None)
-        return _listed(
-            await self._store.tree_entries(self._who(client), id, shown=shown, after=after, limit=limit)
-        )
+        found = await self._store.tree_entries(self._who(client), id, shown=shown, after=after, limit=limit)
+        return _listed(found.entries)
 
 
 @contextmanager

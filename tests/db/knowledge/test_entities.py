@@ -157,6 +157,13 @@ async def test_graph_neighborhood_scoring_with_context_hints(people: People) -> 
     assert first.terms == {"name": 100.0, "context": 20.0 * 3 / 5}
 
 
+async def test_hints_are_compared_with_the_beginning_of_a_long_fact(people: People) -> None:
+    ana = await people.add("Ana")
+    await people.fact(ana, "job", content=f"{'flew ' * 100}planes")
+    (found,) = await people.resolve("ana", context_hints=e.ContextHints(topic="flew planes"))
+    assert found.score == round(100.0 + 20.0 * 1 / 3, 4)  # flew | flew planes, job
+
+
 async def test_hints_do_not_tell_of_facts_of_another_user(people: People) -> None:
     ana = await people.add("Ana")
     await people.fact(ana, "secret", content="planes", scope="user:ana")

@@ -172,7 +172,7 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "locked entities": ("lock_entities", ("acme", SOME), set()),
     "entities": ("list_entities", ("acme", THEN, MIDDLE, 51, None, False), _of("entities_created")),
     "entities by name": ("named_entities", ("acme", "Ana Lima", None, "%Ana Lima%", 100), _of("entities_names")),
-    "what entities are known for": ("facts_of_entities", ("acme", OWN, SOME, 500), _of("facts_entity")),
+    "what entities are known for": ("facts_of_entities", ("acme", OWN, SOME, 500, 500), _of("facts_entity")),
     "conflicts": ("conflicting_facts", ("acme", ONE, SOME[1], OWN), set()),
     "facts of an entity, counted": ("count_active_facts", ("acme", ONE, OWN), set()),
     "facts of an entity, moved": ("move_facts", ("acme", ONE, SOME[1]), _of("facts_entity")),

@@ -7,9 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import anyio
 import pytest
@@ -401,3 +401,18 @@ def _by_id(lines: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         for line in lines
     ]
     return sorted(plain, key=lambda one: [str(one.get(name)) for name in ("note_id", "version_id", "nth")])
+
+
+async def test_few_large_notes_and_versions_are_read_at_once(house: House) -> None:
+    await house.add(*({"text": f"Fact: town {number} is there.", "key": f"k{number}"} for number in range(3)))
+    large = "jsonb_build_object('k', repeat('word ', 600000))"
+    await house.execute(f"UPDATE memory_notes SET source_ref = {large}")
+    await house.execute(f"UPDATE memory_note_versions SET new_snapshot = {large}")
+    first_of_all = datetime.min.replace(tzinfo=UTC), UUID(int=0)
+    async with house.database.connection() as connection:
+        places = await connection.fetch("SELECT DISTINCT project_id FROM memory_notes")
+        (place,) = [row["project_id"] for row in places]
+        notes = await connection.fetch(house.queries["export_notes"], TENANT, place, None, *first_of_all, 500)
+        ids = [row["note_id"] for row in await connection.fetch("SELECT note_id FROM memory_notes")]
+        versions = await connection.fetch(house.queries["export_versions"], ids, *reversed(first_of_all), 500)
+    assert (len(notes), len(versions)) == (2, 2)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from elf.core.errors import InvalidRequest
+from elf.families.store import subjects
 from elf.offers import Subject
 from tests.db.store.store_kit import Store
 
@@ -73,3 +75,37 @@ async def test_a_user_is_erased_with_vectors_and_work_that_is_left(store: Store)
     }  # fmt: skip
     for table in ("items", "vectors", "outbox"):
         assert await store.rows(f"SELECT FROM store_{table} WHERE tenant_id = $1") == []
+
+
+async def test_large_values_are_exported_few_at_a_time(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        await store.put(PLACE, f"{number}", "x" * number * 10, index=False)
+    whole = await _exported(store)
+    monkeypatch.setattr(subjects, "PAGE_BYTES", 1)
+    monkeypatch.setattr(subjects, "PAGE", 2)
+    assert await _exported(store) == whole
+    assert len(whole) == 5
+
+
+async def test_paths_that_were_kept_under_wider_bounds_are_exported_as_far_as_they_are_taken_in(
+    store: Store,
+) -> None:
+    await store.put(PLACE, "old", {"a": "x"}, index=["a"])
+    many = json.dumps(["a", "a", *(f"b{number}" for number in range(40))])
+    await store.rows("UPDATE store_items SET indexed = $2::text::jsonb WHERE tenant_id = $1", many)
+    (line,) = await _exported(store)
+    assert line["index"] == ["a", *(f"b{number}" for number in range(31))]
+    other = Store(store.house, store.database, f"{store.tenant[-100:]} 3")
+    assert await other.subjects.take_in([{**line, "tenant_id": other.tenant}]) == 1
+
+
+async def test_any_json_is_a_value_of_an_export_but_a_value_there_is(store: Store) -> None:
+    await store.put(PLACE, "k", None, index=False)
+    (line,) = await _exported(store)
+    new = {**line, "key": "new", "value": {"a": [1.5, None, {"b": []}]}}
+    assert await store.subjects.take_in([new]) == 1
+    assert (await store.get(PLACE, "new"))["value"] == new["value"]
+    del new["value"]
+    with pytest.raises(InvalidRequest) as caught:
+        await store.subjects.take_in([new])
+    assert caught.value.fields == ("$[0].value",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 from elf.core.errors import InvalidRequest, Unavailable
+from elf.families.store import jobs, writing
 from elf.outbox.chores import Due
 from tests.db.store.store_kit import Store
 
@@ -113,7 +115,7 @@ async def test_vectors_of_another_model_are_not_compared_and_are_made_anew(
 
 async def test_a_value_has_so_many_vectors_at_most(store: Store) -> None:
     await store.put(["d"], "k", [*map(str, range(500))], index=["[*]"])
-    with pytest.raises(InvalidRequest, match="leads to 501 texts, and at most 500 have vectors") as caught:
+    with pytest.raises(InvalidRequest, match="leads to more than 500 texts") as caught:
         await store.put(["d"], "k", [*map(str, range(501))], index=["[*]"])
     assert caught.value.fields == ("$.index",)
     assert len(await store.rows("SELECT FROM store_vectors WHERE tenant_id = $1")) == 500
@@ -163,3 +165,41 @@ async def test_a_job_that_was_given_up_stays_for_as_long_as_its_value(
     await store.garbage("done_store_jobs").collect(in_two_days, 100)
     left = "SELECT i.key FROM store_outbox AS o LEFT JOIN store_items AS i USING (revision) WHERE o.tenant_id = $1"
     assert [row["key"] for row in await store.rows(left)] == ["kept"]
+
+
+async def test_vectors_are_of_the_beginning_of_all_texts_of_a_value(
+    store: Store, known: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writing, "MAX_INDEXED_CHARS", len(TEA) + len(COFFEE))
+    await store.put(["d"], "k", {"t": [COFFEE, TEA, "noise"]}, index=["t[*]"])
+    (found,) = await store.find(query="?")
+    assert round(found["score"], 5) == 0.9
+    assert len(await store.rows("SELECT FROM store_vectors WHERE tenant_id = $1")) == 2
+
+
+async def test_values_that_were_kept_under_wider_bounds_get_the_vectors_that_are_allowed_now(
+    store: Store, known: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "BYTES_AT_ONCE", 1)
+    store.house.model.away = True
+    value = {"t": [TEA, *map(str, range(600))]}
+    keys = ("paths", "texts", "visits")
+    puts = [{"namespace": ["d"], "key": key, "value": value, "index": ["t[0]"]} for key in keys]
+    await store.batch(*({"put": put} for put in puts))
+    store.house.model.away = False
+    kept = {
+        "paths": ["t[0]"] * 40_000 + [f"t[{number}]" for number in range(1, 50)],
+        "texts": ["t[*]"],
+        "visits": ["t[0]", *(f"t[*].{number}" for number in range(31))],
+    }
+    for key, paths in kept.items():
+        statement = "UPDATE store_items SET indexed = $3::text::jsonb WHERE tenant_id = $1 AND key = $2"
+        await store.rows(statement, key, json.dumps(paths))
+    monkeypatch.setattr(writing, "MAX_VISITS", 700)
+    await store.house.settle("store")
+    made = await store.rows(
+        "SELECT i.key, count(*) AS vectors FROM store_items AS i JOIN store_vectors AS v USING (item_id)"
+        " WHERE i.tenant_id = $1 GROUP BY i.key"
+    )
+    assert {row["key"]: row["vectors"] for row in made} == {"paths": 32, "texts": 500, "visits": 1}
+    assert len(await store.find(query="?", limit=10)) == 3

@@ -58,7 +58,7 @@ class Entry(Response):
 
 
 class EntryPage(Response):
-    """Entries in their order. `nextCursor` is null at the end."""
+    """Entries in their order, and fewer than were asked for where they are large. `nextCursor` is null at the end."""
 
     data: list[Entry]
     nextCursor: UUID | None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
-from uuid import UUID
 
 import msgspec
 
@@ -84,29 +83,28 @@ class ConversationSearch:
         except TimeoutError as error:
             raise Unavailable("the search could not be answered within its time") from error
         self._measures.search(family=FAMILY, stages=stages.timings, degraded=hits.degraded)
-        after = offset + len(hits.page)
+        found, is_cut = await self._found(reach.tenant_id, hits.page, request.includeEntry)
+        after = offset + (hits.page.index(found[-1][0]) + 1 if is_cut else len(hits.page))
+        has_more = (hits.has_more or is_cut) and after < MOST
+        highlighter = Highlighter(request.query, self._stems)
         return a.SearchAnswer(
-            data=await self._results(reach, request, hits.page),
-            nextCursor=sealed(str(after), *listing) if hits.has_more and after < MOST else None,
+            data=await in_slices(_telling(found, highlighter, with_entry=request.includeEntry)),
+            nextCursor=sealed(str(after), *listing) if has_more else None,
             degraded=list(hits.degraded) or msgspec.UNSET,
         )
 
-    async def _results(
-        self, reach: Reach, request: s.SearchConversations, page: Sequence[Hit]
-    ) -> list[a.SearchResultAnswer]:
-        rows = await self._rows(reach.tenant_id, [hit.entry_id for hit in page], request.includeEntry)
-        found = [(hit, row) for hit in page if (row := rows.get(hit.entry_id)) is not None]
-        highlighter = Highlighter(request.query, self._stems)
-        return await in_slices(_telling(found, highlighter, with_entry=request.includeEntry))
-
-    async def _rows(
-        self, tenant_id: str, entry_ids: Sequence[UUID], with_content: bool
-    ) -> Mapping[UUID, Row]:
-        if not entry_ids:
-            return {}
+    async def _found(
+        self, tenant_id: str, page: Sequence[Hit], with_content: bool
+    ) -> tuple[list[tuple[Hit, Row]], bool]:
+        """Return what there is of hits, and whether they are cut off where their entries would be too large."""
+        ids = [hit.entry_id for hit in page]
+        if not ids:
+            return [], False
         async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql["read_found"], tenant_id, list(entry_ids), with_content)
-        return {row["entry_id"]: row for row in rows}
+            rows = await connection.fetch(self._sql["read_found"], tenant_id, ids, with_content)
+        by_id = {row["entry_id"]: row for row in rows}
+        is_cut = bool(rows) and rows[0]["found"] > len(rows)
+        return [(hit, by_id[hit.entry_id]) for hit in page if hit.entry_id in by_id], is_cut
 
 
 def _telling(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -11,6 +12,8 @@ from elf.families.conversations.model import PREVIEW_CHARS, TITLE_CHARS
 CONTENT_TYPE: Final = "history"
 ROLES: Final = ("USER", "AI")
 UNKNOWN_ATTACHMENT: Final = "History channel attachments cannot be referred to by 'attachmentId' here"
+
+_WORD: Final = re.compile(r"\S+")
 
 _BAD_TYPE: Final = "History channel entries must use 'history' or 'history/<subtype>' as the contentType"
 _NOT_ONE: Final = "History channel entries must contain exactly 1 content object"
@@ -79,22 +82,36 @@ def role_of(content: Sequence[Any]) -> str | None:
     return role if role in ROLES else None
 
 
-def text_of(content: Sequence[Any]) -> str | None:
-    """Return the first text of some content, white space collapsed; None when there is none but white space."""
+def text_of(content: Sequence[Any], *, max_chars: int | None = None) -> str | None:
+    """Return the first text of some content, white space collapsed; None when there is none but white space.
+
+    With `max_chars` it is the beginning of that, for which no more of the text is read.
+    """
     for block in content:
         text = block.get("text") if isinstance(block, dict) else None
-        if isinstance(text, str) and (collapsed := " ".join(text.split())):
+        if isinstance(text, str) and (collapsed := _collapsed(text, max_chars)):
             return collapsed
     return None
 
 
+def _collapsed(text: str, max_chars: int | None) -> str:
+    if max_chars is None:
+        return " ".join(text.split())
+    words: list[str] = []
+    room = max_chars
+    for word in _WORD.finditer(text):
+        words.append(word[0])
+        room -= len(word[0]) + 1
+        if room < 0:
+            break
+    return " ".join(words)[:max_chars]
+
+
 def title_of(content: Sequence[Any]) -> str | None:
     """Return the title of a conversation that begins with some content."""
-    text = text_of(content)
-    return None if text is None else text[:TITLE_CHARS]
+    return text_of(content, max_chars=TITLE_CHARS)
 
 
 def preview_of(content: Sequence[Any]) -> str | None:
     """Return what is shown of a conversation whose newest entry has some content."""
-    text = text_of(content)
-    return None if text is None else text[:PREVIEW_CHARS]
+    return text_of(content, max_chars=PREVIEW_CHARS)

@@ -34,9 +34,7 @@ class SessionService:
         }  # fmt: skip
 
     async def listed(self, request: s.ListSessions, caller: Caller) -> a.SessionsAnswer:
-        found = await self._store.page(who_of(caller), after=request.after, limit=request.limit + 1)
-        page = found[: request.limit]
-        more = len(found) > len(page)
+        page, more = await self._store.page(who_of(caller), after=request.after, limit=request.limit)
         return a.SessionsAnswer(
             data=[a.session(one) for one in page], nextCursor=page[-1].session_id if more else None
         )

@@ -49,8 +49,11 @@ class SessionStore:
         self._clock = clock
         self._sql = queries
 
-    async def page(self, who: Who, *, after: str | None, limit: int) -> list[Session]:
-        """List the sessions of a user, written last first. Raises RuleBroken for a cursor that is none of them."""
+    async def page(self, who: Who, *, after: str | None, limit: int) -> tuple[list[Session], bool]:
+        """List the sessions of a user, written last first, and tell whether there are more: a page may end early.
+
+        Raises RuleBroken for a cursor that is none of them.
+        """
         async with self._database.connection() as connection:
             moment, behind = datetime.max.replace(tzinfo=UTC), ""
             if after is not None:
@@ -59,9 +62,10 @@ class SessionStore:
                     raise RuleBroken("after is not a session of this listing", fields=["$.after"])
                 moment, behind = row["updated_at"], after
             rows = await connection.fetch(
-                self._sql["list_sessions"], who.tenant_id, who.user, moment, behind, limit
+                self._sql["list_sessions"], who.tenant_id, who.user, moment, behind, limit + 1
             )
-        return [_session(row) for row in rows]
+        page = rows[:limit]
+        return [_session(row) for row in page], bool(rows) and rows[0]["found"] > len(page)
 
     async def read(
         self, who: Who, session_id: str, *, older_than: UUID | None, limit: int

@@ -27,8 +27,22 @@ Name = Annotated[
     ),
     AfterValidator(f.named),
 ]
+
+
+def _short(aliases: list[str]) -> list[str]:
+    if sum(map(len, aliases)) > m.MAX_ALIAS_CHARS:
+        raise ValueError(f"should have at most {m.MAX_ALIAS_CHARS:,} characters together")
+    return aliases
+
+
 Aliases = Annotated[
-    list[Name], Field(max_length=256, description="Other names of it.", examples=[["Ana", "A. Lima"]])
+    list[Name],
+    Field(
+        max_length=m.MAX_ALIASES,
+        description="Other names of it, of at most 16,384 characters together.",
+        examples=[["Ana", "A. Lima"]],
+    ),
+    AfterValidator(_short),
 ]
 EntityTypeField = Annotated[m.EntityType, Field(description="person, organization, place or other.")]
 

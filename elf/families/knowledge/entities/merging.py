@@ -13,8 +13,9 @@ from elf.db.database import Connection
 from elf.db.errors import retrying
 from elf.families.knowledge.access import Reach, reach_of
 from elf.families.knowledge.api import entities as e
-from elf.families.knowledge.entities.registry import MERGED_INTO, refuse_merged
+from elf.families.knowledge.entities.registry import MERGED_INTO, refuse_long_metadata, refuse_merged
 from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.model import MAX_ALIAS_CHARS, MAX_ALIASES
 from elf.families.knowledge.writing.events import Event
 
 Row = Mapping[str, Any]
@@ -31,7 +32,8 @@ class EntityMerging:
         """Merge the source into the target, all or nothing.
 
         Of two active facts with one scope and predicate the more confident one stays, the target's among equals. Raises
-        InvalidRequest, naming the path, for an entity that is unknown or merged already, and for one with itself.
+        InvalidRequest, naming the path, for an entity that is unknown or merged already, for one with itself, and where
+        the target would have too many aliases or too much metadata.
         """
         if request.source_entity_id == request.target_entity_id:
             path = "$.target_entity_id"
@@ -84,11 +86,15 @@ class EntityMerging:
         """Give the aliases and the metadata of the source to the target, and say of the source where it is now."""
         known = {name.lower() for name in (target["canonical_name"], *target["aliases"])}
         added = [alias for alias in source["aliases"] if alias.lower() not in known]
-        place = target["tenant_id"]
+        place, path = target["tenant_id"], "$.target_entity_id"
+        aliases, metadata = [*target["aliases"], *added], {**source["metadata"], **target["metadata"]}
+        if len(aliases) > MAX_ALIASES or sum(map(len, aliases)) > MAX_ALIAS_CHARS:
+            problem = f"would have more than {MAX_ALIASES} aliases, or {MAX_ALIAS_CHARS:,} characters of them"
+            raise InvalidRequest(f"{path}: {problem}", fields=[path])
+        refuse_long_metadata(metadata, path)
         await connection.fetchrow(
-            self._sql["update_entity"], place, target["id"], target["canonical_name"], [*target["aliases"], *added],
-            {**source["metadata"], **target["metadata"]}, now,
-        )  # fmt: skip
+            self._sql["update_entity"], place, target["id"], target["canonical_name"], aliases, metadata, now
+        )
         await connection.fetchrow(
             self._sql["update_entity"], place, source["id"], source["canonical_name"], source["aliases"],
             {**source["metadata"], MERGED_INTO: str(target["id"])}, now,

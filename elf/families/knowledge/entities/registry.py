@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 from uuid import UUID, uuid4
 
+import msgspec
+
 from elf.api.caller import Caller
 from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
 from elf.core.errors import InvalidRequest, NotFound
@@ -16,6 +18,7 @@ from elf.families.knowledge.api import entities as e
 from elf.families.knowledge.api import listing as a
 from elf.families.knowledge.api import rows
 from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.model import MAX_METADATA_BYTES
 from elf.families.knowledge.writing.events import Event
 
 MERGED_INTO: Final = "merged_into"
@@ -52,7 +55,10 @@ class EntityRegistry:
         return rows.Entity(**row)
 
     async def update(self, request: e.UpdateEntity, caller: Caller) -> rows.Entity:
-        """Change an entity. Raises NotFound, and InvalidRequest for a merged one, or a name that is another's."""
+        """Change an entity.
+
+        Raises NotFound, and InvalidRequest for a merged one, a name that is another's, or too much metadata in all.
+        """
         reach, now = reach_of(request.tenant_id, caller), self._kit.now()
         try:
             async with self._kit.database.transaction() as connection:
@@ -62,11 +68,13 @@ class EntityRegistry:
                 if row is None:
                     raise _unknown(request.entity_id)
                 refuse_merged(row, "$.entity_id")
+                metadata = {**row["metadata"], **self._kept(request.metadata or {})}
+                if request.metadata:
+                    refuse_long_metadata(metadata, "$.metadata")
                 changed = await connection.fetchrow(
                     self._sql["update_entity"], reach.tenant_id, request.entity_id,
                     request.canonical_name or row["canonical_name"],
-                    row["aliases"] if request.aliases is None else unique(request.aliases),
-                    {**row["metadata"], **self._kept(request.metadata or {})}, now,
+                    row["aliases"] if request.aliases is None else unique(request.aliases), metadata, now,
                 )  # fmt: skip
                 fields = sorted(request.model_fields_set - {"tenant_id", "entity_id"})
                 event = Event("entity_updated", "entity", request.entity_id, {"fields": fields})
@@ -98,6 +106,13 @@ class EntityRegistry:
 def unique(names: list[str]) -> list[str]:
     """Return names without those that are there already but for their case."""
     return list({name.lower(): name for name in reversed(names)}.values())[::-1]
+
+
+def refuse_long_metadata(metadata: Mapping[str, Any], path: str) -> None:
+    """Raise InvalidRequest for metadata that became too long with what was there."""
+    if len(msgspec.json.encode(metadata)) > MAX_METADATA_BYTES:
+        problem = f"with what is there, would be more than {MAX_METADATA_BYTES:,} bytes of JSON"
+        raise InvalidRequest(f"{path}: {problem}", fields=[path])
 
 
 def refuse_merged(row: Mapping[str, Any], path: str) -> None:

@@ -19,6 +19,7 @@ LEAST_LIKENESS: Final = LEAST_WORD_SIMILARITY  # of a whole name; no name is lik
 SIMILAR: Final = 20
 MOST_CANDIDATES: Final = 100
 FACTS_OF_EACH: Final = 500
+CHARS_OF_FACT: Final = 500  # of up to 120 candidates
 
 Row = Mapping[str, Any]
 
@@ -79,7 +80,7 @@ class EntityResolution:
         async with self._kit.database.connection() as connection:
             facts = await connection.fetch(
                 self._sql["facts_of_entities"], reach.tenant_id, reach.own_scope, [row["id"] for row in rows],
-                FACTS_OF_EACH,
+                FACTS_OF_EACH, CHARS_OF_FACT,
             )  # fmt: skip
         return await in_slices(_compared(asked, facts))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 from pydantic.config import JsonDict
 
 from elf.api.bodies import WHOLE, FreeJson, GivenIdentifier, Request
@@ -14,7 +14,7 @@ from elf.families.store import model as m
 from elf.families.store.rules.conditions import EQUALITIES, RANGES, conditions_of
 
 MAX_BODY_BYTES: Final = 16 << 20
-BOUNDS: Final = JsonBounds(values=2_000_000, string_chars=MAX_BODY_BYTES)
+BOUNDS: Final = JsonBounds(values=500_000, string_chars=MAX_BODY_BYTES)
 
 _NO_DOT: Final[JsonDict] = {"pattern": r"^[^.]+$"}
 
@@ -23,6 +23,13 @@ def _label(label: str) -> str:
     if "." in label:
         raise ValueError("must hold no dot")
     return label
+
+
+def _few_paths(index: object) -> object:
+    """Return paths, or what stands in their place. The message of a union would tell of each of its members."""
+    if isinstance(index, list) and len(index) > m.MAX_PATHS:
+        raise ValueError(f"should have at most {m.MAX_PATHS} paths, not {len(index)}")
+    return index
 
 
 def _compared(asked: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -63,11 +70,13 @@ Value = Annotated[
     JsonValue, Field(description="Any JSON, which is kept as it is.", examples=[{"tea": "green"}]), FreeJson()
 ]
 Path = Annotated[str, Field(max_length=m.MAX_PATH_CHARS, examples=["title"])]
+Paths = Annotated[list[Path], Field(max_length=m.MAX_PATHS)]
 Index = Annotated[
-    list[Path] | Literal[False],
+    Paths | Literal[False],
+    BeforeValidator(_few_paths),
     Field(
         description="Paths within the value whose texts it is found by, such as title, tags[*] or a.b; $ is all of it, "
-        "as JSON. With false it is found by none.",
+        "as JSON. At most 32; one that is repeated counts once. With false it is found by none.",
         examples=[["title", "tags[*]"]],
     ),
 ]
