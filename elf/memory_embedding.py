@@ -123,7 +123,7 @@ def _patience_with(breaker: CircuitBreaker) -> Callable[[], float]:
 
 
 async def _vectors(embedder: TextEmbedder, texts: Sequence[str]) -> list[Vector | None]:
-    """Return the vectors of texts, of which some are cut and embedded at a time, and no more is held than their means."""
+    """Return the vectors of texts, which are cut and embedded some at a time."""
     vectors: list[Vector | None] = []
     for some in batches(texts, len, most_size=CHARS_AT_ONCE):
         found = await embedder.embed_in_turn([text.replace("\x00", "") or " " for text in some], {})

@@ -92,7 +92,10 @@ class Calls:
                 async with self._turn(operation, caller):
                     asked = unpacked(shape, data)
                     request = await _request(rpc, asked, caller, len(data))
-                    made = rpc.write(await handle(request, caller), asked)
+                    answer = await handle(request, caller)
+                    if more := rpc.trailers(answer):
+                        context.set_trailing_metadata((*context.trailing_metadata(), *more))
+                    made = rpc.write(answer, asked)
                     return pack(await in_slices(made) if isinstance(made, Generator) else made)
 
         return answered
