@@ -22,6 +22,7 @@ from elf.client.call import Call, post, reader
 from elf.client.families import store as s
 
 MOST_OPS: Final = 500
+MOST_SEARCHES: Final = 32  # of those that are no reading by key, in one request
 MOST_AT_ONCE: Final = 1000
 MOST_LABELS: Final = 32
 
@@ -83,7 +84,7 @@ class StoreWire:
         asked = [*ops]
         results: list[Result] = [None] * len(asked)
         reads, writes = self._sorted(asked)
-        while pending := [one for one in reads if not one.is_done][:MOST_OPS]:
+        while pending := _together([one for one in reads if not one.is_done]):
             answer = yield self._call([self._read(one) for one in pending])
             for one, result in zip(pending, answer.results, strict=True):
                 one.take(result)
@@ -144,6 +145,18 @@ class StoreWire:
                         "matching": matching, **depth, **page, "offset": op.offset + len(one.taken)
                     }
                 }  # fmt: skip
+
+
+def _together(reads: Iterable[_Asking]) -> list[_Asking]:
+    """Return the first readings that one request may carry."""
+    together: list[_Asking] = []
+    searches = 0
+    for one in reads:
+        searches += not isinstance(one.op, GetOp)
+        if len(together) == MOST_OPS or searches > MOST_SEARCHES:
+            break
+        together.append(one)
+    return together
 
 
 def _item(told: s.Item) -> Item:

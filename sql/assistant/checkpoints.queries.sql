@@ -87,14 +87,16 @@ WHERE c.tenant_id = $1 AND c.user_id = $2
   AND ($6::text IS NULL OR c.checkpoint_id < $6)
   AND ($7::text IS NULL OR (c.checkpoint_id, c.thread_id, c.checkpoint_ns) < ($7, $8::text, $9::text))
   AND NOT EXISTS (
-    SELECT FROM jsonb_each($10::jsonb) AS f WHERE coalesce(c.facts -> f.key, 'null'::jsonb) <> f.value
+    SELECT FROM (SELECT c.facts || '{}' AS whole WHERE $10::jsonb <> '{}' OFFSET 0) AS w  -- read once for all of them
+    CROSS JOIN jsonb_each($10::jsonb) AS f WHERE coalesce(w.whole -> f.key, 'null'::jsonb) <> f.value
   )
 ORDER BY c.checkpoint_id DESC, c.thread_id DESC, c.checkpoint_ns DESC
 LIMIT $11;
 
 -- name: load_saver_checkpoints
 -- Reads checkpoints with the values of their channels and what was written after them, all as of one moment: those of
--- threads, namespaces and ids, where null is the newest. No id is greater than the one that stands in for null.
+-- threads, namespaces and ids, where null is the newest. No id is greater than the one that stands in for null. `bytes`
+-- is how large they are together; nothing of them is read where that is more than $6.
 WITH chosen AS MATERIALIZED (
   SELECT c.*, k.place
   FROM unnest($3::text[], $4::text[], $5::text[]) WITH ORDINALITY AS k (thread_id, checkpoint_ns, checkpoint_id, place)
@@ -105,20 +107,47 @@ WITH chosen AS MATERIALIZED (
     ORDER BY n.checkpoint_id DESC LIMIT 1
   ) AS c
   WHERE k.checkpoint_id IS NULL OR c.checkpoint_id = k.checkpoint_id
+), size AS MATERIALIZED (
+  SELECT sum(octet_length(c.checkpoint) + octet_length(c.metadata) + coalesce((
+    SELECT sum(octet_length(b.data)) FROM jsonb_each_text(c.versions) AS v
+    JOIN saver_blobs AS b ON b.tenant_id = $1 AND b.user_id = $2 AND b.thread_id = c.thread_id
+      AND b.checkpoint_ns = c.checkpoint_ns AND b.channel = v.key AND b.version = v.value
+  ), 0) + coalesce((
+    SELECT sum(octet_length(w.data)) FROM saver_writes AS w
+    WHERE w.tenant_id = $1 AND w.user_id = $2 AND w.thread_id = c.thread_id AND w.checkpoint_ns = c.checkpoint_ns
+      AND w.checkpoint_id = c.checkpoint_id
+  ), 0)) AS bytes
+  FROM chosen AS c
 )
 SELECT c.place, 0 AS kind, c.thread_id, c.checkpoint_ns, c.checkpoint_id, c.parent_id, '' AS channel,
-  c.checkpoint_type AS type, c.checkpoint AS data, c.metadata_type, c.metadata, '' AS task_id, '' AS task_path, 0 AS idx
-FROM chosen AS c
+  c.checkpoint_type AS type, CASE WHEN s.bytes <= $6 THEN c.checkpoint ELSE '' END AS data, c.metadata_type,
+  CASE WHEN s.bytes <= $6 THEN c.metadata ELSE '' END AS metadata, '' AS task_id, '' AS task_path, 0 AS idx, s.bytes
+FROM chosen AS c CROSS JOIN size AS s
 UNION ALL
-SELECT c.place, 1, '', '', '', NULL, b.channel, b.type, b.data, '', '', '', '', 0
-FROM chosen AS c CROSS JOIN jsonb_each_text(c.versions) AS v
+SELECT c.place, 1, '', '', '', NULL, b.channel, b.type, b.data, '', '', '', '', 0, s.bytes
+FROM chosen AS c JOIN size AS s ON s.bytes <= $6 CROSS JOIN jsonb_each_text(c.versions) AS v
 JOIN saver_blobs AS b ON b.tenant_id = $1 AND b.user_id = $2 AND b.thread_id = c.thread_id
   AND b.checkpoint_ns = c.checkpoint_ns AND b.channel = v.key AND b.version = v.value AND b.type <> 'empty'
 UNION ALL
-SELECT c.place, 2, '', '', '', NULL, w.channel, w.type, w.data, '', '', w.task_id, w.task_path, w.idx
-FROM chosen AS c
+SELECT c.place, 2, '', '', '', NULL, w.channel, w.type, w.data, '', '', w.task_id, w.task_path, w.idx, s.bytes
+FROM chosen AS c JOIN size AS s ON s.bytes <= $6
 JOIN saver_writes AS w ON w.tenant_id = $1 AND w.user_id = $2 AND w.thread_id = c.thread_id
   AND w.checkpoint_ns = c.checkpoint_ns AND w.checkpoint_id = c.checkpoint_id;
+
+-- name: size_of_saver_checkpoint
+-- Tells how many bytes a checkpoint has with the values of its channels and what was written after it.
+SELECT coalesce((
+  SELECT octet_length(c.checkpoint) + octet_length(c.metadata) + coalesce((
+    SELECT sum(octet_length(b.data)) FROM jsonb_each_text(c.versions) AS v
+    JOIN saver_blobs AS b ON b.tenant_id = $1 AND b.user_id = $2 AND b.thread_id = $3 AND b.checkpoint_ns = $4
+      AND b.channel = v.key AND b.version = v.value
+  ), 0)
+  FROM saver_checkpoints AS c
+  WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = $3 AND c.checkpoint_ns = $4 AND c.checkpoint_id = $5
+), 0) + coalesce((
+  SELECT sum(octet_length(w.data)) FROM saver_writes AS w
+  WHERE w.tenant_id = $1 AND w.user_id = $2 AND w.thread_id = $3 AND w.checkpoint_ns = $4 AND w.checkpoint_id = $5
+), 0) AS bytes;
 
 -- name: owners_of_saver_threads
 -- Finds whose these threads are in tenant $1: two users at most.

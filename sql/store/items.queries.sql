@@ -8,22 +8,31 @@ WHERE i.tenant_id = $1 AND i.user_id = $2 AND i.address = ANY ($4::bytea[])
   AND (i.expires_at IS NULL OR i.expires_at > $3);
 
 -- name: find_newest
--- Values within a prefix ($4, which lies from $5 to before $6) that meet all conditions ($7), the newest first.
-SELECT i.item_id, octet_length(i.value::text) AS bytes, i.ttl, NULL::float8 AS score
-FROM store_items AS i
-WHERE i.tenant_id = $1 AND i.user_id = $2 AND <within> AND <meets>
-ORDER BY i.updated_at DESC, i.path, i.key LIMIT $8 OFFSET $9;
+-- Values within a prefix ($4, which lies from $5 to before $6) that meet all conditions ($7), the newest first. How large
+-- they are is told of those that are found alone, for it is read from all of a value.
+SELECT f.item_id, octet_length(f.value::text) AS bytes, f.ttl, NULL::float8 AS score
+FROM (
+  SELECT i.item_id, i.value, i.ttl, i.updated_at, i.path, i.key
+  FROM store_items AS i
+  WHERE i.tenant_id = $1 AND i.user_id = $2 AND <within> AND <meets>
+  ORDER BY i.updated_at DESC, i.path, i.key LIMIT $8 OFFSET $9
+) AS f
+ORDER BY f.updated_at DESC, f.path, f.key;
 
 -- name: find_nearest
 -- As find_newest, those whose vectors of the model $11 are most like a vector ($10) first. What has none is not found.
-SELECT i.item_id, octet_length(i.value::text) AS bytes, i.ttl, n.score
-FROM store_items AS i
-JOIN LATERAL (
-  SELECT max(1 - (v.embedding <=> $10)) AS score FROM store_vectors AS v
-  WHERE v.item_id = i.item_id AND v.embedding_version = $11
-) AS n ON n.score IS NOT NULL
-WHERE i.tenant_id = $1 AND i.user_id = $2 AND <within> AND <meets>
-ORDER BY n.score DESC, i.updated_at DESC, i.path, i.key LIMIT $8 OFFSET $9;
+SELECT f.item_id, octet_length(f.value::text) AS bytes, f.ttl, f.score
+FROM (
+  SELECT i.item_id, i.value, i.ttl, n.score, i.updated_at, i.path, i.key
+  FROM store_items AS i
+  JOIN LATERAL (
+    SELECT max(1 - (v.embedding <=> $10)) AS score FROM store_vectors AS v
+    WHERE v.item_id = i.item_id AND v.embedding_version = $11
+  ) AS n ON n.score IS NOT NULL
+  WHERE i.tenant_id = $1 AND i.user_id = $2 AND <within> AND <meets>
+  ORDER BY n.score DESC, i.updated_at DESC, i.path, i.key LIMIT $8 OFFSET $9
+) AS f
+ORDER BY f.score DESC, f.updated_at DESC, f.path, f.key;
 
 -- name: load_items
 -- Values by their ids ($3).

@@ -14,6 +14,11 @@ FROM unnest($4::uuid[], $5::int[], $6::vector[]) AS g (item_id, place, embedding
 -- Leaves the vectors of revisions to be made.
 INSERT INTO store_outbox (tenant_id, user_id, revision) SELECT $1, $2, g FROM unnest($3::uuid[]) AS g;
 
+-- name: measure_revisions
+-- How large the values of revisions are that vectors are to be made of.
+SELECT i.revision, octet_length(i.value::text) AS bytes
+FROM store_items AS i WHERE i.revision = ANY ($1::uuid[]) AND i.indexed IS NOT NULL;
+
 -- name: read_revisions
 -- What the vectors of revisions are to be made of: of those that no later write has replaced.
 SELECT i.tenant_id, i.user_id, i.item_id, i.revision, i.value::text AS value, i.indexed

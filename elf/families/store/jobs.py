@@ -10,6 +10,7 @@ from uuid import UUID
 
 import msgspec
 
+from elf.core.batches import batches
 from elf.core.slices import in_slices
 from elf.db.errors import retrying
 from elf.families.store.kit import Kit
@@ -20,6 +21,7 @@ from elf.outbox.leases import Job
 
 KEPT: Final = timedelta(days=1)  # what is done
 PAGE: Final = 1000
+BYTES_AT_ONCE: Final = 8 << 20  # of values that are read for their texts
 
 
 class VectorJobs:
@@ -34,7 +36,14 @@ class VectorJobs:
         self._writing = Writing(kit)
 
     async def handle(self, jobs: Sequence[Job]) -> None:
-        """Make vectors and end the jobs. Raises as the model does."""
+        """Make vectors and end the jobs, those of large values few at a time. Raises as the model does."""
+        async with self._kit.database.connection() as connection:
+            rows = await connection.fetch(self._sql["measure_revisions"], [job.subject_id for job in jobs])
+        sizes = {row["revision"]: row["bytes"] for row in rows}
+        for part in batches(jobs, lambda job: sizes.get(job.subject_id, 0), most_size=BYTES_AT_ONCE):
+            await self._handle(part)
+
+    async def _handle(self, jobs: Sequence[Job]) -> None:
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(self._sql["read_revisions"], [job.subject_id for job in jobs])
         texts = [await self._texts(row) for row in rows]
@@ -49,7 +58,7 @@ class VectorJobs:
 
     async def _texts(self, row: Row) -> list[str]:
         value = msgspec.json.decode(row["value"])
-        return await in_slices(self._writing.embedded_texts(value, row["indexed"]))
+        return await in_slices(self._writing.kept_texts(value, row["indexed"]))
 
     async def _keep(self, job: Job, made: tuple[Row, Vectors] | None) -> None:
         async with self._kit.database.transaction() as connection:

@@ -27,9 +27,11 @@ OUTBOX: Final = "store_outbox"
 WITHIN: Final = """(i.expires_at IS NULL OR i.expires_at > $3)
   AND left(i.path, 300) >= $5 AND left(i.path, 300) < $6 AND starts_with(i.path, $4)"""
 # That it meets each of the conditions $7. Only values of one kind are ordered, and what a value has not meets nothing.
+# A value is read once for all conditions, and not at all without any.
 MEETS: Final = """NOT EXISTS (
-    SELECT FROM jsonb_array_elements($7::jsonb) AS c (one)
-    CROSS JOIN LATERAL (SELECT i.value::jsonb -> (c.one ->> 'key') AS held, c.one -> 'operand' AS wanted) AS f
+    SELECT FROM (SELECT i.value::jsonb AS whole WHERE $7::jsonb <> '[]' OFFSET 0) AS v
+    CROSS JOIN LATERAL jsonb_array_elements($7::jsonb) AS c (one)
+    CROSS JOIN LATERAL (SELECT v.whole -> (c.one ->> 'key') AS held, c.one -> 'operand' AS wanted) AS f
     WHERE NOT coalesce(CASE c.one ->> 'op'
       WHEN '$eq' THEN f.held = f.wanted
       WHEN '$ne' THEN f.held <> f.wanted

@@ -17,6 +17,8 @@ MAX_LABELS: Final = 32
 MAX_LABEL_CHARS: Final = 512
 MAX_KEY_CHARS: Final = 1024
 MAX_OPS: Final = 500
+MAX_SEARCHES: Final = 32
+"""Most operations of a batch that look through all values of a user: searches, and listings of namespaces."""
 MAX_LIMIT: Final = 1000
 MAX_OFFSET: Final = 1_000_000
 MAX_PATHS: Final = 32

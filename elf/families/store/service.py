@@ -72,9 +72,9 @@ class StoreService:
 
     async def _done(self, place: Place, reads: Reads, writes: Writes) -> Mapping[int, r.Result]:
         last = {address_of(one.namespace, one.key): (path, one) for path, one in writes}
-        puts = [
-            await self._writing.prepared(one, path) for path, one in last.values() if isinstance(one, a.Put)
-        ]
+        puts = await self._writing.prepared(
+            [(path, one) for path, one in last.values() if isinstance(one, a.Put)]
+        )
         deleted = [address for address, (_, one) in last.items() if not isinstance(one, a.Put)]
         asked = await self._reading.vectors(reads)
         if not writes:

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Any, Final
 from uuid import uuid4
 
 import msgspec
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from elf.api.body_faults import faults_told
 from elf.api.moment import MomentGiven
@@ -23,7 +23,7 @@ from elf.families.store.api.operations import Address
 from elf.families.store.kit import Kit
 from elf.families.store.model import FAMILY, Place, Row
 from elf.families.store.rules.places import address_of, path_of
-from elf.families.store.writing import Writing, as_text
+from elf.families.store.writing import Writing, as_text, paths_of
 from elf.offers import Subject
 
 TABLES: Final = ("store_outbox", "store_vectors", "store_items")
@@ -38,7 +38,7 @@ class ExportedItem(Address):
     tenant_id: f.TenantIdGiven
     user_id: f.UserIdGiven
     value: f.Value
-    index: Annotated[list[f.Path], Field(max_length=32)] | None = None
+    index: f.Paths | None = None
     ttl: f.TtlMinutes | None = None
     expires_at: MomentGiven | None = None
     created_at: MomentGiven
@@ -120,7 +120,7 @@ def _line(tenant_id: str, row: Row) -> dict[str, Any]:
         "namespace": row["namespace"],
         "key": row["key"],
         "value": msgspec.json.decode(row["value"]),
-        "index": row["indexed"],
+        "index": None if row["indexed"] is None else paths_of(row["indexed"]),
         "ttl": None if ttl is None else ttl / timedelta(minutes=1),
         **{
             name: None if row[name] is None else row[name].isoformat()

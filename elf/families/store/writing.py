@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
+from itertools import islice
 from typing import Final
 from uuid import UUID, uuid4
 
@@ -17,11 +19,17 @@ from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection
 from elf.families.store.api import operations as a
 from elf.families.store.kit import Kit
-from elf.families.store.model import WHOLE_VALUE, Place, Written
-from elf.families.store.rules.texts import texts_at
+from elf.families.store.model import MAX_PATHS, WHOLE_VALUE, Place, Written
+from elf.families.store.rules.texts import TextBounds, TooManyVisits, texts_at
 
 MAX_TEXT_CHARS: Final = 32_768
 """The vector of a longer text is that of its beginning."""
+MAX_INDEXED_CHARS: Final = 100_000
+"""The texts of a value have so many characters in all; what is beyond is found by no words."""
+MAX_TEXTS: Final = 5_000
+"""Most texts of all values of a request, unless one value may have more."""
+MAX_VISITS: Final = 500_000
+"""Most fields and items that the paths of a request lead through, or of one value that was kept before."""
 
 Vectors = Sequence[Vector | None]
 
@@ -33,36 +41,74 @@ class Writing:
         self._kit = kit
         self._sql = kit.queries
 
-    async def prepared(self, put: a.Put, path: str) -> Written:
-        """Return a value as it will be kept. Raises InvalidRequest where it would have too many vectors."""
-        indexed = [WHOLE_VALUE] if put.index is None else put.index or None
-        texts = await in_slices(self._texts(put, indexed or ()))
-        if len(texts) > (most := self._kit.config.most_vectors):
-            where = f"{path}.index"
-            raise InvalidRequest(
-                f"{where}: leads to {len(texts)} texts, and at most {most} have vectors", fields=[where]
+    async def prepared(self, puts: Sequence[tuple[str, a.Put]]) -> list[Written]:
+        """Return values, each with its path in the request, as they will be kept.
+
+        Raises InvalidRequest where paths lead to too many texts, or through too much to them.
+        """
+        prepared: list[Written] = []
+        visits, room = MAX_VISITS, max(MAX_TEXTS, self._kit.config.most_vectors)
+        for path, put in puts:
+            indexed = paths_of([WHOLE_VALUE] if put.index is None else put.index or ())
+            bounds = self._bounds(visits)
+            texts = await in_slices(self._texts(put.value, indexed, bounds, f"{path}.index", room))
+            visits, room = bounds.visits, room - len(texts)
+            prepared.append(
+                Written(
+                    namespace=put.namespace,
+                    key=put.key,
+                    value=json.dumps(put.value, ensure_ascii=False, allow_nan=False),
+                    indexed=indexed or None,
+                    texts=texts,
+                    ttl=None if put.ttl is None else timedelta(minutes=put.ttl),
+                    revision=uuid4(),
+                )
             )
-        return Written(
-            namespace=put.namespace,
-            key=put.key,
-            value=json.dumps(put.value, ensure_ascii=False, allow_nan=False),
-            indexed=indexed,
-            texts=texts,
-            ttl=None if put.ttl is None else timedelta(minutes=put.ttl),
-            revision=uuid4(),
-        )
+        return prepared
 
-    def _texts(self, put: a.Put, indexed: Sequence[str]) -> Slices[list[str]]:
-        return self.embedded_texts(put.value, indexed)
-
-    def embedded_texts(self, value: object, indexed: Sequence[str]) -> Slices[list[str]]:
-        """Return the texts of a value that a model is given, which are without credentials where that is wanted."""
+    def _texts(
+        self, value: object, indexed: Sequence[str], bounds: TextBounds, where: str, room: int
+    ) -> Slices[list[str]]:
+        most = self._kit.config.most_vectors
         texts: list[str] = []
-        for text in texts_at(value, indexed):
-            cut = text[:MAX_TEXT_CHARS]
-            texts.append((yield from redacting(cut)) if self._kit.redact else cut)
-            yield
+        try:
+            for text in texts_at(value, indexed, bounds):
+                if text is None:
+                    yield
+                    continue
+                if len(texts) == most:
+                    raise _refused(
+                        where, f"leads to more than {most} texts, which is as many as have vectors"
+                    )
+                if len(texts) == room:
+                    raise _refused(
+                        where, f"with the values before it, leads to more than {MAX_TEXTS:,} texts"
+                    )
+                texts.append((yield from self._told(text)))
+        except TooManyVisits:
+            raise _refused(where, f"leads through more than {MAX_VISITS:,} fields and items") from None
         return texts
+
+    def kept_texts(self, value: object, indexed: Sequence[str]) -> Slices[list[str]]:
+        """Return the texts of a value that was kept before, which may have been under wider bounds: the first ones."""
+        texts: list[str] = []
+        with suppress(TooManyVisits):
+            for text in texts_at(value, paths_of(indexed), self._bounds(MAX_VISITS)):
+                if len(texts) == self._kit.config.most_vectors:
+                    break
+                if text is None:
+                    yield
+                else:
+                    texts.append((yield from self._told(text)))
+        return texts
+
+    def _bounds(self, visits: int) -> TextBounds:
+        return TextBounds(visits=visits, chars=MAX_INDEXED_CHARS, text_chars=MAX_TEXT_CHARS)
+
+    def _told(self, text: str) -> Slices[str]:
+        """Return a text as a model is told it: without credentials where that is wanted."""
+        yield
+        return (yield from redacting(text)) if self._kit.redact else text
 
     async def vectors(self, puts: Collection[Written]) -> Mapping[UUID, Vectors | None]:
         """Return by revision the vectors of all texts; None for a value that is to get them later."""
@@ -125,6 +171,15 @@ class Writing:
         if revisions:
             await connection.execute(self._sql["leave_jobs"], *place, revisions)
             connection.after_commit(self._kit.ring)
+
+
+def paths_of(indexed: Iterable[str]) -> list[str]:
+    """Return each of the paths once, and no more of them than a request may name."""
+    return [*islice(dict.fromkeys(indexed), MAX_PATHS)]
+
+
+def _refused(where: str, problem: str) -> InvalidRequest:
+    return InvalidRequest(f"{where}: {problem}", fields=[where])
 
 
 def as_text(indexed: Sequence[str] | None) -> str | None:

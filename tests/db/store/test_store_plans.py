@@ -64,6 +64,7 @@ PLANS: Final[Mapping[str, tuple[tuple[Any, ...], set[frozenset[str]]]]] = {
         ("export_items", (*PLACE, NOW, "", b"", 100), [ADDRESS]),
         ("drop_vectors", (IDS,), [VECTOR]),
         ("read_revisions", (IDS,), [REVISION]),
+        ("measure_revisions", (IDS,), [REVISION]),
         ("lock_revision", (IDS[0],), [REVISION]),
         ("drop_expired", (NOW, 500), [EXPIRY, ITEM]),
         ("drop_done_jobs", (NOW, 500), ["idx_store_outbox_done", "store_outbox_pkey"]),

@@ -12,7 +12,7 @@ from pydantic.config import JsonDict
 from elf.api.bodies import WHOLE, GivenIdentifier, Request, Response
 from elf.api.json_bounds import JsonBounds
 from elf.api.operation import Operation
-from elf.core.errors import Conflict, NotFound, ScopeDenied
+from elf.core.errors import Conflict, NotFound, ScopeDenied, ServiceError
 from elf.core.long_texts import LONG_CHARS, NOT_LEFT_OUT
 from elf.families.assistant.api import fields as f
 
@@ -20,12 +20,15 @@ TAG: Final = "assistant: checkpoints"
 PATH: Final = "/v1/assistant/checkpoints"
 THREAD: Final = "/v1/assistant/threads/{thread_id}/checkpoint"
 MAX_BODY_BYTES: Final = 16 << 20
+MAX_CHECKPOINT_BYTES: Final = 32 << 20
+"""Of a checkpoint with the values of its channels, which may have come with others, and what was written after it."""
 MAX_THREADS: Final = 1000
 MAX_CHANNELS: Final = 10_000
 MAX_CHANNEL_CHARS: Final = 1024
 MAX_VERSION_CHARS: Final = 256
+MAX_FACTS_ASKED: Final = 32
 MAX_PAGE: Final = 100
-BOUNDS: Final = JsonBounds(values=2_000_000, string_chars=MAX_BODY_BYTES)
+BOUNDS: Final = JsonBounds(values=500_000, string_chars=MAX_BODY_BYTES)
 
 
 def _decoded(value: object) -> object:
@@ -134,7 +137,10 @@ class OfThread(f.OfUser):
 
 
 class PutCheckpoint(OfThread):
-    """A checkpoint, with the values of the channels that are new since the one before."""
+    """A checkpoint, with the values of the channels that are new since the one before.
+
+    With the values of all its channels and what was written after it, it has at most 32 MiB.
+    """
 
     checkpoint_id: CheckpointId
     parent_id: CheckpointId | None = None
@@ -180,7 +186,7 @@ class ListCheckpoints(f.OfUser):
     checkpoint_ns: Namespace | None = None
     checkpoint_id: CheckpointId | None = None
     before: Annotated[CheckpointId, Field(description="Only those made before this one.")] | None = None
-    facts: Facts = Field(default_factory=dict)
+    facts: Annotated[Facts, Field(max_length=MAX_FACTS_ASKED)] = Field(default_factory=dict)
     limit: Annotated[int, Field(ge=1, le=MAX_PAGE, description="How many at most, 1 to 100."), WHOLE] = 50
     cursor: (
         Annotated[str, Field(max_length=8192, description="The next_cursor of the page before.")] | None
@@ -268,18 +274,24 @@ class ThreadCheckpoint(Response):
 
 def _post(
     name: str, path: str, summary: str, request: type[Request], response: type[Response] | None,
-    *, reads: bool = False,
+    *, reads: bool = False, errors: tuple[type[ServiceError], ...] = (ScopeDenied,),
 ) -> Operation:  # fmt: skip
     return Operation(
         name, "POST", f"{PATH}{path}", summary, request, response, tag=TAG, text="any", reads=reads,
-        status=200 if response else 204, errors=(ScopeDenied,), max_body_bytes=MAX_BODY_BYTES, json_bounds=BOUNDS,
+        status=200 if response else 204, errors=errors, max_body_bytes=MAX_BODY_BYTES, json_bounds=BOUNDS,
     )  # fmt: skip
 
 
 PUT: Final = _post("put_checkpoint", "", "Write a checkpoint", PutCheckpoint, None)
 PUT_WRITES: Final = _post("put_checkpoint_writes", "/writes", "Write what a task wrote", PutWrites, None)
-GET: Final = _post("get_checkpoint", "/get", "Read a checkpoint", GetCheckpoint, FoundCheckpoint, reads=True)
-LIST: Final = _post("list_checkpoints", "/list", "List checkpoints", ListCheckpoints, Checkpoints, reads=True)
+GET: Final = _post(
+    "get_checkpoint", "/get", "Read a checkpoint", GetCheckpoint, FoundCheckpoint, reads=True,
+    errors=(Conflict, ScopeDenied),
+)  # fmt: skip
+LIST: Final = _post(
+    "list_checkpoints", "/list", "List checkpoints", ListCheckpoints, Checkpoints, reads=True,
+    errors=(Conflict, ScopeDenied),
+)  # fmt: skip
 DELETE: Final = _post("delete_checkpoints", "/delete", "Delete threads or runs", DeleteCheckpoints, None)
 COPY: Final = _post("copy_checkpoints", "/copy", "Copy a thread", CopyThread, None)
 PRUNE: Final = _post("prune_checkpoints", "/prune", "Prune threads", PruneThreads, None)

@@ -9,7 +9,7 @@ import msgspec
 
 from elf.api.caller import Caller
 from elf.api.cursor import sealed, unsealed
-from elf.core.errors import InvalidRequest
+from elf.core.errors import Conflict, InvalidRequest
 from elf.core.structs import read_json
 from elf.families.assistant.api import checkpoints as a
 from elf.families.assistant.kit import Kit
@@ -17,6 +17,8 @@ from elf.families.assistant.model import Place
 
 PAGE_BYTES: Final = 8 << 20
 """A page ends where it would be larger than this, unless it has one checkpoint only."""
+MAX_READ_BYTES: Final = a.MAX_CHECKPOINT_BYTES + a.MAX_BODY_BYTES
+"""Two requests at the same time may leave a checkpoint larger than one may make it."""
 
 Row = Mapping[str, Any]
 
@@ -62,14 +64,14 @@ class CheckpointReading:
         self._sql = kit.queries
 
     async def get(self, request: a.GetCheckpoint, caller: Caller) -> Found:
-        """Read one checkpoint, or the newest of its namespace."""
+        """Read one checkpoint, or the newest of its namespace. Raises Conflict where it is too large."""
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         where = (request.thread_id, request.checkpoint_ns, request.checkpoint_id)
         found = await self._load(place, [where])
         return Found(found[0] if found else None)
 
     async def listed(self, request: a.ListCheckpoints, caller: Caller) -> Listed:
-        """List checkpoints with all that is of them, newest first."""
+        """List checkpoints with all that is of them, newest first. Raises Conflict where one is too large."""
         place = self._kit.access.place(request.tenant_id, request.user_id, caller)
         of = (
             *place,
@@ -92,12 +94,19 @@ class CheckpointReading:
         return Listed(await self._load(place, places) if places else [], cursor)
 
     async def _load(self, place: Place, keys: Sequence[tuple[str, str, str | None]]) -> list[Stored]:
-        """Return those that are there of some threads, namespaces and ids, where None is the newest."""
+        """Return those that are there of some threads, namespaces and ids, where None is the newest.
+
+        Raises Conflict when they are too large.
+        """
         threads, namespaces, ids = zip(*keys, strict=True)
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["load_saver_checkpoints"], *place, threads, namespaces, ids
+                self._sql["load_saver_checkpoints"], *place, threads, namespaces, ids, MAX_READ_BYTES
             )
+        if rows and rows[0]["bytes"] > MAX_READ_BYTES:
+            heads = ", ".join(row["checkpoint_id"] for row in rows)
+            problem = f"{rows[0]['bytes']:,} bytes, and at most {MAX_READ_BYTES:,} are read"
+            raise Conflict(f"checkpoint {heads} has with its values and writes {problem}")
         return _stored(rows)
 
 

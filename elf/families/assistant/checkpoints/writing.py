@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from elf.api.caller import Caller
+from elf.core.errors import InvalidRequest
 from elf.core.slices import in_slices
+from elf.db.database import Connection
 from elf.db.errors import retrying
 from elf.families.assistant.api import checkpoints as a
 from elf.families.assistant.checkpoints.left_out import whole_values
@@ -38,6 +40,7 @@ class CheckpointWriting:
                 [value.version for value in values], [value.type for value in values],
                 [value.data for value in values],
             )  # fmt: skip
+            await self._refuse_too_large(connection, (*where, request.checkpoint_id), "$.values")
             if request.checkpoint_ns:
                 await connection.execute(
                     self._sql["put_agent_state"], *where, request.checkpoint_id, request.facts
@@ -55,13 +58,22 @@ class CheckpointWriting:
         for write in request.writes:
             if write.idx < 0 or write.idx not in writes:
                 writes[write.idx] = write
-        rows = list(writes.values())
-        async with self._kit.database.connection() as connection:
+        await retrying(lambda: self._put_writes(place, request, list(writes.values())))
+
+    async def _put_writes(self, place: Place, request: a.PutWrites, rows: Sequence[a.Write]) -> None:
+        where = (*place, request.thread_id, request.checkpoint_ns, request.checkpoint_id)
+        async with self._kit.database.transaction() as connection:
             await connection.execute(
-                self._sql["put_saver_writes"], *place, request.thread_id, request.checkpoint_ns,
-                request.checkpoint_id, request.task_id, request.task_path, [row.idx for row in rows],
+                self._sql["put_saver_writes"], *where, request.task_id, request.task_path, [row.idx for row in rows],
                 [row.channel for row in rows], [row.type for row in rows], [row.data for row in rows],
             )  # fmt: skip
+
+    async def _refuse_too_large(self, connection: Connection, where: Sequence[str], path: str) -> None:
+        """Raise InvalidRequest where a checkpoint has become larger than it may be."""
+        size: int = await connection.fetchval(self._sql["size_of_saver_checkpoint"], *where)
+        if size > a.MAX_CHECKPOINT_BYTES:
+            problem = f"would have {size:,} bytes with its values and writes, and at most {a.MAX_CHECKPOINT_BYTES:,}"
+            raise InvalidRequest(f"{path}: the checkpoint {problem} are kept", fields=[path])
 
     async def copy(self, request: a.CopyThread, caller: Caller) -> None:
         """Copy a thread to another one of the same user."""

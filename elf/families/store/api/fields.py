@@ -14,7 +14,7 @@ from elf.families.store import model as m
 from elf.families.store.rules.conditions import EQUALITIES, RANGES, conditions_of
 
 MAX_BODY_BYTES: Final = 16 << 20
-BOUNDS: Final = JsonBounds(values=2_000_000, string_chars=MAX_BODY_BYTES)
+BOUNDS: Final = JsonBounds(values=500_000, string_chars=MAX_BODY_BYTES)
 
 _NO_DOT: Final[JsonDict] = {"pattern": r"^[^.]+$"}
 
@@ -63,11 +63,12 @@ Value = Annotated[
     JsonValue, Field(description="Any JSON, which is kept as it is.", examples=[{"tea": "green"}]), FreeJson()
 ]
 Path = Annotated[str, Field(max_length=m.MAX_PATH_CHARS, examples=["title"])]
+Paths = Annotated[list[Path], Field(max_length=m.MAX_PATHS)]
 Index = Annotated[
-    list[Path] | Literal[False],
+    Paths | Literal[False],
     Field(
         description="Paths within the value whose texts it is found by, such as title, tags[*] or a.b; $ is all of it, "
-        "as JSON. With false it is found by none.",
+        "as JSON. At most 32; one that is repeated counts once. With false it is found by none.",
         examples=[["title", "tags[*]"]],
     ),
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 
 from elf.api.bodies import Request, Response
@@ -99,11 +99,23 @@ class Op(Request):
         return self
 
 
+def _not_too_many_searches(ops: list[Op]) -> list[Op]:
+    if sum((op.search or op.namespaces) is not None for op in ops) > m.MAX_SEARCHES:
+        raise ValueError(f"has at most {m.MAX_SEARCHES} of search and namespaces")
+    return ops
+
+
 class Batch(f.OfUser):
     """What is done at once: what is read is as it was before, and of several writes of a key the last one counts."""
 
     ops: Annotated[
-        list[Op], Field(min_length=1, max_length=m.MAX_OPS, description="Done in one transaction.")
+        list[Op],
+        Field(
+            min_length=1,
+            max_length=m.MAX_OPS,
+            description="Done in one transaction. At most 32 of them are search or namespaces.",
+        ),
+        AfterValidator(_not_too_many_searches),
     ]
 
 
