@@ -12,7 +12,7 @@ from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
 from elf.families.conversations.rules.history import role_of
-from elf.families.conversations.rules.words import spaced
+from elf.families.conversations.rules.words import spacing
 from elf.families.conversations.subjects import exported as x
 from elf.families.conversations.trees import again
 from elf.indexing.writes import CorpusWrites
@@ -98,7 +98,7 @@ def _rows(entries: Sequence[x.ExportedEntry], ids: EntryIds, most: int) -> Slice
     """Return the values of entries, each in the order of take_in_entries."""
     rows = []
     for one in entries:
-        rows.append(_entry(one, ids, most))
+        rows.append((yield from _entry(one, ids, most)))
         yield
     return rows
 
@@ -128,13 +128,13 @@ def _conversation(one: x.ExportedConversation, ids: EntryIds) -> Sequence[Any]:
     )  # fmt: skip
 
 
-def _entry(one: x.ExportedEntry, ids: EntryIds, most: int) -> Sequence[Any]:
+def _entry(one: x.ExportedEntry, ids: EntryIds, most: int) -> Slices[Sequence[Any]]:
     text = None if one.text is None else one.text[:most]
     return (
         one.conversation_id, one.seq, ids(one.tree_id, one.entry_id), one.user_id, one.client_id, one.channel,
         one.epoch, one.content_type, msgspec.json.encode(one.content).decode(), one.memory_count, one.memory_digest,
         one.memory_type, one.is_erased, one.created_at, role_of(one.content), text,
-        None if text is None else spaced(text), one.session_key,
+        None if text is None else (yield from spacing(text)), one.session_key,
     )  # fmt: skip
 
 
