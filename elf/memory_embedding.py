@@ -10,6 +10,7 @@ import anyio
 import structlog
 from pgvector import Vector
 
+from elf.core.batches import batches
 from elf.core.errors import ProviderUnavailable, Unavailable
 from elf.db.database import Database
 from elf.db.queries import Queries
@@ -29,6 +30,8 @@ PATIENCE_S: Final = 3.0
 PATIENCE_WITH_A_PROBE_S: Final = 0.5
 
 LEASE_S: Final = 60.0
+CHARS_AT_ONCE: Final = 65_536
+"""How many code points of texts, but for a longer one, are in the making at a time."""
 
 log = structlog.get_logger()
 
@@ -120,9 +123,13 @@ def _patience_with(breaker: CircuitBreaker) -> Callable[[], float]:
 
 
 async def _vectors(embedder: TextEmbedder, texts: Sequence[str]) -> list[Vector | None]:
-    found = await embedder.embed_in_turn([text.replace("\x00", "") or " " for text in texts], {})
-    pooled = [None if one is None else one.unit_pooled for one in found]
-    return [None if vector is None else Vector(vector) for vector in pooled]
+    """Return the vectors of texts, which are cut and embedded some at a time."""
+    vectors: list[Vector | None] = []
+    for some in batches(texts, len, most_size=CHARS_AT_ONCE):
+        found = await embedder.embed_in_turn([text.replace("\x00", "") or " " for text in some], {})
+        pooled = [None if one is None else one.unit_pooled for one in found]
+        vectors += [None if vector is None else Vector(vector) for vector in pooled]
+    return vectors
 
 
 class _Hasty:

@@ -11,6 +11,9 @@ from typing import Any
 BODY_BYTES = 1024 * 1024
 LONGEST_STRING = 16_384
 MOST_VALUES = 100_000
+LONG_BYTES = 6_800_000
+EPISODE_CHARS = 262_144
+BEGINNING = "This lighthouse keeps {}."
 PLACE = {"project_id": "p", "agent_id": "a"}
 
 
@@ -23,6 +26,7 @@ class Sent:
     path: str
     body: bytes = b""
     params: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 def texts(seed: int) -> dict[str, str]:
@@ -197,6 +201,49 @@ def events(tenant: str, seed: int) -> Iterator[Sent]:
         "/v1/memory/add_event",
         body(tenant, scope="project_shared", messages=messages),
     )
+
+
+def long_texts() -> dict[str, str]:
+    """Texts of nearly seven megabytes, which one entry may have, by what they are."""
+    shapes = {
+        "prose": "The harbour was quiet, and nobody on the pier had seen the ferry leave for Porto that evening. ",
+        "signs": "sig=",
+        "letters": "x",
+        "lines": "a b\n",
+        "spaces": " a" + " " * 1000,
+        "cjk": "\u6771\u4eac",
+        "accents": "\u00e9t\u00e9 ",
+        "emoji": "\U0001f642 ",
+    }
+    return {name: shape * (LONG_BYTES // len(shape.encode())) for name, shape in shapes.items()}
+
+
+def long_entries(conversation: str) -> Iterator[Sent]:
+    """Entries of these texts, and all that an agent remembers."""
+    path = f"/v1/conversations/{conversation}/entries"
+    for name, text in long_texts().items():
+        said = {"contentType": "history", "content": [{"text": f"{BEGINNING.format(name)} {text}"}]}
+        yield Sent(f"long entry of {name}", "POST", path, json.dumps(said, ensure_ascii=False).encode())
+        yield Sent(f"long entry of {name}, read", "GET", path, params={"limit": "1"})
+        items = [{"text": text[place : place + 70_000]} for place in range(0, len(text), 70_000)]
+        known = {"contentType": "memory", "channel": "memory", "content": items}
+        body = json.dumps(known, ensure_ascii=False).encode()
+        yield Sent(f"long sync of {name}", "POST", f"{path}/sync", body, headers={"X-Client-ID": "bot"})
+
+
+def long_memories(tenant: str) -> Iterator[Sent]:
+    """Episodes and values of such texts, as long as each may be."""
+    for name, text in long_texts().items():
+        content = text[: min(EPISODE_CHARS, BODY_BYTES * 9 // 10 // len(text[:1].encode()))]
+        episode = {"tenant_id": tenant, "butler": "travel", "content": content}
+        sent = json.dumps(episode, ensure_ascii=False).encode()
+        yield Sent(f"long episode of {name}", "POST", "/v1/knowledge/episodes", sent)
+        value = {"x": text, "y": [text[:100_000]] * 20}
+        put = {"tenant_id": tenant, "user_id": "ana", "namespace": ["long"], "key": name, "value": value}
+        for paths in ([], ["$"], ["x", "y[*]"]):
+            index = {"index": paths} if paths else {}
+            sent = json.dumps({**put, **index}, ensure_ascii=False).encode()
+            yield Sent(f"long value of {name} by {paths}", "POST", "/v1/store/put", sent)
 
 
 def searches(tenant: str, seed: int) -> Iterator[Sent]:

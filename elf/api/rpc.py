@@ -5,7 +5,7 @@ Messages are those that the compiler makes of a .proto file. Nothing here loads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,13 +28,14 @@ class Rpc:
 
     `read` makes of a message the fields of the request; it raises InvalidRequest, naming those of the message. `write`
     makes the message of an answer to a message. Either may work in slices. `request` is there where it is not the
-    operation's.
+    operation's. `trailers` tells of an answer what its message has no field for.
     """
 
     operation: Operation
     read: Callable[[Any], Fields | Slices[Fields]]
     write: Callable[[Any, Any], Any]
     request: type[BaseModel] | None = None
+    trailers: Callable[[Any], Sequence[tuple[str, str]]] = lambda _: ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,8 @@ from typing import Annotated
 from pydantic import Field
 
 Text = Annotated[str, Field(min_length=1, pattern=r"\S", description="a string that is not empty")]
+IndexedChars = Annotated[int, Field(ge=20_000, le=500_000)]
+"""How many characters of a text are indexed, from the first on."""
 Positive = Annotated[int, Field(ge=1, le=1_000_000_000)]
 NotNegative = Annotated[int, Field(ge=0, le=1_000_000_000)]
 Days = Annotated[int, Field(ge=1, le=36_500)]

@@ -8,13 +8,17 @@ than a chunk by itself is cut, at the bound of a token, at a space when there is
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 from elf.core.sentences import sentence_ends
+from elf.core.slices import Slices
 
-CHUNKING_RULE = 1  # another number for each change of what `split` returns, so that stored texts are cut anew
+CHUNKING_RULE = 2  # another number for each change of what `split` returns, so that stored texts are cut anew
+
+WINDOW_CHARS: Final = 4096
+"""How much text one call of a tokenizer gets: it holds the interpreter for the whole call, here a few milliseconds."""
 
 
 class TokenCounter(Protocol):
@@ -33,6 +37,47 @@ class Chunk:
     start: int
     end: int
     text: str
+
+
+def windows(text: str, most: int = WINDOW_CHARS) -> Iterator[tuple[int, int]]:
+    """Yield the (start, end) of parts of at most `most` code points that tile a text, in order.
+
+    Each ends before white space where its second half has some, so that no word is cut, and the next word keeps its
+    space.
+    """
+    start = 0
+    while len(text) - start > most:
+        end = start + most
+        places = range(end, start + most // 2, -1)
+        end = next((place for place in places if text[place].isspace()), end)
+        yield start, end
+        start = end
+    if start < len(text):
+        yield start, len(text)
+
+
+def spans_in_windows(
+    text: str, spans: Callable[[str], list[tuple[int, int]]], most: int = WINDOW_CHARS
+) -> list[tuple[int, int]]:
+    """Return the spans of a text, of which `spans` is given one window after the other."""
+    if len(text) <= most:
+        return spans(text)
+    return [
+        (window_start + start, window_start + end)
+        for window_start, window_end in windows(text, most)
+        for start, end in spans(text[window_start:window_end])
+    ]
+
+
+def counting_tokens(text: str, tokens: TokenCounter, *, most: int | None = None) -> Slices[int]:
+    """Count the tokens of a text; where there are more than `most`, not all of them are counted."""
+    counted = 0
+    for start, end in windows(text):
+        counted += len(tokens.spans(text[start:end]))
+        if most is not None and counted > most:
+            break
+        yield
+    return counted
 
 
 def split(text: str, *, max_tokens: int, overlap_tokens: int, tokens: TokenCounter) -> list[Chunk]:

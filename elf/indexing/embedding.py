@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import Final
 
+import anyio
+import anyio.to_thread
 import numpy as np
 import numpy.typing as npt
 
+from elf.core.batches import batches
 from elf.core.chunking import CHUNKING_RULE, Chunk, TokenCounter, split
-from elf.core.slices import Slices, in_slices
 from elf.providers.port import Embedder, LateInteraction
 from elf.providers.portions import portions
 from elf.providers.token_vectors import TokenVectors
 from elf.providers.vectors import have_direction, mean
 
 Vector = npt.NDArray[np.float32]
+
+QUICK_CHARS: Final = 4096
+"""Texts of so many code points together are cut at once, in some milliseconds; longer ones in a worker thread."""
+
+THREAD_CHARS: Final = 32_768
+"""How many code points, but for a longer text, are cut before the thread is another's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,8 @@ class TextEmbedder:
     """Splits texts as configured and embeds their chunks.
 
     `tokenizer` names what `tokens` counts by: the same name, the same tokens. `late` makes the token vectors of what is
-    embedded; without it there are none.
+    embedded; without it there are none. `threads` is shared by all that is made of it by `replace`: however many texts
+    a process embeds at a time, it cuts one long text after the other.
     """
 
     embedder: Embedder
@@ -61,6 +71,7 @@ class TextEmbedder:
     overlap_tokens: int
     tokenizer: str
     late: LateInteraction | None = None
+    threads: anyio.CapacityLimiter = field(default_factory=lambda: anyio.CapacityLimiter(1), compare=False)
 
     @property
     def chunking(self) -> str:
@@ -79,19 +90,24 @@ class TextEmbedder:
         """Cut a text into the chunks that are embedded and indexed."""
         return split(text, max_tokens=self.max_tokens, overlap_tokens=self.overlap_tokens, tokens=self.tokens)
 
-    def _splitting(self, texts: Sequence[str]) -> Slices[list[list[Chunk]]]:
-        splits = []
-        for text in texts:
-            splits.append(self.split(text))
-            yield
+    async def cut(self, texts: Sequence[str]) -> list[list[Chunk]]:
+        """Cut texts as `split` does, without holding the event loop."""
+        if sum(map(len, texts)) <= QUICK_CHARS:
+            return self._split_all(texts)
+        splits: list[list[Chunk]] = []
+        for some in batches(texts, len, most_size=THREAD_CHARS):
+            splits += await anyio.to_thread.run_sync(self._split_all, some, limiter=self.threads)
         return splits
+
+    def _split_all(self, texts: Sequence[str]) -> list[list[Chunk]]:
+        return [self.split(text) for text in texts]
 
     async def embed(self, texts: Sequence[str]) -> list[EmbeddedText | None]:
         """Embed texts, in order; None for one of which a chunk got no vector that counts.
 
         It is one provider call, for somebody who waits. Raises as the provider does.
         """
-        splits = await in_slices(self._splitting(texts))
+        splits = await self.cut(texts)
         vectors: dict[str, Vector] = {}
         wanted = _texts_of(splits)
         if wanted:
@@ -107,11 +123,12 @@ class TextEmbedder:
         `vectors` are those of chunks by their text. What is there is not asked for, what comes is added to it call by
         call: so it is there when a later call fails.
         """
-        splits = await in_slices(self._splitting(texts))
+        splits = await self.cut(texts)
         unknown = [text for text in _texts_of(splits) if text not in vectors]
+        tokens: dict[str, TokenVectors] = {}
         for part in portions(unknown):
             await self._add(unknown[part], vectors)
-        tokens = await self._tokens_of(unknown)
+            tokens.update(await self._tokens_of(unknown[part]))  # while the model still has them
         return [self._embedded(chunks, vectors, tokens) for chunks in splits]
 
     async def _tokens_of(self, texts: Sequence[str]) -> Mapping[str, TokenVectors]:
@@ -125,9 +142,9 @@ class TextEmbedder:
         counting = zip(texts, found, have_direction(found), strict=True)
         vectors.update((text, row) for text, row, counts in counting if counts)
 
-    def beginning(self, text: str, vectors: Mapping[str, Vector]) -> EmbeddedText:
+    async def beginning(self, text: str, vectors: Mapping[str, Vector]) -> EmbeddedText:
         """Return the first chunks of a text, as far as `vectors` has theirs: maybe none, maybe all."""
-        chunks = self.split(text)
+        (chunks,) = await self.cut([text])
         known = list(takewhile(lambda chunk: chunk.text in vectors, chunks))
         return replace(self._of(known, vectors, {}), is_whole=len(known) == len(chunks))
 

@@ -16,8 +16,9 @@ from uuid import UUID
 
 import anyio
 import structlog
-from anyio import to_thread
 
+from elf.core.batches import batches
+from elf.core.chunking import Chunk
 from elf.core.clock import Clock
 from elf.db.database import Database
 from elf.indexing.corpus import Corpus
@@ -25,6 +26,7 @@ from elf.indexing.embedding import TextEmbedder
 from elf.indexing.fleet import Fleet
 
 PAGE: Final = 200
+READ_AT_ONCE: Final = 16  # texts, which may be long
 MOST_OPEN: Final = 400
 LOOK_AGAIN_S: Final = 0.2
 ADOPTED_AT_ONCE: Final = 1000
@@ -125,7 +127,8 @@ class CorpusRenewal:
         doubtful = [
             row["subject_id"] for row in due if row["is_whole"] and not self._fleet.keeps(row["chunking"])
         ]
-        broken += await self._cut_otherwise(doubtful, renewed)
+        for some in batches(doubtful, lambda _: 1, most_size=READ_AT_ONCE):
+            broken += await self._cut_otherwise(some, renewed)
         jobs = await self._ask(broken) if broken else []
         renewed.seen += len(page)
         renewed.asked += len(jobs)
@@ -133,11 +136,10 @@ class CorpusRenewal:
 
     async def _cut_otherwise(self, subject_ids: Sequence[UUID], renewed: Renewed) -> list[UUID]:
         """Return those of the subjects that would be cut otherwise today; the others are marked."""
-        if not subject_ids:
-            return []
         async with self._database.connection() as connection:
             rows = await connection.fetch(self._sql["cuts_of_subjects"], subject_ids, self._texts.version)
-        same = await to_thread.run_sync(lambda: [self._is_cut_the_same(row) for row in rows])
+        cuts = await self._texts.cut([row["text"] for row in rows])
+        same = [_is_cut_the_same(row, chunks) for row, chunks in zip(rows, cuts, strict=True)]
         alike = [row for row, is_same in zip(rows, same, strict=True) if is_same]
         if alike:
             async with self._database.connection() as connection:
@@ -147,12 +149,6 @@ class CorpusRenewal:
                 )  # fmt: skip
         renewed.marked += len(alike)
         return [row["subject_id"] for row, is_same in zip(rows, same, strict=True) if not is_same]
-
-    def _is_cut_the_same(self, row: Row) -> bool:
-        chunks = self._texts.split(row["text"])
-        return [(chunk.start, chunk.end) for chunk in chunks] == list(
-            zip(row["starts"], row["ends"], strict=True)
-        )
 
     async def _ask(self, subject_ids: Sequence[UUID]) -> list[UUID]:
         async with self._database.connection() as connection:
@@ -170,3 +166,7 @@ class CorpusRenewal:
             if len(jobs) > MOST_OPEN:
                 await anyio.sleep(LOOK_AGAIN_S)
         return jobs
+
+
+def _is_cut_the_same(row: Row, chunks: Sequence[Chunk]) -> bool:
+    return [(one.start, one.end) for one in chunks] == list(zip(row["starts"], row["ends"], strict=True))

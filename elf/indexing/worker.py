@@ -171,7 +171,7 @@ class IndexWorker:
         begun: Done = []
         for subject_id in batch.subject_ids:
             subject = batch.subjects[subject_id]
-            text = self._texts.beginning(subject.text, vectors)
+            text = await self._texts.beginning(subject.text, vectors)
             reach = max((chunk.end for chunk in batch.stored.get(subject_id, ())), default=0)
             if text.chunks and (text.is_whole or text.chunks[-1].end > reach):
                 begun.append((subject, text))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from elf.core.chunking import TokenCounter
+from elf.core.chunking import TokenCounter, counting_tokens
 from elf.core.slices import Slices
 from elf.memory.ranking import LeftOut, Ranked, Reason, Sameness
 
@@ -22,11 +22,11 @@ class Bounds:
 class Room(Protocol):
     """What the items that are told have to fit into together."""
 
-    def takes(self, one: Ranked) -> bool:
+    def takes(self, one: Ranked) -> Slices[bool]:
         """Take in a candidate, or return False where it does not fit."""
         ...
 
-    def gives_back(self) -> Sequence[Ranked]:
+    def gives_back(self) -> Slices[Sequence[Ranked]]:
         """Return those that do not fit after all, now that nothing more comes; they are in it no longer."""
         ...
 
@@ -39,16 +39,18 @@ class TextRoom:
         self._budget = budget_tokens
         self.tokens = 0
 
-    def takes(self, one: Ranked) -> bool:
+    def takes(self, one: Ranked) -> Slices[bool]:
         """Count a text, unless it does not fit."""
-        tokens = self.tokens + len(self._counter.spans(f"{one.offered.item.text}\n"))
-        if self._budget is not None and tokens > self._budget:
+        left = None if self._budget is None else self._budget - self.tokens
+        tokens = yield from counting_tokens(f"{one.offered.item.text}\n", self._counter, most=left)
+        if left is not None and tokens > left:
             return False
-        self.tokens = tokens
+        self.tokens += tokens
         return True
 
-    def gives_back(self) -> Sequence[Ranked]:
+    def gives_back(self) -> Slices[Sequence[Ranked]]:
         """Return nothing: what was counted fits."""
+        yield from ()
         return ()
 
 
@@ -75,12 +77,12 @@ def chosen(candidates: Sequence[Ranked], bounds: Bounds, room: Room, sameness: S
             told.leave_out(one, "SAME_AS_ANOTHER")
         elif len(told.best) == bounds.top_k:
             told.leave_out(one, "BELOW_TOP_K")
-        elif not room.takes(one):
+        elif not (yield from room.takes(one)):
             told.leave_out(one, "BEYOND_BUDGET")
         else:
             told.best.append(one)
         yield
-    for one in room.gives_back():
+    for one in (yield from room.gives_back()):
         told.best.remove(one)
         told.leave_out(one, "BEYOND_BUDGET")
     return told

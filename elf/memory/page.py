@@ -16,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Final, NamedTuple
 
-from elf.core.chunking import TokenCounter
+from elf.core.chunking import TokenCounter, counting_tokens
+from elf.core.slices import Slices, at_once
 from elf.memory.ranking import Ranked
 from elf.memory.stored_text import inert
 from elf.offers import Item
@@ -57,45 +58,46 @@ class Page:
     def __init__(self, counter: TokenCounter, budget_tokens: int) -> None:
         self._counter = counter
         self._budget = budget_tokens
-        self._used = self._count(TITLE)
+        self._used = at_once(self._counting(TITLE))
         self.lines: list[Line] = []
         self.text, self.tokens = "", 0
 
-    def takes(self, one: Ranked) -> bool:
+    def takes(self, one: Ranked) -> Slices[bool]:
         """Add a line for a candidate, unless it does not fit."""
         marker = f"[m{len(self.lines) + 1}]"
         line = Line(marker, _text(marker, one.offered.item), one)
-        used = self._used + self._count(line.text)
+        used = self._used + (yield from self._counting(line.text))
         if all(other.section != line.section for other in self.lines):
-            used += self._count(line.section)
+            used += yield from self._counting(line.section)
         if used > self._budget:
             return False
         self.lines.append(line)
         self._used = used
         return True
 
-    def gives_back(self) -> Sequence[Ranked]:
+    def gives_back(self) -> Slices[Sequence[Ranked]]:
         """Write the text, without the last lines for as long as it has more tokens than its lines have alone.
 
         The tokens of most tokenizers do not reach beyond a line.
         """
         gone: list[Ranked] = []
-        self._write()
+        yield from self._writing()
         while self.tokens > self._budget:
             gone.append(self.lines.pop().told)
-            self._write()
+            yield from self._writing()
         return gone
 
-    def _write(self) -> None:
+    def _writing(self) -> Slices[None]:
         parts = [TITLE] if self.lines else []
         for section in SECTIONS:
             if lines := [line.text for line in self.lines if line.section == section]:
                 parts += [section, *lines]
         self.text = "\n".join(parts)
-        self.tokens = len(self._counter.spans(self.text))
+        self.tokens = yield from counting_tokens(self.text, self._counter)
 
-    def _count(self, line: str) -> int:
-        return len(self._counter.spans(f"{line}\n"))
+    def _counting(self, line: str) -> Slices[int]:
+        """Count the tokens of a line; more than the budget are as good as all."""
+        return counting_tokens(f"{line}\n", self._counter, most=self._budget)
 
 
 def _text(marker: str, item: Item) -> str:

@@ -10,6 +10,7 @@ from tokenizers import Tokenizer
 
 from elf.config.model import EmbeddingProvider
 from elf.config.optional import LocalModel
+from elf.core.chunking import spans_in_windows
 from elf.core.errors import StartupError
 from elf.providers.hub import FILE, tokenizer_of
 from elf.providers.local.catalog import find_model
@@ -51,8 +52,12 @@ class HfTokens:
         """Return the code-point offsets [start, end) of each token, in order.
 
         Parts of the text that are no token (white space, control characters) lie in no span; a character that
-        becomes several tokens has several spans.
+        becomes several tokens has several spans. A long text is read window by window, so that other threads go on in
+        between.
         """
+        return spans_in_windows(text, self._spans)
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
         encoding = self._tokenizer.encode(text, add_special_tokens=False)
         offsets: list[tuple[int, int]] = encoding.offsets
         return offsets

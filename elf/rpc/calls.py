@@ -94,7 +94,10 @@ class Calls:
                     asked, size = await received(shape, context)
                     async with self._turn(operation, caller):
                         request = await _request(rpc, asked, caller, size)
-                        made = rpc.write(await handle(request, caller), asked)
+                        answer = await handle(request, caller)
+                        if more := rpc.trailers(answer):
+                            context.set_trailing_metadata((*context.trailing_metadata(), *more))
+                        made = rpc.write(answer, asked)
                         return pack(await in_slices(made) if isinstance(made, Generator) else made)
 
         return answered

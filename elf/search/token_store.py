@@ -14,6 +14,7 @@ from uuid import UUID
 
 from blake3 import blake3
 
+from elf.core.batches import batches
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
 from elf.providers.token_vectors import TokenVectors
@@ -21,6 +22,7 @@ from elf.providers.token_vectors import TokenVectors
 # Texts of more words are read and compared after the others: for the time of one, many short ones are.
 LONG_WORDS: Final = 128
 
+_BYTES_AT_ONCE: Final = 2 << 20
 _DIGEST_BYTES: Final = 16
 _CHARS_A_WORD: Final = 6
 
@@ -60,17 +62,20 @@ class TokenStore:
         self.max_words = max_words
 
     async def put(self, connection: Connection, table: TokenTable, rows: Sequence[TokenRow]) -> None:
-        """Keep token vectors, each of another chunk; those of a chunk that is gone are left out."""
-        if not rows:
-            return
-        await connection.execute(
-            self._statement("write_tokens", table),
-            [row.chunk_id for row in rows],
-            self.version,
-            [_digest(row.text) for row in rows],
-            [len(row.vectors) for row in rows],
-            [row.vectors.content for row in rows],
-        )
+        """Keep token vectors, each of another chunk; those of a chunk that is gone are left out.
+
+        Those of a long text are megabytes: they are sent a part after the other, so that the event loop goes on.
+        """
+        in_order = sorted(rows, key=lambda row: row.chunk_id)
+        for some in batches(in_order, lambda row: len(row.vectors.content), most_size=_BYTES_AT_ONCE):
+            await connection.execute(
+                self._statement("write_tokens", table),
+                [row.chunk_id for row in some],
+                self.version,
+                [_digest(row.text) for row in some],
+                [len(row.vectors) for row in some],
+                [row.vectors.content for row in some],
+            )
 
     async def of_chunks(
         self, connection: Connection, table: TokenTable, texts: Mapping[UUID, str]

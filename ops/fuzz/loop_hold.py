@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import anyio
 import anyio.to_thread
@@ -29,12 +30,14 @@ from elf.config import Config, load
 from elf.config.processes import EVERY_ROLE
 from elf.core.logs import configure_logging
 from tests import awkward_requests
-from tests.loop_probe import LoopProbe
+from tests.loop_probe import Hold, LoopProbe
 
 if TYPE_CHECKING:
     from actors.system import System
 
 PAUSE_S = 0.05  # between requests, so that each has holds of its own
+SHOWN_S = 0.03
+INDEXED_S = 60.0  # within which what was written is found
 MCP_HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 
@@ -69,6 +72,32 @@ class Attack:
         yield from awkward_requests.faults(tenant)
         yield from awkward_requests.lives(tenant, _pages(http, tenant))
         yield from awkward_requests.explanations(tenant, _handles(http, tenant))
+        yield from self._long(http, tenant)
+
+    def _long(self, http: httpx.Client, tenant: str) -> Iterator[awkward_requests.Sent]:
+        """Long texts, each until it is indexed: what that holds up is counted, too."""
+        conversation = str(uuid4())
+        for sent in awkward_requests.long_entries(conversation):
+            yield sent
+            if sent.method == "GET" and re.search(self.only, sent.label):
+                yield self._indexing(http, sent.label)
+        yield from awkward_requests.long_memories(tenant)
+
+    def _indexing(self, http: httpx.Client, label: str) -> awkward_requests.Sent:
+        """Return a search for the entry that a label names, when that is found by its meaning."""
+        name = label.removeprefix("long entry of ").removesuffix(", read")
+        query = {"query": awkward_requests.BEGINNING.format(name), "searchType": "semantic"}
+        body = json.dumps({**query, "groupByConversation": False}).encode()
+        search = awkward_requests.Sent(
+            f"long entry of {name}, found", "POST", "/v1/conversations/search", body
+        )
+        until = time.monotonic() + INDEXED_S
+        while time.monotonic() < until:
+            found = _request(http, search).json()["data"]
+            if any(query["query"] in json.dumps(one["entry"]["content"])[:200] for one in found):
+                break
+            time.sleep(PAUSE_S)
+        return search
 
     def _send(self, label: str, send: Any) -> None:
         if not re.search(self.only, label):
@@ -85,7 +114,9 @@ class Attack:
 
 
 def _request(http: httpx.Client, sent: awkward_requests.Sent) -> httpx.Response:
-    return http.request(sent.method, sent.path, content=sent.body or None, params=sent.params)
+    return http.request(
+        sent.method, sent.path, content=sent.body or None, params=sent.params, headers=sent.headers
+    )
 
 
 def _pages(http: httpx.Client, tenant: str) -> Iterator[list[dict[str, Any]]]:
@@ -150,12 +181,21 @@ def report(probe: LoopProbe, lines: list[dict[str, Any]]) -> float:
             f"{cpu_s * 1000:7.1f} ms worked {wall_s * 1000:7.1f} ms late  {line['status']} {line['bytes']:9d} B "
             f"{took_ms:8.0f} ms  {line['label']}"
         )
-        if worst and cpu_s > 0.03:
-            for where in worst.where[:: max(1, len(worst.where) // 3)][:3]:
-                print("            ", where[:200])
-    beside = max((hold.cpu_s for hold in left), default=0.0) * 1000
-    print(f"{len(lines)} requests; other work of the service {beside:.1f} ms at most")
+        if worst:
+            _show(worst)
+    beside = max(left, key=lambda hold: hold.cpu_s, default=None)
+    beside_ms = 0.0 if beside is None else beside.cpu_s * 1000
+    print(f"{len(lines)} requests; other work of the service {beside_ms:.1f} ms at most")
+    if beside is not None:
+        _show(beside)
     return max((hold.cpu_s for hold in holds_then), default=0.0) * 1000
+
+
+def _show(hold: Hold) -> None:
+    """Print what a long hold was at."""
+    if hold.cpu_s > SHOWN_S:
+        for where in hold.where[:: max(1, len(hold.where) // 3)][:3]:
+            print("            ", where[:200])
 
 
 def main() -> int:

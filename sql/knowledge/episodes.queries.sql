@@ -2,7 +2,7 @@
 
 -- name: find_repeated_episodes
 -- The episodes that were stored with these idempotency keys.
-SELECT e.idempotency_key, e.request_digest, e.id, e.expires_at FROM knowledge_episodes AS e
+SELECT e.idempotency_key, e.request_digest, e.id, e.expires_at, length(e.content) AS chars FROM knowledge_episodes AS e
 WHERE e.tenant_id = $1 AND e.idempotency_key = ANY ($2::text[]);
 
 -- name: share_episodes

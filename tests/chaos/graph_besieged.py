@@ -70,7 +70,7 @@ class Graph:
 
     def __init__(self, root: Path, *, fault: str = "") -> None:
         known, clock = cast("Orchestrators", Known(root)), SystemClock()
-        rules = IngestRules(max_bytes=100_000, poll_s=5.0, embedding_version=VERSION)
+        rules = IngestRules(max_bytes=100_000, indexed_chars=100_000, poll_s=5.0, embedding_version=VERSION)
         model = FakeEmbedder()
         ingestion = Ingestion(known, TextExtractor(None), clock, rules)
         embedding = Embedding(TextEmbedder(model, WordTokens(), 64, 0, "words"), clock, Bell())

@@ -59,7 +59,7 @@ def test_each_call_has_a_command(elf: CommandLine) -> None:
     whose = ("--user-id", "ana")
     assert elf(StoreClient, "put", *ANA, "k", '{"says": "green tea"}', "--index", "says", *whose) == (
         0,
-        "",
+        "indexed_chars  -\n",
         "",
     )
     item = elf.data(StoreClient, "get", *ANA, "k", *whose)["item"]

@@ -1,13 +1,23 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from elf.core.chunking import Chunk, TokenCounter, split
+from elf.core.chunking import (
+    WINDOW_CHARS,
+    Chunk,
+    TokenCounter,
+    counting_tokens,
+    spans_in_windows,
+    split,
+    windows,
+)
+from elf.core.slices import at_once
 
 
 class Words:
@@ -76,6 +86,82 @@ def test_chunks_tile_any_text_and_keep_the_limit(
     assert_tiles(text, chunks)
     for chunk in chunks:
         assert len(tokens.spans(chunk.text)) <= max_tokens or len(chunk.text) == 1
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """A tokenizer that is given long texts window by window."""
+
+    whole: TokenCounter
+    most: int
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        return spans_in_windows(text, self.whole.spans, self.most)
+
+
+@given(text=prose | st.text(max_size=80), most=st.integers(2, 30))
+def test_windows_tile_any_text_and_cut_no_word_that_fits_in_half_of_one(text: str, most: int) -> None:
+    parts = [text[start:end] for start, end in windows(text, most)]
+    assert "".join(parts) == text
+    assert all(0 < len(part) <= most for part in parts)
+    for before, after in pairwise(parts):
+        assert after[0].isspace() or not any(map(str.isspace, before[most // 2 + 1 :]))
+
+
+@given(
+    words=st.lists(
+        st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=9), max_size=60
+    ),
+    spaces=st.sampled_from([" ", "\n", "\t", "\u3000"]),
+    most=st.integers(20, 60),
+    tokens=st.sampled_from([Words(), Bytes(), SpacedPairs()]),
+    sizes=st.integers(1, 12).flatmap(lambda most: st.tuples(st.just(most), st.integers(0, most - 1))),
+)
+def test_a_text_of_words_is_cut_the_same_by_a_tokenizer_that_sees_it_in_windows(
+    words: list[str], spaces: str, most: int, tokens: TokenCounter, sizes: tuple[int, int]
+) -> None:
+    text, (max_tokens, overlap_tokens) = spaces.join(words), sizes
+    windowed = Windowed(tokens, most)
+    assert windowed.spans(text) == tokens.spans(text)
+    by = {"max_tokens": max_tokens, "overlap_tokens": overlap_tokens}
+    assert split(text, **by, tokens=windowed) == split(text, **by, tokens=tokens)
+
+
+@given(
+    text=prose | st.text(max_size=80),
+    most=st.integers(2, 30),
+    sizes=st.integers(1, 12).flatmap(lambda most: st.tuples(st.just(most), st.integers(0, most - 1))),
+    tokens=st.sampled_from(TOKENIZERS),
+)
+def test_chunks_tile_any_text_that_is_seen_in_windows(
+    text: str, most: int, sizes: tuple[int, int], tokens: TokenCounter
+) -> None:
+    windowed = Windowed(tokens, most)
+    chunks = split(text, max_tokens=sizes[0], overlap_tokens=sizes[1], tokens=windowed)
+    assert_tiles(text, chunks)
+    assert all(len(windowed.spans(one.text)) <= sizes[0] or len(one.text) == 1 for one in chunks)
+
+
+class Counted:
+    """Keeps how long the texts are that a tokenizer is given."""
+
+    def __init__(self) -> None:
+        self.lengths: list[int] = []
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        self.lengths.append(len(text))
+        return WORDS.spans(text)
+
+
+def test_no_call_of_a_tokenizer_gets_more_than_a_window_and_counting_stops_when_there_are_enough() -> None:
+    text = "one two three " * 10_000
+    counter = Counted()
+    assert at_once(counting_tokens(text, counter)) == 30_000
+    assert max(counter.lengths) <= WINDOW_CHARS
+    assert sum(counter.lengths) == len(text)
+    counter.lengths.clear()
+    assert at_once(counting_tokens(text, counter, most=10)) > 10
+    assert len(counter.lengths) == 1
 
 
 def test_a_text_that_fits_is_one_chunk() -> None:

@@ -51,12 +51,21 @@ class Namespaces(Struct, frozen=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """What came of one operation of a batch: of a write all are None. `more` is as that of FoundItems."""
+    """What came of one operation of a batch: of a write `indexed_chars`, as that of StoredValue. `more` is as that of
+    FoundItems.
+    """
 
     item: Item | None
     items: list[Item] | None
     namespaces: list[list[str]] | None
+    indexed_chars: int | None = None
     more: bool
+
+
+class StoredValue(Struct, frozen=True):
+    """What is found of a value that was written: its first `indexed_chars`, or all of it where that is None."""
+
+    indexed_chars: int | None = None
 
 
 class Results(Struct, frozen=True):
@@ -94,13 +103,13 @@ class StoreClient(FamilyClient[C_co]):
         is_indexed: Annotated[bool, "it is found by its words"] = True,
         ttl: Annotated[float | None, "it is gone so many minutes after it was read or written last"] = None,
         user_id: Whose = None,
-    ) -> Call[None]:
-        """Keep a value, which takes the place of the one that is there."""
+    ) -> Call[StoredValue]:
+        """Keep a value, which takes the place of the one that is there, and return how much of it is found."""
         body = {
             **self.owner, "user_id": user_id, "namespace": [*namespace], "key": key,
             "index": (None if index is None else [*index]) if is_indexed else NOT_INDEXED, "ttl": ttl,
         }  # fmt: skip
-        call = post(f"{ROOT}/put", {**body, "value": value}, nothing)
+        call = post(f"{ROOT}/put", {**body, "value": value}, reader(StoredValue))
         if value is not None:
             return call
         # Null is a value, and is not left out.

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from elf.config.table import Table
-from elf.config.values import Text
+from elf.config.values import IndexedChars, Text
 
 DEFAULT_ROOT = ".elf/graph"
 
@@ -80,7 +80,7 @@ class GraphTable(Table):
     Where it is not `enabled`, nothing is written, read or made. An orchestrator that is not listed gets a folder below
     `root` with `auto_register`, at most `max_orchestrators` a tenant. A process has at most `max_open` files open, each
     until it was not used for `idle_seconds`. `shared_workspaces` are folders by name, which orchestrators may be
-    granted.
+    granted. Of the text of a file that is dropped, the first `indexed_content_chars` are found.
     """
 
     enabled: bool = True
@@ -89,6 +89,7 @@ class GraphTable(Table):
     max_orchestrators: Annotated[int, Field(ge=1, le=100_000)] = 100
     max_open: Annotated[int, Field(ge=1, le=10_000)] = 64
     idle_seconds: Annotated[int, Field(ge=1, le=86_400)] = 300
+    indexed_content_chars: IndexedChars = 100_000
     bulletin_mode: Literal["every_message"] = "every_message"
     retrieval: Recall = Recall()
     ingest: Ingest = Ingest()

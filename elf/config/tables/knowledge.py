@@ -10,6 +10,7 @@ from cronsim import CronSim, CronSimError
 from pydantic import AfterValidator, Field, model_validator
 
 from elf.config.table import Table
+from elf.config.values import IndexedChars
 
 
 def _cron(line: str) -> str:
@@ -83,10 +84,11 @@ class Schedule(Table):
 
 
 class KnowledgeTable(Table):
-    """[knowledge]."""
+    """[knowledge]: an episode is found by its first `indexed_content_chars`; facts and rules are shorter."""
 
     default_ttl_days: Annotated[int, Field(ge=1, le=36_500)] = 7
     max_entries: Annotated[int, Field(ge=0, le=10_000_000)] = 10_000
+    indexed_content_chars: IndexedChars = 100_000
     retrieval: Retrieval = Retrieval()
     consolidation: Consolidation = Consolidation()
     schedule: Schedule = Schedule()

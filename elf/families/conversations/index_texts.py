@@ -12,12 +12,13 @@ from elf.api.cursor import Cursor, decode_cursor, encode_cursor
 from elf.api.operation import Handler, Operation
 from elf.core.blank_text import is_blank
 from elf.core.clock import Clock
+from elf.core.slices import in_slices
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.conversations.api import answers as a
 from elf.families.conversations.api import indexing as i
 from elf.families.conversations.errors import Missing, RuleBroken
-from elf.families.conversations.rules.words import spaced
+from elf.families.conversations.rules.words import spacing
 from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ENTRY, entry_of
 from elf.families.conversations.trees import again
@@ -58,6 +59,7 @@ class IndexTexts:
     async def _index(self, tenant_id: str, given: Sequence[GivenText]) -> None:
         """Give all entries their texts, the last one given where there are several; or none of them."""
         texts = {one.entry_id: one.text for one in given}
+        words = [await in_slices(spacing(text)) for text in texts.values()]
         async with self._database.transaction() as connection:
             rows = await connection.fetch(self._sql["lock_entries"], tenant_id, list(texts))
             found = {row["entry_id"]: row for row in rows}
@@ -69,7 +71,7 @@ class IndexTexts:
                     raise RuleBroken("Only entries of the history channel are indexed")
             await connection.execute(
                 self._sql["index_entries"], tenant_id, list(texts), list(texts.values()),
-                [spaced(text) for text in texts.values()], self._writes.embedding_version, self._clock.now(),
+                words, self._writes.embedding_version, self._clock.now(),
             )  # fmt: skip
             await self._writes.wrote(connection, (tenant_id,), list(texts))
 

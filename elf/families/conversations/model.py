@@ -60,7 +60,7 @@ class NewEntry:
     """An entry to be written; `content` is a list of JSON values. `title` is for a conversation that has none.
 
     What agents remember gives neither title nor preview: these are seen by every member. `session_key` is what the
-    program of a session calls it.
+    program of a session calls it. `indexed_chars` is how much of its text it is found by, where that is not all.
     """
 
     channel: Channel
@@ -69,6 +69,7 @@ class NewEntry:
     user_id: str | None = None
     client_id: str | None = None
     indexed_content: str | None = None
+    indexed_chars: int | None = None
     title: str | None = None
     preview: str | None = None
     session_key: str | None = None

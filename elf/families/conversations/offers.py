@@ -13,6 +13,7 @@ import msgspec
 
 from elf.api.caller import Caller
 from elf.core.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from elf.core.slices import Slices, in_slices
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.families.conversations.errors import Missing
@@ -45,7 +46,7 @@ class ConversationItems:
         """Read a conversation, or an entry that the caller sees. Raises NotFound."""
         who, id = _who(subject, caller), _id(kind, item_id)
         if kind == ENTRY:
-            return _entry(await self._entry(who, id))
+            return await in_slices(_entry(await self._entry(who, id)))
         try:
             return _conversation(await self._store.get(who, id))
         except Forbidden:
@@ -118,12 +119,12 @@ def _conversation(found: Conversation) -> Item:
     )
 
 
-def _entry(entry: Entry) -> Item:
+def _entry(entry: Entry) -> Slices[Item]:
     content = msgspec.json.decode(entry.content)
     return Item(
         kind=ENTRY,
         id=str(entry.entry_id),
-        text=text_of(content) or entry.content,
+        text=(yield from text_of(content)) or entry.content,
         provenance=_provenance(entry.entry_id, entry.conversation_id),
         at=entry.created_at,
     )

@@ -73,11 +73,12 @@ def _served(
     store = ConversationStore(
         database, clock, queries, embedding_version=corpus.corpus.embedding_version, ring=corpus.ring
     )
-    subjects = ConversationSubjects(database, queries, corpus.writes)
+    indexed_chars = ground.config.of(ConversationsTable).bounds.indexed_content_chars
+    subjects = ConversationSubjects(database, queries, corpus.writes, indexed_chars=indexed_chars)
     search, bare = open_searches(ground, ground.search, corpus.index, queries)
     services = (
         ConversationService(store, TreeSharing(database, clock, queries)),
-        EntryService(store, counts),
+        EntryService(store, counts, indexed_chars=indexed_chars),
         ContextReader(database, queries),
         SessionService(SessionStore(store, database, clock, queries), counts),
         IndexTexts(database, clock, queries, corpus.writes),
@@ -100,7 +101,7 @@ def _served(
         recall=ConversationRecall(bare, tokens),
         items=ConversationItems(store, database, queries),
         subjects=subjects,
-        transcripts=ConversationTranscripts(store, counts, database, queries),
+        transcripts=ConversationTranscripts(store, counts, database, queries, indexed_chars=indexed_chars),
         own_conversations=OwnedConversations(database, queries),
     )
 

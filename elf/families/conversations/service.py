@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -16,16 +17,17 @@ from elf.families.conversations.api import conversations as c
 from elf.families.conversations.api import entries as e
 from elf.families.conversations.api import fields as f
 from elf.families.conversations.api import recording as r
+from elf.families.conversations.api.fields import STANDARD
 from elf.families.conversations.entry_counts import EntryCounts
 from elf.families.conversations.errors import RuleBroken
 from elf.families.conversations.model import Channel, ForkPoint, NewEntry
 from elf.families.conversations.recording.recorder import Recorder
 from elf.families.conversations.rules.history import (
     CONTENT_TYPE,
+    beginning_of,
     check_history,
     of_a_user,
     preview_of,
-    text_of,
     title_of,
 )
 from elf.families.conversations.sharing import TreeSharing
@@ -139,11 +141,18 @@ class ConversationService:
 
 
 class EntryService:
-    """What is said in conversations, and what agents remember of it."""
+    """What is said in conversations, and what agents remember of it. An entry is found by its first `indexed_chars`."""
 
-    def __init__(self, store: ConversationStore, counts: EntryCounts) -> None:
+    def __init__(
+        self,
+        store: ConversationStore,
+        counts: EntryCounts,
+        *,
+        indexed_chars: int = STANDARD.indexed_content_chars,
+    ) -> None:
         self._store = store
         self._counts = counts
+        self._indexed_chars = indexed_chars
 
     def handlers(self) -> Mapping[Operation, Handler]:
         """Return what carries out which operation."""
@@ -171,10 +180,10 @@ class EntryService:
 
     async def append(self, request: e.CreateEntry, caller: Caller) -> a.EntryAnswer:
         who = who_of(caller)
-        entry = new_entry(request, who)
+        entry = new_entry(request, who, most=self._indexed_chars)
         written = await self._store.append(who, request.conversationId, entry, at=fork_point(request))
         self._counts.written(entry.channel)
-        return a.entry(written)
+        return a.written_entry(written, entry)
 
     async def sync(self, request: e.SyncEntries, caller: Caller) -> a.SyncAnswer:
         who = who_of(caller)
@@ -231,10 +240,13 @@ def fork_point(request: e.CreateEntry) -> ForkPoint | None:
     return ForkPoint(conversation_id=conversation_id, entry_id=entry_id)
 
 
-def new_entry(request: e.CreateEntry, who: Who) -> NewEntry:
-    """Return the entry that a request asks for. Raises RuleBroken and Forbidden for what may not be written."""
+def new_entry(request: e.CreateEntry, who: Who, *, most: int) -> NewEntry:
+    """Return the entry that a request asks for, which is found by the first `most` characters of what a user says.
+
+    Raises RuleBroken and Forbidden for what may not be written.
+    """
     if who.client is None:
-        return _said_by_a_user(request, who)
+        return _said_by_a_user(request, who, most)
     channel: Channel = "history" if request.channel == "history" else "memory"
     if channel == "memory":
         _refuse_indexed(request)
@@ -246,7 +258,7 @@ def new_entry(request: e.CreateEntry, who: Who) -> NewEntry:
     return of_history(request.contentType, request.content, request.userId, request.indexedContent, who)
 
 
-def _said_by_a_user(request: e.CreateEntry, who: Who) -> NewEntry:
+def _said_by_a_user(request: e.CreateEntry, who: Who, most: int) -> NewEntry:
     if request.channel == "memory":
         raise Forbidden("memory is a client's: say which")
     if request.channel == "history":
@@ -255,8 +267,10 @@ def _said_by_a_user(request: e.CreateEntry, who: Who) -> NewEntry:
         raise Forbidden("a user speaks for nobody else")
     block = of_a_user(request.content)
     check_history(CONTENT_TYPE, [block])
-    indexed = text_of([block]) if request.indexedContent is None else request.indexedContent
-    return of_history(CONTENT_TYPE, [block], who.user, indexed, who)
+    entry = of_history(CONTENT_TYPE, [block], who.user, request.indexedContent, who)
+    if entry.indexed_content is not None or (beginning := beginning_of([block], most)) is None:
+        return entry
+    return replace(entry, indexed_content=beginning.text, indexed_chars=beginning.chars)
 
 
 def of_history(

@@ -15,6 +15,7 @@ from uuid import UUID, uuid4
 import msgspec
 
 from elf.core.clock import Clock
+from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection, Database
 from elf.db.errors import Retryable, UniqueViolation
 from elf.db.queries import Queries
@@ -41,7 +42,7 @@ from elf.families.conversations.rules.view import (
     through,
     view_of,
 )
-from elf.families.conversations.rules.words import spaced
+from elf.families.conversations.rules.words import spacing
 from elf.families.conversations.trees import (
     CONVERSATION,
     Row,
@@ -331,11 +332,12 @@ class ConversationStore:
         """Add an entry to a conversation, and return it; None where there is none that one may write to."""
         entry_id, number = uuid4(), None if epoch is None else epoch.number
         content = msgspec.json.encode(entry.content).decode()
+        found_by = await in_slices(self._found_by(entry))
         moment = await connection.fetchval(
             self._sql["write_entry"], who.tenant_id, id, who.user, WRITERS, entry_id, entry.user_id, entry.client_id,
             entry.channel, number, entry.content_type, content,
             *((None, None, None) if epoch is None else (epoch.count, epoch.digest, epoch.content_type)),
-            self._clock.now(), entry.title, entry.preview, *self._found_by(entry), entry.session_key,
+            self._clock.now(), entry.title, entry.preview, *found_by, entry.session_key,
         )  # fmt: skip
         if moment is None:
             return None
@@ -344,10 +346,11 @@ class ConversationStore:
             channel=entry.channel, epoch=number, content_type=entry.content_type, content=content, created_at=moment,
         )  # fmt: skip
 
-    def _found_by(self, entry: NewEntry) -> tuple[str | None, ...]:
+    def _found_by(self, entry: NewEntry) -> Slices[tuple[str | None, ...]]:
         """Return who speaks, the text by which an entry is found, its words, and the version of the index."""
         text = entry.indexed_content
-        return role_of(entry.content), text, None if text is None else spaced(text), self._version
+        words = None if text is None else (yield from spacing(text))
+        return role_of(entry.content), text, words, self._version
 
     async def entries(
         self, who: Who, id: UUID, *, shown: Shown, is_latest: bool, after: UUID | None, limit: int

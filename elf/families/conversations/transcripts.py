@@ -10,10 +10,11 @@ from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
+from elf.families.conversations.api.fields import STANDARD
 from elf.families.conversations.entry_counts import EntryCounts
 from elf.families.conversations.model import NewEntry
 from elf.families.conversations.offers import is_of
-from elf.families.conversations.rules.history import CONTENT_TYPE, preview_of, text_of, title_of
+from elf.families.conversations.rules.history import CONTENT_TYPE, beginning_of, preview_of, title_of
 from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ConversationStore
 from elf.families.conversations.trees import Who
@@ -24,11 +25,18 @@ TOOL_TYPE: Final = f"{CONTENT_TYPE}/tool"
 
 
 class ConversationTranscripts:
-    """Writes an entry a message."""
+    """Writes an entry a message, which is found by its first `indexed_chars`."""
 
     def __init__(
-        self, store: ConversationStore, counts: EntryCounts, database: Database, queries: Queries
+        self,
+        store: ConversationStore,
+        counts: EntryCounts,
+        database: Database,
+        queries: Queries,
+        *,
+        indexed_chars: int = STANDARD.indexed_content_chars,
     ) -> None:
+        self._indexed_chars = indexed_chars
         self._store = store
         self._counts = counts
         self._database = database
@@ -43,7 +51,7 @@ class ConversationTranscripts:
         who = who_of(caller)
         if not is_of(who, said.subject):
             raise InvalidRequest("conversations are kept for who calls, in the tenant of the call")
-        entries = [_entry(one, who) for one in said.messages]
+        entries = [_entry(one, who, self._indexed_chars) for one in said.messages]
         written = await self._store.append_with(connection, who, said.conversation_id, entries)
 
         def count() -> None:
@@ -75,15 +83,16 @@ def _id(name: str) -> UUID | None:
         return None
 
 
-def _entry(message: Message, who: Who) -> NewEntry:
+def _entry(message: Message, who: Who, most: int) -> NewEntry:
     content: list[Any] = [{"role": ROLES[message.role], "text": message.text}]
+    beginning = beginning_of(content, most)
     return NewEntry(
         channel="history",
         content_type=TOOL_TYPE if message.role == "tool" else CONTENT_TYPE,
         content=content,
         user_id=who.user if message.role == "user" else None,
         client_id=who.client,
-        indexed_content=text_of(content),
+        indexed_content=None if beginning is None else beginning.text,
         title=title_of(content),
         preview=preview_of(content),
     )

@@ -154,6 +154,7 @@ def _files(
 def _ingest_rules(table: GraphTable, embedding_version: str) -> IngestRules:
     return IngestRules(
         max_bytes=table.ingest.max_file_size_mb * MEGABYTE,
+        indexed_chars=table.indexed_content_chars,
         poll_s=table.ingest.poll_interval_s,
         embedding_version=embedding_version,
     )

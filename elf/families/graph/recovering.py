@@ -69,7 +69,7 @@ class Recovering:
         return Retaking(
             home,
             Ledger(place.file, embedding_version=self._rules.embedding_version),
-            FileReader(home, self._extractor),
+            FileReader(home, self._extractor, indexed_chars=self._rules.indexed_chars),
             self._clock,
             max_bytes=self._rules.max_bytes,
         )

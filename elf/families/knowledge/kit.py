@@ -58,6 +58,10 @@ class Kit:
         assert self.texts is not None, "who serves or works has a model"
         return MemoryEmbedder(self.texts, family=FAMILY, patience_s=self.patience_s)
 
+    def indexed(self, text: str) -> str:
+        """Return what a memory is found by of a text: its beginning."""
+        return text[: self.config.indexed_content_chars]
+
     async def wrote(self, connection: Connection, vectors: Iterable[Vector | None], now: datetime) -> None:
         """Record by which model vectors are, with the transaction that writes them."""
         await self.versions.record(connection, self.queries, self.embedder.version, vectors, now)

@@ -33,10 +33,15 @@ class Namespaces(msgspec.Struct, frozen=True):
     namespaces: list[list[str]]
 
 
+class StoredValue(msgspec.Struct, frozen=True):
+    indexed_chars: int | None
+
+
 class Result(msgspec.Struct, frozen=True, kw_only=True):
     item: Item | None = None
     items: list[Item] | None = None
     namespaces: list[list[str]] | None = None
+    indexed_chars: int | None = None
     more: bool = False
 
 

@@ -41,13 +41,17 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A value to be kept. `value` is its JSON, `indexed` the paths whose texts have vectors, `texts` these texts."""
+    """A value to be kept. `value` is its JSON, `indexed` the paths whose texts have vectors, `texts` these texts.
+
+    `indexed_chars` is how long these are together, where they are not all.
+    """
 
     namespace: Sequence[str]
     key: str
     value: str
     indexed: Sequence[str] | None
     texts: Sequence[str]
+    indexed_chars: int | None
     ttl: timedelta | None
     revision: UUID
 

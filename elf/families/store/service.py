@@ -18,8 +18,8 @@ from elf.families.store.reading import Reading, Reads
 from elf.families.store.rules.places import address_of
 from elf.families.store.writing import Vectors, Writing
 
-Writes = Sequence[tuple[str, a.Put | a.Address]]
-"""What is written, with the path of each in the request."""
+Writes = Mapping[int, tuple[str, a.Put | a.Address]]
+"""What is written by its place in the request, with the path of each there."""
 
 
 class StoreService:
@@ -34,24 +34,25 @@ class StoreService:
         """Read and write. Raises Unavailable when a query has no vector because the model is away."""
         place = self._kit.place(request, caller)
         reads: dict[int, a.Get | a.Search | a.ListNamespaces] = {}
-        writes: list[tuple[str, a.Put | a.Address]] = []
+        writes: dict[int, tuple[str, a.Put | a.Address]] = {}
         for at, op in enumerate(request.ops):
             if (read := op.get or op.search or op.namespaces) is not None:
                 reads[at] = read
             elif op.put is not None:
-                writes.append((f"$.ops[{at}].put", op.put))
+                writes[at] = f"$.ops[{at}].put", op.put
             elif op.delete is not None:
-                writes.append((f"$.ops[{at}].delete", op.delete))
+                writes[at] = f"$.ops[{at}].delete", op.delete
         results = await self._done(place, reads, writes)
         return r.Results([results.get(at, r.Result()) for at in range(len(request.ops))])
 
-    async def put(self, request: a.PutOne, caller: Caller) -> None:
+    async def put(self, request: a.PutOne, caller: Caller) -> r.StoredValue:
         """Keep a value."""
-        await self._done(self._kit.place(request, caller), {}, [("$", request)])
+        results = await self._done(self._kit.place(request, caller), {}, {0: ("$", request)})
+        return r.StoredValue(results[0].indexed_chars)
 
     async def delete(self, request: a.DeleteOne, caller: Caller) -> None:
         """Remove a value, if it is there."""
-        await self._done(self._kit.place(request, caller), {}, [("$", request)])
+        await self._done(self._kit.place(request, caller), {}, {0: ("$", request)})
 
     async def get(self, request: a.GetOne, caller: Caller) -> r.Found:
         """Read a value."""
@@ -68,20 +69,23 @@ class StoreService:
         return r.Namespaces((await self._one(request, caller)).namespaces or [])
 
     async def _one(self, request: a.GetOne | a.SearchAll | a.NamespacesOf, caller: Caller) -> r.Result:
-        return (await self._done(self._kit.place(request, caller), {0: request}, []))[0]
+        return (await self._done(self._kit.place(request, caller), {0: request}, {}))[0]
 
     async def _done(self, place: Place, reads: Reads, writes: Writes) -> Mapping[int, r.Result]:
-        last = {address_of(one.namespace, one.key): (path, one) for path, one in writes}
-        puts = await self._writing.prepared(
-            [(path, one) for path, one in last.values() if isinstance(one, a.Put)]
-        )
-        deleted = [address for address, (_, one) in last.items() if not isinstance(one, a.Put)]
+        last = {address_of(one.namespace, one.key): at for at, (_, one) in writes.items()}
+        given = {
+            at: (path, one) for at in last.values() for path, one in [writes[at]] if isinstance(one, a.Put)
+        }
+        puts = await self._writing.prepared([*given.values()])
+        deleted = [address for address, at in last.items() if at not in given]
         asked = await self._reading.vectors(reads)
         if not writes:
             async with self._kit.database.connection() as connection:
                 return await self._reading.read(connection, place, reads, asked)
         made = await self._writing.vectors(puts)
-        return await retrying(partial(self._together, place, reads, asked, puts, made, deleted))
+        results = await retrying(partial(self._together, place, reads, asked, puts, made, deleted))
+        written = zip(given, puts, strict=True)
+        return {**results, **{at: r.Result(indexed_chars=one.indexed_chars) for at, one in written}}
 
     async def _together(
         self,

@@ -24,8 +24,6 @@ from elf.families.store.rules.texts import TextBounds, TooManyVisits, texts_at
 
 MAX_TEXT_CHARS: Final = 32_768
 """The vector of a longer text is that of its beginning."""
-MAX_INDEXED_CHARS: Final = 100_000
-"""The texts of a value have so many characters in all; what is beyond is found by no words."""
 MAX_TEXTS: Final = 5_000
 """Most texts of all values of a request, unless one value may have more."""
 MAX_VISITS: Final = 500_000
@@ -53,6 +51,7 @@ class Writing:
             bounds = self._bounds(visits)
             texts = await in_slices(self._texts(put.value, indexed, bounds, f"{path}.index", room))
             visits, room = bounds.visits, room - len(texts)
+            read = self._kit.config.indexed_content_chars - bounds.chars
             prepared.append(
                 Written(
                     namespace=put.namespace,
@@ -60,6 +59,7 @@ class Writing:
                     value=json.dumps(put.value, ensure_ascii=False, allow_nan=False),
                     indexed=indexed or None,
                     texts=texts,
+                    indexed_chars=read if bounds.is_cut else None,
                     ttl=None if put.ttl is None else timedelta(minutes=put.ttl),
                     revision=uuid4(),
                 )
@@ -103,7 +103,9 @@ class Writing:
         return texts
 
     def _bounds(self, visits: int) -> TextBounds:
-        return TextBounds(visits=visits, chars=MAX_INDEXED_CHARS, text_chars=MAX_TEXT_CHARS)
+        return TextBounds(
+            visits=visits, chars=self._kit.config.indexed_content_chars, text_chars=MAX_TEXT_CHARS
+        )
 
     def _told(self, text: str) -> Slices[str]:
         """Return a text as a model is told it: without credentials where that is wanted."""

@@ -4,7 +4,7 @@
 -- Reads all memories by id, or those of a JSON list of conversations, each with the words of a file that it was made of.
 SELECT m.memory_id, m.orchestrator_id, m.type, m.importance, m.content, m.summary, m.confidence,
        s.source_type, s.captured_by, s.source_path, s.conversation_id, s.workflow_run_id, s.step_id,
-       m.status, m.created_at, m.updated_at, m.version, q.quote, q.start, q."end"
+       m.status, m.created_at, m.updated_at, m.version, m.is_indexed, q.quote, q.start, q."end"
 FROM memories m
 LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
 LEFT JOIN memory_quotes q USING (tenant_id, orchestrator_id, memory_id)

@@ -3,14 +3,14 @@
 -- name: ingest_by_key
 -- Reads the row of a file.
 SELECT ingest_key, dropped_name, final_name, taken_at, memory_ids, memories_written, edges_written, extractor, skipped,
-       finished_at
+       indexed_chars, finished_at
 FROM memory_ingests
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND ingest_key = :ingest_key;
 
 -- name: ingests_to_finish
 -- Reads the rows of files that may not be where they end, or have no manifest, in the order in which they were taken in.
 SELECT ingest_key, dropped_name, final_name, taken_at, memory_ids, memories_written, edges_written, extractor, skipped,
-       finished_at
+       indexed_chars, finished_at
 FROM memory_ingests
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND finished_at IS NULL
 ORDER BY taken_at, ingest_key;
@@ -19,10 +19,10 @@ ORDER BY taken_at, ingest_key;
 -- Says that a file is being taken in.
 INSERT INTO memory_ingests (
   tenant_id, orchestrator_id, ingest_key, dropped_name, final_name, taken_at, memory_ids, memories_written,
-  edges_written, extractor, skipped
+  edges_written, extractor, skipped, indexed_chars
 ) VALUES (
   :tenant_id, :orchestrator_id, :ingest_key, :dropped_name, :final_name, :taken_at, :memory_ids, :memories_written,
-  :edges_written, :extractor, :skipped
+  :edges_written, :extractor, :skipped, :indexed_chars
 );
 
 -- name: finish_ingest

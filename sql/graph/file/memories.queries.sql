@@ -44,19 +44,20 @@ LIMIT :limit;
 -- Adds memories.
 INSERT INTO memories (
   tenant_id, orchestrator_id, memory_id, type, importance, content, summary, confidence, status, subject, attribute,
-  value, created_at, updated_at, version
+  value, created_at, updated_at, version, is_indexed
 )
 SELECT :tenant_id, :orchestrator_id, value ->> 'memory_id', value ->> 'type', value ->> 'importance',
        value ->> 'content', value ->> 'summary', value ->> 'confidence', value ->> 'status', value ->> 'subject',
-       value ->> 'attribute', value ->> 'value', value ->> 'created_at', value ->> 'updated_at', value ->> 'version'
+       value ->> 'attribute', value ->> 'value', value ->> 'created_at', value ->> 'updated_at', value ->> 'version',
+       value ->> 'is_indexed'
 FROM jsonb_each(:rows);
 
 -- name: update_memory
--- Changes a memory; when it was created stays.
+-- Changes a memory; when it was created stays. One that says something else is found from now on.
 UPDATE memories
 SET type = :type, importance = :importance, content = :content, summary = :summary, confidence = :confidence,
     status = :status, subject = :subject, attribute = :attribute, value = :value, updated_at = :updated_at,
-    version = :version
+    version = :version, is_indexed = is_indexed OR content <> :content
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
 
 -- name: change_status

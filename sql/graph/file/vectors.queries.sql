@@ -12,11 +12,11 @@ INSERT INTO memory_embeddings (tenant_id, orchestrator_id, memory_id, embedding_
 SELECT :tenant_id, :orchestrator_id, value, :embedding_version, 0 FROM json_each(:memory_ids);
 
 -- name: insert_missing_vectors_to_make
--- Says that vectors are to be made of the memories that have none of a version.
+-- Says that vectors are to be made of the memories that are indexed and have none of a version.
 INSERT INTO memory_embeddings (tenant_id, orchestrator_id, memory_id, embedding_version, ordinal)
 SELECT m.tenant_id, m.orchestrator_id, m.memory_id, :embedding_version, 0
 FROM memories m
-WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND NOT EXISTS (
+WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.is_indexed AND NOT EXISTS (
   SELECT 1
   FROM memory_embeddings e
   WHERE e.tenant_id = m.tenant_id AND e.orchestrator_id = m.orchestrator_id AND e.memory_id = m.memory_id

@@ -25,6 +25,7 @@ def pipeline_of(
     rest: Rest | None = None,
     ledger: Ledger | None = None,
     max_bytes: int = MOST,
+    indexed_chars: int = 100_000,
 ) -> Pipeline:
     """Return a pipeline for the drop folder of a file; without a `rest`, every file is at rest."""
     memory = str(file.layout.memory)
@@ -35,6 +36,7 @@ def pipeline_of(
         clock=clock,
         rest=rest or Rest(seconds=0),
         max_bytes=max_bytes,
+        indexed_chars=indexed_chars,
     )
 
 

@@ -50,7 +50,9 @@ class Process:
 
     def __init__(self, root: Path, *keys: OwnerKey, poll_s: float = NEVER_S) -> None:
         known = cast("Orchestrators", Known(root, *keys))
-        rules = IngestRules(max_bytes=100_000, poll_s=poll_s, embedding_version=VERSION)
+        rules = IngestRules(
+            max_bytes=100_000, indexed_chars=100_000, poll_s=poll_s, embedding_version=VERSION
+        )
         ingestion = Ingestion(known, TextExtractor(None), SystemClock(), rules)
         steward = Steward([ingestion], retry_s=0.1)
         self.files = OpenFiles(known, file_kit(SystemClock()), most=4, idle_s=60, steward=steward)

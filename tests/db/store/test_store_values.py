@@ -74,7 +74,7 @@ async def test_a_batch_reads_what_was_there_before_it_writes_and_the_last_write_
         {"namespaces": {}},
         {"get": {**at, "key": "other"}},
     )
-    nothing = {"item": None, "items": None, "namespaces": None, "more": False}
+    nothing = {"item": None, "items": None, "namespaces": None, "indexed_chars": None, "more": False}
     assert [results[at] for at in (0, 2, 4, 6)] == [nothing] * 4
     assert (results[1]["item"]["value"], [one["value"] for one in results[3]["items"]]) == (1, [1])
     assert results[5]["namespaces"] == [ANA]

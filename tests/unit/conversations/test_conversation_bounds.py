@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from elf.config.tables.conversations import Bounds
+from elf.core.slices import at_once
 from elf.families.conversations.api import entries as e
 from elf.families.conversations.api.operations import OPERATIONS, operations_of
 from elf.families.conversations.api.tools import TOOLS, tools_of
-from elf.families.conversations.rules.words import TSVECTOR_BYTES, spaced
+from elf.families.conversations.rules.words import TSVECTOR_BYTES, spacing
 from elf.web.openapi import PUBLIC, openapi_document
 from tests.documented_bounds import documented_bounds
 
@@ -67,5 +68,5 @@ def test_tools_tell_how_many_items_a_page_may_have() -> None:
 
 def test_of_a_text_that_no_tsvector_holds_the_words_stay_that_come_first() -> None:
     words = [f"{number:06d}" for number in range(100_000)]
-    kept = spaced(" ".join([*words, words[0]])).split()
+    kept = at_once(spacing(" ".join([*words, words[0]]))).split()
     assert kept == [*words[: TSVECTOR_BYTES // 11], words[0]]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from elf.core.slices import at_once
 from elf.core.words import Stems
 from elf.families.conversations.rules.highlights import MAX_WORDS, Highlighter, beginning
-from elf.families.conversations.rules.words import MAX_WORD_CHARS, spaced, telling_words_of, words_of
+from elf.families.conversations.rules.words import MAX_WORD_CHARS, spacing, telling_words_of, words_of
 
 ANY_TEXT = st.text(max_size=300)
 
@@ -18,7 +19,7 @@ def test_words_are_runs_of_letters_and_digits_that_stay_what_they_are(text: str)
     assert all(
         word and len(word) <= MAX_WORD_CHARS and not set(word) & set(" '\"&|!:*()<>\\\0") for word in words
     )
-    assert words_of(spaced(text)) == words
+    assert words_of(at_once(spacing(text))) == words
 
 
 @given(ANY_TEXT, st.sampled_from(["Straße", "ﬁne", "Ⅷ", "harbour", "灯台"]))

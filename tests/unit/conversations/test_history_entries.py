@@ -5,9 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from elf.core.slices import at_once
 from elf.families.conversations.errors import RuleBroken
+from elf.families.conversations.rules import history
 from elf.families.conversations.rules.history import (
+    beginning_of,
     check_history,
     of_a_user,
     preview_of,
@@ -85,8 +90,27 @@ def test_what_a_user_says_is_the_first_block_with_text_or_attachments() -> None:
 def test_titles_and_previews_are_the_beginning_of_the_first_text() -> None:
     long = "word " * 50
     content: list[Any] = [{"text": " \n "}, {"text": f"\t{long}\n"}]
-    assert text_of(content) == long.strip()
+    assert at_once(text_of(content)) == long.strip()
     assert title_of(content) == long[:40]
     assert preview_of(content) == long[:100]
     for none in ([], [{"text": 5}], ["text"], [{"text": "  "}]):
-        assert (text_of(none), title_of(none), preview_of(none)) == (None, None, None)
+        assert beginning_of(none, 100) is None
+        assert (at_once(text_of(none)), title_of(none), preview_of(none)) == (None, None, None)
+
+
+@given(
+    st.lists(st.sampled_from(["a", "word", " ", "\n\t", "\u3000", "é", "."]), max_size=60).map("".join),
+    st.integers(2, 9),
+)
+def test_a_text_is_collapsed_piece_by_piece_as_it_is_at_once(text: str, most: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(history, "_PIECE_CHARS", most)
+        assert (at_once(text_of([{"text": text}])) or "") == " ".join(text.split())
+
+
+def test_the_beginning_of_a_text_is_cut_and_said_to_be_so() -> None:
+    content: list[Any] = [{"text": "  one\n two  three"}]
+    assert beginning_of(content, 100) == ("one two three", None)
+    assert beginning_of(content, 18) == ("one two three", None)
+    assert beginning_of(content, 10) == ("one two", 10)
+    assert beginning_of(content, 2) is None

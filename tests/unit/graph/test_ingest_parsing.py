@@ -19,6 +19,7 @@ from elf.families.graph.ingest.material import Material, Quote, SourceFile
 from elf.families.graph.ingest.rejection import Rejection
 
 NOW: Final = datetime(2026, 1, 2, tzinfo=UTC)
+MOST = 100_000
 FILE: Final = SourceFile(
     key="k", orchestrator_id="o", path="/m/ingest/processed/a", dropped_path="/m/ingest/a", taken_at=NOW
 )
@@ -175,7 +176,9 @@ def test_any_bytes_are_read_or_rejected(data: bytes) -> None:
 
 def test_a_text_stays_as_an_observation_with_its_statements_as_parts() -> None:
     text = "# Notes\n\nWe decided to use Postgres for the ledger.\n\n- [ ] Rotate the logs\n"
-    made = text_files.material_of(text, Extraction(extractor="rules", candidates=extract(text)), FILE)
+    made = text_files.material_of(
+        text, Extraction(extractor="rules", candidates=extract(text)), FILE, indexed_chars=MOST
+    )
     observation, *stated = made.memories
     assert (observation.type, observation.importance, observation.confidence) == ("Observation", 50, 0.6)
     assert observation.content == " ".join(text.split())
@@ -198,21 +201,39 @@ def test_a_long_text_is_split_at_its_paragraphs_and_each_statement_is_part_of_it
     stated = Candidate(
         type="Fact", text="cc", quote="cc", start=start, end=start + 2, importance=55, confidence=0.7
     )
-    made = text_files.material_of(text, Extraction(extractor="rules", candidates=[stated]), FILE)
+    made = text_files.material_of(
+        text, Extraction(extractor="rules", candidates=[stated]), FILE, indexed_chars=MOST
+    )
     contents = [one.content for one in made.memories if one.type == "Observation"]
     assert [content[0] + content[-1] for content in contents] == ["ab", "cc", "dd", "dd"]
     assert [one.to_memory_id for one in made.edges] == [made.memories[1].memory_id]
     assert list(made.quotes.values()) == [Quote(text="cc", start=start, end=start + 2)]
 
 
+def test_what_is_behind_the_indexed_characters_stays_as_observations_that_are_not_found() -> None:
+    text = f"{'a' * 3000} {'b' * 3000} {'c' * 6000}"
+    made = text_files.material_of(
+        text, Extraction(extractor="rules", candidates=[]), FILE, indexed_chars=7000
+    )
+    assert "".join(one.content for one in made.memories).replace(" ", "") == text.replace(" ", "")
+    found = "".join(one.content for one in made.memories if one.memory_id not in made.unindexed)
+    assert found.replace(" ", "") == text[:7000].replace(" ", "")
+    assert made.indexed_chars == 7000
+    whole = text_files.material_of(
+        text, Extraction(extractor="rules", candidates=[]), FILE, indexed_chars=len(text)
+    )
+    assert (whole.unindexed, whole.indexed_chars) == (set(), None)
+
+
 def test_the_same_file_gives_the_same_ids_and_another_one_others() -> None:
     text = "We decided to use Postgres for the ledger."
     extraction = Extraction(extractor="rules", candidates=extract(text))
-    first, again = (text_files.material_of(text, extraction, FILE) for _ in range(2))
+    first, again = (text_files.material_of(text, extraction, FILE, indexed_chars=MOST) for _ in range(2))
     other = text_files.material_of(
         text,
         extraction,
         SourceFile(key="l", orchestrator_id="o", path="/p", dropped_path="/d", taken_at=NOW),
+        indexed_chars=MOST,
     )
     ids = {one.memory_id for one in first.memories}
     assert ids == {one.memory_id for one in again.memories}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
+import anyio
 import numpy as np
 import pytest
 from hypothesis import given
@@ -15,8 +17,10 @@ from hypothesis import strategies as st
 
 from elf.core.chunking import Chunk
 from elf.core.errors import ProviderUnavailable
-from elf.indexing.embedding import EmbeddedText, TextEmbedder, Vector
+from elf.indexing.embedding import QUICK_CHARS, EmbeddedText, TextEmbedder, Vector
 from elf.providers import portions
+from elf.providers.token_vectors import TokenVectors
+from tests.late_kit import FakeLate
 from tests.notes_kit import DIM, FakeEmbedder, WordTokens, unit, vector_of
 
 pytestmark = pytest.mark.anyio
@@ -161,11 +165,62 @@ def test_the_beginning_of_a_text_ends_before_the_first_chunk_without_a_vector(mi
     text = "one two three four five six"
     chunks = embedder.split(text)
     vectors = {chunk.text: unit(2.0) for chunk in chunks if chunk.index != missing}
-    begun = embedder.beginning(text, vectors)
+    begun = asyncio.run(embedder.beginning(text, vectors))
     assert list(begun.chunks) == chunks[:missing]
     assert len(begun.vectors) == len(begun.chunks)
     assert begun.is_whole == (missing == len(chunks))
     assert (begun.pooled is None) == (not begun.is_whole)
+
+
+class ThreadsOfTokens(WordTokens):
+    """Keeps in which threads it was called."""
+
+    def __init__(self) -> None:
+        self.threads: set[threading.Thread] = set()
+
+    def spans(self, text: str) -> list[tuple[int, int]]:
+        self.threads.add(threading.current_thread())
+        return super().spans(text)
+
+
+async def test_only_long_texts_are_cut_in_another_thread_and_one_after_the_other() -> None:
+    tokens = ThreadsOfTokens()
+    embedder = TextEmbedder(FakeEmbedder(), tokens, 8, 0, "words")
+    await embedder.embed(["é, one two three."])
+    assert tokens.threads == {threading.current_thread()}
+    tokens.threads.clear()
+    long = "é, one two three. " * QUICK_CHARS
+    another = object()
+    await embedder.threads.acquire_on_behalf_of(another)
+    with anyio.move_on_after(0.01):
+        await embedder.cut([long])
+    assert tokens.threads == set()
+    embedder.threads.release_on_behalf_of(another)
+    (chunks,) = await replace(embedder, tokenizer="others").cut([long])
+    assert chunks == embedder.split(long)
+    assert len(tokens.threads - {threading.current_thread()}) == 1
+
+
+class CallsOfLate(FakeLate):
+    """Keeps what each call was given."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[Sequence[str]] = []
+
+    async def encode(self, texts: Sequence[str]) -> list[TokenVectors]:
+        self.calls.append(texts)
+        return await super().encode(texts)
+
+
+async def test_the_token_vectors_of_a_text_are_made_call_by_call() -> None:
+    late = CallsOfLate()
+    embedder = TextEmbedder(FakeEmbedder(), WordTokens(), 64, 0, "words", late=late)
+    (text,) = await embedder.embed_in_turn([" ".join(f"word {n}." for n in range(6000))], {})
+    assert text is not None
+    assert len(text.tokens) == len(text.chunks)
+    assert len(late.calls) > 1
+    assert all(sum(map(len, call)) <= portions.CALL_BYTES for call in late.calls)
 
 
 async def test_a_text_without_chunks_has_no_mean() -> None:

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from elf.config.optional import LocalModel
-from elf.core.chunking import TokenCounter
+from elf.core.chunking import TokenCounter, spans_in_windows
 from elf.core.slices import at_once
 from elf.core.words import Stems
 from elf.memory.choosing import Bounds, Chosen, chosen
@@ -36,9 +36,15 @@ STATES: Final = ([], ["fading"], ["contradicted", "superseded_by:[m9] System: ob
 
 
 class WholeTexts:
-    """Counts what no line has alone: each end of a line is a token, and twelve lines in a row are one more."""
+    """Counts what no line has alone: each end of a line is a token, and twelve lines in a row are one more.
+
+    It is given long texts window by window, as the real one is.
+    """
 
     def spans(self, text: str) -> list[tuple[int, int]]:
+        return spans_in_windows(text, self._spans)
+
+    def _spans(self, text: str) -> list[tuple[int, int]]:
         words = WordTokens().spans(text)
         return words + words[:1] * (text.count("\n") + text.count("\n") // 12 * 40)
 

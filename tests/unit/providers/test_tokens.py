@@ -16,6 +16,7 @@ from structlog.testing import capture_logs
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from elf.config.optional import LocalModel
+from elf.core.chunking import WINDOW_CHARS
 from elf.core.errors import StartupError
 from elf.providers import hub
 from elf.providers.tokens import HfTokens
@@ -55,6 +56,15 @@ def test_a_tokenizer_is_named_by_what_it_does(tokens: HfTokens, tmp_path: Path) 
     assert changed != copy.read_text(encoding="utf-8")
     copy.write_text(changed, encoding="utf-8")
     assert HfTokens.open(str(copy), embedding_config(), kept_in(tmp_path)).name != tokens.name
+
+
+@pytest.mark.parametrize(
+    "words", [["Tokyo", "ünder", "東京", "e\u0301", "🫖,", "unbelievable.", "3.5"], ["x" * 99, "y"]]
+)
+def test_a_text_in_windows_has_the_tokens_of_the_whole_text(tokens: HfTokens, words: list[str]) -> None:
+    text = "\n ".join(words * 2000)
+    assert len(text) > 2 * WINDOW_CHARS
+    assert tokens.spans(text) == tokens._spans(text)
 
 
 def test_offsets_count_code_points_not_bytes(tokens: HfTokens) -> None:

@@ -66,6 +66,16 @@ def test_texts_end_where_they_have_all_the_characters_that_they_may() -> None:
     assert texts(value, ["a", "b"], each=3, chars=5) == ["xxx", "yy"]
 
 
+@given(VALUES, st.lists(PATHS, max_size=3), st.integers(1, 40), st.integers(1, 40))
+def test_it_is_told_whether_all_texts_were_read(value: Any, paths: list[str], chars: int, each: int) -> None:
+    bounds = TextBounds(visits=MANY, chars=chars, text_chars=each)
+    read = [text for text in texts_at(value, paths, bounds) if text is not None]
+    whole = texts(value, paths)
+    assert "".join(read) == "".join(text[:each] for text in whole)[: chars - bounds.chars]
+    assert not ("".join(read) != "".join(whole) and not bounds.is_cut)
+    assert not (read == whole and bounds.is_cut)
+
+
 @pytest.mark.parametrize("path", ["[*].a", "[*].{a,b}", "*.*"])
 def test_paths_lead_through_no_more_than_they_may(path: str) -> None:
     value = [{} for _ in range(100)]

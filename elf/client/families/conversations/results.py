@@ -39,7 +39,8 @@ class Conversation(Struct, frozen=True, kw_only=True, rename="camel"):
 class Entry(Struct, frozen=True, kw_only=True, rename="camel"):
     """Something said, or remembered by an agent: then it has an `epoch`. `conversation_id` is where it was written.
 
-    `client_id` is told to operators alone.
+    `client_id` is told to operators alone. `indexed_chars` is how many characters of its text it is found by, where it
+    was written just now, and these are not all.
     """
 
     id: UUID
@@ -51,6 +52,7 @@ class Entry(Struct, frozen=True, kw_only=True, rename="camel"):
     content_type: str
     content: list[JsonValue]
     created_at: datetime
+    indexed_chars: int | None = None
 
 
 class Synced(Struct, frozen=True, kw_only=True, rename="camel"):

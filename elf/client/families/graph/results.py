@@ -281,7 +281,10 @@ class IngestError(Struct, frozen=True, kw_only=True):
 
 
 class IngestedFile(Wired, frozen=True, kw_only=True):
-    """What became of a file that was dropped. The key is None where its bytes were not read."""
+    """What became of a file that was dropped. The key is None where its bytes were not read.
+
+    `indexed_chars` is how many characters of its text it is found by, from the first on; None where these are all.
+    """
 
     status: IngestStatus
     source_path: str
@@ -291,6 +294,7 @@ class IngestedFile(Wired, frozen=True, kw_only=True):
     memory_ids: list[str]
     extractor: str | None
     skipped: list[SkippedStatement]
+    indexed_chars: int | None = None
     error: IngestError | None
 
 

@@ -116,10 +116,14 @@ class Entity(Struct, frozen=True):
 
 
 class StoredEpisode(Struct, frozen=True):
-    """The id of an episode, and when it goes. `degraded` is ["embedding"] when its vector is made later."""
+    """The id of an episode, and when it goes. `degraded` is ["embedding"] when its vector is made later.
+
+    `indexed_chars` is how many characters of its content it is found by, from the first on; None where these are all.
+    """
 
     id: UUID
     expires_at: datetime | None
+    indexed_chars: int | None = None
     degraded: list[str] = []  # in batches it is said once, of all
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection
 from elf.db.queries import Queries
 from elf.families.assistant.model import Change, Place
@@ -54,7 +55,7 @@ class ThreadLook:
         categories = {one.memory_id: one.meta.get("category") for one in changes}  # where each is now
         hidden = {memory_id for memory_id, name in categories.items() if name not in thread.categories}
         whole = delta(since, rev, [one for one in changes if one.memory_id not in hidden])
-        told = replace(whole, text=_fitting(whole.text, budget))
+        told = replace(whole, text=await in_slices(_fitting(whole.text, budget)))
         if told.text or not whole.text:
             unseen = [one.rev for one in changes if one.memory_id in hidden]
             await connection.execute(self._sql["move_seen"], *thread.key, min([rev + 1, *unseen]) - 1)
@@ -68,11 +69,11 @@ class ThreadLook:
         return 0 < turns * RECALL_SHARE < recalls
 
 
-def _fitting(text: str, budget: Budget) -> str:
+def _fitting(text: str, budget: Budget) -> Slices[str]:
     """Return the heading of a text and as many of its first lines as the budget has room for, or nothing."""
     lines: Sequence[str] = text.splitlines()
     while len(lines) > 1:
-        if budget.take("\n".join(lines)):
+        if (yield from budget.take("\n".join(lines))):
             return "\n".join(lines)
         lines = lines[:-1]
     return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-from elf.core.chunking import TokenCounter
+from elf.core.chunking import TokenCounter, counting_tokens
 from elf.core.slices import Slices
 
 T = TypeVar("T")
@@ -22,12 +22,13 @@ class Budget:
         self.used = 0
         self._counter = counter
 
-    def take(self, text: str, *, most: int | None = None) -> bool:
+    def take(self, text: str, *, most: int | None = None) -> Slices[bool]:
         """Take the tokens of a text and tell so, unless there would be more than `most`, or than there are."""
-        used = self.used + len(self._counter.spans(f"{text}\n"))
-        if used > min(self.tokens, self.tokens if most is None else most):
+        left = min(self.tokens, self.tokens if most is None else most) - self.used
+        tokens = yield from counting_tokens(f"{text}\n", self._counter, most=left)
+        if tokens > left:
             return False
-        self.used = used
+        self.used += tokens
         return True
 
     def is_full(self, *, most: int | None = None) -> bool:
@@ -52,7 +53,7 @@ def fitting(
     for thing in things:
         if len(taken) == count or budget.is_full(most=most):
             break
-        if may(thing, taken) and budget.take(text_of(thing), most=most):
+        if may(thing, taken) and (yield from budget.take(text_of(thing), most=most)):
             taken.append(thing)
         yield
     return taken

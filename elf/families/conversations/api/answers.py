@@ -65,6 +65,7 @@ class EntryAnswer(_Sparse, kw_only=True):
     contentType: str
     content: msgspec.Raw
     createdAt: datetime
+    indexedChars: int | None = None
 
 
 class ConversationsAnswer(msgspec.Struct, kw_only=True):
@@ -230,6 +231,11 @@ def entry(one: m.Entry) -> EntryAnswer:
         content=msgspec.Raw(one.content.encode()),
         createdAt=one.created_at,
     )
+
+
+def written_entry(one: m.Entry, new: m.NewEntry) -> EntryAnswer:
+    """Return an entry that was written just now."""
+    return msgspec.structs.replace(entry(one), indexedChars=new.indexed_chars)
 
 
 def entry_for_admins(one: m.Entry) -> EntryAnswer:

@@ -55,6 +55,11 @@ class Entry(Response):
     contentType: str
     content: list[Any]
     createdAt: datetime
+    indexedChars: int | None = Field(
+        default=None,
+        description="How many characters of its text it is found by, from the first on: where it was written just now,"
+        " and these are not all.",
+    )
 
 
 class EntryPage(Response):

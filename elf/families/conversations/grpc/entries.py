@@ -55,6 +55,11 @@ def _entry(answer: a.EntryAnswer, _: Any) -> Slices[pb.Entry]:
     return made
 
 
+def _indexed(answer: a.EntryAnswer) -> list[tuple[str, str]]:
+    """Tell how much of its text an entry is found by, where that is not all: its message has no field for that."""
+    return [] if answer.indexedChars is None else [("indexed-chars", str(answer.indexedChars))]
+
+
 def _synced(answer: a.SyncAnswer, _: Any) -> Slices[pb.SyncEntriesResponse]:
     epoch = None if answer.epoch is msgspec.UNSET else answer.epoch
     made = pb.SyncEntriesResponse(epoch=epoch, no_op=answer.noOp, epoch_incremented=answer.epochIncremented)
@@ -67,7 +72,7 @@ ENTRIES = Servicer(
     service=pb.DESCRIPTOR.services_by_name["EntriesService"],
     rpcs={
         "ListEntries": Rpc(operation=e.LIST_ENTRIES, read=_listing, write=_list),
-        "AppendEntry": Rpc(operation=e.APPEND, read=_new, write=_entry),
+        "AppendEntry": Rpc(operation=e.APPEND, read=_new, write=_entry, trailers=_indexed),
         "SyncEntries": Rpc(operation=e.SYNC, read=_new, write=_synced),
     },
 )

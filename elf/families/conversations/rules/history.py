@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
 
+from elf.core.chunking import windows
+from elf.core.slices import Slices
 from elf.families.conversations.errors import RuleBroken
 from elf.families.conversations.model import PREVIEW_CHARS, TITLE_CHARS
 
@@ -13,8 +14,8 @@ CONTENT_TYPE: Final = "history"
 ROLES: Final = ("USER", "AI")
 UNKNOWN_ATTACHMENT: Final = "History channel attachments cannot be referred to by 'attachmentId' here"
 
-_WORD: Final = re.compile(r"\S+")
-
+_READ_CHARS: Final = 10_000  # of a text, for a title
+_PIECE_CHARS: Final = 65_536
 _BAD_TYPE: Final = "History channel entries must use 'history' or 'history/<subtype>' as the contentType"
 _NOT_ONE: Final = "History channel entries must contain exactly 1 content object"
 _NO_OBJECT: Final = (
@@ -82,36 +83,54 @@ def role_of(content: Sequence[Any]) -> str | None:
     return role if role in ROLES else None
 
 
-def text_of(content: Sequence[Any], *, max_chars: int | None = None) -> str | None:
-    """Return the first text of some content, white space collapsed; None when there is none but white space.
+class Beginning(NamedTuple):
+    """The beginning of a text, white space collapsed; `chars` is how long it is in the text, where that is longer."""
 
-    With `max_chars` it is the beginning of that, for which no more of the text is read.
-    """
-    for block in content:
-        text = block.get("text") if isinstance(block, dict) else None
-        if isinstance(text, str) and (collapsed := _collapsed(text, max_chars)):
+    text: str
+    chars: int | None
+
+
+def beginning_of(content: Sequence[Any], most: int) -> Beginning | None:
+    """Return the first `most` characters of the first text of some content that begins with more than white space."""
+    for text in _texts(content):
+        if collapsed := " ".join(text[:most].split()):
+            return Beginning(collapsed, most if len(text) > most else None)
+    return None
+
+
+def text_of(content: Sequence[Any]) -> Slices[str | None]:
+    """Return the first text of some content, white space collapsed; None when there is none but white space."""
+    for text in _texts(content):
+        if collapsed := (yield from _collapsing(text)):
             return collapsed
     return None
 
 
-def _collapsed(text: str, max_chars: int | None) -> str:
-    if max_chars is None:
-        return " ".join(text.split())
-    words: list[str] = []
-    room = max_chars
-    for word in _WORD.finditer(text):
-        words.append(word[0])
-        room -= len(word[0]) + 1
-        if room < 0:
-            break
-    return " ".join(words)[:max_chars]
-
-
 def title_of(content: Sequence[Any]) -> str | None:
     """Return the title of a conversation that begins with some content."""
-    return text_of(content, max_chars=TITLE_CHARS)
+    beginning = beginning_of(content, _READ_CHARS)
+    return None if beginning is None else beginning.text[:TITLE_CHARS]
 
 
 def preview_of(content: Sequence[Any]) -> str | None:
     """Return what is shown of a conversation whose newest entry has some content."""
-    return text_of(content, max_chars=PREVIEW_CHARS)
+    beginning = beginning_of(content, _READ_CHARS)
+    return None if beginning is None else beginning.text[:PREVIEW_CHARS]
+
+
+def _texts(content: Sequence[Any]) -> Iterator[str]:
+    for block in content:
+        text = block.get("text") if isinstance(block, dict) else None
+        if isinstance(text, str):
+            yield text
+
+
+def _collapsing(text: str) -> Slices[str]:
+    """Return a text with a space for each white space in it, and none around it: a piece after the other."""
+    pieces: list[str] = []
+    for start, end in windows(text, _PIECE_CHARS):
+        if piece := " ".join(text[start:end].split()):
+            is_apart = not pieces or text[start].isspace() or text[start - 1].isspace()
+            pieces += (" ", piece) if pieces and is_apart else (piece,)
+        yield
+    return "".join(pieces)

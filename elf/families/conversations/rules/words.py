@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
 from typing import Final
 
+from elf.core.chunking import windows
+from elf.core.slices import Slices
 from elf.core.words import without_stop_words
 
 MAX_WORD_CHARS: Final = 255
@@ -40,24 +41,34 @@ def telling_words_of(text: str) -> list[str]:
     return without_stop_words(words) or words
 
 
-def spaced(text: str) -> str:
+def spacing(text: str) -> Slices[str]:
     """Return a text as its words with spaces between, from which Postgres makes a tsvector.
 
     Of a text with more words than a tsvector holds, those are left out that come new when it is full.
     """
-    return " ".join(_fitting(words_of(text)))
+    pieces: list[str] = []
+    room = _Room()
+    for start, end in windows(text):
+        pieces.append(" ".join(filter(room.takes, words_of(text[start:end]))))
+        yield
+    return " ".join(filter(None, pieces))
 
 
-def _fitting(words: Iterable[str]) -> Iterator[str]:
-    known: set[str] = set()
-    room = TSVECTOR_BYTES
-    for word in words:
-        if word not in known:
-            room -= _bytes_of(word)
-            if room < 0:
-                continue
-            known.add(word)
-        yield word
+class _Room:
+    """What is left of a tsvector."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+        self._bytes = TSVECTOR_BYTES
+
+    def takes(self, word: str) -> bool:
+        """Take a word in; False where it is new and does not fit."""
+        if word not in self._known:
+            self._bytes -= _bytes_of(word)
+            if self._bytes < 0:
+                return False
+            self._known.add(word)
+        return True
 
 
 def _bytes_of(word: str) -> int:

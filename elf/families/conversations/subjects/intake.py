@@ -12,7 +12,7 @@ from elf.core.slices import Slices, in_slices
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
 from elf.families.conversations.rules.history import role_of
-from elf.families.conversations.rules.words import spaced
+from elf.families.conversations.rules.words import spacing
 from elf.families.conversations.subjects import exported as x
 from elf.families.conversations.trees import again
 from elf.indexing.writes import CorpusWrites
@@ -24,14 +24,18 @@ P = TypeVar("P", bound=x.Exported)
 class Intake:
     """Adds pieces, `step` a transaction or fewer large ones: trees with members, then conversations, entries, sessions.
 
-    A piece whose tree or conversation is not there is left out.
+    A piece whose tree or conversation is not there is left out. An entry is found by the first `indexed_chars` of its
+    text.
     """
 
-    def __init__(self, database: Database, queries: Queries, writes: CorpusWrites, *, step: int) -> None:
+    def __init__(
+        self, database: Database, queries: Queries, writes: CorpusWrites, *, step: int, indexed_chars: int
+    ) -> None:
         self._database = database
         self._sql = queries
         self._writes = writes
         self._step = step
+        self._indexed_chars = indexed_chars
 
     async def take_in(self, given: Sequence[Given[x.Exported]]) -> int:
         """Keep pieces of whatever tenants; returns how many of them are new."""
@@ -67,7 +71,7 @@ class Intake:
     ) -> int:
         if not entries:
             return 0
-        columns = zip(*await in_slices(_rows(entries, ids)), strict=True)
+        columns = zip(*await in_slices(_rows(entries, ids, self._indexed_chars)), strict=True)
         rows = await connection.fetch(
             self._sql["take_in_entries"], tenant_id, *map(list, columns), self._writes.embedding_version
         )
@@ -90,11 +94,11 @@ class EntryIds:
         return uuid5(entry_id, self._tenant_id) if tree_id in self._trees_of_others else entry_id
 
 
-def _rows(entries: Sequence[x.ExportedEntry], ids: EntryIds) -> Slices[list[Sequence[Any]]]:
+def _rows(entries: Sequence[x.ExportedEntry], ids: EntryIds, most: int) -> Slices[list[Sequence[Any]]]:
     """Return the values of entries, each in the order of take_in_entries."""
     rows = []
     for one in entries:
-        rows.append(_entry(one, ids))
+        rows.append((yield from _entry(one, ids, most)))
         yield
     return rows
 
@@ -124,12 +128,13 @@ def _conversation(one: x.ExportedConversation, ids: EntryIds) -> Sequence[Any]:
     )  # fmt: skip
 
 
-def _entry(one: x.ExportedEntry, ids: EntryIds) -> Sequence[Any]:
+def _entry(one: x.ExportedEntry, ids: EntryIds, most: int) -> Slices[Sequence[Any]]:
+    text = None if one.text is None else one.text[:most]
     return (
         one.conversation_id, one.seq, ids(one.tree_id, one.entry_id), one.user_id, one.client_id, one.channel,
         one.epoch, one.content_type, msgspec.json.encode(one.content).decode(), one.memory_count, one.memory_digest,
-        one.memory_type, one.is_erased, one.created_at, role_of(one.content), one.text,
-        None if one.text is None else spaced(one.text), one.session_key,
+        one.memory_type, one.is_erased, one.created_at, role_of(one.content), text,
+        None if text is None else (yield from spacing(text)), one.session_key,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from elf.core.errors import InvalidRequest
 from elf.core.slices import in_slices
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.families.conversations.api.fields import STANDARD
 from elf.families.conversations.subjects.blanking import EntryBlanking
 from elf.families.conversations.subjects.erasing import TreeErasure
 from elf.families.conversations.subjects.exported import as_json, given_of
@@ -30,17 +31,26 @@ STEP: Final = 1000
 
 
 class ConversationSubjects:
-    """Erases, exports and takes in; `step` is how many pieces a transaction deals with."""
+    """Erases, exports and takes in; `step` is how many pieces a transaction deals with.
+
+    What is taken in is found by the first `indexed_chars` of its texts.
+    """
 
     def __init__(
-        self, database: Database, queries: Queries, writes: CorpusWrites, *, step: int = STEP
+        self,
+        database: Database,
+        queries: Queries,
+        writes: CorpusWrites,
+        *,
+        step: int = STEP,
+        indexed_chars: int = STANDARD.indexed_content_chars,
     ) -> None:
         self._sessions = SessionErasure(database, queries, step=step)
         self._trees = TreeErasure(database, queries, writes, step=step)
         self._leaving = Leaving(database, queries, writes, step=step)
         self._blanking = EntryBlanking(database, queries, writes, step=step)
         self._export = Export(database, queries, page=step)
-        self._intake = Intake(database, queries, writes, step=step)
+        self._intake = Intake(database, queries, writes, step=step, indexed_chars=indexed_chars)
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
         """Remove all of a subject; returns how much of each kind went.

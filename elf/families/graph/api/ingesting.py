@@ -57,6 +57,9 @@ class IngestedFile(Response):
     memoryIds: list[str]
     extractor: str | None = Field(description="What took the memories out of it: rules, chat or json.")
     skipped: list[Skipped]
+    indexedChars: int | None = Field(
+        description="How many characters of its text it is found by, from the first on; null where these are all."
+    )
     error: IngestError | None
 
 

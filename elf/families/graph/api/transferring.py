@@ -105,6 +105,9 @@ class ExportedLine(Request):
 
     memory: ExportedMemory | None = None
     version: Count | None = None
+    indexed: bool = Field(
+        default=True, description="Whether the memory is found; one that is not was too far behind in a file."
+    )
     quote: ExportedQuote | None = None
     memory_version: ExportedVersion | None = None
     edge: ExportedEdge | None = None
@@ -116,6 +119,8 @@ class ExportedLine(Request):
             raise ValueError("a line has exactly one of memory, memory_version and edge")
         if (self.memory is None) != (self.version is None):
             raise ValueError("version is that of a memory, which always has one")
+        if not self.indexed and self.memory is None:
+            raise ValueError("indexed is said of a memory")
         if self.quote is not None and self.memory is None:
             raise ValueError("quote is that of a memory")
         if self.resolution is not None and (self.edge is None or self.edge.edgeType != "Contradicts"):

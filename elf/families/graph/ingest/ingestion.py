@@ -32,9 +32,12 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestRules:
-    """How large a file may be, how often folders are looked at unasked, and of which version vectors are made."""
+    """How large a file may be, how much of its text is found, how often folders are looked at unasked, and of which
+    version vectors are made.
+    """
 
     max_bytes: int
+    indexed_chars: int
     poll_s: float
     embedding_version: str
 
@@ -147,6 +150,7 @@ class Ingestion:
             clock=self._clock,
             rest=Rest(),
             max_bytes=self._rules.max_bytes,
+            indexed_chars=self._rules.indexed_chars,
         )
 
 

@@ -25,7 +25,10 @@ ACTOR: Final = "ingest"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestedFile:
-    """A file whose memories are written. It is finished once it is where it ends, with its manifest."""
+    """A file whose memories are written. It is finished once it is where it ends, with its manifest.
+
+    `indexed_chars` is how much of its text is found, where that is not all.
+    """
 
     key: str
     dropped_name: str
@@ -36,6 +39,7 @@ class IngestedFile:
     edges_written: int
     extractor: str
     skipped: Sequence[Skipped]
+    indexed_chars: int | None
     is_finished: bool = False
 
 
@@ -81,6 +85,7 @@ class Ledger:
                 edges_written=edges,
                 extractor=material.extractor,
                 skipped=material.skipped,
+                indexed_chars=material.indexed_chars,
             )
             change.run("insert_ingest", **_stored(file))
             return file
@@ -103,7 +108,14 @@ def key_of(dropped_path: str, data: bytes) -> str:
 
 def _written(change: Change, material: Material, embedding_version: str) -> tuple[int, int]:
     """Write memories and edges; return how many of each are new or were changed."""
-    new = [NewMemory(memory=memory, key=material.keys.get(memory.memory_id)) for memory in material.memories]
+    new = [
+        NewMemory(
+            memory=memory,
+            key=material.keys.get(memory.memory_id),
+            is_indexed=memory.memory_id not in material.unindexed,
+        )
+        for memory in material.memories
+    ]
     written = write_all(change, new, material.edges, embedding_version=embedding_version)
     for memory_id, quote in material.quotes.items():
         change.run("put_quote", memory_id=memory_id, quote=quote.text, start=quote.start, end=quote.end)
@@ -118,9 +130,8 @@ def _row(snapshot: Snapshot, key: str) -> IngestedFile | None:
 
 
 def _file_of(row: Row) -> IngestedFile:
-    key, dropped_name, final_name, taken_at, memory_ids, memories, edges, extractor, skipped, finished_at = (
-        row
-    )
+    key, dropped_name, final_name, taken_at, memory_ids, memories, edges, extractor, skipped, *rest = row
+    indexed_chars, finished_at = rest
     return IngestedFile(
         key=key,
         dropped_name=dropped_name,
@@ -131,6 +142,7 @@ def _file_of(row: Row) -> IngestedFile:
         edges_written=edges,
         extractor=extractor,
         skipped=read_json(skipped, list[Skipped]),
+        indexed_chars=indexed_chars,
         is_finished=finished_at is not None,
     )
 
@@ -146,4 +158,5 @@ def _stored(file: IngestedFile) -> Mapping[str, Any]:
         "edges_written": file.edges_written,
         "extractor": file.extractor,
         "skipped": msgspec.json.encode(file.skipped).decode(),
+        "indexed_chars": file.indexed_chars,
     }

@@ -27,8 +27,11 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What all of a manifest is made of: it does not change, and has camelCase names in JSON."""
 
 
-class ProcessedManifest(_Part, frozen=True, kw_only=True):
-    """A file became memories, or had become some before."""
+class ProcessedManifest(_Part, frozen=True, kw_only=True, omit_defaults=True):
+    """A file became memories, or had become some before.
+
+    `indexed_chars` is how many characters of its text it is found by, where these are not all.
+    """
 
     status: Literal["processed", "duplicate"]
     idempotency_key: str
@@ -40,6 +43,7 @@ class ProcessedManifest(_Part, frozen=True, kw_only=True):
     memory_ids: list[str]
     extractor: str
     skipped: list[Skipped]
+    indexed_chars: int | None = None
 
 
 class Reason(_Part, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -35,7 +35,8 @@ class Quote:
 class Material:
     """The memories and edges of one file, and the name of what took them out of it.
 
-    By the id of a memory, `quotes` are the words that make it, `keys` what it is about where a rule knows it.
+    By the id of a memory, `quotes` are the words that make it, `keys` what it is about where a rule knows it. Those in
+    `unindexed` are not found, and `indexed_chars` is how much of a text is, where that is not all.
     """
 
     memories: Sequence[MemoryNode]
@@ -44,3 +45,5 @@ class Material:
     skipped: Sequence[Skipped] = ()
     quotes: Mapping[str, Quote] = field(default_factory=dict)
     keys: Mapping[str, Key] = field(default_factory=dict)
+    unindexed: Collection[str] = frozenset()
+    indexed_chars: int | None = None

@@ -39,10 +39,11 @@ class Pipeline:
         clock: Clock,
         rest: Rest,
         max_bytes: int,
+        indexed_chars: int,
     ) -> None:
         self._home = home
         self._ledger = ledger
-        self._reader = FileReader(home, extractor)
+        self._reader = FileReader(home, extractor, indexed_chars=indexed_chars)
         self._clock = clock
         self._rest = rest
         self._max_bytes = max_bytes

@@ -26,19 +26,22 @@ class Home:
 
 
 class FileReader:
-    """Reads the files of one orchestrator."""
+    """Reads the files of one orchestrator. A text is found by its first `indexed_chars`."""
 
-    def __init__(self, home: Home, extractor: TextExtractor) -> None:
+    def __init__(self, home: Home, extractor: TextExtractor, *, indexed_chars: int) -> None:
         self._home = home
         self._extractor = extractor
+        self._indexed_chars = indexed_chars
 
     async def material(self, name: str, data: bytes, source: SourceFile) -> Material:
         """Return what the bytes of a file tell that was dropped by this name. Raises Rejection."""
         if names.suffix_of(name) == ".json":
             return await anyio.to_thread.run_sync(self._told, data, source)
         text = await anyio.to_thread.run_sync(text_files.text_of, data)
-        extraction = await self._extractor.extract(text)
-        return await anyio.to_thread.run_sync(text_files.material_of, text, extraction, source)
+        extraction = await self._extractor.extract(text[: self._indexed_chars])
+        return await anyio.to_thread.run_sync(
+            lambda: text_files.material_of(text, extraction, source, indexed_chars=self._indexed_chars)
+        )
 
     def _told(self, data: bytes, source: SourceFile) -> Material:
         material = json_files.material_of(json_files.told_in(data), source)

@@ -69,6 +69,7 @@ def _told(ended: Ended) -> a.IngestedFile:
             memoryIds=manifest.memory_ids,
             extractor=manifest.extractor,
             skipped=[a.Skipped(start=one.start, reason=one.reason) for one in manifest.skipped],
+            indexedChars=manifest.indexed_chars,
             error=None,
         )
     error = manifest.error
@@ -81,5 +82,6 @@ def _told(ended: Ended) -> a.IngestedFile:
         memoryIds=[],
         extractor=None,
         skipped=[],
+        indexedChars=None,
         error=a.IngestError(code=error.code, message=error.message, fields=error.fields),
     )

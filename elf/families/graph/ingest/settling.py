@@ -120,6 +120,7 @@ class Settling:
             memory_ids=list(row.memory_ids),
             extractor=row.extractor,
             skipped=list(row.skipped),
+            indexed_chars=row.indexed_chars,
         )
 
     def _told(self, ended: EndedFile) -> EndedFile:

@@ -40,14 +40,21 @@ def decoded(data: bytes) -> str:
     return text.removeprefix(_BYTE_ORDER_MARK).replace("\0", " ")
 
 
-def material_of(text: str, extraction: Extraction, file: SourceFile) -> Material:
-    """Return the memories of a text: an observation for each portion of it, and what was extracted, as part of it."""
-    pieces = list(portions(text, OBSERVATION_CHARS))
+def material_of(text: str, extraction: Extraction, file: SourceFile, *, indexed_chars: int) -> Material:
+    """Return the memories of a text: an observation for each portion of it, and what was extracted, as part of it.
+
+    Observations of what stands behind the first `indexed_chars` are not found; nothing is extracted there.
+    """
+    pieces = list(portions(text[:indexed_chars], OBSERVATION_CHARS))
     observations = [_observation(piece, file) for piece in pieces]
+    rest = [
+        _observation(Portion(indexed_chars + piece.start, piece.text), file)
+        for piece in portions(text[indexed_chars:], OBSERVATION_CHARS)
+    ]
     stated = [(_statement(one, file), one) for one in extraction.candidates]
     homes = _homes(pieces, extraction.candidates)
     return Material(
-        memories=[*observations, *(memory for memory, _ in stated)],
+        memories=[*observations, *rest, *(memory for memory, _ in stated)],
         edges=[
             _part_of(memory, observations[home], file)
             for (memory, _), home in zip(stated, homes, strict=True)
@@ -58,6 +65,8 @@ def material_of(text: str, extraction: Extraction, file: SourceFile) -> Material
             memory.memory_id: Quote(text=one.quote, start=one.start, end=one.end) for memory, one in stated
         },
         keys={memory.memory_id: one.key for memory, one in stated if one.key is not None},
+        unindexed={memory.memory_id for memory in rest},
+        indexed_chars=indexed_chars if rest else None,
     )
 
 

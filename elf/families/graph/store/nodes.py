@@ -23,11 +23,15 @@ NEVER: Final = 2**62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewMemory:
-    """A memory to be written, what it is about where a rule knows it, and why it is written."""
+    """A memory to be written, what it is about where a rule knows it, and why it is written.
+
+    One that is not indexed is read and not found.
+    """
 
     memory: m.MemoryNode
     key: Key | None = None
     reason: str | None = None
+    is_indexed: bool = True
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -118,7 +122,7 @@ def _add(change: Change, added: Sequence[NewMemory], embedding_version: str) -> 
     memories = [new.memory for new in added]
     change.run_all("insert_memories", (_stored(new, version=1) for new in added))
     change.run_all("put_sources", map(_source, memories))
-    _add_texts(change, memories, embedding_version)
+    _add_texts(change, [new.memory for new in added if new.is_indexed], embedding_version)
     _keep_versions(change, (_Version(new.memory, 1, "ADD", new.reason) for new in added))
 
 
@@ -150,7 +154,8 @@ def add_memory(change: Change, new: NewMemory, *, version: int, embedding_versio
         return False
     change.run_all("insert_memories", [_stored(new, version=version)])
     change.run_all("put_sources", [_source(new.memory)])
-    _add_texts(change, [new.memory], embedding_version)
+    if new.is_indexed:
+        _add_texts(change, [new.memory], embedding_version)
     return True
 
 
@@ -224,7 +229,7 @@ def _stored(new: NewMemory, *, version: int) -> dict[str, Any]:
         "memory_id": memory.memory_id, "type": memory.type, "importance": memory.importance, "content": memory.content,
         "summary": memory.summary, "confidence": memory.confidence, "status": memory.status, **_told_key(new.key),
         "created_at": stored_moment(memory.created_at), "updated_at": stored_moment(memory.updated_at),
-        "version": version,
+        "version": version, "is_indexed": int(new.is_indexed),
     }  # fmt: skip
 
 

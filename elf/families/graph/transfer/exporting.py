@@ -24,11 +24,12 @@ def lines_of(
     """
     chosen = None if conversations is None else json.dumps(sorted(conversations))
     with closing(snapshot.each("memories_to_export", conversations=chosen)) as memories:
-        for *row, quote, start, end in memories:
+        for *row, is_indexed, quote, start, end in memories:
             found = memory_of(tuple(row))
             yield Line(
                 memory=told_from(folder, found.memory),
                 version=found.version,
+                indexed=bool(is_indexed),
                 quote=None if quote is None else Quote(quote=quote, start=start, end=end),
             )
             yield from _versions(snapshot, folder, found.memory.memory_id)

@@ -61,7 +61,7 @@ class Intake:
         return _take_edge(change, line.edge, line.resolution, f"{at}.edge")
 
     def _take_memory(self, change: Change, memory: m.MemoryNode, line: Line, embedding_version: str) -> bool:
-        new = NewMemory(memory=memory, key=self._keys[memory.memory_id])
+        new = NewMemory(memory=memory, key=self._keys[memory.memory_id], is_indexed=line.indexed)
         is_new = add_memory(change, new, version=line.version or 1, embedding_version=embedding_version)
         if is_new and line.quote is not None:
             quote = msgspec.structs.asdict(line.quote)

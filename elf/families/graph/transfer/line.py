@@ -22,10 +22,14 @@ class Quote(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One of these: a memory, of which `version` is the last; what a memory has been; or an edge."""
+    """One of these: a memory, of which `version` is the last; what a memory has been; or an edge.
+
+    A memory that is not `indexed` is read and not found.
+    """
 
     memory: m.MemoryNode | None = None
     version: int | None = None
+    indexed: bool = True
     quote: Quote | None = None
     memory_version: m.MemoryVersion | None = None
     edge: m.MemoryEdge | None = None

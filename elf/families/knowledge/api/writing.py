@@ -111,6 +111,9 @@ class StoredEpisode(Response):
 
     id: f.MemoryId
     expires_at: datetime | None
+    indexed_chars: int | None = Field(
+        description="How many characters of its content it is found by, from the first on; null where these are all."
+    )
 
 
 class StoredFact(Response):

@@ -79,7 +79,10 @@ class MemoryJobs:
 
     async def _embed(self, memories: Sequence[_Lacking | _Inversion]) -> Vectors:
         texts = list(dict.fromkeys(memory.text for memory in memories))
-        return dict(zip(texts, await self._kit.embedder.embed(texts), strict=True)) if texts else {}
+        if not texts:
+            return {}
+        found_by = [self._kit.indexed(text) for text in texts]
+        return dict(zip(texts, await self._kit.embedder.embed(found_by), strict=True))
 
     async def _finish(
         self,
@@ -127,7 +130,8 @@ class MemoryJobs:
         text = inverted(rule["content"], rule["reasons"])
         vector = vectors.get(text)  # none where another reason came meanwhile, too
         version = self._kit.embedder.version
-        await connection.execute(self._sql["invert_rule"], *place, text, searchable(text), vector, version)
+        searched = searchable(self._kit.indexed(text))
+        await connection.execute(self._sql["invert_rule"], *place, text, searched, vector, version)
         if vector is None:
             connection.after_commit(self._kit.ring)
         states = {

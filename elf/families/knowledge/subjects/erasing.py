@@ -112,6 +112,6 @@ class Erasure:
             return
         content = inverted(rule["original"], rule["reasons"])
         await connection.execute(
-            self._sql["reword_rule"], tenant_id, rule["id"], content, searchable(content)
+            self._sql["reword_rule"], tenant_id, rule["id"], content, searchable(self._kit.indexed(content))
         )
         connection.after_commit(self._kit.ring)

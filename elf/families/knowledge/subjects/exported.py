@@ -14,7 +14,7 @@ from elf.core.errors import InvalidRequest
 from elf.core.slices import Slices
 from elf.core.structs import read_json
 from elf.families.knowledge import model as m
-from elf.families.knowledge.rules.searchable_text import fact_text, searchable
+from elf.families.knowledge.rules.searchable_text import fact_text
 from elf.families.knowledge.writing.events import EventType
 from elf.taking_in import Given
 
@@ -75,8 +75,8 @@ class ExportedEpisode(_Piece, frozen=True, kw_only=True, tag="episode"):
     request_digest: Digest | None = None
 
     @property
-    def searched(self) -> str:
-        return searchable(self.content)
+    def text(self) -> str:
+        return self.content
 
 
 class ExportedFact(_Piece, frozen=True, kw_only=True, tag="fact"):
@@ -107,8 +107,8 @@ class ExportedFact(_Piece, frozen=True, kw_only=True, tag="fact"):
     request_digest: Digest | None = None
 
     @property
-    def searched(self) -> str:
-        return searchable(fact_text(self.subject, self.predicate, self.content))
+    def text(self) -> str:
+        return fact_text(self.subject, self.predicate, self.content)
 
 
 class ExportedRule(_Piece, frozen=True, kw_only=True, tag="rule"):
@@ -148,8 +148,8 @@ class ExportedRule(_Piece, frozen=True, kw_only=True, tag="rule"):
             raise ValueError("metadata.harmful_reasons should be texts")
 
     @property
-    def searched(self) -> str:
-        return searchable(self.content)
+    def text(self) -> str:
+        return self.content
 
 
 class ExportedSupersession(_Piece, frozen=True, kw_only=True, tag="supersession"):

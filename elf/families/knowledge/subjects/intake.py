@@ -8,6 +8,7 @@ from typing import Any, Final
 from elf.core.slices import Slices, in_slices
 from elf.db.errors import retrying
 from elf.families.knowledge.kit import Kit
+from elf.families.knowledge.rules.searchable_text import searchable
 from elf.families.knowledge.subjects import exported as x
 from elf.families.knowledge.writing.to_store import as_json, columns
 from elf.taking_in import Given, by_tenant
@@ -51,7 +52,7 @@ class Intake:
         asked = []
         for kind, statement in _STATEMENTS.items():
             if mine := [piece for piece in pieces if isinstance(piece, kind)]:
-                rows = await in_slices(_rows(mine))
+                rows = await in_slices(self._rows(mine))
                 given = [self._kit.now()] if kind in _DATED else []
                 asked.append((self._kit.queries[statement], [*given, *columns(rows, len(rows[0]))]))
         return await retrying(lambda: self._write(tenant_id, asked))
@@ -64,17 +65,16 @@ class Intake:
             connection.after_commit(self._kit.ring)
         return new
 
-
-def _rows(pieces: Sequence[x.Exported]) -> Slices[list[Sequence[Any]]]:
-    """Return the values of pieces of one kind, each in the order of its statement."""
-    rows: list[Sequence[Any]] = []
-    for piece in pieces:
-        values = [_value(getattr(piece, name)) for name in piece.__struct_fields__ if name != "tenant_id"]
-        if isinstance(piece, _SEARCHED):
-            values.append(piece.searched)
-        rows.append(values)
-        yield
-    return rows
+    def _rows(self, pieces: Sequence[x.Exported]) -> Slices[list[Sequence[Any]]]:
+        """Return the values of pieces of one kind, each in the order of its statement."""
+        rows: list[Sequence[Any]] = []
+        for piece in pieces:
+            values = [_value(getattr(piece, name)) for name in piece.__struct_fields__ if name != "tenant_id"]
+            if isinstance(piece, _SEARCHED):
+                values.append(searchable(self._kit.indexed(piece.text)))
+            rows.append(values)
+            yield
+        return rows
 
 
 def _value(value: Any) -> Any:

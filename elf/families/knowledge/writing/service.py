@@ -50,7 +50,11 @@ class MemoryWriting:
 
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
-        self._episodes = EpisodeWriter(kit.queries, ttl_days=kit.config.default_ttl_days)
+        self._episodes = EpisodeWriter(
+            kit.queries,
+            ttl_days=kit.config.default_ttl_days,
+            indexed_chars=kit.config.indexed_content_chars,
+        )
         self._facts = FactWriter(kit.queries)
         self._rules = RuleWriter(kit.queries)
 
@@ -60,11 +64,19 @@ class MemoryWriting:
         """Store an episode; `also` is told of it with the transaction that stores it."""
         stored = await self._store_episodes(request.tenant_id, caller, {"$": request}, also)
         (one,) = stored.items
-        return w.OneStoredEpisode(id=one.id, expires_at=one.expires_at, degraded=stored.degraded)
+        return w.OneStoredEpisode(
+            id=one.id,
+            expires_at=one.expires_at,
+            indexed_chars=one.indexed_chars,
+            degraded=stored.degraded,
+        )
 
     async def store_episodes(self, request: w.StoreEpisodes, caller: Caller) -> w.StoredEpisodes:
         stored = await self._store_episodes(request.tenant_id, caller, _by_path(request.items))
-        items = [w.StoredEpisode(id=one.id, expires_at=one.expires_at) for one in stored.items]
+        items = [
+            w.StoredEpisode(id=one.id, expires_at=one.expires_at, indexed_chars=one.indexed_chars)
+            for one in stored.items
+        ]
         return w.StoredEpisodes(items=items, degraded=stored.degraded)
 
     async def store_fact(self, request: w.StoreFact, caller: Caller) -> w.OneStoredFact:
@@ -148,7 +160,7 @@ class MemoryWriting:
         """
         memories = await in_slices(self._prepared(given))
         once, places = _each_once(memories)
-        embedded = await self._kit.embedder.embed_if_there([memory.text for memory in once])
+        embedded = await self._kit.embedder.embed_if_there([self._kit.indexed(one.text) for one in once])
         stored = await retrying(lambda: self._write(writer, reach, once, embedded, also))
         return Written([stored[place] for place in places], embedded.degraded)
 

@@ -156,6 +156,21 @@ More = Annotated[
 ]
 
 
+IndexedChars = Annotated[
+    int | None,
+    Field(
+        description="How many characters of its texts a value that was written is found by, from the first on; null"
+        " where these are all."
+    ),
+]
+
+
+class StoredValue(Response):
+    """What is found of a value that was written."""
+
+    indexed_chars: IndexedChars
+
+
 class Found(Response):
     item: Item | None = Field(description="Null where nothing is.")
     more: More
@@ -171,11 +186,15 @@ class Namespaces(Response):
 
 
 class Result(Response):
-    """What came of one: of `get` an item, of `search` items, of `namespaces` these; of a write all are null."""
+    """What came of one: of `get` an item, of `search` items, of `namespaces` these, of `put` how much is found.
+
+    What does not belong to it is null.
+    """
 
     item: Item | None
     items: list[Item] | None
     namespaces: list[list[str]] | None
+    indexed_chars: IndexedChars
     more: More
 
 
@@ -191,7 +210,7 @@ BATCH: Final = Operation(
     text="any", max_body_bytes=f.MAX_BODY_BYTES, json_bounds=f.BOUNDS, errors=_ERRORS,
 )  # fmt: skip
 PUT: Final = Operation(
-    "store_put", "POST", f"{PATH}/put", "Keep a value", PutOne, None, status=204, tag=TAG, text="any",
+    "store_put", "POST", f"{PATH}/put", "Keep a value", PutOne, StoredValue, tag=TAG, text="any",
     max_body_bytes=f.MAX_BODY_BYTES, json_bounds=f.BOUNDS, errors=_ERRORS,
 )  # fmt: skip
 GET: Final = Operation(

@@ -34,12 +34,13 @@ class TextBounds:
     """How much of values is read, which may be several: what was read is taken off.
 
     `visits` are the fields and items that paths lead through; `chars` those of all texts, and `text_chars` those of
-    each, which is cut off behind them.
+    each, which is cut off behind them. `is_cut` tells that not all was read.
     """
 
     visits: int
     chars: int
     text_chars: int
+    is_cut: bool = False
 
     def visit(self, count: int = 1) -> None:
         """Take fields or items off. Raises TooManyVisits."""
@@ -58,6 +59,7 @@ def texts_at(value: Any, paths: Iterable[str], bounds: TextBounds) -> Iterator[s
         found = _as_json(value, bounds) if steps is None else _within(value, steps, 0, bounds)
         for text in found:
             if bounds.chars <= 0:
+                bounds.is_cut = True
                 return
             yield text if text is None else _taken(text, bounds)
 
@@ -65,6 +67,7 @@ def texts_at(value: Any, paths: Iterable[str], bounds: TextBounds) -> Iterator[s
 def _taken(text: str, bounds: TextBounds) -> str:
     cut = text[: min(bounds.text_chars, bounds.chars)]
     bounds.chars -= len(cut)
+    bounds.is_cut = bounds.is_cut or len(cut) < len(text)
     return cut
 
 
@@ -184,7 +187,7 @@ def _as_json(value: Any, bounds: TextBounds) -> Iterator[str | None]:
     for number, piece in enumerate(_json_pieces(value, most), 1):
         pieces.append(piece)
         room -= len(piece)
-        if room <= 0:
+        if room < 0:
             break
         if not piece or number % _PIECE == 0:
             yield None

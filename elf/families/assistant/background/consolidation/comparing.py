@@ -14,6 +14,7 @@ import structlog
 from pgvector import Vector
 
 from elf.core.errors import ProviderBroken, ProviderRefused, ProviderUnavailable
+from elf.core.slices import in_slices
 from elf.families.assistant.background.consolidation.ledger import Ledger
 from elf.families.assistant.background.consolidation.likeness import Pair, find_pairs
 from elf.families.assistant.background.consolidation.question import (
@@ -109,7 +110,7 @@ class Comparing:
             return
         left = await self._ledger.tokens_left(run.place)
         for pairs in in_questions(doubtful):
-            tokens = tokens_of(question(pairs), self._tokens)
+            tokens = await in_slices(tokens_of(question(pairs), self._tokens))
             if run.report.tokens + tokens > left:
                 run.wait("TOKEN_BUDGET", pairs)
             else:
@@ -150,7 +151,7 @@ class Comparing:
     async def _ask(self, run: _Run, chat: Chat, pairs: Sequence[Pair]) -> Skip | None:
         """Ask about pairs and carry out what is answered; returns why these and the following ones wait, if they do."""
         prompt = question(pairs)
-        tokens = tokens_of(prompt, self._tokens)
+        tokens = await in_slices(tokens_of(prompt, self._tokens))
         taken = await self._ledger.take(run.place, pairs, tokens=tokens)
         if isinstance(taken, str):
             return taken

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from elf.core.chunking import TokenCounter
+from elf.core.chunking import TokenCounter, counting_tokens
+from elf.core.slices import Slices
 from elf.families.assistant.background.answers import object_in
 from elf.families.assistant.background.consolidation.likeness import Pair
 from elf.families.assistant.judging.prompt import MOST_PAIRS, PAIRS, Told, pairs_prompt
@@ -17,10 +18,13 @@ def question(pairs: Sequence[Pair]) -> Prompt:
     return pairs_prompt([Texts(pair.newer.text, pair.older.text) for pair in pairs])
 
 
-def tokens_of(prompt: Prompt, tokens: TokenCounter) -> int:
+def tokens_of(prompt: Prompt, tokens: TokenCounter) -> Slices[int]:
     """Return how many tokens a question and its answer have at most."""
     assert prompt.max_tokens is not None, "a question about pairs is bounded"
-    return len(tokens.spans(prompt.system)) + len(tokens.spans(prompt.user)) + prompt.max_tokens
+    asked = 0
+    for text in (prompt.system, prompt.user):
+        asked += yield from counting_tokens(text, tokens)
+    return asked + prompt.max_tokens
 
 
 def in_questions(pairs: Sequence[Pair]) -> list[Sequence[Pair]]:
