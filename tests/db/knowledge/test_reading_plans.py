@@ -189,7 +189,7 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "failed": ("fail_leased", ("acme", ONE, "model", NOW, 5, 60.0), _of("episodes_lease")),
     "released": ("release_leased", ("acme", ONE), _of("episodes_lease")),
     "requeued": ("requeue_episodes", ("acme", None), set()),
-    "dead letters": ("list_dead_letters", ("acme", NOW, MIDDLE, 51), _of("episodes_dead")),
+    "dead letters": ("list_dead_letters", ("acme", NOW, MIDDLE, 51), _of("episodes_given_up")),
     "jobs": ("lease_fairly", (100, timedelta(seconds=60), None), _of("outbox_lane_due")),
     "renewed jobs": ("renew_jobs", (SOME, [1] * 32, timedelta(seconds=60)), {"knowledge_outbox_pkey"}),
     "done jobs": ("finish_jobs", (SOME, [1] * 32), {"knowledge_outbox_pkey"}),

@@ -167,16 +167,6 @@ async def test_a_job_that_was_given_up_stays_for_as_long_as_its_value(
     assert [row["key"] for row in await store.rows(left)] == ["kept"]
 
 
-async def test_vectors_are_of_the_beginning_of_all_texts_of_a_value(
-    store: Store, known: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(writing, "MAX_INDEXED_CHARS", len(TEA) + len(COFFEE))
-    await store.put(["d"], "k", {"t": [COFFEE, TEA, "noise"]}, index=["t[*]"])
-    (found,) = await store.find(query="?")
-    assert round(found["score"], 5) == 0.9
-    assert len(await store.rows("SELECT FROM store_vectors WHERE tenant_id = $1")) == 2
-
-
 async def test_values_that_were_kept_under_wider_bounds_get_the_vectors_that_are_allowed_now(
     store: Store, known: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
