@@ -12,5 +12,5 @@ ALTER TABLE knowledge_episodes DROP CONSTRAINT IF EXISTS knowledge_episodes_stat
 ALTER TABLE knowledge_episodes ADD CONSTRAINT knowledge_episodes_status_known
   CHECK (consolidation_status IN ('pending', 'consolidated', 'dead_letter', 'discarded'));
 
-CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_given_up ON knowledge_episodes (created_at)
-  WHERE consolidation_status IN ('dead_letter', 'discarded');
+CREATE INDEX IF NOT EXISTS idx_knowledge_episodes_discarded ON knowledge_episodes (created_at)
+  WHERE consolidation_status = 'discarded';

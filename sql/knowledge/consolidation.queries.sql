@@ -114,7 +114,8 @@ SELECT e.id, j.state, e.tenant_id, 'episode' AS subject_kind, e.id::text AS subj
 FROM knowledge_episodes AS e
 CROSS JOIN LATERAL (SELECT CASE e.consolidation_status
   WHEN 'pending' THEN 'FAILED' WHEN 'dead_letter' THEN 'GIVEN_UP' ELSE 'DISCARDED' END AS state) AS j
-WHERE (e.consolidation_status IN ('dead_letter', 'discarded') OR e.consolidation_status = 'pending' AND e.retry_count > 0)
+WHERE (e.consolidation_status = 'dead_letter' OR e.consolidation_status = 'discarded'
+    OR e.consolidation_status = 'pending' AND e.retry_count > 0)
   AND j.state = ANY ($1::text[]) AND (e.created_at, e.id) < ($2::timestamptz, $3::uuid)
   AND ($4::text IS NULL OR e.tenant_id = $4)
 ORDER BY e.created_at DESC, e.id DESC LIMIT $5;
@@ -124,7 +125,8 @@ ORDER BY e.created_at DESC, e.id DESC LIMIT $5;
 SELECT CASE e.consolidation_status
   WHEN 'pending' THEN 'FAILED' WHEN 'dead_letter' THEN 'GIVEN_UP' ELSE 'DISCARDED' END AS state, count(*) AS jobs
 FROM knowledge_episodes AS e
-WHERE (e.consolidation_status IN ('dead_letter', 'discarded') OR e.consolidation_status = 'pending' AND e.retry_count > 0)
+WHERE (e.consolidation_status = 'dead_letter' OR e.consolidation_status = 'discarded'
+    OR e.consolidation_status = 'pending' AND e.retry_count > 0)
   AND ($1::text IS NULL OR e.tenant_id = $1)
 GROUP BY e.consolidation_status;
 

@@ -189,7 +189,11 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "failed": ("fail_leased", ("acme", ONE, "model", NOW, 5, 60.0), _of("episodes_lease")),
     "released": ("release_leased", ("acme", ONE), _of("episodes_lease")),
     "requeued": ("requeue_episodes", ("acme", None), set()),
-    "dead letters": ("list_dead_letters", ("acme", NOW, MIDDLE, 51), _of("episodes_given_up")),
+    "dead letters": ("list_dead_letters", ("acme", NOW, MIDDLE, 51), _of("episodes_dead")),
+    "episodes as jobs": (
+        "list_episode_jobs", (["GIVEN_UP"], NOW, MIDDLE, None, 51),
+        _of("episodes_dead", "episodes_discarded", "episodes_pending"),
+    ),
     "jobs": ("lease_fairly", (100, timedelta(seconds=60), None), _of("outbox_lane_due")),
     "renewed jobs": ("renew_jobs", (SOME, [1] * 32, timedelta(seconds=60)), {"knowledge_outbox_pkey"}),
     "done jobs": ("finish_jobs", (SOME, [1] * 32), {"knowledge_outbox_pkey"}),
@@ -203,7 +207,7 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "erased": ("erase_memories", ("acme", SOME), _of("outbox_memory")),
     "blanked events": ("blank_events", ("acme", SOME), _of("events_memory")),
 }  # fmt: skip
-QUEUES: Final = {"jobs", "renewed jobs", "done jobs"}
+QUEUES: Final = {"episodes as jobs", "jobs", "renewed jobs", "done jobs"}
 
 
 @pytest.fixture(scope="module")
