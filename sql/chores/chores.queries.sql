@@ -65,6 +65,8 @@ WITH chosen AS MATERIALIZED (
       SELECT FROM chore_runs AS r
       WHERE (r.family, r.chore, r.subject) = (o.family, o.chore, o.subject) AND r.status IN ('PENDING', 'FAILED'))
   ORDER BY o.family, o.chore, o.subject, o.due_at DESC
+), absolved AS (
+  UPDATE suspect_jobs AS s SET deaths = '{}' FROM chosen AS c WHERE s.outbox_id = c.outbox_id
 )
 UPDATE chore_runs AS o
 SET status = 'PENDING', attempts = 0, leases = o.leases + 1, available_at = now(), updated_at = now()
