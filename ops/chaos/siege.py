@@ -31,6 +31,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -258,21 +259,20 @@ class Worker:
         ):
             place = {"project_id": "bob"} if self.target.identities else {}
             stub = ConversationsServiceStub(channel)
-            recall = {"tenant_id": "second", "user_id": "bob", "agent_id": "a", "query": "When is tea?"}
+            recall = {
+                "tenant_id": "second", "user_id": "bob", "project_id": "p", "agent_id": "a", "query": "When is tea?",
+            }  # fmt: skip
             number = 0
             while not stop.is_set():
                 number += 1
                 added = add_body("second", note(f"Fact: tea number {number} is at noon."), **place)
-                self._time("add_note", lambda: http.post("/v1/memory/add_note", json=added))  # noqa: B023
+                self._time("add_note", partial(http.post, "/v1/memory/add_note", json=added))
                 search = search_body("second", "When is tea?") | place
-                self._time("search", lambda: http.post("/v1/memory/search", json=search))  # noqa: B023
-                self._time(
-                    "recall", lambda: http.post("/v1/recall", json={**recall, "project_id": "p", **place})
-                )
+                self._time("search", partial(http.post, "/v1/memory/search", json=search))
+                self._time("recall", partial(http.post, "/v1/recall", json=recall | place))
                 asked = pb.CreateConversationRequest(title="tea")
-                self._time(
-                    "gRPC", lambda: stub.CreateConversation(asked, metadata=metadata, timeout=TIMEOUT_S)
-                )
+                called = partial(stub.CreateConversation, asked, metadata=metadata, timeout=TIMEOUT_S)
+                self._time("gRPC", called)
                 stop.wait(PAUSE_S)
 
     def _time(self, name: str, ask: Callable[[], Any]) -> None:
