@@ -20,6 +20,7 @@
 \ir conversations/004-sessions.sql
 \ir conversations/005-session-keys.sql
 \ir conversations/006-changes.sql
+\ir conversations/007-indexed-content.sql
 \ir graph/001-tables.sql
 \ir graph/002-changes.sql
 \ir assistant/001-tables.sql
