@@ -168,12 +168,16 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What became of something that was said: `op` in the family's words, of the item of a `kind` and `id`, if any."""
+    """What became of something that was said: `op` in the family's words, of the item of a `kind` and `id`, if any.
+
+    `indexed_chars` is how many characters of the item it is found by, where these are not all.
+    """
 
     kind: str
     op: str
     id: str | None = None
     reason: str | None = None
+    indexed_chars: int | None = None
 
 
 class Done(Protocol):

@@ -28,6 +28,7 @@
 \ir conversations/006-changes.sql
 \ir conversations/007-discarded-jobs.sql
 \ir conversations/008-lanes.sql
+\ir conversations/009-indexed-content.sql
 \ir graph/001-tables.sql
 \ir graph/002-changes.sql
 \ir assistant/001-tables.sql

@@ -136,12 +136,16 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class WrittenItem(Struct, frozen=True, kw_only=True):
-    """What became of something that was said: `op` in its family, of the item of this kind and id, if any."""
+    """What became of something that was said: `op` in its family, of the item of this kind and id, if any.
+
+    `indexed_chars` is how many characters of the item it is found by; None where these are all.
+    """
 
     kind: str
     id: str | None
     op: str
     reason: str | None
+    indexed_chars: int | None = None
 
 
 class InFamily(Struct, frozen=True, kw_only=True):

@@ -84,6 +84,10 @@ class WrittenItem(Response):
         "language model of the family reads it later)."
     )
     reason: str | None = Field(description="Why it was rejected, as a code.")
+    indexed_chars: int | None = Field(
+        default=None,
+        description="How many characters of the item it is found by, from the first on; null where these are all.",
+    )
 
 
 class InFamily(Response):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from elf.core.errors import ServiceError
@@ -24,9 +24,7 @@ class Outcome:
     def stored(self) -> dict[str, Any]:
         """Return it as it is stored."""
         return {
-            "written": [
-                {"kind": one.kind, "id": one.id, "op": one.op, "reason": one.reason} for one in self.written
-            ],
+            "written": [asdict(one) for one in self.written],
             "error_code": None if self.error is None else self.error.error_code,
             "message": None if self.error is None else self.error.message,
         }

@@ -99,6 +99,32 @@ async def test_what_is_exported_is_the_same_where_it_is_taken_in(database: Datab
         assert (recalled["nodes"][0]["memory"]["type"], recalled["degraded"]) == ("Decision", [])
 
 
+async def test_what_is_not_found_of_a_file_is_not_found_elsewhere_until_it_says_something_else(
+    house: House,
+) -> None:
+    await house.post("memories", memories=[FACT])
+    text = f"A harbour. {'word ' * 20_000} A zeppelin."
+    await anyio.Path(house.memory() / "ingest" / "long.txt").write_text(text)
+    await eventually(lambda: house.post("ingest/run"), lambda looked: looked["files"])
+    lines = await exported(house)
+    last = next(one["memory"] for one in of_kind(lines, "memory") if "zeppelin" in one["memory"]["content"])
+    assert [one["memory"]["memoryId"] for one in lines if one.get("indexed") is False] == [last["memoryId"]]
+    await imported(house, lines, orchestrator_id="writer")
+
+    async def found(query: str, whose: str) -> list[str]:
+        told = await house.post("recall", query=query, orchestrator_id=whose, top_k_vector=0)
+        return [node["memory"]["memoryId"] for node in told["nodes"]]
+
+    for whose in ("planner", "writer"):
+        assert len(await found("harbour", whose)) == 1
+        assert await found("zeppelin", whose) == []
+    changed = {"content": "The zeppelin is green.", "reason": "it was painted"}
+    await house.post(f"memories/{last['memoryId']}/update", **changed)
+    assert await found("zeppelin", "planner") == [last["memoryId"]]
+    await house.erase(everything=True)
+    assert await found("zeppelin", "planner") == []
+
+
 async def test_another_orchestrator_may_take_it_in_and_has_it_for_its_own(house: House) -> None:
     await filled(house)
     lines = await exported(house)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,9 +23,11 @@ from elf.families.graph.ingest.material import Material
 from elf.families.graph.ingest.names import waits
 from elf.families.graph.ingest.rest import Rest
 from elf.families.graph.model import MemoryNode
+from elf.families.graph.store.backlog import take_up, vectors_to_make
 from elf.families.graph.store.edges import unresolved_contradictions
 from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.nodes import MemoryFilter, page_of_memories
+from elf.families.graph.store.statements import Change
 from tests.db.graph.graph_kit import KEY, VERSION, opened
 from tests.db.graph.ingest_kit import edge_told, json_file, lines_of, manifest, pipeline_of, told, tree
 from tests.notes_kit import TurnedClock
@@ -442,3 +446,29 @@ async def test_whatever_is_dropped_ends_with_a_manifest_and_nothing_else_is_touc
 
 def there(path: Path | str) -> bool:
     return os.path.lexists(path)
+
+
+async def test_what_is_behind_the_indexed_characters_gets_neither_words_nor_vectors_by_any_model(
+    file: MemoryFile, clock: TurnedClock
+) -> None:
+    (file.layout.ingest / "long.txt").write_text("We decided to use Postgres.\n\nWe decided to use Redis.")
+    await pipeline_of(file, clock, indexed_chars=29).look()
+    assert manifest(file.layout.processed / "long.txt.processed.json")["indexedChars"] == 29
+    contents = sorted((one.type, one.content) for one in await memories(file))
+    assert contents == [
+        ("Decision", "We decided to use Postgres."),
+        ("Observation", "We decided to use Postgres."),
+        ("Observation", "We decided to use Redis."),
+    ]
+
+    def due(change: Change, version: str) -> list[str]:
+        take_up(change, version)
+        return [one.content for one in vectors_to_make(change, version, now=clock.now(), limit=10)]
+
+    for version in (VERSION, "other:model:8"):
+        assert await file.write(partial(due, version=version)) == ["We decided to use Postgres."] * 2
+    words = "SELECT content FROM memory_fts WHERE memory_fts MATCH 'decided'"
+    database = sqlite3.connect(file.layout.database)
+    assert database.execute(words).fetchall() == [("We decided to use Postgres.",)] * 2
+    assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    database.close()

@@ -34,7 +34,13 @@ class EpisodeRemembering:
         )
 
         async def stored(connection: Connection, episodes: Sequence[StoredEpisode]) -> None:
-            await done(connection, [Written(kind=EPISODE, op="ADD", id=str(one.id)) for one in episodes])
+            await done(
+                connection,
+                [
+                    Written(kind=EPISODE, op="ADD", id=str(one.id), indexed_chars=one.indexed_chars)
+                    for one in episodes
+                ],
+            )
 
         await self._writing.store_episode(request, caller, also=stored)
 
