@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 
 MAX_LEVELS: Final = 16
 MAX_BYTES: Final = 4 << 20
+MAX_VALUES: Final = 250_000  # the service takes twice as many in a request
 MAX_INT: Final = 1 << 53
 CONVERSATION: Final = ("messages", "conversation_history")
 CONTEXT: Final = ("memory_context", "memory", "context")
@@ -73,7 +74,7 @@ class Summary(NamedTuple):
 def summary_of(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> Summary:
     """Return step, ts, graph_state, memory_context and conversation_history of a checkpoint.
 
-    A channel that would make it larger than 4 MiB is not told, but named in `left_out`.
+    A channel that would make it larger than 4 MiB, or than 250,000 values, is not told, but named in `left_out`.
     """
     values = {
         name: value for name, value in checkpoint["channel_values"].items() if not name.startswith(INTERNAL)
@@ -81,14 +82,17 @@ def summary_of(checkpoint: Checkpoint, metadata: CheckpointMetadata) -> Summary:
     written: dict[str, msgspec.Raw] = {}
     told: dict[str, Told] = {}
     left_out: list[str] = []
-    room = MAX_BYTES
+    room, values_left = MAX_BYTES, MAX_VALUES
     for name, value in values.items():
         readable = as_json(value)
         as_text = msgspec.json.encode(readable)
-        if len(as_text) > room:
+        count = (
+            sum(map(as_text.count, (b"[", b"{", b","))) + 1
+        )  # in strings, too: at least as many as there are
+        if len(as_text) > room or count > values_left:
             left_out.append(name)
             continue
-        room -= len(as_text)
+        room, values_left = room - len(as_text), values_left - count
         written[_text(name)] = msgspec.Raw(as_text)
         told[_text(name)] = Told("graph_state", readable)
     parts: dict[str, Any] = {"memory_context": None, "conversation_history": []}

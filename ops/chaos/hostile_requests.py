@@ -78,7 +78,7 @@ def store_requests(tenant: str) -> Iterator[HostileRequest]:
     yield put("32 paths through 100,000 items to nothing", [{}] * 100_000, missing)
     alternatives = [f"[*].{{{','.join('a' * 100)}}}"]
     yield put("100 fields of each of 100,000 items", [{}] * 100_000, alternatives)
-    yield put("600,000 values", [1] * 600_000)
+    yield put("400,000 values", [1] * 400_000)
     texts = {"t": [f"text {number}" for number in range(500)]}
     yield batch(
         "500 texts of each of 11 values",

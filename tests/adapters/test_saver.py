@@ -220,6 +220,19 @@ def test_texts_that_are_left_out_are_those_of_the_summary(
     assert ElfSaver(client, user_id="ana").get_tuple(thread()) is None
 
 
+def test_a_state_of_very_many_values_is_kept_whole_and_its_summary_names_it(client: Client) -> None:
+    saver = ElfSaver(client, user_id="ana")
+    many, few = [1] * 600_000, [1, 2]
+    checkpoint = {**empty_checkpoint(), "channel_values": {"many": many, "few": few}}
+    checkpoint["channel_versions"] = versions = {"many": "1", "few": "1"}
+    saver.put(thread("t1", checkpoint_ns=""), checkpoint, {"step": 1}, versions)
+    found = saver.get_tuple(thread())
+    assert found is not None
+    assert found.checkpoint["channel_values"] == {"many": many, "few": few}
+    told = client.assistant.thread_checkpoint("t1", user_id="ana").checkpoint_data
+    assert (told["left_out"], told["graph_state"]) == (["many"], {"few": few})
+
+
 def test_a_text_of_the_summary_is_in_one_value_only(client: Client) -> None:
     once = {"within": "graph_state", "places": [1]}
     answer = put_notes(client, [once, once], {"graph_state": {"notes": SPEECH}})

@@ -23,6 +23,7 @@ _OPERATORS: Final = "operators ask for it, and a test of erasing and exporting s
 _OFFERED: Final = "it is asked by whoever stands above all families; the tests of offers show whose it is"
 _OWN_THREADS: Final = "it is of threads that are locked by the tenant's name, which no other has"
 
+_SIZE: Final = "it tells who has just written a checkpoint no more than whether that is too large"
 _FILE: Final = "the file is read, or its folder locked, by a statement before it"
 _TAKEN: Final = (
     "it tells no more than that something is there; a test of files shows that it does not of others'"
@@ -147,5 +148,6 @@ LEAKS: Final = Leaks(
             ],
             _OWN_THREADS,
         ),
+        "size_of_saver_checkpoint": _SIZE,
     },
 )  # fmt: skip

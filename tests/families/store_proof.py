@@ -178,7 +178,7 @@ LEAKS: Final = Leaks(
     ],
     behind_others={
         **dict.fromkeys(["load_items", "refresh_items"], _BEHIND),
-        **dict.fromkeys(["erase_rows", "export_items"], _OPERATORS),
+        **dict.fromkeys(["erase_rows", "exported_places", "export_items"], _OPERATORS),
         "put_items": "it removes jobs that were given up of values that it replaces, which operators alone see",
     },
 )

@@ -77,13 +77,11 @@ class Writing:
                     yield
                     continue
                 if len(texts) == most:
-                    raise _refused(
-                        where, f"leads to more than {most} texts, which is as many as have vectors"
-                    )
+                    problem = f"leads to more than {most} texts, which is as many as have vectors"
+                    raise _refused(where, problem)
                 if len(texts) == room:
-                    raise _refused(
-                        where, f"with the values before it, leads to more than {MAX_TEXTS:,} texts"
-                    )
+                    problem = f"with the values before it, leads to more than {max(MAX_TEXTS, most):,} texts"
+                    raise _refused(where, problem)
                 texts.append((yield from self._told(text)))
         except TooManyVisits:
             raise _refused(where, f"leads through more than {MAX_VISITS:,} fields and items") from None

@@ -14,7 +14,7 @@ from elf.families.store import model as m
 from elf.families.store.rules.conditions import EQUALITIES, RANGES, conditions_of
 
 MAX_BODY_BYTES: Final = 16 << 20
-BOUNDS: Final = JsonBounds(values=500_000, string_chars=MAX_BODY_BYTES)
+BOUNDS: Final = JsonBounds(values=300_000, string_chars=MAX_BODY_BYTES)
 
 _NO_DOT: Final[JsonDict] = {"pattern": r"^[^.]+$"}
 
