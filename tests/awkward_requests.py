@@ -235,7 +235,12 @@ def long_memories(tenant: str) -> Iterator[Sent]:
     """Episodes and values of such texts, as long as each may be."""
     for name, text in long_texts().items():
         content = text[: min(EPISODE_CHARS, BODY_BYTES * 9 // 10 // len(text[:1].encode()))]
-        episode = {"tenant_id": tenant, "butler": "travel", "content": content}
+        episode = {
+            "tenant_id": tenant,
+            "butler": "travel",
+            "content": content,
+            "metadata": {"user_id": "ana"},
+        }
         sent = json.dumps(episode, ensure_ascii=False).encode()
         yield Sent(f"long episode of {name}", "POST", "/v1/knowledge/episodes", sent)
         value = {"x": text, "y": [text[:100_000]] * 20}
@@ -244,6 +249,12 @@ def long_memories(tenant: str) -> Iterator[Sent]:
             index = {"index": paths} if paths else {}
             sent = json.dumps({**put, **index}, ensure_ascii=False).encode()
             yield Sent(f"long value of {name} by {paths}", "POST", "/v1/store/put", sent)
+    query = {"tenant_id": tenant, "query": "harbour ferry Porto evening sig \u6771\u4eac \u00e9t\u00e9 a b x"}
+    whose = {"user_id": "ana", "agent_id": "travel", "budget_tokens": 100_000, "top_k": 100}
+    for name in ("recall", "context"):
+        yield Sent(f"long episodes in a {name}", "POST", f"/v1/{name}", json.dumps(query | whose).encode())
+    search = json.dumps(query | {"limit": 100}).encode()
+    yield Sent("long episodes in a search", "POST", "/v1/knowledge/search", search)
 
 
 def searches(tenant: str, seed: int) -> Iterator[Sent]:

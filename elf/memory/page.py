@@ -16,8 +16,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC
 from typing import Final, NamedTuple
 
-from elf.core.chunking import TokenCounter, counting_tokens
-from elf.core.slices import Slices, at_once
+from elf.core.chunking import WINDOW_CHARS, TokenCounter, counting_tokens
+from elf.core.slices import Slices, at_once, elsewhere
 from elf.memory.ranking import Ranked
 from elf.memory.stored_text import inert
 from elf.offers import Item
@@ -65,7 +65,10 @@ class Page:
     def takes(self, one: Ranked) -> Slices[bool]:
         """Add a line for a candidate, unless it does not fit."""
         marker = f"[m{len(self.lines) + 1}]"
-        line = Line(marker, _text(marker, one.offered.item), one)
+        item = one.offered.item
+        is_long = len(item.text) > WINDOW_CHARS
+        text = (yield from elsewhere(lambda: _text(marker, item))) if is_long else _text(marker, item)
+        line = Line(marker, text, one)
         used = self._used + (yield from self._counting(line.text))
         if all(other.section != line.section for other in self.lines):
             used += yield from self._counting(line.section)

@@ -9,8 +9,9 @@ from typing import Final, Literal, NamedTuple
 import msgspec
 from msgspec import Struct
 
+from elf.core.chunking import windows
 from elf.core.same_fact import same_fact
-from elf.core.slices import Slices
+from elf.core.slices import Slices, at_once
 from elf.core.words import Stems, words_of
 from elf.memory.gathering import Offered
 
@@ -84,7 +85,7 @@ class Sameness:
     def reading(self, texts: Iterable[str]) -> Slices[None]:
         """Read texts beforehand that are to be told apart."""
         for text in texts:
-            self._of(text)
+            yield from self._reading(text)
             yield
 
     def first_of(self, told: Sequence[Ranked], one: Ranked) -> Ranked | None:
@@ -116,11 +117,16 @@ class Sameness:
         return self._plain[text]
 
     def _of(self, text: str) -> int:
+        return at_once(self._reading(text))
+
+    def _reading(self, text: str) -> Slices[int]:
         words = self._words.get(text)
         if words is None:
             words = 0
-            for stem in self._stems.of(words_of(text)):
-                words |= 1 << self._bits.setdefault(stem, len(self._bits))
+            for start, end in windows(text):
+                for stem in self._stems.of(words_of(text[start:end])):
+                    words |= 1 << self._bits.setdefault(stem, len(self._bits))
+                yield
             self._words[text] = words
         return words
 

@@ -127,7 +127,7 @@ async def test_what_the_config_fixes_is_not_asked_for(service: RunningService) -
         stored = read(await client.call_tool("memory_store_episode", {"content": "Ana flew."}))
     assert not any({"tenant_id", "butler"} & schema["properties"].keys() for schema in shown.values())
     assert failure(other)["error_code"] == "SCOPE_DENIED"
-    assert set(stored) == {"id", "expires_at", "degraded"}
+    assert set(stored) == {"id", "expires_at", "indexed_chars", "degraded"}
 
 
 async def call_all(client: Client, tenant: str | None) -> None:
@@ -142,7 +142,7 @@ async def call_all(client: Client, tenant: str | None) -> None:
         return read(await client.call_tool(tool, {**place, **arguments}))
 
     episode = await ask("memory_store_episode", content=f"Ana {unique} flew.", butler="travel")
-    assert set(episode) == {"id", "expires_at", "degraded"}
+    assert set(episode) == {"id", "expires_at", "indexed_chars", "degraded"}
     fact = await ask("memory_store_fact", subject=f"Ana {unique}", predicate="seat", content="by the window")
     assert set(fact) == {"id", "superseded_id", "degraded"}
     rule = await ask("memory_store_rule", content=f"Ask Ana {unique} first")

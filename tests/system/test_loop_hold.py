@@ -19,7 +19,7 @@ SOME_OF_EACH = (
     r"|again, (exponents|small keys)|256 notes of sentences|256 references of small keys"
     r"|add_event (sentences|250 messages)|^search (decimals|sentences|letters)|^list|^traces|^explain"
     r"|^fault (unknown fields|cjk keys|many nests|a long key)|^(get|update|history|restore) one small keys"
-    r"|^long (entry of (signs|prose)|sync of cjk|episode of signs|value of lines by \['\$'\]$)"
+    r"|^long (entry of (signs|prose)|sync of cjk|episode of (signs|cjk)|episodes in a|value of lines by \['\$'\]$)"
     r"|^decisions|^tool (list|search|too many values|add_note (256|strings of quotes))"
 )
 

@@ -135,7 +135,7 @@ def handlers(
     """What carries out each operation of the family, by its name."""
     services = (
         ConversationService(store, sharing),
-        EntryService(store, EntryCounts()),
+        EntryService(store, EntryCounts(), indexed_chars=500_000),  # the most that a config may say
         ContextReader(database, queries),
         SessionService(SessionStore(store, database, clock, queries), EntryCounts()),
         IndexTexts(database, clock, queries, writes),

@@ -5,10 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from itertools import islice
+from typing import Any
+from uuid import UUID
 
 import pytest
 
 from elf.api.operation import Handler
+from elf.db.database import Database
+from elf.db.queries import read_sql, sql_folder
+from elf.families.conversations.model import FAMILY, NewEntry
+from elf.families.conversations.store import ConversationStore
+from elf.families.conversations.trees import Who
 from tests.db.conversations.wire_kit import ROOT, Wire, asking
 
 pytestmark = pytest.mark.anyio
@@ -60,3 +67,25 @@ async def test_a_text_of_very_many_words_is_kept_and_found(
             f"POST {ROOT}/search", {"query": word, "searchType": "fulltext", "includeEntry": False}
         )
         assert [one["entryId"] for one in answer.json()["data"]] == [entry], word
+
+
+async def test_texts_that_were_indexed_without_a_bound_are_cut_to_one(
+    store: ConversationStore, database: Database, who: Who, id: UUID
+) -> None:
+    for text in ("a" * 600_000, "b" * 500_000, "\u6771" * 300_000):
+        content: list[Any] = [{"role": "USER", "text": text}]
+        said = NewEntry(channel="history", content_type="history", content=content, indexed_content=text)
+        await store.append(who, id, said)
+    kept = """
+        SELECT length(x.text), x.changed_at > x.said_at, length(e.content -> 0 ->> 'text')
+        FROM conversation_texts AS x JOIN conversation_entries AS e USING (tenant_id, entry_id)
+        WHERE x.conversation_id = $1 ORDER BY x.seq
+    """
+    async with database.connection() as connection:
+        await connection.execute(read_sql(sql_folder() / FAMILY / "007-indexed-content.sql"))
+        rows = await connection.fetch(kept, id)
+    assert [tuple(row) for row in rows] == [
+        (500_000, True, 600_000),
+        (500_000, False, 500_000),
+        (300_000, False, 300_000),
+    ]
