@@ -29,6 +29,9 @@ GRPC = re.compile(rb"elf: grpc at (\S+)\n")
 SHORTEST_PAUSE_S = 0.01
 LONGEST_PAUSE_S = 0.2
 PAUSE_GROWTH = 1.2
+# Until no more is written of what was logged before; a service that logs all the time is not waited for.
+LONGEST_LINE_S = 0.03
+LONGEST_WRITING_S = 1.0
 
 T = TypeVar("T")
 
@@ -101,7 +104,11 @@ class RunningService:
 
     @property
     def log(self) -> str:
-        """Everything the service has logged since it was made."""
+        """Everything the service has logged since it was made. A line is written a moment after what it tells of."""
+        size = -1
+        deadline = time.monotonic() + LONGEST_WRITING_S
+        while size != (size := self.log_file.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(LONGEST_LINE_S)
         return self.log_file.read_text(encoding="utf-8", errors="replace")
 
     def events(self, name: str, **fields: str) -> list[dict[str, Any]]:

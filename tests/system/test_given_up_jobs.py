@@ -97,7 +97,7 @@ def test_a_note_that_was_given_up_is_listed_without_its_text(service: RunningSer
     (job,) = listed(service, tenant_id=tenant, state="GIVEN_UP")
     assert {name: value for name, value in job.items() if name not in ("id", "created_at", "updated_at")} == {
         "queue": "indexing", "state": "GIVEN_UP", "tenant_id": tenant, "subject_kind": "note", "subject_id": note_id,
-        "attempts": 3, "last_error": "ProcessDied: it ended",
+        "attempts": 3, "process_deaths": 0, "last_error": "ProcessDied: it ended",
     }  # fmt: skip
     everything = service.admin.get(JOBS, params={"limit": 200})
     assert job in everything.json()["items"]
