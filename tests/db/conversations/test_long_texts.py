@@ -82,7 +82,7 @@ async def test_texts_that_were_indexed_without_a_bound_are_cut_to_one(
         WHERE x.conversation_id = $1 ORDER BY x.seq
     """
     async with database.connection() as connection:
-        await connection.execute(read_sql(sql_folder() / FAMILY / "007-indexed-content.sql"))
+        await connection.execute(read_sql(sql_folder() / FAMILY / "009-indexed-content.sql"))
         rows = await connection.fetch(kept, id)
     assert [tuple(row) for row in rows] == [
         (500_000, True, 600_000),
