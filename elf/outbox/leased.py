@@ -11,7 +11,7 @@ what a dead one had leased, or itself without having heard of it (see Presence).
 
 A job may end the process it runs in, such as by a text that a model cannot bear, and would do so for ever. So a process
 tells what it is at before it begins, by `begin`. What it was at when it ended is suspect, and runs alone from then on;
-and what was alone when so many processes ended, `max_deaths` of `actors.workers.leased_work`, is given up. A process
+and what was alone when so many processes ended, `max_process_deaths`, is given up. A process
 that stops on its own accord, or that has only lost its session, is not dead.
 """
 

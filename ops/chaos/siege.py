@@ -231,6 +231,19 @@ def _told(answers: Mapping[Any, int]) -> str:
 # Who works as usual, and what is measured
 
 
+@contextmanager
+def _in_a_thread(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Do some work until the event that it is given is set, which it is at the end of the block."""
+    stop = threading.Event()
+    thread = threading.Thread(target=work, args=(stop,))
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
 @dataclass
 class Worker:
     """A second tenant that writes, searches, recalls and calls gRPC, one after the other; a context manager."""
@@ -241,14 +254,8 @@ class Worker:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        stop = threading.Event()
-        thread = threading.Thread(target=self._work, args=(stop,))
-        thread.start()
-        try:
+        with _in_a_thread(self._work):
             yield
-        finally:
-            stop.set()
-            thread.join()
 
     def _work(self, stop: threading.Event) -> None:
         headers = self.target.headers(BOB, "second")
@@ -301,14 +308,8 @@ class Health:
 
     @contextmanager
     def sampled(self) -> Iterator[None]:
-        stop = threading.Event()
-        thread = threading.Thread(target=self._sample, args=(stop,))
-        thread.start()
-        try:
+        with _in_a_thread(self._sample):
             yield
-        finally:
-            stop.set()
-            thread.join()
 
     def _sample(self, stop: threading.Event) -> None:
         while not stop.wait(SAMPLE_S):
@@ -333,14 +334,8 @@ class Memory:
 
     @contextmanager
     def sampled(self) -> Iterator[None]:
-        stop = threading.Event()
-        thread = threading.Thread(target=self._sample, args=(stop,))
-        thread.start()
-        try:
+        with _in_a_thread(self._sample):
             yield
-        finally:
-            stop.set()
-            thread.join()
 
     def _sample(self, stop: threading.Event) -> None:
         while not stop.wait(MEMORY_EVERY_S):
