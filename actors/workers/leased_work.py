@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import partial
 from uuid import UUID
 
 import anyio
@@ -14,10 +14,7 @@ from actors.workers.dispatcher import give_back
 from elf.core.errors import ServiceError, Unavailable
 from elf.outbox.leased import JobsFailed, LeasedOutbox
 from elf.outbox.leases import Job
-from elf.outbox.turns import Turns
-
-LONGEST_ALONE_S: Final = 120.0
-"""How long a job has a process for itself: what is at work after it is not ended by it any more."""
+from elf.outbox.turns import LONGEST_TURN_S, Turns
 
 log = structlog.get_logger()
 
@@ -89,19 +86,20 @@ class LeasedWork:
                     await self._do_alone(job, slot, self._caution)
 
     async def _do_alone(self, job: Job, slot: int, caution: Caution) -> None:
-        async with caution.turns.alone() as end_turn:
-            deaths = (await self._begin([job], slot, is_alone=True)).get(job.outbox_id, 0)
+        """Do a suspect job while nothing else begins. Where work goes on whose turn is over, it is not alone."""
+        async with caution.turns.alone() as turn:
+            deaths = (await self._begin([job], slot, is_alone=turn.is_alone)).get(job.outbox_id, 0)
             if deaths >= caution.max_process_deaths:
                 await self._give_up(job, deaths)
                 return
             async with anyio.create_task_group() as group:
-                group.start_soon(self._end_turn_in_time, job, slot, end_turn)
+                group.start_soon(self._end_turn_in_time, job, slot, partial(caution.turns.end, turn))
                 await self._do([job])
                 group.cancel_scope.cancel()
 
     async def _end_turn_in_time(self, job: Job, slot: int, end_turn: Callable[[], None]) -> None:
         while True:
-            await anyio.sleep(LONGEST_ALONE_S)
+            await anyio.sleep(LONGEST_TURN_S)
             try:
                 await self._begin([job], slot)
             except _NotBegun as error:  # others would be blamed, or it for them

@@ -12,7 +12,7 @@ from anyio import wait_all_tasks_blocked
 from structlog.testing import capture_logs
 
 from actors.kernel import Channel
-from actors.workers.leased_work import LONGEST_ALONE_S, Caution
+from actors.workers.leased_work import Caution
 from actors.workers.outbox_worker import LONGEST_REST_S, LOOK_AGAIN_S, OutboxWorker
 from elf.core.errors import (
     DatabaseUnavailable,
@@ -25,6 +25,7 @@ from elf.db.errors import Retryable
 from elf.outbox.leased import JobsFailed
 from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
+from elf.outbox.turns import LONGEST_TURN_S
 from tests.actors.outbox_kit import LEASE_S, FakeOutbox, a_job, on_virtual_time, running
 
 pytestmark = pytest.mark.anyio
@@ -35,11 +36,11 @@ TEXT = "Profile: Anna sleeps badly before exams."
 class Bench:
     """A worker whose handler remembers its batches and fails on the jobs it is told to."""
 
-    def __init__(self, *, capacity: int = 1) -> None:
+    def __init__(self, *, capacity: int = 1, caution: Caution | None = None) -> None:
         self.outbox = FakeOutbox()
         self.work: Channel[list[Job]] = Channel("work", capacity, "block")
         queue = Queue(family="toys", name="toy", outbox=self.outbox, handle=self.handle)
-        self.caution = Caution()
+        self.caution = caution or Caution()
         self.worker = OutboxWorker(
             1, queue, work=self.work, caution=self.caution, is_crowded=lambda: self.is_crowded
         )
@@ -145,7 +146,7 @@ async def test_a_job_has_the_process_for_itself_for_two_minutes_at_most() -> Non
     async with running(bench.worker):
         await bench.send([slow])
         for _ in range(3):
-            await anyio.sleep(LONGEST_ALONE_S / 3 - 1)
+            await anyio.sleep(LONGEST_TURN_S / 3 - 1)
             await bench.outbox.renew()
         got_a_turn = anyio.Event()
 
@@ -160,6 +161,32 @@ async def test_a_job_has_the_process_for_itself_for_two_minutes_at_most() -> Non
             await anyio.sleep(4)
             assert got_a_turn.is_set()
         assert bench.outbox.begun[-1] == ([slow], False)
+
+
+@on_virtual_time
+async def test_a_suspect_job_waits_two_minutes_for_long_work_and_is_not_blamed_beside_it() -> None:
+    bench = Bench(capacity=2)
+    other = Bench(caution=bench.caution)
+    long, suspect, later = a_job(), a_job(), a_job()
+    bench.hangs_on, other.outbox.deaths = [long], {suspect: 2}
+    async with running(bench.worker), running(other.worker):
+        await bench.send([long])
+        await wait_all_tasks_blocked()
+        await other.send([suspect])
+        await other.send([later])
+        for _ in range(3):
+            await anyio.sleep(LONGEST_TURN_S / 3 - 1)
+            assert other.batches == []
+            await bench.outbox.renew()
+            await other.outbox.renew()
+        await anyio.sleep(4)
+        assert other.batches == [[suspect], [later]]
+        assert other.outbox.begun == [([suspect], False), ([suspect], False), ([later], False)]
+        assert bench.outbox.released == []
+    async with running(other.worker):
+        await other.send([suspect])
+        await wait_all_tasks_blocked()
+    assert other.outbox.begun[-1] == ([suspect], True)
 
 
 async def test_nothing_is_done_that_could_not_be_told_of_before() -> None:

@@ -9,7 +9,8 @@ import anyio
 import pytest
 from anyio import wait_all_tasks_blocked
 
-from elf.outbox.turns import Turns
+from elf.outbox.turns import LONGEST_TURN_S, Turn, Turns
+from tests.actors.outbox_kit import on_virtual_time
 
 pytestmark = pytest.mark.anyio
 
@@ -20,6 +21,7 @@ class Desk:
     def __init__(self) -> None:
         self.turns = Turns()
         self.at_work: list[str] = []
+        self.given: dict[str, Turn] = {}
         self._homes: dict[str, anyio.Event] = {}
         self._scopes: dict[str, anyio.CancelScope] = {}
 
@@ -40,7 +42,7 @@ class Desk:
     async def _work(self, name: str) -> None:
         turn = self.turns.alone() if name.isupper() else self.turns.together()
         with self._scopes[name]:
-            async with turn:
+            async with turn as self.given[name]:
                 self.at_work.append(name)
                 try:
                     await self._homes[name].wait()
@@ -94,12 +96,42 @@ async def test_a_turn_that_is_granted_and_cancelled_at_once_is_given_on() -> Non
         group.cancel_scope.cancel()
 
 
-async def test_a_turn_alone_may_be_ended_before_its_work() -> None:
+async def test_others_go_on_beside_work_that_outlasts_its_turn_and_are_told_so() -> None:
     desk = Desk()
-    async with desk.open(), desk.turns.alone() as end_turn:
-        assert await desk.come("a") == []
-        end_turn()
-        await wait_all_tasks_blocked()
-        assert desk.at_work == ["a"]
-        end_turn()
-        assert await desk.come("B") == ["a"]
+    async with desk.open():
+        async with desk.turns.alone() as first:
+            assert first.is_alone
+            assert await desk.come("a") == []
+            desk.turns.end(first)
+            await wait_all_tasks_blocked()
+            assert desk.at_work == ["a"]
+            desk.turns.end(first)
+            assert await desk.come("B", "c") == ["a"]
+            assert await desk.go("a") == ["B"]
+            assert not desk.given["B"].is_alone
+            assert await desk.come("D") == ["B"]
+        assert await desk.go("B") == ["c"]
+        assert await desk.go("c") == ["D"]
+        assert desk.given["D"].is_alone
+
+
+@on_virtual_time
+async def test_nobody_waits_for_work_that_is_together_and_outlasts_its_turn() -> None:
+    desk = Desk()
+    async with desk.open():
+        assert await desk.come("chore") == ["chore"]
+        await anyio.sleep(LONGEST_TURN_S / 2)
+        assert await desk.come("a", "B", "c", "D") == ["chore", "a"]
+        await anyio.sleep(LONGEST_TURN_S / 2 - 1)
+        assert await desk.go("a") == ["chore"]
+        await anyio.sleep(2)
+        assert desk.at_work == ["chore", "B"]
+        assert not desk.given["B"].is_alone
+        assert await desk.go("B") == ["chore", "c"]
+        await anyio.sleep(LONGEST_TURN_S + 1)
+        assert desk.at_work == ["chore", "c", "D"]
+        assert await desk.go("c", "D") == ["chore"]
+        assert await desk.come("E") == ["chore", "E"]
+        assert await desk.cancel("chore") == await desk.come("F") == ["E"]
+        assert await desk.go("E") == ["F"]
+        assert desk.given["F"].is_alone

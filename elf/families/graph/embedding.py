@@ -98,9 +98,8 @@ class Embedding:
 
     async def _make(self, file: MemoryFile, due: Sequence[ToEmbed]) -> bool:
         """Make the vectors of some memories; return False when the model is away."""
-        is_alone = bool(due[0].is_suspect)
-        async with self._turns.alone() if is_alone else self._turns.together():
-            await file.write(lambda change: begin(change, due, is_alone=is_alone))
+        async with self._turns.alone() if due[0].is_suspect else self._turns.together() as turn:
+            await file.write(lambda change: begin(change, due, is_alone=turn.is_alone))
             is_made = False
             try:
                 is_made = await self._make_begun(file, due)
