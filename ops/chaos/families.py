@@ -5,8 +5,8 @@
 
 In rounds: clients of each family work, now at the one service, now at the other, while either is killed, or stopped,
 and started again, and the database and the index are killed. After each round both must tell that all that was
-acknowledged is there, once, as it was left. Prints what was done, and exits with 1 at the first thing that should not
-be.
+acknowledged is there, once, as it was left; in the end no job may be given up. Prints what was done, and exits with 1
+at the first thing that should not be.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 
 import psutil
 
-from tests.chaos.kills import kill_backend, kill_index, kill_postgres, wait_recovered
+from tests.chaos.kills import given_up_jobs, kill_backend, kill_index, kill_postgres, wait_recovered
 from tests.families.every import PROOFS, Proof
 from tests.families.served import config_of_all, service_of_all
 from tests.families.work import Crew, Task
@@ -53,6 +53,7 @@ class Siege:
         self.blows: Counter[str] = Counter()
         self.claims: Counter[str] = Counter()
         self.rounds = 0
+        self.given_up: dict[str, int] | None = None  # by queue, once the rounds are over
 
     def run(self, minutes: float) -> None:
         """Go through rounds until the time is up. Raises AssertionError at the first fault."""
@@ -62,6 +63,8 @@ class Siege:
         while time.monotonic() < end:
             self.rounds += 1
             self._round(min(end, time.monotonic() + ROUND_S))
+        self.given_up = given_up_jobs(self.services[0])
+        assert not self.given_up, f"jobs were given up: {self.given_up}"
         for service in self.services:
             assert service.stop() == 0
 
@@ -133,6 +136,7 @@ def main() -> int:
         return 1
     finally:
         print(f"{siege.rounds} rounds, blows {dict(siege.blows)}, acknowledged {dict(siege.claims)}")
+        print(f"jobs given up: {siege.given_up}")
         for process in processes_of(folder):
             process.kill()
     if options.folder is None:

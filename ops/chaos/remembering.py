@@ -5,7 +5,7 @@
 
 In each round a client has up to four things remembered, and the service is killed with the last answer, most often
 before its worker has begun, and started again. In the end each has to be there once: as entries of its conversation, as
-two notes, and as what the assistant made of it. Exits with 1 at any fault.
+two notes, and as what the assistant made of it; and no job may be given up. Exits with 1 at any fault.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import random
 import sys
 import time
 
+from tests.chaos.kills import given_up_jobs
 from tests.chaos.remembering import RememberKills
 from tests.folders import fresh_folder
 from tests.system.service import RunningService, write_config
@@ -35,7 +36,10 @@ def main() -> int:
             kills = RememberKills(service, random.Random(options.seed))
             for _ in range(options.kills):
                 kills.strike()
-            faults = kills.faults()
+            faults = [
+                *kills.faults(),
+                *(f"{n} jobs of {queue} are given up" for queue, n in given_up_jobs(service).items()),
+            ]
     print(
         f"seed {options.seed}: {options.kills} kills, {time.monotonic() - began:.0f} s, {len(faults)} faults"
     )

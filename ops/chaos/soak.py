@@ -4,8 +4,9 @@
 
 In rounds: four clients store notes and one searches, while parts of the service are killed or made to hang, one after
 the other and sometimes two at once, and the whole service is killed or stopped and started again. After each round
-every acknowledged note must be listed, have its vectors and be found by its own text. Prints what was done, how long
-the recoveries took and what the clients were answered; exits with 1 at the first thing that should not be.
+every acknowledged note must be listed, have its vectors and be found by its own text, and in the end no job may be
+given up. Prints what was done, how long the recoveries took and what the clients were answered; exits with 1 at the
+first thing that should not be.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ import httpx
 import psutil
 
 from tests.chaos.kills import (
+    given_up_jobs,
     hang_index,
     hang_postgres,
     kill_backend,
@@ -120,6 +122,8 @@ class Soak:
             self._round(f"round {len(self._acknowledged) + 1}", end)
         for tenant, acknowledged in self._acknowledged.items():
             assert_all_there(self.service, tenant, acknowledged)
+        given_up = given_up_jobs(self.service)
+        assert not given_up, f"jobs were given up: {given_up}"
         assert self.service.stop() == 0
         assert processes_of(self.service.config.parent) == []
 

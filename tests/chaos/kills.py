@@ -75,6 +75,13 @@ def wait_recovered(service: RunningService, hit: psutil.Process) -> Recovery:
     return Recovery(time.monotonic() - started, frozenset(seen))
 
 
+def given_up_jobs(service: RunningService) -> dict[str, int]:
+    """How many jobs of each queue, over all tenants, are given up; queues without any are left out."""
+    response = service.admin.get("/v1/admin/jobs/counts")
+    assert response.is_success, response.text
+    return {one["queue"]: one["given_up"] for one in response.json()["items"] if one["given_up"]}
+
+
 def _has_index(service: RunningService) -> bool:
     """Whether an index process runs, its own or another's: until its loss is noticed, searches do without it."""
     return any(is_index_process(process) for process in processes_of(service.config.parent))
