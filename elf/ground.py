@@ -18,6 +18,7 @@ from elf.indexing.fleet import Fleet
 from elf.indexing.fresh import FreshWrites
 from elf.indexing.indexed import IndexedCorpus, IndexingPace
 from elf.offers import Offers
+from elf.outbox.leased import LeasedOutbox
 from elf.outbox.turns import Turns
 from elf.providers.factory import Providers
 from elf.providers.port import Chat, Embedder, LateInteraction
@@ -69,7 +70,7 @@ class Ground:
     `ring` returns what wakes the workers of a queue, here and elsewhere. `index` returns the index of a space.
     `search` is there where the process serves, `tokens` where token vectors are kept. `turns` are those of all
     background work. `below` are the families that were opened before, by name: what stands above families works
-    with what they offer.
+    with what they offer. `outboxes` are those of all families, by queue, once these are open.
     """
 
     config: Config
@@ -89,6 +90,7 @@ class Ground:
     traces: TraceStore
     search: SearchToolkit | None
     turns: Turns = field(default_factory=Turns)
+    outboxes: Mapping[str, LeasedOutbox] = field(default_factory=dict)
     below: Mapping[str, Offers] = field(default_factory=lambda: MappingProxyType({}))
 
 

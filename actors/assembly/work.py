@@ -76,11 +76,13 @@ def add_work(
     queries = search_queries()
     listener = add_listener(shared)
     indexes = Indexes(shared)
-    ground = _ground(shared, listener, indexes, queries, models, roles)
+    outboxes: dict[str, LeasedOutbox] = {}
+    ground = replace(_ground(shared, listener, indexes, queries, models, roles), outboxes=outboxes)
     opened: dict[str, Opened] = {}
     for family in families:
         below = {name: one.offers() for name, one in opened.items()}
         opened[family.name] = with_indexing(family.open(replace(ground, below=below)), roles)
+        outboxes.update(opened[family.name].outboxes)
     if ground.search is not None:
         metrics.watch_breakers(ground.search.models.breakers)
     health = add_health(shared, needed_to_read=_all(one.needed_to_read for one in opened.values()))

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from elf.cli import main
 from tests.system.fork_server import run_elf
 from tests.system.service import RunningService, note, wait_for, write_config
+from tests.system.truth import rows
 
 PROJECT = "p"
 SCOPES = ("agent_private", "project_shared", "org_shared")
@@ -294,3 +295,21 @@ def test_status_tells_how_much_there_is(
     assert (after["notes"], after["deleted_notes"]) == (counted["notes"] - 1, counted["deleted_notes"] + 1)
     assert main(["status", "-c", str(config)]) == 0
     assert f"notes    {after['notes']:,}, and" in capsys.readouterr().out
+
+
+def test_status_counts_the_jobs_of_all_families(
+    service: RunningService, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = service.config.parent
+    rows(
+        folder,
+        "INSERT INTO conversations_indexing_outbox (outbox_id, subject_id, op, embedding_version, status, lane,"
+        " available_at) SELECT gen_random_uuid(), gen_random_uuid(), 'UPSERT', 'v', 'PENDING', -1,"
+        " now() + interval '1 day' FROM generate_series(1, 509)",
+    )
+    try:
+        assert 509 <= service.admin.get("/v1/admin/overview").json()["waiting_jobs"] < 600
+        assert main(["status", "-c", str(config)]) == 0
+        assert re.search(r"^waiting  5\d\d jobs", capsys.readouterr().out, re.MULTILINE)
+    finally:
+        rows(folder, "DELETE FROM conversations_indexing_outbox WHERE lane = -1")

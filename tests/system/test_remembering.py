@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +19,9 @@ from elf.client import AsyncClient, Client, Conflict, InvalidRequest, NotFound
 from elf.client.credentials import Credentials
 from elf.client.families.memories import InFamily, MemoriesClient, Remembered, Said
 from tests.families.command_line import CommandLine
-from tests.system.service import RunningService, write_config
+from tests.metrics_kit import Page
+from tests.system.service import RunningService, wait_for, write_config
+from tests.system.truth import rows
 
 pytestmark = pytest.mark.anyio
 
@@ -193,3 +196,36 @@ def test_the_command_does_the_same(
     assert said["done"]
     told_again = line.data(MemoriesClient, "remembered", said["id"], "--user-id", user)
     assert told_again["families"] == said["families"]
+
+
+def test_what_waits_for_a_family_that_is_not_asked_any_more_is_skipped(
+    client: Client, service: RunningService, user: str
+) -> None:
+    old, new = (
+        client.memories.remember(MESSAGES, user_id=user, conversation=name, wait_ms=WAIT_MS)
+        for name in ("old", "new")
+    )
+    # As they are left by a service that asked the family graph in place of notes.
+    left = (
+        "WITH messages AS (UPDATE memory_said SET messages = '[]' WHERE said_id = $1)"
+        " UPDATE memory_said_outbox SET family = 'graph', status = 'PENDING', written = '[]', available_at = now(),"
+        " created_at = now() - $2::interval WHERE said_id = $1 AND family = 'notes'"
+    )
+    rows(service.config.parent, left, old.id, timedelta(hours=2))
+    rows(service.config.parent, left, new.id, timedelta(minutes=2))
+
+    def is_over() -> Remembered | None:
+        told = client.memories.remembered(old.id, user_id=user)
+        return told if told.done else None
+
+    skipped = told(wait_for(is_over, "it is over"))["graph"]
+    assert (skipped.state, skipped.written) == ("skipped", [])
+    assert skipped.message == "graph is not among the families of [remember] any more"
+    assert Page(service.admin.get("/metrics").text).value("elf_remember_skipped_total", family="graph") == 1
+    (kept,) = rows(service.config.parent, "SELECT messages FROM memory_said WHERE said_id = $1", old.id)
+    assert kept["messages"] is None  # so that it is dropped in time
+    later = client.memories.remembered(new.id, user_id=user)
+    assert (told(later)["graph"].state, later.done) == (
+        "pending",
+        False,
+    )  # it may be one that newer processes ask

@@ -152,7 +152,7 @@ class InFamily(Struct, frozen=True, kw_only=True):
     """What became of it in a family; where that does not take it, `error_code` and `message` say why."""
 
     family: str
-    state: Literal["pending", "done", "refused", "failed", "given_up", "shown"]
+    state: Literal["pending", "done", "refused", "skipped", "failed", "given_up", "shown"]
     written: list[WrittenItem]
     error_code: str | None
     message: str | None

@@ -296,7 +296,7 @@ class _Opening:
         return NoteOverview(
             database=self.ground.database,
             queries=self.queries,
-            outbox=self.corpus.outbox,
+            outboxes=self.ground.outboxes,
             embedding_version=config.embedding_version,
             folders={name: folder for name, folder in folders.items() if folder is not None},
             clock=self.ground.clock,

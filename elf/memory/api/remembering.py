@@ -20,7 +20,7 @@ MAX_MESSAGES: Final = 64
 MAX_MESSAGE_CHARS: Final = 16_384
 MAX_WAIT_MS: Final = 30_000
 
-State = Literal["pending", "done", "refused", "failed", "given_up", "shown"]
+State = Literal["pending", "done", "refused", "skipped", "failed", "given_up", "shown"]
 
 
 class MessageSaid(Request):
@@ -95,8 +95,9 @@ class InFamily(Response):
 
     family: str
     state: State = Field(
-        description="pending; done; refused: the family does not take it, error_code says why; failed: it failed, and "
-        "is tried again; given_up: it is not tried again by itself; shown: what a dry run would write."
+        description="pending; done; refused: the family does not take it, error_code says why; skipped: the family is "
+        "not asked any more; failed: it failed, and is tried again; given_up: it is not tried again by itself; shown: "
+        "what a dry run would write."
     )
     written: list[WrittenItem]
     error_code: str | None

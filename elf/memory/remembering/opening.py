@@ -9,7 +9,7 @@ from elf.config.optional import REMEMBERED_BY
 from elf.core.errors import StartupError
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries
-from elf.family import Opened
+from elf.family import Opened, Total
 from elf.ground import Ground
 from elf.memory.api.remembering import REMEMBER, REMEMBERED
 from elf.memory.asking import Asker
@@ -23,7 +23,8 @@ from elf.outbox.leased import LeasedOutbox, outbox_queries
 from elf.outbox.queue import Queue
 
 QUEUE: Final = "remember"
-ASKED: Final = "o.family = ANY ($4::text[])"  # of the families that this process asks
+# A family that this process does not ask may be one that newer processes ask: their jobs are theirs for an hour.
+DUE: Final = "(o.family = ANY ($4::text[]) OR o.created_at < now() - interval '1 hour')"
 
 
 def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
@@ -52,17 +53,23 @@ def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
         if ground.roles.serves
         else {},
         outboxes={QUEUE: outbox},
-        queues=[Queue(family=FAMILY, name=QUEUE, outbox=outbox, handle=jobs.handle, concurrency=2)]
-        if does
-        else [],
+        queues=[Queue(family=FAMILY, name=QUEUE, outbox=outbox, handle=jobs.handle, concurrency=2)],
         garbage=[GarbageStep(FAMILY, "old_memory_said", store.drop_old)],
+        totals=[
+            Total(
+                name="elf_remember_skipped_total",
+                about="Things that were said and that a family did not take: it is not asked any more.",
+                labels=("family",),
+                read=lambda: {(family,): float(count) for family, count in jobs.skipped.items()},
+            )
+        ],
     )
 
 
 def remember_queries(own: Queries) -> Queries:
     """Return the statements of the outbox, with `own`. Raises StartupError when they cannot be read."""
     about = JobSubject(kind="'remember_request'")
-    return outbox_queries(TABLE, subject="said_id", about=about, lane="tenant_id", due=ASKED, own=own)
+    return outbox_queries(TABLE, subject="said_id", about=about, lane="tenant_id", due=DUE, own=own)
 
 
 def _families(ground: Ground) -> Mapping[str, Offers]:

@@ -11,7 +11,7 @@ import anyio
 
 from elf.api.caller import Caller
 from elf.core.clock import Clock
-from elf.core.errors import Conflict, Forbidden, InvalidRequest, NotFound, ServiceError
+from elf.core.errors import Conflict, Forbidden, InvalidRequest, NotFound, NotOffered, ServiceError
 from elf.db.database import Connection
 from elf.db.errors import retrying
 from elf.memory.api import remembering as r
@@ -131,7 +131,7 @@ class Remembering:
             id=said_id,
             conversation=rows[0]["conversation"],
             repeated=False,
-            done=all(one.state in ("done", "refused") for one in families),
+            done=all(one.state in ("done", "refused", "skipped") for one in families),
             said_at=rows[0]["said_at"],
             families=families,
         )
@@ -172,7 +172,9 @@ class Remembering:
 
 def _in_family(row: Row) -> r.InFamily:
     state: r.State = "pending"
-    if row["error_code"] is not None:
+    if row["error_code"] == NotOffered.error_code:
+        state = "skipped"
+    elif row["error_code"] is not None:
         state = "refused"
     elif row["status"] == "DONE":
         state = "done"

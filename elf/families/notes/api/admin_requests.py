@@ -130,7 +130,7 @@ class Overview(Response):
     notes: int = Field(description="Notes that can be found.")
     deleted_notes: int = Field(description="Deleted and expired notes that were not purged yet.")
     notes_to_embed: int = Field(description="Of the notes, those that wait for vectors of this model.")
-    waiting_jobs: int = Field(description="Jobs that wait for an indexer.")
+    waiting_jobs: int = Field(description="Jobs that wait, of all queues of all families.")
     failed_jobs: int = Field(description="Of them, those that failed before and will be tried again.")
     oldest_job_seconds: float | None = Field(description="How long the oldest waits; null when none does.")
     disk_bytes: dict[str, int] = Field(

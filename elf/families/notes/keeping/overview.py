@@ -1,4 +1,4 @@
-"""How much there is, for the people who run the service: notes, work that waits, and the disk they take."""
+"""How much there is, for the people who run the service: notes, work of all families that waits, and disk in use."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ class NoteOverview:
         *,
         database: Database,
         queries: Queries,
-        outbox: LeasedOutbox,
+        outboxes: Mapping[str, LeasedOutbox],
         embedding_version: str,
         folders: Mapping[str, Path],
         clock: Clock,
     ) -> None:
-        """`queries` are those of the folder sql/notes, `outbox` that of the indexers.
+        """`queries` are those of the folder sql/notes, `outboxes` those of all families, once they are open.
 
         `folders` of this machine hold data, by what it is; without one for postgres, the server says how much it has.
         """
         self._database = database
         self._sql = queries
-        self._outbox = outbox
+        self._outboxes = outboxes
         self._embedding_version = embedding_version
         self._folders = folders
         self._clock = clock
@@ -43,7 +43,8 @@ class NoteOverview:
     async def read(self, _: OverviewRequest) -> Overview:
         """Read them all; every note is counted, which takes 0.1 s for a million."""
         now = self._clock.now()
-        jobs = await self._outbox.statistics()
+        jobs = [await outbox.statistics() for outbox in self._outboxes.values()]
+        oldest = min((one.oldest for one in jobs if one.oldest is not None), default=None)
         async with self._database.connection() as connection:
             counts = await connection.fetchrow(self._sql["overview_of_notes"], now, self._embedding_version)
             database_bytes = await connection.fetchval(self._sql["database_bytes"])
@@ -52,9 +53,9 @@ class NoteOverview:
             version=version("elf-memory"),
             embedding_version=self._embedding_version,
             **dict(counts),
-            waiting_jobs=jobs.pending + jobs.failed,
-            failed_jobs=jobs.failed,
-            oldest_job_seconds=None if jobs.oldest is None else max(0.0, (now - jobs.oldest).total_seconds()),
+            waiting_jobs=sum(one.pending + one.failed for one in jobs),
+            failed_jobs=sum(one.failed for one in jobs),
+            oldest_job_seconds=None if oldest is None else max(0.0, (now - oldest).total_seconds()),
             disk_bytes={"postgres": database_bytes} | await to_thread.run_sync(self._measured),
         )
 
