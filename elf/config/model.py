@@ -30,6 +30,7 @@ from elf.config.optional import (
     Merging,
     Outbox,
     QdrantServer,
+    Recall,
     Remember,
     Retention,
 )
@@ -438,6 +439,7 @@ class Config(Table):
     indexing: Indexing = Indexing()
     outbox: Outbox = Outbox()
     gc: Gc = Gc()
+    recall: Recall = Recall()
     remember: Remember = Remember()
     local_model: LocalModel = LocalModel()
     defaults: Defaults = Defaults()

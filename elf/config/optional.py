@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from elf.config.places import parse_folder
 from elf.config.table import Table
-from elf.config.values import DaysOrNever, Positive, Weight
+from elf.config.values import DaysOrNever, Positive, UnitInterval, Weight
 
 
 class QdrantServer(Table):
@@ -123,6 +123,12 @@ class Outbox(Table):
     """[outbox]: after how many deaths of processes that were at nothing else a job is given up."""
 
     max_process_deaths: Annotated[int, Field(ge=1, le=100)] = 3
+
+
+class Recall(Table):
+    """[recall]: what share of the answers of recall and context leave a trace; those that explain themselves all do."""
+
+    trace_sample: UnitInterval = 1.0
 
 
 REMEMBERED_BY: Final = ("conversations", "notes", "assistant")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID, uuid4
 
 from elf.api.caller import Caller
@@ -16,6 +16,9 @@ from elf.memory.choosing import Bounds, Chosen, Room, chosen
 from elf.memory.finding import Finding
 from elf.memory.model import FAMILY
 from elf.memory.traces import Traces, told
+
+TRACE: Final = "trace"
+"""What is degraded where the trace of an answer could not be written."""
 
 
 class Answered(NamedTuple):
@@ -38,8 +41,10 @@ class Answering:
         self._clock = clock
         self._measures = measures
 
-    async def answer(self, request: AskMemory, caller: Caller, room: Room) -> Answered:
-        """Return the best of what is known that fits into a room.
+    async def answer(
+        self, request: AskMemory, caller: Caller, room: Room, *, is_explained: bool = False
+    ) -> Answered:
+        """Return the best of what is known that fits into a room; one that `is_explained` has a trace in any case.
 
         Raises ScopeDenied for another user, InvalidRequest for a family that is not on, and Unavailable when no family
         answers.
@@ -50,7 +55,7 @@ class Answering:
         choice = await in_slices(chosen(found.candidates, bounds, room, found.sameness))
         timings, gathered = found.stages.timings, found.gathered
         self._measures.search(family=FAMILY, stages=timings, degraded=found.degraded)
-        content = {
+        content: dict[str, Any] = {
             "families": list(found.families),
             "degraded": found.degraded,
             "skipped": gathered.skipped,
@@ -58,5 +63,9 @@ class Answering:
             **told(choice.best, [*choice.left_out, *found.left_out]),
         }
         trace_id = uuid4()
-        await self._traces.write(trace_id, asking, request.query, content, self._clock.now())
+        is_kept = await self._traces.write(
+            trace_id, asking, request.query, content, self._clock.now(), is_wanted=is_explained
+        )
+        if not is_kept:
+            content["degraded"] = [*found.degraded, TRACE]
         return Answered(trace_id, choice, content)

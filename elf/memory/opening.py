@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
-from elf.family import Opened, together
+from elf.family import Opened, Total, together
 from elf.ground import Ground
 from elf.memory.answering import Answering
 from elf.memory.api.context import CONTEXT
@@ -47,7 +47,12 @@ def open_memory(ground: Ground) -> Opened:
 
 def _open_recall(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     config, database = ground.config, ground.database
-    traces = Traces(database, queries, keep=timedelta(days=config.search.explain.retention_days))
+    traces = Traces(
+        database,
+        queries,
+        keep=timedelta(days=config.search.explain.retention_days),
+        sample=config.recall.trace_sample,
+    )
     version = "" if ground.search is None or ground.search.late is None else ground.search.late.version
     kept = KeptTokens(database, queries, ground.clock, version=version)
     handles = Handles(database, queries)
@@ -93,4 +98,11 @@ def _open_recall(ground: Ground, queries: Queries, asker: Asker) -> Opened:
         },
         owners=[] if filler is None else [filler],
         garbage=garbage,
+        totals=[
+            Total(
+                name="elf_recall_traces_dropped_total",
+                about="Traces of answers of recall and context that could not be written.",
+                read=lambda: {(): float(traces.dropped)},
+            )
+        ],
     )

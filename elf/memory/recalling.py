@@ -23,7 +23,9 @@ class MemoryRecall:
     async def recall(self, request: r.RecallMemory, caller: Caller) -> r.RecallAnswer:
         """Return what is known that answers a query. Raises as `Answering.answer` does."""
         room = TextRoom(self._counter, request.budget_tokens)
-        trace_id, choice, content = await self._answering.answer(request, caller, room)
+        trace_id, choice, content = await self._answering.answer(
+            request, caller, room, is_explained=request.explain
+        )
         return r.RecallAnswer(
             trace_id=trace_id,
             items=[
@@ -56,7 +58,9 @@ class Explaining:
         asking = self._asker.of(request, caller)
         row = await self._traces.read(request.trace_id, asking, self._clock.now())
         if row is None:
-            raise NotFound(f"$.trace_id: there is no trace {request.trace_id}", fields=["$.trace_id"])
+            raise NotFound(
+                f"$.trace_id: there is no trace {request.trace_id}, or none was kept", fields=["$.trace_id"]
+            )
         return r.RecallTrace(
             trace_id=request.trace_id, query=row["query"], at=row["created_at"], **row["content"]
         )

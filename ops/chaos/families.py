@@ -24,9 +24,10 @@ from typing import Any
 
 import psutil
 
-from tests.chaos.kills import given_up_jobs, kill_backend, kill_index, kill_postgres, wait_recovered
+from tests.chaos.kills import kill_backend, kill_index, kill_postgres, wait_recovered
 from tests.families.every import PROOFS, Proof
 from tests.families.served import config_of_all, service_of_all
+from tests.families.webhooks_proof import other_complaints, other_given_up_jobs
 from tests.families.work import Crew, Task
 from tests.system.service import RunningService, processes_of
 
@@ -63,14 +64,20 @@ class Siege:
         while time.monotonic() < end:
             self.rounds += 1
             self._round(min(end, time.monotonic() + ROUND_S))
-        self.given_up = given_up_jobs(self.services[0])
+        self.given_up = other_given_up_jobs(self.services[0])
         assert not self.given_up, f"jobs were given up: {self.given_up}"
         for service in self.services:
             assert service.stop() == 0
 
     def _round(self, end: float) -> None:
-        place = {"tenant_id": f"round {self.rounds}", "project_id": "p", "agent_id": "a"}
-        tasks = {family.name: Task(family.work, self.services, place) for family in self._families}
+        tasks = {
+            family.name: Task(
+                family.work,
+                self.services,
+                {"tenant_id": f"round {self.rounds} {family.name}", "project_id": "p", "agent_id": "a"},
+            )
+            for family in self._families
+        }
         with ExitStack() as stack:
             seed = self._rng.randrange(2**32)
             crews = {name: stack.enter_context(Crew(task, seed=seed)) for name, task in tasks.items()}
@@ -87,7 +94,7 @@ class Siege:
         faults = [
             *crew.faults,
             *task.problems(claims),
-            *(one for each in self.services for one in each.complaints()),
+            *(one for each in self.services for one in other_complaints(each)),
         ]
         assert not faults, "\n".join(faults)
         assert claims, f"nothing of {name} was acknowledged, so nothing is proved"

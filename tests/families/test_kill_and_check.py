@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.kills import given_up_jobs, kill_postgres, wait_recovered
+from tests.chaos.kills import kill_postgres, wait_recovered
 from tests.families.every import PROOFS, Proof
 from tests.families.notes_work import NoteClaim, NotesWork
 from tests.families.served import config_of_all, service_of_all
-from tests.families.webhooks_proof import other_complaints
+from tests.families.webhooks_proof import other_complaints, other_given_up_jobs
 from tests.families.work import Crew, Task
 from tests.folders import fresh_folder
 from tests.system.service import RunningService, note, processes_of
@@ -104,7 +104,7 @@ def test_nobody_complains_of_what_was_killed(
 ) -> None:
     assert crews
     assert other_complaints(pair[0]) == []
-    assert given_up_jobs(pair[0]) == {}
+    assert other_given_up_jobs(pair[0]) == {}
 
 
 def test_what_is_lost_changed_or_doubled_would_be_told(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from uuid import uuid4
 
+from tests.chaos.kills import given_up_jobs
 from tests.families import assistant_callers
 from tests.families.assistant_callers import USER
 from tests.families.callers import GUARDED as OF_NOTES
@@ -183,6 +184,13 @@ LEAKS: Final = Leaks(
         "erase_events": "operators ask for it, and a test of erasing and exporting shows whose it is",
     },
 )  # fmt: skip
+
+
+def other_given_up_jobs(service: RunningService) -> dict[str, int]:
+    """How many jobs of each queue are given up, but for those of the webhook to which nobody listens."""
+    given_up = given_up_jobs(service)
+    given_up.pop(QUEUE, None)
+    return given_up
 
 
 def other_complaints(service: RunningService) -> list[str]:

@@ -113,7 +113,10 @@ class TracedItem(Struct, frozen=True, kw_only=True):
 
 
 class RecallTrace(Struct, frozen=True, kw_only=True):
-    """What an answer was made of; `milliseconds` is how long each stage and family took."""
+    """What an answer was made of; `milliseconds` is how long each stage and family took.
+
+    `more` counts the items and what was left out that the trace has no room for.
+    """
 
     trace_id: UUID
     query: str
@@ -124,6 +127,7 @@ class RecallTrace(Struct, frozen=True, kw_only=True):
     degraded: list[str]
     skipped: dict[str, str]
     milliseconds: dict[str, float]
+    more: dict[str, int]
 
 
 class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -8,9 +8,12 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import structlog
 from pgvector import Vector
 
+from elf.core.errors import Unavailable
 from elf.db.database import Connection
+from elf.db.errors import map_errors
 from elf.families.store.answers import Result, item_of
 from elf.families.store.api import operations as a
 from elf.families.store.kit import Kit
@@ -20,6 +23,8 @@ from elf.families.store.rules.places import address_of, within
 
 ANSWER_BYTES: Final = 8 << 20
 """An answer ends where its values would be larger than this, unless it has one only."""
+
+log = structlog.get_logger()
 
 Reads = Mapping[int, a.Get | a.Search | a.ListNamespaces]
 
@@ -71,9 +76,15 @@ class Reading:
         return dict(zip(queries, await self._kit.embedder.embed(queries), strict=True)) if queries else {}
 
     async def read(
-        self, connection: Connection, place: Place, reads: Reads, vectors: Mapping[str, Vector | None]
+        self,
+        connection: Connection,
+        place: Place,
+        reads: Reads,
+        vectors: Mapping[str, Vector | None],
+        *,
+        with_writes: bool = False,
     ) -> dict[int, Result]:
-        """Read everything as it is at this moment."""
+        """Read everything as it is at this moment, `with_writes` in the transaction of those."""
         now = self._kit.now()
         results: dict[int, Result] = {}
         picked, room = _Picked(), _Room(ANSWER_BYTES)
@@ -88,9 +99,17 @@ class Reading:
                     picked.take(at, rows, room, refresh=one.refresh_ttl)
                 case a.ListNamespaces():
                     results[at] = Result(namespaces=await self._namespaces(connection, place, one, now))
+        results |= await self._loaded(connection, place, reads, picked)
         if picked.refreshed:
-            await connection.execute(self._sql["refresh_items"], *place, now, [*picked.refreshed])
-        return results | await self._loaded(connection, place, reads, picked)
+            try:
+                with map_errors():
+                    await connection.execute(self._sql["refresh_items"], *place, now, [*picked.refreshed])
+            except Unavailable as error:
+                if with_writes:
+                    raise
+                # What can be read is answered, such as while the disk is full: its time goes on as if it were not read.
+                log.warning("store.values_not_refreshed", values=len(picked.refreshed), error=error.message)
+        return results
 
     async def _by_address(
         self, connection: Connection, place: Place, reads: Reads, now: datetime

@@ -97,6 +97,8 @@ class StoreService:
         deleted: Sequence[bytes],
     ) -> Mapping[int, r.Result]:
         async with self._kit.database.transaction() as connection:
-            results = await self._reading.read(connection, place, reads, asked) if reads else {}
+            results = (
+                await self._reading.read(connection, place, reads, asked, with_writes=True) if reads else {}
+            )
             await self._writing.write(connection, place, puts, made, deleted)
         return results

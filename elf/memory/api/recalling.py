@@ -78,7 +78,8 @@ class RecallAnswer(Response):
     items: list[RecalledItem]
     tokens: int = Field(description="How many tokens the texts have.")
     degraded: list[str] = Field(
-        description='What was away or too slow: names of families, "embedding", "rerank"; empty when nothing was.'
+        description='What was away or too slow: names of families, "embedding", "rerank", "trace" (it cannot be '
+        "explained later); empty when nothing was."
     )
     skipped: dict[str, str] = Field(
         description="Families that do not take the query, and why, such as NON_ENGLISH_INPUT."
@@ -110,7 +111,7 @@ class RecallTrace(Response):
     """What an answer was made of. Texts are read by their addresses: they may have changed."""
 
     trace_id: UUID
-    query: str
+    query: str = Field(description="With credentials blanked.")
     at: datetime
     families: list[str] = Field(description="Those that were asked.")
     items: list[TracedItem]
@@ -118,6 +119,10 @@ class RecallTrace(Response):
     degraded: list[str]
     skipped: dict[str, str]
     milliseconds: dict[str, float] = Field(description="How long each stage took.")
+    more: dict[str, int] = Field(
+        default_factory=dict,  # in none that was kept before there were bounds
+        description="Of items and left_out, how many more there were: a trace has 8 KiB at most. Of also, three.",
+    )
 
 
 RECALL: Final = Operation(

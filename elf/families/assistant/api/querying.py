@@ -193,7 +193,8 @@ class QueryAnswer(Response):
         description="RECALL_RATE: this agent looks things up in more than a tenth of the turns of the thread."
     )
     degraded: list[str] = Field(
-        description='What was away: "embedding", so that words alone were compared; "threshold", which could not hold.'
+        description='What was away: "embedding", so that words alone were compared; "threshold", which could not hold; '
+        '"tracking", so that delta is null and the thread is told of changes another time.'
     )
     explanations: list[Explanation] | None = Field(description="One for each item, where it was asked for.")
 

@@ -30,7 +30,10 @@ def answer(parts: Parts, request: q.Asked, *, tokenizer: str, has_vector: bool) 
         ],
         tokens=q.Tokens(budget=request.budget_tokens, used=parts.used, tokenizer=tokenizer),
         warnings=["RECALL_RATE"] if parts.recalls_often else [],
-        degraded=[] if has_vector else ["embedding", *unheld],
+        degraded=[
+            *([] if has_vector else ["embedding", *unheld]),
+            *([] if parts.is_tracked else ["tracking"]),
+        ],
         explanations=[_explained(one) for one in parts.items] if request.explain else None,
     )
 

@@ -17,7 +17,7 @@ class Parts:
     """What changed, what comes whole, what was ranked, and what is related to it; `used` is how many tokens that is.
 
     `updates` is None outside of threads. `recalls_often` tells that the agent looks things up in too many turns of the
-    thread.
+    thread, `is_tracked` that it is kept what the thread has seen.
     """
 
     updates: Delta | None
@@ -26,6 +26,7 @@ class Parts:
     related: Sequence[Neighbour]
     used: int
     recalls_often: bool
+    is_tracked: bool = True
 
     @property
     def given(self) -> list[UUID]:

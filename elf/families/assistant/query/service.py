@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -62,7 +63,14 @@ class MemoryQuerying:
 
     async def _found(self, request: q.Asked, asked: Wanted, vector: Vector | None) -> Parts:
         question, now = self._question(request, asked, vector), self._kit.now()
-        parts = await retrying(lambda: self._parts(request, asked, question, now))
+        try:
+            parts = await retrying(lambda: self._parts(request, asked, question, now))
+        except Unavailable as error:
+            # What can be read is answered, such as while the disk is full: a thread is told what is new another time.
+            async with self._kit.database.connection() as connection:
+                parts = await self._read(connection, request, asked, question, now, thread=None)
+            parts = replace(parts, is_tracked=False)
+            log.warning("assistant.query_not_tracked", error=error.message)
         self._hits.count(asked.filters.place, parts.given, now)
         return parts
 
@@ -82,18 +90,31 @@ class MemoryQuerying:
 
     async def _parts(self, request: q.Asked, asked: Wanted, question: Question, now: datetime) -> Parts:
         """Put an answer together, and keep with it what its thread has seen."""
-        place, thread = asked.filters.place, self._thread(request, asked)
+        thread = self._thread(request, asked)
         keys = [] if thread is None else [json.dumps(thread.key)]
         async with self._kit.database.transaction(competing_for=keys) as connection:
-            budget = Budget(request.budget_tokens, self._texts.tokens)
-            updates, often = None, False
-            if thread is not None:
-                updates = await self._threads.updates(connection, thread, request.since_rev, budget, now)
-                often = request.reason == "recall" and await self._threads.recalls_often(connection, thread)
-            context = await self._context(connection, question, budget)
-            items = await self._items(connection, request, question, context, budget, now)
-            related = await self._related(connection, asked.filters, context, items, budget)
-            await self._track(connection, request, items, now, place)
+            parts = await self._read(connection, request, asked, question, now, thread=thread)
+            await self._track(connection, request, parts.items, now, asked.filters.place)
+        return parts
+
+    async def _read(
+        self,
+        connection: Connection,
+        request: q.Asked,
+        asked: Wanted,
+        question: Question,
+        now: datetime,
+        *,
+        thread: Thread | None,
+    ) -> Parts:
+        budget = Budget(request.budget_tokens, self._texts.tokens)
+        updates, often = None, False
+        if thread is not None:
+            updates = await self._threads.updates(connection, thread, request.since_rev, budget, now)
+            often = request.reason == "recall" and await self._threads.recalls_often(connection, thread)
+        context = await self._context(connection, question, budget)
+        items = await self._items(connection, request, question, context, budget, now)
+        related = await self._related(connection, asked.filters, context, items, budget)
         return Parts(
             updates=updates,
             context=context,
