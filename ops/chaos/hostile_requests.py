@@ -64,8 +64,8 @@ def store_requests(tenant: str) -> Iterator[HostileRequest]:
         body = {**owner, "namespace": ["n"], "key": "k", "value": value, "index": index}
         return _post(f"store put: {name}", "/v1/store/put", body, status=status)
 
-    def batch(name: str, ops: Sequence[Any]) -> HostileRequest:
-        return _post(f"store batch: {name}", "/v1/store/batch", {**owner, "ops": ops})
+    def batch(name: str, ops: Sequence[Any], *, status: int = 400) -> HostileRequest:
+        return _post(f"store batch: {name}", "/v1/store/batch", {**owner, "ops": ops}, status=status)
 
     yield put("one path 40,000 times", {"x": "y" * 200_000}, ["$"] * 40_000)
     yield put(
@@ -89,6 +89,17 @@ def store_requests(tenant: str) -> Iterator[HostileRequest]:
     )
     conditions = {f"f{number}": {"$ne": number} for number in range(32)}
     yield batch("500 searches by 32 fields", [{"search": {"limit": 1000, "filter": conditions}}] * 500)
+    for number in range(1, 17):
+        body = {
+            **owner,
+            "namespace": ["large"],
+            "key": f"{number}",
+            "value": {"x": [0] * 290_000},
+            "index": False,
+        }
+        yield _post(f"store put: 290,000 numbers, {number} of 16", "/v1/store/put", body, status=200)
+    large = [{"search": {"namespace": ["large"], "filter": conditions}}] * 32
+    yield batch("32 searches by 32 fields of 16 values of 290,000 numbers", large, status=503)
     suffix = [{"match": "suffix", "path": ["*"] * 32}] * 8
     yield batch("500 listings of namespaces", [{"namespaces": {"limit": 1000, "matching": suffix}}] * 500)
     moment = "2026-01-01T00:00:00+00:00"

@@ -130,10 +130,9 @@ def _episode(at: Target) -> str:
 
 
 def _hostile(at: Target, name: str) -> str:
-    tenant = f"hostile {name}"[:100] if at.identities is None else "hostile"
-    (one,) = (one for one in hostile_requests(tenant) if one.name == name)
+    (one,) = (one for one in hostile_requests("hostile") if one.name == name)
     who = MALLORY if one.front == "public" else FREE
-    proof = {} if at.identities is None else at.headers(who, tenant)
+    proof = {} if at.identities is None else at.headers(who, "hostile")
     with (
         httpx.Client(base_url=at.service.url, timeout=TIMEOUT_S) as users,
         httpx.Client(base_url=at.service.admin_url, timeout=TIMEOUT_S) as operators,

@@ -13,7 +13,8 @@ from elf.client.families.store import StoreClient
 from elf.langgraph import ElfStore
 from ops.chaos import hostile_requests as h
 from tests.families.command_line import CommandLine
-from tests.system.service import RunningService
+from tests.system.service import RunningService, wait_for
+from tests.system.truth import rows
 
 PLACE = ["n"]
 
@@ -38,6 +39,10 @@ def test_paths_values_and_searches_of_a_store_do_not_multiply(
     assert fields.pop("store batch: 500 texts of each of 11 values") == ["$.ops[10].put.index"]
     assert [fields.pop(name) for name in [*fields] if "batch" in name] == [["$.ops"]] * 2
     assert {*map(tuple, fields.values())} == {("$.index",)}
+    busy = "SELECT FROM pg_stat_activity WHERE state = 'active' AND query LIKE '-- %store_items%'"
+    wait_for(
+        lambda: not rows(service.config.parent, busy), "the database reads no more for whom it took too long"
+    )
 
 
 def test_channels_and_writes_of_a_checkpoint_do_not_multiply(

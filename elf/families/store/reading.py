@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+import anyio
 import structlog
 from pgvector import Vector
 
@@ -25,6 +26,12 @@ ANSWER_BYTES: Final = 8 << 20
 """An answer ends where its values would be larger than this, unless it has one only."""
 
 log = structlog.get_logger()
+
+READ_S: Final = 5.0
+"""How long everything takes at most that a request reads: of each statement the database has a longer limit."""
+
+RETRY_AFTER_S: Final = 30
+"""Longer than clients are patient: what took too long will again."""
 
 Reads = Mapping[int, a.Get | a.Search | a.ListNamespaces]
 
@@ -84,7 +91,28 @@ class Reading:
         *,
         with_writes: bool = False,
     ) -> dict[int, Result]:
-        """Read everything as it is at this moment, `with_writes` in the transaction of those."""
+        """Read everything as it is at this moment, `with_writes` in the transaction of those.
+
+        Raises Unavailable where that takes longer than READ_S.
+        """
+        try:
+            with anyio.fail_after(READ_S):
+                return await self._read(connection, place, reads, vectors, with_writes=with_writes)
+        except TimeoutError:
+            raise Unavailable(
+                f"reading took more than {READ_S:.0f} s: search within a namespace, or ask for less at a time",
+                retry_after_s=RETRY_AFTER_S,
+            ) from None
+
+    async def _read(
+        self,
+        connection: Connection,
+        place: Place,
+        reads: Reads,
+        vectors: Mapping[str, Vector | None],
+        *,
+        with_writes: bool,
+    ) -> dict[int, Result]:
         now = self._kit.now()
         results: dict[int, Result] = {}
         picked, room = _Picked(), _Room(ANSWER_BYTES)

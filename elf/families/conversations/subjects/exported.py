@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from elf.core.errors import InvalidRequest
+from elf.core.moments import check_moments
 from elf.core.slices import Slices
 from elf.core.structs import read_value
 from elf.families.conversations.errors import RuleBroken
@@ -155,8 +156,14 @@ def _given(place: int, given: Mapping[str, Any]) -> Given[Exported]:
         raw = msgspec.json.encode(given)
         if _NUL in raw:
             raise InvalidRequest(f"{path}: must not contain U+0000", fields=[path])
-        return Given(read_value(given, cast("type[Exported]", Exported)), len(raw))
-    except (msgspec.ValidationError, UnicodeEncodeError, TypeError) as error:
+        piece = read_value(given, cast("type[Exported]", Exported))
+        check_moments(piece)
+        return Given(piece, len(raw))
+    except (
+        msgspec.ValidationError,
+        ValueError,
+        TypeError,
+    ) as error:  # a ValueError also for what is no UTF-8
         raise InvalidRequest(f"{path}: is not as it is exported: {_why(error)}", fields=[path]) from None
 
 
@@ -169,4 +176,4 @@ def _check(content_type: str, content: Sequence[Any]) -> None:
 
 def _why(error: Exception) -> str:
     """Return what is wrong, which quotes nothing of what was given."""
-    return str(error) if isinstance(error, msgspec.ValidationError) else "it is no JSON"
+    return "it is no JSON" if isinstance(error, UnicodeEncodeError | TypeError) else str(error)

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from elf.core.errors import InvalidRequest
+from elf.core.moments import check_moments
 from elf.families.graph import model as m
 from elf.families.graph.drafts import key_of, refuse_secrets
 from elf.families.graph.rules.provenance import check_fields, is_canonical
@@ -33,6 +34,7 @@ class Intake:
         self._at = at
         self._lines = [_owned(line, orchestrator_id, folder) for line in lines]
         for number, line in enumerate(self._lines):
+            _check_moments(line, f"{at}[{number}]")
             _check(line, f"{at}[{number}]")
         self._keys = {
             line.memory.memory_id: key_of(line.memory) for line in self._lines if line.memory is not None
@@ -67,6 +69,13 @@ class Intake:
             quote = msgspec.structs.asdict(line.quote)
             change.run("put_quote", memory_id=memory.memory_id, **quote)
         return is_new
+
+
+def _check_moments(line: Line, at: str) -> None:
+    try:
+        check_moments(line)
+    except ValueError as error:
+        raise InvalidRequest(f"{at}.{error}", fields=[at]) from None
 
 
 def _take_version(change: Change, one: m.MemoryVersion) -> bool:

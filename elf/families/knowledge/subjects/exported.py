@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from elf.core.errors import InvalidRequest
+from elf.core.moments import check_moments
 from elf.core.slices import Slices
 from elf.core.structs import read_json
 from elf.families.knowledge import model as m
@@ -240,11 +241,13 @@ def _given(path: str, given: Mapping[str, Any]) -> Given[Exported]:
         raw = msgspec.json.encode(given)
         if _NUL in raw:
             raise InvalidRequest(f"{path}: must not contain U+0000", fields=[path])
-        return Given(read_json(raw, cast("type[Exported]", Exported)), len(raw))
-    except msgspec.ValidationError as error:
-        raise InvalidRequest(f"{path}: is not as it is exported: {error}", fields=[path]) from None
+        piece = read_json(raw, cast("type[Exported]", Exported))
+        check_moments(piece)
     except (TypeError, UnicodeEncodeError):
         raise InvalidRequest(f"{path}: is not as it is exported: it is no JSON", fields=[path]) from None
+    except (msgspec.ValidationError, ValueError) as error:
+        raise InvalidRequest(f"{path}: is not as it is exported: {error}", fields=[path]) from None
+    return Given(piece, len(raw))
 
 
 def _refuse_id(said: Mapping[str, Any], name: str) -> None:

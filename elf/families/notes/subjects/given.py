@@ -7,13 +7,13 @@ written is not asked: what is in it was written where it was allowed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any, Final, cast
 
 import msgspec
 
 from elf.core.cjk import CJK_MESSAGE, contains_cjk
 from elf.core.errors import InvalidRequest, NonEnglishInput
+from elf.core.moments import check_moments
 from elf.core.secrets import redacting_json
 from elf.core.slices import Slices
 from elf.core.structs import read_json, read_value
@@ -83,7 +83,7 @@ def _given(path: str, given: Mapping[str, Any]) -> Given[x.Exported]:
         if _NUL in raw:
             raise InvalidRequest(f"{path}: must not contain U+0000", fields=[path])
         piece = read_json(raw, cast("type[x.Exported]", x.Exported))
-        _check_moments(piece)
+        check_moments(piece)
         if isinstance(piece, x.ExportedVersion):
             _check_snapshots(piece)
     except (msgspec.DecodeError, UnicodeEncodeError, TypeError, ValueError, RecursionError) as error:
@@ -93,21 +93,11 @@ def _given(path: str, given: Mapping[str, Any]) -> Given[x.Exported]:
     return Given(piece, len(raw))
 
 
-def _check_moments(piece: x.Exported) -> None:
-    """Raise ValueError for a moment that in UTC is before the year 1 or behind 9999."""
-    for name in piece.__struct_fields__:
-        value = getattr(piece, name)
-        try:
-            if isinstance(value, datetime):
-                value.astimezone(UTC)
-        except OverflowError:
-            raise ValueError(f"{name} is in no year from 1 to 9999") from None
-
-
 def _check_snapshots(version: x.ExportedVersion) -> None:
     """Raise ValidationError for a snapshot that is none, or ValueError for that of another note."""
     for snapshot in version.snapshots.values():
         note = read_value(snapshot, x.Snapshot)
+        check_moments(note)
         if (note.tenant_id, note.note_id) != (version.tenant_id, version.note_id):
             raise ValueError("a snapshot is of another note")
 
