@@ -31,6 +31,7 @@
 \ir conversations/009-indexed-content.sql
 \ir graph/001-tables.sql
 \ir graph/002-changes.sql
+\ir graph/003-lost.sql
 \ir assistant/001-tables.sql
 \ir assistant/002-checkpoints.sql
 \ir assistant/003-files.sql

@@ -61,7 +61,9 @@ def show_memory(body: Mapping[str, Any]) -> None:
 
 def show_recovered(body: Mapping[str, Any]) -> None:
     """Print what was put aside and what was taken in again, one a line."""
-    if not body["put_aside"]:
+    if body["was_lost"]:
+        print("elf: memory.db was lost, and an empty one was begun", file=sys.stderr)
+    elif not body["put_aside"]:
         print("elf: the memory is sound", file=sys.stderr)
     rows = [["put aside", name] for name in body["put_aside"]]
     for one in body["files"]:

@@ -48,18 +48,21 @@ class Bulletins:
     async def of(self, place: Place, message_id: str, message: str, *, max_chars: int) -> Bulletin:
         """Return the bulletin of a message: the one that it has, or a new one, or what there is instead.
 
-        Raises FileUnusable and GraphDisabled where there is no memory at all.
+        Where the orchestrator has no memory yet it is made and not kept. Raises FileUnusable and GraphDisabled where
+        the memory cannot be used.
         """
-        files = BulletinFiles(place.layout.bulletins)
-        if known := await self._known(place, message_id):
+        folders = place if place.is_there else None
+        if folders is not None and (known := await self._known(folders, message_id)):
             return _shortened(known, max_chars)
         try:
             bulletin = await self._made(place, message_id, message, max_chars)
         except (FileUnusable, GraphDisabled):
             raise
         except Exception as error:  # noqa: BLE001 - whatever fails, the message is worked on
-            return await self.instead(place, message_id, max_chars=max_chars, error=error)
-        return _shortened(await _kept(files, bulletin), max_chars)
+            return await self.instead(folders, message_id, max_chars=max_chars, error=error)
+        if folders is not None:
+            bulletin = await _kept(BulletinFiles(folders.layout.bulletins), bulletin)
+        return _shortened(bulletin, max_chars)
 
     async def instead(
         self, folders: Folders | None, message_id: str, *, max_chars: int, error: Exception

@@ -17,7 +17,7 @@ from elf.core.errors import Unavailable
 from elf.families.graph import model as m
 from elf.families.graph.bulletin_files import Bulletin
 from elf.families.graph.bulletins import Bulletins
-from elf.families.graph.errors import FileUnusable, GraphDisabled
+from elf.families.graph.errors import FileUnusable, GraphDisabled, NoSuchOrchestrator
 from elf.families.graph.recall.bundle import Bundle, Citation, Told, bundle_of, citation_of
 from elf.families.graph.recall.finding import Found, contradictions_around, edges_around
 from elf.families.graph.recall.grants import Grants
@@ -96,10 +96,13 @@ class Contexts:
         except (FileUnusable, GraphDisabled) as error:
             return await self.without(place, occasion, error)
 
-    async def without(self, folders: Folders | None, occasion: Occasion, error: Unavailable) -> Context:
+    async def without(
+        self, folders: Folders | None, occasion: Occasion, error: Unavailable | NoSuchOrchestrator
+    ) -> Context:
         """Return what there is of a context where the memory cannot be used, or not now: a bulletin, if any."""
         log.warning("graph.context_without_memory", error=error.error_code)
-        status: ContextStatus = "disabled" if isinstance(error, FileUnusable | GraphDisabled) else "fallback"
+        is_for_long = isinstance(error, FileUnusable | GraphDisabled | NoSuchOrchestrator)
+        status: ContextStatus = "disabled" if is_for_long else "fallback"
         if occasion.purpose == "diagnostics":
             return Context(status=status)
         bulletin = await self._bulletins.instead(

@@ -5,6 +5,8 @@ Unavailable 503
 ├── GraphDisabled           memory_disabled: the config has this orchestrator, or the family, disabled
 └── FileUnusable            the file cannot be used until somebody has done something about it
     ├── MemoryDbCorrupt     memory_db_corrupt: it is no database, or a damaged one
+    ├── MemoryDbLost        memory_db_lost: it was made, and is gone
+    ├── GraphRootLost       graph_root_lost: the root folder that this host kept it in is gone
     ├── MemoryDbForeign     memory_db_foreign: it is the file of somebody else
     ├── MemoryDbTooNew      memory_db_too_new: a later version of ELF has written it
     ├── UnsafeLayout        unsafe_layout: a folder leads out of its root, or is no folder
@@ -45,6 +47,31 @@ class MemoryDbCorrupt(FileUnusable):
     """A memory.db is no SQLite database, or a damaged one."""
 
     error_code = "memory_db_corrupt"
+
+
+class MemoryDbLost(FileUnusable):
+    """A memory.db was made, and is gone: nothing is begun in its place until an operator gives it up."""
+
+    error_code = "memory_db_lost"
+
+    def __init__(self, orchestrator_id: str) -> None:
+        super().__init__(
+            f"the memory.db of {orchestrator_id} is gone: an operator restores its folder from a backup, or gives it "
+            "up with `elf graph recover`"
+        )
+
+
+class GraphRootLost(FileUnusable):
+    """The root folder that a memory was kept in on this host is gone: the one in its place has another name."""
+
+    error_code = "graph_root_lost"
+
+    def __init__(self, orchestrator_id: str, home: str) -> None:
+        super().__init__(
+            f"the memory of {orchestrator_id} was kept on this host in a root folder named {home}, which is gone: an "
+            f"operator restores that folder with its file .home, or gives the memory up with `elf graph recover "
+            f"--lost-home {home}`"
+        )
 
 
 class MemoryDbForeign(FileUnusable):

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
 from elf.core.clock import Clock
 from elf.core.errors import Conflict, Unavailable
 from elf.db.database import Connection, Database
 from elf.db.queries import Queries
-from elf.families.graph.errors import GraphLivesElsewhere
+from elf.families.graph.errors import GraphLivesElsewhere, GraphRootLost, NoSuchOrchestrator
 from elf.families.graph.store.statements import OwnerKey
 
 NAME_FILE: Final = ".home"
 
 
 class Home(NamedTuple):
-    """Where the memory of an orchestrator is, and since when."""
+    """Where the memory of an orchestrator is, and since when; whether its file was made, and since when it is gone."""
 
     key: OwnerKey
     home: str
     folder: str
     created_at: datetime
+    is_made: bool
+    lost_at: datetime | None
 
 
 class Homes:
@@ -41,8 +43,8 @@ class Homes:
     async def take(self, key: OwnerKey, home: str, folder: Path, *, is_listed: bool) -> None:
         """See that the memory of an orchestrator is at a home, in a folder; one that is new gets its row.
 
-        Raises GraphLivesElsewhere when it is somewhere else, and Conflict when the tenant has as many orchestrators as
-        it may; those that the config lists are always taken.
+        Raises GraphLivesElsewhere when it is somewhere else, GraphRootLost when it was here in a root that is gone, and
+        Conflict when the tenant has as many orchestrators as it may; those that the config lists are always taken.
         """
         async with self._database.connection() as connection:
             row = await connection.fetchrow(self._queries["home_of"], key.tenant_id, key.orchestrator_id)
@@ -56,18 +58,61 @@ class Homes:
                 )  # fmt: skip
                 row = await connection.fetchrow(self._queries["home_of"], key.tenant_id, key.orchestrator_id)
         if row is not None and row["home"] != home:
-            raise GraphLivesElsewhere(
-                f"the memory of {key.orchestrator_id} is kept on another host: {row['home']}",
-                retry_after_s=60,
+            raise why_elsewhere(key, row["home"], row["folder"], folder)
+
+    async def take_over(self, key: OwnerKey, lost_home: str, home: str, folder: Path) -> None:
+        """Say that a memory is at a home from now on, and no longer at one that is lost.
+
+        Raises NoSuchOrchestrator where there is none, and Conflict for one that is at neither.
+        """
+        async with self._database.transaction() as connection:
+            await connection.execute(
+                self._queries["take_over"], key.tenant_id, key.orchestrator_id, home, str(folder), lost_home
             )
+            row = await connection.fetchrow(self._queries["home_of"], key.tenant_id, key.orchestrator_id)
+        if row is None:
+            raise NoSuchOrchestrator(key.orchestrator_id)
+        if row["home"] != home:
+            path = "$.lost_home"
+            raise Conflict(
+                f"{path}: the memory of {key.orchestrator_id} is kept in {row['home']}", fields=[path]
+            )
+
+    async def is_made(self, key: OwnerKey) -> bool:
+        """Tell whether the file of a memory was made."""
+        async with self._database.connection() as connection:
+            row = await connection.fetchrow(self._queries["home_of"], key.tenant_id, key.orchestrator_id)
+        return row is not None and row["is_made"]
+
+    async def note_made(self, key: OwnerKey, folder: Path) -> None:
+        """Say that the file of a memory is there, in a folder."""
+        async with self._database.transaction() as connection:
+            await connection.execute(
+                self._queries["note_made"], key.tenant_id, key.orchestrator_id, str(folder), self._clock.now()
+            )
+
+    async def give_up(self, key: OwnerKey) -> None:
+        """Say that the file of a memory is to be made again."""
+        async with self._database.transaction() as connection:
+            await connection.execute(self._queries["give_up"], key.tenant_id, key.orchestrator_id)
+
+    async def note_losses(
+        self, lost: Sequence[OwnerKey], found: Sequence[OwnerKey], now: datetime
+    ) -> Collection[OwnerKey]:
+        """Say which memories are missed since now, and which no longer are; return those that nobody missed before."""
+        noted: list[Any] = []
+        async with self._database.transaction() as connection:
+            if lost:
+                noted = await connection.fetch(self._queries["note_lost"], *_names(lost), now)
+            if found:
+                await connection.execute(self._queries["note_found"], *_names(found))
+        return {OwnerKey(row["tenant_id"], row["orchestrator_id"]) for row in noted}
 
     async def has(self, key: OwnerKey) -> bool:
         """Tell whether an orchestrator has a memory anywhere."""
         async with self._database.connection() as connection:
-            return (
-                await connection.fetchrow(self._queries["home_of"], key.tenant_id, key.orchestrator_id)
-                is not None
-            )
+            row = await connection.fetchrow(self._queries["home_of"], key.tenant_id, key.orchestrator_id)
+        return row is not None
 
     async def here(self, home: str) -> Sequence[OwnerKey]:
         """Return the orchestrators whose memory is at a home."""
@@ -98,15 +143,17 @@ class Homes:
             rows = await connection.fetch(
                 self._queries["page_of_homes"], tenant_id, tenant_behind, id_behind, limit
             )
-        return [
-            Home(
-                OwnerKey(row["tenant_id"], row["orchestrator_id"]),
-                row["home"],
-                row["folder"],
-                row["created_at"],
-            )
-            for row in rows
-        ]
+        return [_home(row) for row in rows]
+
+    async def of_host(self, home: str) -> Sequence[Home]:
+        """Return where the memories at a home are, and those at homes that this host had before."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._queries["homes_of_host"], home, f"{socket.gethostname()}-")
+        return [_home(row) for row in rows]
+
+    def now(self) -> datetime:
+        """Return the time by which all this is said."""
+        return self._clock.now()
 
     async def _refuse_too_many(self, connection: Connection, key: OwnerKey) -> None:
         known = await connection.fetchrow(self._queries["home_of"], key.tenant_id, key.orchestrator_id)
@@ -119,6 +166,29 @@ class Homes:
                 f"{path}: this tenant has {self._most} orchestrators, which is as many as it may",
                 fields=[path],
             )
+
+
+def why_elsewhere(
+    key: OwnerKey, home: str, folder: str, runtime_root: Path
+) -> GraphLivesElsewhere | GraphRootLost:
+    """Return why a memory cannot be used that is at another home than this one, in a folder there.
+
+    One that this host had in the same folder was lost with its root: another host has other names, or other folders.
+    """
+    if home.rpartition("-")[0] == socket.gethostname() and folder == str(runtime_root):
+        return GraphRootLost(key.orchestrator_id, home)
+    return GraphLivesElsewhere(
+        f"the memory of {key.orchestrator_id} is kept on another host: {home}", retry_after_s=60
+    )
+
+
+def _home(row: Mapping[str, Any]) -> Home:
+    key = OwnerKey(row["tenant_id"], row["orchestrator_id"])
+    return Home(key, row["home"], row["folder"], row["created_at"], row["is_made"], row["lost_at"])
+
+
+def _names(keys: Sequence[OwnerKey]) -> tuple[list[str], list[str]]:
+    return [key.tenant_id for key in keys], [key.orchestrator_id for key in keys]
 
 
 def home_name(root: Path) -> str:

@@ -165,7 +165,7 @@ class MemoryListing:
     ) -> T:
         """Read what may be shown today, and log what may not."""
         await check_scope(self._places, request, caller)
-        async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
+        async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
             grants = Grants(place.is_granted)
             try:
                 return await place.read(lambda snapshot: look(snapshot, grants))

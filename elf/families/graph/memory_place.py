@@ -1,19 +1,30 @@
-"""The memory of an orchestrator while it is open: its file, and the folders whose files it may name."""
+"""The memory of an orchestrator while it is open: its file, and the folders whose files it may name.
+
+An empty place stands in for a memory that there is not, so that who reads makes none.
+"""
 
 from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TypeVar
+
+from anyio import to_thread
 
 from elf.families.graph.orchestrators import Residence
 from elf.families.graph.recall.place import Vector
 from elf.families.graph.rules.provenance import check_path, is_granted
-from elf.families.graph.store.file import MemoryFile
+from elf.families.graph.store.connections import connect, failures, transaction
+from elf.families.graph.store.file import FileKit, MemoryFile, own
 from elf.families.graph.store.layout import Layout
+from elf.families.graph.store.schema import bring_up
 from elf.families.graph.store.statements import Change, OwnerKey, Snapshot
 
 T = TypeVar("T")
+
+_IN_MEMORY: Final = Path(":memory:")
 
 
 class MemoryFolders:
@@ -46,6 +57,8 @@ class MemoryFolders:
 class MemoryPlace(MemoryFolders):
     """Reads and writes a file, and knows which paths may be named in it."""
 
+    is_there = True
+
     def __init__(self, file: MemoryFile, residence: Residence) -> None:
         super().__init__(file.layout, residence)
         self.file = file
@@ -61,6 +74,56 @@ class MemoryPlace(MemoryFolders):
     def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
         """Return the ids of the memories that have vectors of a version, by cosine and id. Blocks."""
         return self.file.vectors.nearest(snapshot, version, vector)
+
+
+class EmptyPlace(MemoryFolders):
+    """Where an orchestrator has no memory yet: nothing is found, and a change is tried and thrown away.
+
+    It touches no disk. Both raise what they would raise of an empty memory.
+    """
+
+    is_there = False
+
+    def __init__(self, residence: Residence, kit: FileKit) -> None:
+        super().__init__(Layout(residence.runtime_root / "memory"), residence)
+        self._kit = kit
+
+    async def read(self, look: Callable[[Snapshot], T]) -> T:
+        """Look at an empty memory, in a thread, and return what was seen."""
+
+        def seen() -> T:
+            with self._change(None) as snapshot:
+                return look(snapshot)
+
+        return await to_thread.run_sync(seen, limiter=self._kit.read_threads)
+
+    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
+        """Try a change on an empty memory, in a thread, and return what it returned."""
+
+        def tried() -> T:
+            with self._change(actor) as at:
+                return change(at)
+
+        return await to_thread.run_sync(tried, limiter=self._kit.write_threads)
+
+    def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
+        """Return no ids: there are no vectors."""
+        return iter(())
+
+    @contextmanager
+    def _change(self, actor: str | None) -> Iterator[Change]:
+        """Make an empty memory, which is gone after the block, and begin a change of it. Blocks."""
+        connection = connect(_IN_MEMORY, writes=True)
+        try:
+            with failures(self.layout.database):
+                bring_up(connection, self._kit.steps, whose=self.key.orchestrator_id)
+                with transaction(connection):
+                    now = self._kit.clock.now()
+                    change = Change(connection, self._kit.queries, self.key, now=now, actor=actor)
+                    own(change)
+                    yield change
+        finally:
+            connection.close()
 
 
 def _real(path: str) -> str | None:

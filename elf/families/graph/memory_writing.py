@@ -15,7 +15,7 @@ from elf.core.errors import InvalidRequest
 from elf.families.graph import drafts
 from elf.families.graph import model as m
 from elf.families.graph.api import writing as w
-from elf.families.graph.places import Places
+from elf.families.graph.places import Places, write_at
 from elf.families.graph.recall.bundle import Told
 from elf.families.graph.recall.place import Place
 from elf.families.graph.rules.texts import summary_of
@@ -178,13 +178,16 @@ class MemoryWriting:
         if request.edges:
             now = self._clock.now()
             edges = await to_thread.run_sync(_linked, request.edges, now, limiter=self._drafting)
-        async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
+
+        async def write(place: Place) -> changes.Written:
             if any(new.memory.source.source_path is not None for new in memories):
                 await to_thread.run_sync(_check_paths, place, memories)
-            written = await place.write(
+            return await place.write(
                 lambda change: changes.write_all(change, memories, edges, embedding_version=self._version),
                 actor=actor_of(caller),
             )
+
+        written = await write_at(self._places, request.tenant_id, request.orchestrator_id, write)
         self._ring()
         return Written(
             memories=[
@@ -198,8 +201,12 @@ class MemoryWriting:
         self, request: w.OneMemory | w.Resolve, caller: Caller, change: Callable[[Change, Place], Done]
     ) -> Changed:
         await check_scope(self._places, request, caller)
-        async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
-            memories, edges = await place.write(lambda at: change(at, place), actor=actor_of(caller))
+        memories, edges = await write_at(
+            self._places,
+            request.tenant_id,
+            request.orchestrator_id,
+            lambda place: place.write(lambda at: change(at, place), actor=actor_of(caller)),
+        )
         self._ring()
         return Changed(memories=list(memories), edges=list(edges))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import anyio
@@ -16,8 +17,8 @@ from anyio import to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from elf.core.errors import ServiceError, Unavailable
-from elf.families.graph.errors import FileUnusable, NoSuchOrchestrator
-from elf.families.graph.memory_place import MemoryFolders, MemoryPlace
+from elf.families.graph.errors import FileUnusable, MemoryDbLost, NoSuchOrchestrator
+from elf.families.graph.memory_place import EmptyPlace, MemoryFolders, MemoryPlace
 from elf.families.graph.orchestrators import Orchestrators, Residence
 from elf.families.graph.recovery import set_aside_damage
 from elf.families.graph.steward import Steward
@@ -107,26 +108,45 @@ class OpenFiles:
             yield place
 
     @asynccontextmanager
+    async def found(self, tenant_id: str, orchestrator_id: str) -> AsyncIterator[MemoryPlace | EmptyPlace]:
+        """Keep a memory open that there is already, or give an empty place where there may be one. Raises as `using`.
+
+        Nothing is made, and nothing is kept of who asked.
+        """
+        key = OwnerKey(tenant_id, orchestrator_id)
+        residence = await self._orchestrators.known(key)
+        if residence is None:
+            yield EmptyPlace(self._orchestrators.configured(key), self._kit)
+        else:
+            async with self._at(residence) as place:
+                yield place
+
+    @asynccontextmanager
     async def known(self, tenant_id: str, orchestrator_id: str) -> AsyncIterator[MemoryPlace]:
         """Keep a memory open that there is already. Raises NoSuchOrchestrator where there is none, and as `using`."""
         async with self._at(await self._known(tenant_id, orchestrator_id)) as place:
             yield place
 
-    async def recover(self, tenant_id: str, orchestrator_id: str) -> Sequence[str]:
-        """Put the file of a memory aside if it is damaged; a new one is made as soon as the memory is used.
+    async def recover(self, tenant_id: str, orchestrator_id: str) -> tuple[Sequence[str], bool]:
+        """Put the file of a memory aside if it is damaged, or give it up if it is lost.
 
-        Return what `set_aside_damage` does. Raises as `known`, but for a damaged file.
+        A new one is made as soon as the memory is used.
+
+        Return what `set_aside_damage` does, and whether it was lost. Raises as `known`, but for such a file.
         """
         residence = await self._known(tenant_id, orchestrator_id)
         entry = self._entries.setdefault(residence.key, _Entry())
         async with entry.lock:
             self._close(entry)
+            is_lost = await self._orchestrators.is_lost(residence)
             layout = await to_thread.run_sync(
                 prepare, residence.runtime_root, limiter=self._kit.write_threads
             )
-            names = await set_aside_damage(layout, self._kit)
+            names = await set_aside_damage(
+                layout, self._kit, partial(self._orchestrators.give_up, residence.key)
+            )
             entry.broken = None
-        return names
+        return names, is_lost
 
     async def folders(self, tenant_id: str, orchestrator_id: str) -> MemoryFolders | None:
         """Return where the files of a memory are; None where there are none, or where they lead is not safe."""
@@ -174,6 +194,8 @@ class OpenFiles:
         self._taken += 1  # until it is closed
         ready = _Ready()
         try:
+            if await self._orchestrators.is_lost(residence):
+                raise MemoryDbLost(residence.key.orchestrator_id)
             layout = await to_thread.run_sync(
                 prepare, residence.runtime_root, limiter=self._kit.write_threads
             )
@@ -187,6 +209,7 @@ class OpenFiles:
             raise
         try:
             await ready.wait()
+            await self._orchestrators.note_made(residence)
         except BaseException:  # who wanted it left, and nobody else knows of it
             entry.scope.cancel()
             raise

@@ -19,6 +19,7 @@ from elf.families.graph.homes import Homes
 from elf.families.graph.ingest.actor import IngestActor
 from elf.families.graph.ingest.ingestion import Ingestion, IngestRules
 from elf.families.graph.ingest.service import IngestService
+from elf.families.graph.losses import Losses
 from elf.families.graph.memory_listing import MemoryListing
 from elf.families.graph.memory_writing import MemoryWriting
 from elf.families.graph.model import FAMILY
@@ -88,14 +89,15 @@ def open_graph(ground: Ground) -> Opened:
     watcher = _watcher(table, orchestrators, files, ingestion)
     recaller = Recaller(EmbeddedQueries(texts), clock)
     contexts = Contexts(recaller, Bulletins(recaller, table.retrieval, clock), table.retrieval)
-    overseeing = Overseeing(orchestrators, files)
+    losses = Losses(orchestrators)
+    overseeing = Overseeing(orchestrators, files, losses)
     services = (
         overseeing,
         MemoryWriting(files, clock, embedding_version=texts.version, ring=bell.ring),
         MemoryListing(files),
         Erasing(files),
         TransferService(files, embedding_version=texts.version, ring=bell.ring),
-        Recovering(orchestrators, files, extractor, clock, rules, ring=bell.ring),
+        Recovering(orchestrators, files, losses, extractor, clock, rules, ring=bell.ring),
         StatusReader(files, embedding_version=texts.version),
         RecallService(files, recaller, contexts, table.retrieval, tallies),
         WriteBackService(files, embedding_version=texts.version, ring=bell.ring),
@@ -107,6 +109,7 @@ def open_graph(ground: Ground) -> Opened:
         },
         owners=[
             files,
+            *([losses] if table.enabled else []),
             *([watcher] if watcher else []),
             *([] if untold is None else [Untold(orchestrators, files, telling, untold)]),
         ],
@@ -118,7 +121,7 @@ def open_graph(ground: Ground) -> Opened:
             is_local=ground.config.providers.embedding.is_local,
         ),
         items=GraphItems(files),
-        gauges=[*_gauges(files), *tallies.gauges()],
+        gauges=[*_gauges(files, overseeing), *tallies.gauges()],
         totals=tallies.totals(),
         warnings=overseeing.warnings,
         subjects=GraphSubjects(orchestrators, files, telling, embedding_version=texts.version),
@@ -176,7 +179,7 @@ def _guarded(texts: TextEmbedder) -> TextEmbedder:
     )
 
 
-def _gauges(files: OpenFiles) -> list[Gauge]:
+def _gauges(files: OpenFiles, overseeing: Overseeing) -> list[Gauge]:
     return [
         Gauge(
             name="elf_graph_files_open", about="Memories that are open.", read=lambda: {(): files.open_count}
@@ -184,6 +187,6 @@ def _gauges(files: OpenFiles) -> list[Gauge]:
         Gauge(
             name="elf_graph_files_broken",
             about="Memories that cannot be used.",
-            read=lambda: {(): len(files.broken())},
+            read=lambda: {(): len(overseeing.unusable())},
         ),
     ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +15,7 @@ from elf.config.tables.graph import GraphTable
 from elf.families.graph.errors import GraphDisabled, NoSuchOrchestrator
 from elf.families.graph.homes import Home, Homes, home_name
 from elf.families.graph.model import ORCHESTRATOR_PATTERN
+from elf.families.graph.store.layout import holds_memory
 from elf.families.graph.store.statements import OwnerKey
 
 _FOLDER: Final = re.compile(ORCHESTRATOR_PATTERN.removesuffix("$") + r"\Z")
@@ -39,12 +41,14 @@ class Orchestrators:
         self._table = table
         self._homes = homes
         self._known: dict[OwnerKey, Residence] = {}
+        self._made: set[OwnerKey] = set()
 
     async def residence(self, key: OwnerKey) -> Residence:
         """Return where an orchestrator is; one that is new is taken up.
 
         Raises GraphDisabled when the config has it disabled, NoSuchOrchestrator when there is none, Conflict when there
-        are too many, GraphLivesElsewhere when another host has it, and Unavailable when nobody can say.
+        are too many, GraphLivesElsewhere when another host has it, GraphRootLost when this one had it in a root that is
+        gone, and Unavailable when nobody can say.
         """
         residence = self.configured(key)
         if key not in self._known:
@@ -55,9 +59,60 @@ class Orchestrators:
         return residence
 
     async def known(self, key: OwnerKey) -> Residence | None:
-        """Return where an orchestrator is that has a memory already, else None. Raises as `residence`."""
-        self.configured(key)
-        return await self.residence(key) if key in self._known or await self._homes.has(key) else None
+        """Return where an orchestrator is that has a memory already, else None. Raises as `residence`.
+
+        One whose file is there while Postgres does not know of it, such as after a restore of an older dump, has one.
+        """
+        root = self.configured(key).runtime_root
+        has_memory = (
+            key in self._known or await self._homes.has(key) or await to_thread.run_sync(holds_memory, root)
+        )
+        return await self.residence(key) if has_memory else None
+
+    async def is_lost(self, residence: Residence) -> bool:
+        """Tell whether the file of a memory was made and is gone. Raises Unavailable."""
+
+        async def is_gone() -> bool:
+            return not await to_thread.run_sync(holds_memory, residence.runtime_root)
+
+        # another process may make it in between, and say so
+        return await is_gone() and await self._homes.is_made(residence.key) and await is_gone()
+
+    async def note_made(self, residence: Residence) -> None:
+        """Say, before anything is written to it, that the file of a memory is there. Raises Unavailable."""
+        if residence.key not in self._made:
+            await self._homes.note_made(residence.key, residence.runtime_root)
+            self._made.add(residence.key)
+
+    async def give_up(self, key: OwnerKey) -> None:
+        """Have the file of a memory that is lost made again. Raises Unavailable."""
+        await self._homes.give_up(key)
+        self._made.discard(key)
+
+    async def take_over(self, key: OwnerKey, lost_home: str) -> None:
+        """Keep a memory here from now on that was in a root that is lost.
+
+        Raises as `configured`, Conflict for one that was in neither, and Unavailable.
+        """
+        residence = self.configured(key)
+        await self._homes.take_over(key, lost_home, await self.home(), residence.runtime_root)
+
+    async def note_losses(
+        self, lost: Sequence[OwnerKey], found: Sequence[OwnerKey], now: datetime
+    ) -> Collection[OwnerKey]:
+        """Say which memories are missed since now, and which no longer are; return those that nobody missed before.
+
+        Raises Unavailable.
+        """
+        return await self._homes.note_losses(lost, found, now) if lost or found else ()
+
+    async def of_this_host(self) -> Sequence[Home]:
+        """Return where the memories of this host are, also in root folders that it had before. Raises Unavailable."""
+        return await self._homes.of_host(await self.home())
+
+    def now(self) -> datetime:
+        """Return the time by which all this is said."""
+        return self._homes.now()
 
     def described(self, key: OwnerKey) -> Residence | None:
         """Return where the config has an orchestrator, also a disabled one."""

@@ -1,4 +1,4 @@
-"""Carries out recoveries: a damaged file is put aside, and what was dropped for it is taken in again."""
+"""Carries out recoveries: a damaged file is put aside, a lost one given up, and what was dropped is taken in again."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from elf.families.graph.ingest.ledger import Ledger
 from elf.families.graph.ingest.reading import FileReader
 from elf.families.graph.ingest.rejection import Rejection
 from elf.families.graph.ingest.retaking import Retaken, Retaking
+from elf.families.graph.losses import Losses
 from elf.families.graph.memory_place import MemoryPlace
 from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.orchestrators import Orchestrators
 from elf.families.graph.scope import actor_of, check_scope
-from elf.families.graph.store.statements import Change
+from elf.families.graph.store.statements import Change, OwnerKey
 
 
 class Recovering:
@@ -31,6 +32,7 @@ class Recovering:
         self,
         orchestrators: Orchestrators,
         files: OpenFiles,
+        losses: Losses,
         extractor: TextExtractor,
         clock: Clock,
         rules: IngestRules,
@@ -39,6 +41,7 @@ class Recovering:
     ) -> None:
         self._orchestrators = orchestrators
         self._files = files
+        self._losses = losses
         self._extractor = extractor
         self._clock = clock
         self._rules = rules
@@ -49,19 +52,29 @@ class Recovering:
         return {a.RECOVER: self.run}
 
     async def run(self, request: a.Recover, caller: Caller) -> a.Recovered:
-        """Put a damaged file aside, and take in what the memory does not know of the files that were processed.
+        """Put a damaged file aside, or give a lost one up, and take in what the memory does not know of the files that
+        were processed.
 
-        Asked again, it does what it was kept from. Raises NoSuchOrchestrator, FileUnusable for what is wrong otherwise,
-        and Unavailable when another process does not let go of the file.
+        Asked again, it does what it was kept from. Raises NoSuchOrchestrator, Conflict for a memory that is kept in
+        another root than the one that is given up, FileUnusable for what is wrong otherwise, and Unavailable when
+        another process does not let go of the file.
         """
         await check_scope(self._files, request, caller)
-        put_aside = await self._files.recover(request.tenant_id, request.orchestrator_id)
-        async with self._files.known(request.tenant_id, request.orchestrator_id) as place:
-            if put_aside:
-                await place.write(lambda change: _tell(change, put_aside), actor=actor_of(caller))
+        tenant_id, orchestrator_id = request.tenant_id, request.orchestrator_id
+        if request.lost_home is not None:
+            await self._orchestrators.take_over(OwnerKey(tenant_id, orchestrator_id), request.lost_home)
+        put_aside, was_lost = await self._files.recover(tenant_id, orchestrator_id)
+        async with self._files.known(tenant_id, orchestrator_id) as place:
+            if put_aside or was_lost:
+                await place.write(
+                    lambda change: _tell(change, put_aside, was_lost=was_lost), actor=actor_of(caller)
+                )
             retaken = await (await self._retaking(place)).run()
+        await self._losses.look()
         self._ring()
-        return a.Recovered(put_aside=list(put_aside), files=[_told(one) for one in retaken])
+        return a.Recovered(
+            was_lost=was_lost, put_aside=list(put_aside), files=[_told(one) for one in retaken]
+        )
 
     async def _retaking(self, place: MemoryPlace) -> Retaking:
         residence = await self._orchestrators.residence(place.key)
@@ -75,9 +88,12 @@ class Recovering:
         )
 
 
-def _tell(change: Change, put_aside: Sequence[str]) -> None:
+def _tell(change: Change, put_aside: Sequence[str], *, was_lost: bool) -> None:
     change.log(
-        "memory.worker.recovered", orchestrator_id=change.key.orchestrator_id, put_aside=list(put_aside)
+        "memory.worker.recovered",
+        orchestrator_id=change.key.orchestrator_id,
+        put_aside=list(put_aside),
+        was_lost=was_lost,
     )
 
 

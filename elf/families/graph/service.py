@@ -13,9 +13,9 @@ from elf.core.errors import Unavailable
 from elf.families.graph.api import recalling as r
 from elf.families.graph.api import writing_back as w
 from elf.families.graph.context import Context, Contexts, Occasion
-from elf.families.graph.errors import GraphLivesElsewhere
+from elf.families.graph.errors import GraphLivesElsewhere, NoSuchOrchestrator
 from elf.families.graph.model import Source
-from elf.families.graph.places import Places
+from elf.families.graph.places import Places, write_at
 from elf.families.graph.recall.bundle import Bundle, bundle_of
 from elf.families.graph.recall.finding import edges_around
 from elf.families.graph.recall.legs import Where
@@ -45,7 +45,7 @@ class RecallService:
     async def recall(self, request: r.Recall, caller: Caller) -> Bundle:
         """Find memories. Raises ScopeDenied for another orchestrator's, and Unavailable without the file."""
         await check_scope(self._places, request, caller)
-        async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
+        async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
             recalled = await self._recaller.recall(place, self._question(request), edges_around)
         if "embedding" in recalled.degraded:
             self._tallies.fell_back("full_text")
@@ -71,10 +71,12 @@ class RecallService:
             max_chars=request.max_chars,
         )
         try:
-            async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
+            async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
                 return await self._contexts.of(place, occasion)
         except GraphLivesElsewhere:
             raise  # who asks is to go there
+        except NoSuchOrchestrator as error:
+            return await self._contexts.without(None, occasion, error)
         except Unavailable as error:
             folders = await self._places.folders(request.tenant_id, request.orchestrator_id)
             return await self._contexts.without(folders, occasion, error)
@@ -145,11 +147,15 @@ class WriteBackService:
     ) -> WrittenBack:
         await check_scope(self._places, request, caller)
         prepared = await to_thread.run_sync(prepare, asked)
-        async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
-            answer = await place.write(
+        answer = await write_at(
+            self._places,
+            request.tenant_id,
+            request.orchestrator_id,
+            lambda place: place.write(
                 lambda change: write_back(change, prepared, embedding_version=self._version),
                 actor=actor_of(caller),
-            )
+            ),
+        )
         if answer.memories:
             self._ring()
         return answer

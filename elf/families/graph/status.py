@@ -22,7 +22,10 @@ from elf.families.graph.store.statements import Snapshot
 
 
 class StatusReader:
-    """Opens memories that there are, and makes none. `embedding_version` is that of the vectors to be made."""
+    """Opens memories that there are, and makes none: one that is not there yet is ok, and empty.
+
+    `embedding_version` is that of the vectors to be made.
+    """
 
     def __init__(self, places: Places, *, embedding_version: str) -> None:
         self._places = places
@@ -36,7 +39,7 @@ class StatusReader:
         """Read how a memory is. Raises NoSuchOrchestrator, and Unavailable where nobody can say."""
         await check_scope(self._places, request, caller)
         try:
-            async with self._places.known(request.tenant_id, request.orchestrator_id) as place:
+            async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
                 return _status(request.orchestrator_id, "ok", None, await self._counts(place))
         except (GraphDisabled, FileUnusable, GraphLivesElsewhere) as error:
             return _status(request.orchestrator_id, "disabled", error, None)

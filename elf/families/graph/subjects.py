@@ -21,6 +21,8 @@ from elf.core.structs import read_value
 from elf.families.graph.erasing import erase_at
 from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.orchestrators import Orchestrators
+from elf.families.graph.places import write_at
+from elf.families.graph.recall.place import Place
 from elf.families.graph.store.erasing import Erasure
 from elf.families.graph.store.statements import OwnerKey
 from elf.families.graph.telling import Telling
@@ -93,10 +95,12 @@ class GraphSubjects:
         return new
 
     async def _take_in(self, key: OwnerKey, lines: Sequence[Line]) -> int:
-        async with self._files.using(key.tenant_id, key.orchestrator_id) as place:
+        async def write(place: Place) -> int:
             folder = place.layout.memory
             intake = await to_thread.run_sync(lambda: Intake(lines, key.orchestrator_id, folder, at="$"))
             return await place.write(lambda change: intake.write(change, embedding_version=self._version))
+
+        return await write_at(self._files, key.tenant_id, key.orchestrator_id, write)
 
     async def _keys(self, subject: Subject) -> Sequence[OwnerKey]:
         return await self._orchestrators.of_tenant(subject.tenant_id, subject.agent_id)

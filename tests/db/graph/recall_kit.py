@@ -32,6 +32,7 @@ class FilePlace:
     folders: Sequence[str] = ()
     failure: Exception | None = None
     reads: int = 0
+    is_there: bool = True
 
     @property
     def key(self) -> OwnerKey:

@@ -94,13 +94,19 @@ async def test_a_file_that_is_damaged_when_it_is_opened_disables_its_memory_alon
         await see_disabled(house, "memory_db_corrupt")
 
 
-@pytest.mark.parametrize("damage", [overwrite, halve, replace, remove])
+@pytest.mark.parametrize(
+    ("damage", "error_code"),
+    [
+        (overwrite, "memory_db_corrupt"), (halve, "memory_db_corrupt"), (replace, "memory_db_corrupt"),
+        (remove, "memory_db_lost"),
+    ],
+)  # fmt: skip
 async def test_a_file_that_is_damaged_while_it_is_open_disables_its_memory_before_anything_is_lost_in_it(
-    house: House, damage: Callable[[Path], None]
+    house: House, damage: Callable[[Path], None], error_code: str
 ) -> None:
     await tell_the_office(house)
     damage(house.memory() / "memory.db")
-    await see_disabled(house, "memory_db_corrupt")
+    await see_disabled(house, error_code)
 
 
 def test_a_file_that_grows_is_no_other_and_one_that_is_cut_after_that_is(tmp_path: Path) -> None:

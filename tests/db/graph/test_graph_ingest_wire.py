@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 async def dropped(house: House, **files: str) -> list[dict[str, Any]]:
     """Drop files, a `_` in a name standing for its dot, and return what became of them."""
-    await house.get("ingest")  # makes the folder
+    (house.memory() / "ingest").mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         (house.memory() / "ingest" / name.replace("_", ".")).write_text(text)
     looked = await house.post("ingest/run")

@@ -102,7 +102,7 @@ async def test_times_may_be_seconds_since_1970(house: House) -> None:
 async def test_a_source_may_be_a_file_in_the_memorys_folder_and_none_elsewhere(
     house: House, tmp_path: Path
 ) -> None:
-    await house.get("memories")
+    (house.memory() / "ingest").mkdir(parents=True)
     (tmp_path / "elsewhere.txt").touch()
     (house.memory() / "ingest" / "here.txt").touch()
 

@@ -99,7 +99,7 @@ async def test_a_damaged_memory_is_put_aside_and_made_anew_of_its_files(
         assert {one.name: one.read_bytes() for one in path.parent.glob("ingest/processed/*")} == manifests
         logged = (path.parent / "logs" / "memory.log").read_text().splitlines()
         assert sum('"memory.worker.recovered"' in line for line in logged) == 1
-        assert await recovered(house) == {"put_aside": [], "files": []}
+        assert await recovered(house) == {"was_lost": False, "put_aside": [], "files": []}
 
 
 async def test_what_was_dropped_before_is_a_duplicate_after_a_recovery(
@@ -120,7 +120,7 @@ async def test_what_was_dropped_before_is_a_duplicate_after_a_recovery(
 
 async def test_a_sound_memory_stays_as_it_is(house: House) -> None:
     before = await filled(house)
-    assert await recovered(house) == {"put_aside": [], "files": []}
+    assert await recovered(house) == {"was_lost": False, "put_aside": [], "files": []}
     assert await listed(house) == before
     assert list(house.memory().glob("*damaged*")) == []
 

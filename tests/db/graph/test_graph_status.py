@@ -53,8 +53,3 @@ async def test_a_memory_that_cannot_be_used_says_why(database: Database, tmp_pat
     async with house_at(database, tmp_path, "enabled = false") as house:
         status = await house.get("status")
     assert (status["status"], status["error_code"]) == ("disabled", "memory_disabled")
-
-
-async def test_asking_makes_no_memory(house: House) -> None:
-    assert (await house.get("status", 404))["error_code"] == "NOT_FOUND"
-    assert not house.memory().exists()

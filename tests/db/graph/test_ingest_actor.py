@@ -41,6 +41,15 @@ class Known:
     async def residence(self, key: OwnerKey) -> Residence:
         return Residence(key=key, runtime_root=self._root / key.orchestrator_id)
 
+    async def known(self, key: OwnerKey) -> Residence:
+        return await self.residence(key)
+
+    async def is_lost(self, residence: Residence) -> bool:
+        return False
+
+    async def note_made(self, residence: Residence) -> None:
+        pass
+
     async def here(self) -> Sequence[OwnerKey]:
         return self.keys
 

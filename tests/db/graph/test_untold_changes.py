@@ -35,6 +35,12 @@ class Known:
         self._root = root
         self._is_away = is_away
 
+    async def is_lost(self, residence: Residence) -> bool:
+        return False
+
+    async def note_made(self, residence: Residence) -> None:
+        pass
+
     async def known(self, key: OwnerKey) -> Residence:
         return Residence(key=key, runtime_root=self._root)
 

@@ -62,13 +62,20 @@ class Keeping(FamilyClient[C_co]):
         return Listing(lambda behind: operators(pages.at(behind)), cursor)
 
     @method
-    def recover(self) -> Call[r.Recovered]:
-        """For operators: put a damaged memory.db aside, make a new one, and take the processed files in again.
+    def recover(
+        self,
+        *,
+        lost_home: Annotated[
+            str | None, "the root folder, by its name, that is lost and that the memory was kept in"
+        ] = None,
+    ) -> Call[r.Recovered]:
+        """For operators: put a damaged memory.db aside, or give a lost one up, and take the processed files in again.
 
         A memory that is sound stays. Sent again only when the first request surely did nothing. Raises NotFound where
-        there is no memory.
+        there is no memory, and Conflict for one that is kept in another root folder than the one that is named.
         """
-        return operators(post(f"{ADMIN}/recover", self.owner, reader(r.Recovered), repeat="undone"))
+        body = {**self.owner, "lost_home": lost_home}
+        return operators(post(f"{ADMIN}/recover", body, reader(r.Recovered), repeat="undone"))
 
     @method
     def export(self) -> Stream[JsonObject]:

@@ -353,8 +353,11 @@ class RetakenFile(Wired, frozen=True, kw_only=True):
 
 
 class Recovered(Struct, frozen=True, kw_only=True):
-    """What was damaged, by the names that it has been given, and the files that the memory did not know."""
+    """Whether memory.db was lost; what was damaged, by the names that it has been given; and the files that the memory
+    did not know.
+    """
 
+    was_lost: bool
     put_aside: list[str]
     files: list[RetakenFile]
 
@@ -369,7 +372,7 @@ class Erased(Struct, frozen=True, kw_only=True):
 class OrchestratorState(Struct, frozen=True, kw_only=True):
     """An orchestrator that has a memory: for which root folder, in which folder, and how it is as a process sees it.
 
-    One that is disabled says why.
+    One that is disabled says why; `lost_at` is since when its files are missed.
     """
 
     tenant_id: str
@@ -377,6 +380,7 @@ class OrchestratorState(Struct, frozen=True, kw_only=True):
     home: str
     folder: str
     created_at: datetime
+    lost_at: datetime | None
     state: Literal["open", "closed", "disabled", "elsewhere"]
     error_code: str | None
     message: str | None

@@ -39,6 +39,9 @@ class OrchestratorState(Response):
     )
     folder: str = Field(description="The runtime root of the orchestrator there.")
     created_at: datetime
+    lost_at: datetime | None = Field(
+        description="Since when its file, or the root folder that it was kept in, is missed; else null."
+    )
     state: State
     error_code: str | None = Field(description="Why it is disabled, for programs; else null.")
     message: str | None = Field(description="Why it is disabled, for people; else null.")

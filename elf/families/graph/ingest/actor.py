@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -64,11 +65,23 @@ class IngestActor:
                 await anyio.sleep(TAKE_UP_S)
 
     async def look_now(self, key: OwnerKey) -> Looked:
-        """Have the folder of an orchestrator looked at now. Raises a ServiceError where that cannot be."""
-        async with self._files.using(key.tenant_id, key.orchestrator_id) as place:
-            ended = await self._ingestion.look_now(key)
-            if ended is None:
-                await to_thread.run_sync(_knock, place.layout)
+        """Have the folder of an orchestrator looked at now. Raises a ServiceError where that cannot be.
+
+        Where it has no memory, one is made only for a file that lies there.
+        """
+        async with self._files.found(key.tenant_id, key.orchestrator_id) as place:
+            if place.is_there:
+                return await self._look_at(key, place.layout)
+            if not await to_thread.run_sync(_is_anything_dropped, place.layout):
+                return Looked(here=True, ended=[])
+        async with self._files.using(key.tenant_id, key.orchestrator_id) as made:
+            return await self._look_at(key, made.layout)
+
+    async def _look_at(self, key: OwnerKey, layout: Layout) -> Looked:
+        """Look at a folder whose memory is open, or have the process look that has its lock."""
+        ended = await self._ingestion.look_now(key)
+        if ended is None:
+            await to_thread.run_sync(_knock, layout)
         return Looked(here=ended is not None, ended=ended or [])
 
     async def _take_up_new(self, group: TaskGroup) -> None:
@@ -122,6 +135,15 @@ class IngestActor:
 def _is_anything_waiting(layout: Layout) -> bool:
     with open_folders(str(layout.memory)) as folders:
         return bool(DropFolder(folders).waiting())
+
+
+def _is_anything_dropped(layout: Layout) -> bool:
+    """Tell whether a file lies in a folder of which nobody knows yet that it is one to take files in from."""
+    try:
+        with os.scandir(layout.ingest) as entries:
+            return any(not entry.is_dir(follow_symlinks=False) for entry in entries)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
 
 
 def _knock(layout: Layout) -> None:

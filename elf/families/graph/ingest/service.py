@@ -35,10 +35,10 @@ class IngestService:
         """List the files that were taken in or rejected, those that ended last first."""
         last = behind(request, tuple[int, str])
         await check_scope(self._places, request, caller)
-        async with self._places.using(request.tenant_id, request.orchestrator_id) as place:
+        async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
             memory = str(place.layout.memory)
             look = partial(ended_files, memory, status=request.status, behind=last, limit=request.limit + 1)
-            found = await to_thread.run_sync(look)
+            found = await to_thread.run_sync(look) if place.is_there else []
         return a.IngestedFiles(
             items=[_told(one) for one in found[: request.limit]],
             next_cursor=next_cursor(request, found, lambda one: one.place),

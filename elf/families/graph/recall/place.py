@@ -37,6 +37,11 @@ class Folders(Protocol):
 class Place(Folders, Protocol):
     """Where memories are read and written. What is raised of a file that cannot be used is Unavailable."""
 
+    @property
+    def is_there(self) -> bool:
+        """Whether there is a memory; else nothing is in it, and nothing that is written stays."""
+        ...
+
     async def read(self, look: Callable[[Snapshot], T]) -> T:
         """Look at one state of the memory, in a thread, and return what was seen."""
         ...

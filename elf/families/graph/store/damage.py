@@ -24,11 +24,12 @@ DAMAGED: Final = "memory.db.damaged-"
 def put_aside_if_damaged(layout: Layout, now: datetime) -> list[str]:
     """Give a damaged memory.db, with what belongs to it, a name that says when; return the new names.
 
-    Nobody else may have it open. A file that is sound, or not there, stays: then there are none. Blocks. Raises
-    Unavailable when it cannot be read or renamed.
+    Nobody else may have it open. A file that is sound stays: then there are none. What is left of one that is gone,
+    which SQLite would remove, is put aside, too. Blocks. Raises Unavailable when it cannot be read or renamed.
     """
     try:
-        return _put_aside(layout, now) if is_damaged(layout.database) else []
+        path = layout.database
+        return _put_aside(layout, now) if is_damaged(path) or _is_left_over(path) else []
     except OSError as error:
         raise Unavailable(f"the memory of {layout.whose} cannot be put aside: {error.strerror}") from error
 
@@ -50,6 +51,12 @@ def is_damaged(path: Path) -> bool:
                 connection.close()
     except MemoryDbCorrupt:
         return True
+
+
+def _is_left_over(path: Path) -> bool:
+    """Tell whether there is a write-ahead log of a file that is gone or was emptied. Blocks."""
+    is_gone = not path.exists() or not path.stat().st_size
+    return is_gone and path.with_name(f"{path.name}-wal").exists()
 
 
 def _put_aside(layout: Layout, now: datetime) -> list[str]:

@@ -148,28 +148,19 @@ class MemoryFile:
         try:
             with failures(path):
                 bring_up(connection, self._kit.steps, whose=whose)
-                self._own(connection)
+                self._begin(connection)
             opened = OpenedFile(path)
         except BaseException:
             connection.close()
             raise
         return connection, opened
 
-    def _own(self, connection: apsw.Connection) -> None:
-        """Say whose file it is, or see that it is said, and whether it keeps changes.
-
-        Raises MemoryDbForeign when it is another's.
-        """
+    def _begin(self, connection: apsw.Connection) -> None:
+        """Say whose file it is, and whether it keeps changes. Raises MemoryDbForeign when it is another's."""
         with transaction(connection):
             now = self._kit.clock.now()
             change = Change(connection, self._kit.queries, self.key, now=now, actor=None)
-            owners = change.rows("owners")
-            if not owners:
-                change.run("own", created_at=stored_moment(now))
-            elif owners != [(self.key.tenant_id, self.key.orchestrator_id)]:
-                raise MemoryDbForeign(
-                    f"the memory.db of {self.key.orchestrator_id} belongs to another orchestrator"
-                )
+            own(change)
             keep_changes(change, is_on=self._kit.untold is not None)
 
     def _read_now(self, look: Callable[[Snapshot], T]) -> T:
@@ -234,3 +225,12 @@ class MemoryFile:
         """Close the connections that nobody reads by; whoever still does closes its own."""
         while (connection := self._idle_connection()) is not None:
             connection.close()
+
+
+def own(change: Change) -> None:
+    """Say whose file it is, or see that it is said. Raises MemoryDbForeign when it is another's."""
+    key, owners = change.key, change.rows("owners")
+    if not owners:
+        change.run("own", created_at=stored_moment(change.now))
+    elif owners != [(key.tenant_id, key.orchestrator_id)]:
+        raise MemoryDbForeign(f"the memory.db of {key.orchestrator_id} belongs to another orchestrator")

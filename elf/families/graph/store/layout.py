@@ -107,6 +107,22 @@ def prepare(runtime_root: Path) -> Layout:
     return Layout(memory)
 
 
+def holds_memory(runtime_root: Path) -> bool:
+    """Tell whether there is a memory.db below a runtime root; an empty file, in which nothing is, is none. Blocks.
+
+    What stands in its way counts as one: whoever opens that says what it is. Raises Unavailable when nobody can say.
+    """
+    try:
+        found = os.lstat(runtime_root / "memory" / "memory.db")
+    except FileNotFoundError:
+        return False
+    except NotADirectoryError:
+        return True
+    except OSError as error:
+        raise Unavailable(f"the memory in {runtime_root.name} cannot be used: {error.strerror}") from error
+    return not stat.S_ISREG(found.st_mode) or found.st_size > 0
+
+
 def there(runtime_root: Path) -> Layout | None:
     """Return where the files of a memory are that is there; None without one, and for one that is not safe. Blocks."""
     try:

@@ -13,7 +13,7 @@ from typing import Final
 import apsw
 
 from elf.core.errors import Unavailable
-from elf.families.graph.errors import MemoryDbCorrupt
+from elf.families.graph.errors import MemoryDbCorrupt, MemoryDbLost
 
 BEGINNING: Final = b"SQLite format 3\0"
 
@@ -31,7 +31,7 @@ class OpenedFile:
     def check(self, connection: apsw.Connection) -> None:
         """Raise MemoryDbCorrupt for a file that is another one now, or shorter, or begins as no database does.
 
-        Raises Unavailable where nobody can say.
+        Raises MemoryDbLost for one that is gone, and Unavailable where nobody can say.
         """
         self.check_place()
         _, beginning = connection.read("main", 0, 0, len(BEGINNING))
@@ -39,11 +39,11 @@ class OpenedFile:
             raise self._damaged("was overwritten")
 
     def check_place(self) -> None:
-        """Raise MemoryDbCorrupt for a file that is another one now, or shorter; Unavailable where nobody can say."""
+        """Raise MemoryDbCorrupt for a file that is another one now, or shorter, and as `check`."""
         try:
             found = os.stat(self._path)
         except FileNotFoundError:
-            raise self._damaged("was removed") from None
+            raise MemoryDbLost(self._whose) from None
         except OSError as error:
             raise Unavailable(f"the memory.db of {self._whose} cannot be used: {error.strerror}") from error
         if (found.st_dev, found.st_ino) != self._file:

@@ -15,6 +15,8 @@ from elf.core.structs import read_value
 from elf.families.graph.api import transferring as a
 from elf.families.graph.memory_place import MemoryPlace
 from elf.families.graph.open_files import OpenFiles
+from elf.families.graph.places import write_at
+from elf.families.graph.recall.place import Place
 from elf.families.graph.scope import actor_of, check_scope
 from elf.families.graph.transfer.exporting import lines_of
 from elf.families.graph.transfer.intake import Intake
@@ -45,14 +47,17 @@ class TransferService:
     async def take_in(self, request: a.Import, caller: Caller) -> a.Imported:
         """Write lines, all or none; one that tells what is there already changes nothing."""
         await check_scope(self._files, request, caller)
-        async with self._files.using(request.tenant_id, request.orchestrator_id) as place:
+
+        async def write(place: Place) -> int:
             folder = place.layout.memory
             intake = await to_thread.run_sync(
                 lambda: Intake(_lines(request), request.orchestrator_id, folder, at=ITEMS)
             )
-            new = await place.write(
+            return await place.write(
                 lambda change: intake.write(change, embedding_version=self._version), actor=actor_of(caller)
             )
+
+        new = await write_at(self._files, request.tenant_id, request.orchestrator_id, write)
         self._ring()
         return a.Imported(new=new, known=len(request.items) - new)
 
