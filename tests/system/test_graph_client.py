@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, assert_type
@@ -298,3 +299,50 @@ def test_a_line_that_cannot_be_imported_is_named_by_its_number(elf: Elf, tmp_pat
         ended = elf("import", str(file), agent=f"w-{what.split()[-1]}")
         assert (ended.code, ended.err.startswith("elf: line 3: ")) == (1, True), (what, ended.err)
     assert elf("import", str(tmp_path / "none.jsonl")).code == 2
+
+
+def test_asking_about_many_orchestrators_makes_none_of_them(
+    known: GraphClient[Client], operated: GraphClient[Client], service: RunningService, elf: Elf, folder: Path
+) -> None:
+    assert (known.recall("office").nodes, ids(known), [*known.ingested()]) == ([], [], [])
+    context = known.bulletin("msg-1", "Where is the office?")
+    assert (context.status, context.bulletin and context.bulletin.citations) == ("ok", [])
+    counts = known.status().counts
+    assert counts is not None
+    assert (counts.memories, counts.file_bytes) == ({}, 0)
+    assert known.ingest() == LookedNow(here=True, files=[])
+    for number in range(20):
+        name = f"o{number}"
+        assert elf("recall", "office", agent=name).err == "elf: nothing found\n"
+        assert data(elf("status", "--json", agent=name))["status"] == "ok"
+        assert elf("retract", "m1", "--reason", "it is wrong", agent=name).err.startswith(
+            "elf: NOT_FOUND: $.memory_id: "
+        )
+    assert [*operated.orchestrators()] == []
+    assert not folder.parent.parent.exists()
+    known.remember(OFFICE, "Fact")
+    assert [one.orchestrator_id for one in operated.orchestrators()] == ["planner"]
+    assert [one.name for one in folder.parent.parent.iterdir()] == ["planner"]
+
+
+def test_a_memory_whose_folder_is_lost_is_told_and_given_up_at_the_command_line(
+    known: GraphClient[Client], service: RunningService, elf: Elf, folder: Path
+) -> None:
+    elf("remember", OFFICE, "Fact")
+    shutil.rmtree(folder.parent)
+    lost = elf("recall", "office")
+    assert (lost.code, lost.err.startswith("elf: memory_db_lost: the memory.db of planner is gone")) == (
+        3,
+        True,
+    )
+    assert str(folder.parent.parent) not in lost.err
+    assert known.context("selector", message_id="m", message=OFFICE).status == "disabled"
+    assert not folder.exists()
+    (told,) = data(elf("orchestrators", "--json"))["items"]
+    assert (told["state"], told["error_code"]) == ("disabled", "memory_db_lost")
+    assert (told["folder"], told["lost_at"] is None) == (str(folder.parent), False)
+    assert "lost its files" in str(service.admin.get("/ready").json()["warnings"])
+    assert str(folder.parent) in str(service.events("graph.memories_lost"))
+    assert elf("recover").err == "elf: memory.db was lost, and an empty one was begun\n"
+    assert elf("recall", "office").err == "elf: nothing found\n"
+    assert elf("recover").err == "elf: the memory is sound\n"
