@@ -7,24 +7,19 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from anyio import to_thread
 
 from elf.families.graph.orchestrators import Residence
 from elf.families.graph.recall.place import Vector
 from elf.families.graph.rules.provenance import check_path, is_granted
-from elf.families.graph.store.connections import connect, failures, transaction
-from elf.families.graph.store.file import FileKit, MemoryFile, own
+from elf.families.graph.store.empty import EmptyMemory
+from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.layout import Layout
-from elf.families.graph.store.schema import bring_up
 from elf.families.graph.store.statements import Change, OwnerKey, Snapshot
 
 T = TypeVar("T")
-
-_IN_MEMORY: Final = Path(":memory:")
 
 
 class MemoryFolders:
@@ -84,15 +79,16 @@ class EmptyPlace(MemoryFolders):
 
     is_there = False
 
-    def __init__(self, residence: Residence, kit: FileKit) -> None:
+    def __init__(self, residence: Residence, empty: EmptyMemory, kit: FileKit) -> None:
         super().__init__(Layout(residence.runtime_root / "memory"), residence)
+        self._empty = empty
         self._kit = kit
 
     async def read(self, look: Callable[[Snapshot], T]) -> T:
         """Look at an empty memory, in a thread, and return what was seen."""
 
         def seen() -> T:
-            with self._change(None) as snapshot:
+            with self._empty.change(self.key, self.layout.database, actor=None) as snapshot:
                 return look(snapshot)
 
         return await to_thread.run_sync(seen, limiter=self._kit.read_threads)
@@ -101,7 +97,7 @@ class EmptyPlace(MemoryFolders):
         """Try a change on an empty memory, in a thread, and return what it returned."""
 
         def tried() -> T:
-            with self._change(actor) as at:
+            with self._empty.change(self.key, self.layout.database, actor=actor) as at:
                 return change(at)
 
         return await to_thread.run_sync(tried, limiter=self._kit.write_threads)
@@ -109,21 +105,6 @@ class EmptyPlace(MemoryFolders):
     def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
         """Return no ids: there are no vectors."""
         return iter(())
-
-    @contextmanager
-    def _change(self, actor: str | None) -> Iterator[Change]:
-        """Make an empty memory, which is gone after the block, and begin a change of it. Blocks."""
-        connection = connect(_IN_MEMORY, writes=True)
-        try:
-            with failures(self.layout.database):
-                bring_up(connection, self._kit.steps, whose=self.key.orchestrator_id)
-                with transaction(connection):
-                    now = self._kit.clock.now()
-                    change = Change(connection, self._kit.queries, self.key, now=now, actor=actor)
-                    own(change)
-                    yield change
-        finally:
-            connection.close()
 
 
 def _real(path: str) -> str | None:

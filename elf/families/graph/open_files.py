@@ -22,6 +22,7 @@ from elf.families.graph.memory_place import EmptyPlace, MemoryFolders, MemoryPla
 from elf.families.graph.orchestrators import Orchestrators, Residence
 from elf.families.graph.recovery import set_aside_damage
 from elf.families.graph.steward import Steward
+from elf.families.graph.store.empty import EmptyMemory
 from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.layout import prepare, there
 from elf.families.graph.store.presence import LOOK_S, somebody_wants_it_alone
@@ -62,6 +63,7 @@ class OpenFiles:
     ) -> None:
         self._orchestrators = orchestrators
         self._kit = kit
+        self._empty = EmptyMemory(kit)
         self._most = most
         self._idle_s = idle_s
         self._steward = steward
@@ -116,7 +118,7 @@ class OpenFiles:
         key = OwnerKey(tenant_id, orchestrator_id)
         residence = await self._orchestrators.known(key)
         if residence is None:
-            yield EmptyPlace(self._orchestrators.configured(key), self._kit)
+            yield EmptyPlace(self._orchestrators.configured(key), self._empty, self._kit)
         else:
             async with self._at(residence) as place:
                 yield place
