@@ -31,11 +31,12 @@ from actors.telemetry.span_exporter import tracer_for
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy
 from elf.api.rpc import Servicer
-from elf.config.limits import Limits
+from elf.config.limits import Limits, body_budget
 from elf.config.load import load
 from elf.config.model import Config
 from elf.config.places import Address, reachable_from_here
 from elf.config.processes import EVERY_ROLE, OPERATED, Role
+from elf.core.body_budget import BodyBudget
 from elf.family import Family, families_on, local_answers_of, refuse_doubles, tables_of
 from elf.ground import Models, Roles
 from elf.identity.identify import Identify
@@ -238,6 +239,7 @@ class _Builder:
                 identify=self._metrics.count_refusals(self._identify, front=McpFront.name),
                 connect=self._way_to(api),
                 connections=self._connections(McpFront.name),
+                bodies=self._bodies,
             )
             self.supervisor.add(front, stop_timeout_s=6.0)
 
@@ -310,6 +312,7 @@ class _Builder:
             is_ready=lambda: self._readiness().ready,
             max_calls=self._connection_limit,
             max_connections=self._connections_of(None, most=MOST_GRPC),
+            bodies=self._bodies,
         )
 
     def _guarded(self, operations: Sequence[Operation]) -> Sequence[Operation]:
@@ -330,6 +333,12 @@ class _Builder:
     def _admission(self) -> Admission | None:
         limits = self._config.service.limits
         return None if limits is None or self._sockets.http is None else Admission(limits)
+
+    @cached_property
+    def _bodies(self) -> BodyBudget:
+        bodies = body_budget(self._config.service.limits)
+        self._metrics.watch_bodies(bodies)
+        return bodies
 
     def _is_crowded(self) -> bool:
         return self._admission is not None and self._admission.is_crowded
@@ -355,6 +364,7 @@ class _Builder:
             admission=admission,
             identify=self._identify,
             policies=policies,
+            bodies=self._bodies,
         )
         self._metrics.count_requests(app, front=name)
         if admission is not None:

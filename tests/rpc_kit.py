@@ -20,6 +20,7 @@ from elf.api.caller import Caller
 from elf.api.operation import Handler
 from elf.api.rpc import Servicer
 from elf.config.places import Address
+from elf.core.body_budget import BodyBudget
 from elf.core.measures import Measures, NoMeasures
 from elf.identity.identify import Identify
 from elf.rpc.calls import Calls
@@ -57,6 +58,7 @@ async def served(
     admission: Admission | None = None,
     is_ready: Callable[[], bool] = lambda: True,
     max_calls: int = 100,
+    bodies: BodyBudget | None = None,
 ) -> AsyncIterator[grpc.aio.Channel]:
     """Serve at a port and yield a channel to it."""
     sock = held or hold(LOOPBACK, key="service.grpc_bind")
@@ -68,6 +70,7 @@ async def served(
             measures=measures or NoMeasures(),
             max_calls=max_calls,
             admission=admission,
+            bodies=bodies,
         )
         build = partial(create_server, servicers, calls, is_ready=is_ready, max_connections=max_calls)
         front = GrpcFront(sock, build)

@@ -11,6 +11,7 @@ from actors.fronts.grpc_front import GrpcFront
 from actors.kernel import Supervisor
 from elf.api.operation import Handler
 from elf.api.rpc import Servicer
+from elf.core.body_budget import BodyBudget
 from elf.core.errors import StartupError
 from elf.core.measures import Measures
 from elf.identity.identify import Identify
@@ -33,6 +34,7 @@ def add_grpc_front(
     is_ready: Callable[[], bool],
     max_calls: int,
     max_connections: int,
+    bodies: BodyBudget,
 ) -> None:
     """Add the actor that serves these services at a held port; `handlers` carry out their operations, by name.
 
@@ -48,6 +50,7 @@ def add_grpc_front(
         measures=measures,
         max_calls=max_calls,
         admission=admission,
+        bodies=bodies,
     )
     build = partial(create_server, servicers, calls, is_ready=is_ready, max_connections=max_connections)
     supervisor.add(GrpcFront(held, build), stop_timeout_s=STOP_TIMEOUT_S)

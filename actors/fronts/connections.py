@@ -13,6 +13,7 @@ import structlog
 from actors.fronts.http_connection import ClientConnection
 
 TELL_EVERY_S: Final = 10.0
+_READS, _READ_BYTES = 16, 65_536
 _BODY: Final = b'{"error_code":"UNAVAILABLE","message":"more connections than can be held","fields":null}'
 REFUSAL: Final = (
     b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nretry-after: 1\r\n"
@@ -99,6 +100,9 @@ def _refuse(sock: socket.socket) -> None:
     with sock, suppress(OSError):  # the client may be gone, or not read
         sock.setblocking(False)
         sock.send(REFUSAL)
+        sock.shutdown(socket.SHUT_WR)
+        for _ in range(_READS):  # what is not read when it is closed takes the response from the client
+            sock.recv(_READ_BYTES)
 
 
 class Occasional:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
-from urllib.parse import unquote
 
 import httptools
 import structlog
@@ -19,10 +18,13 @@ from hypercorn.asyncio.worker_context import WorkerContext
 from hypercorn.events import Closed, Event, RawData, Updated
 
 from actors.fronts.http1_request import Request, head_of
+from actors.fronts.request_target import path_of
 from actors.kernel.failure import unwrapped
 
 MAX_FRAME_BYTES: Final = 65_536
 """As many bytes may come one after the other that are of no body."""
+MAX_LENGTH_DIGITS: Final = 19
+"""As many has the largest length that llhttp counts; with zeros before it, there may be more than int() reads."""
 
 Send = Callable[[Event], Awaitable[None]]
 Address = tuple[str, int]
@@ -84,23 +86,30 @@ class Http1:
         if not data and self._is_amid_request:
             raise Refused(400)
         self._framing_bytes += len(data)
+        rest: bytes | None = data
+        while rest is not None:  # as many requests as have come may each offer another protocol
+            rest = self._parse(rest)
+        if self._framing_bytes > MAX_FRAME_BYTES and self._is_amid_request:
+            raise Refused(431)
+
+    def _parse(self, data: bytes) -> bytes | None:
+        """Parse what has come; returns what is to be parsed next, if anything."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as error:
-            self._read_without_offer(data[error.args[0] :])
+            return self._without_offer(data[error.args[0] :])
         except httptools.HttpParserCallbackError as error:
             raise error.__context__ or Refused(400) from None
         except httptools.HttpParserError:
             raise Refused(400) from None
-        if self._framing_bytes > MAX_FRAME_BYTES and self._is_amid_request:
-            raise Refused(431)
+        return None
 
     @property
     def _is_amid_request(self) -> bool:
         return self._is_in_head or (self._read_last is not None and not self._read_last.is_whole)
 
-    def _read_without_offer(self, rest: bytes) -> None:
-        """Read a request again without its offer to go on in another protocol, for which the body is left out."""
+    def _without_offer(self, rest: bytes) -> bytes:
+        """Return a request without its offer to go on in another protocol, for which the body was left out."""
         offered = self._coming.pop()
         if offered.method == "CONNECT":
             raise Refused(400)
@@ -109,7 +118,7 @@ class Http1:
         head = b"%b %b HTTP/%b\r\n" % (offered.method.encode(), self._url, version)
         head += b"".join(b"%b: %b\r\n" % header for header in headers)
         self._parser = httptools.HttpRequestParser(self)
-        self._read(head + b"\r\n" + rest)
+        return head + b"\r\n" + rest
 
     # What the parser finds
 
@@ -130,6 +139,8 @@ class Http1:
             raise Refused(400)
         if sum(len(name) + len(value) for name, value in self._headers) + len(self._url) > MAX_FRAME_BYTES:
             raise Refused(431)
+        if any(name == b"content-length" and len(value) > MAX_LENGTH_DIGITS for name, value in self._headers):
+            raise Refused(400)
         self._is_in_head = False
         keeps_alive = version == "1.1" and self._parser.should_keep_alive()
         self._read_last = Request(self._scope(version), self._write, keeps_alive=keeps_alive)
@@ -146,7 +157,11 @@ class Http1:
         self._read_last.end()
 
     def _scope(self, version: str) -> dict[str, Any]:
-        path, _, query = self._url.partition(b"?")
+        target, _, query = self._url.partition(b"?")
+        try:
+            path = path_of(target)
+        except ValueError:
+            raise Refused(400) from None
         client, server = self._addresses
         return {
             "type": "http",
@@ -154,8 +169,8 @@ class Http1:
             "asgi": {"spec_version": "2.1", "version": "3.0"},
             "method": self._parser.get_method().decode("ascii"),
             "scheme": "http",
-            "path": unquote(path.decode("ascii")),
-            "raw_path": path,
+            "path": path,
+            "raw_path": target,
             "query_string": query,
             "root_path": "",
             "headers": self._headers,

@@ -1,16 +1,24 @@
-"""A request of HTTP/1.1 between the connection on which it comes and the application that answers it."""
+"""A request of HTTP/1.1 between the connection on which it comes and the application that answers it.
+
+Some responses need no body: nothing is at that path, or there is too much to do. A client that does not know that the
+connection ends with such a response loses its next request. So the response waits a moment for the body, and says that
+the connection will be closed if it does not come.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Final
 from wsgiref.handlers import format_date_time
 
 MAX_UNREAD_BYTES: Final = 65_536
 """While so many bytes of a body have not been taken by the application, no more are read."""
+BODY_GRACE_S: Final = 1.0
+"""How long a response waits for a body that is not wanted."""
 
 _BODILESS: Final = frozenset({204, 304})
 
@@ -33,6 +41,7 @@ class Request:
         self._unread = bytearray()
         self._is_taken = self._is_answered = self._is_over = False
         self._is_chunked = self._is_silent = False
+        self._is_unwanted = False
         self._head = b""
         self._unsent = 0  # of an answer that says how long it is
         self._changed = asyncio.Event()  # for who receives
@@ -42,7 +51,7 @@ class Request:
 
     def take(self, body: bytes) -> None:
         """Add a piece of the body."""
-        if not self._is_answered:
+        if not self._is_unwanted:
             self._unread += body
             self._changed.set()
 
@@ -95,9 +104,26 @@ class Request:
         if self.is_left or self._is_answered:
             return
         if event["type"] == "http.response.start":
+            if not self.is_whole:
+                await self._leave_out_body()
             await self._begin(event["status"], event.get("headers", []))
         elif event["type"] == "http.response.body":
             await self._go_on(event.get("body", b""), is_last=not event.get("more_body"))
+
+    async def _leave_out_body(self) -> None:
+        """Let go of what has come and still comes of the body; without its end, the connection cannot be used again."""
+        self._is_unwanted = True
+        self._unread = bytearray()
+        self._read.set()
+        if (
+            self._keeps_alive and not self._is_expecting
+        ):  # which has sent nothing, and may have nothing to send
+            with suppress(TimeoutError):
+                async with asyncio.timeout(BODY_GRACE_S):
+                    while not (self.is_whole or self.is_left):
+                        self._changed.clear()
+                        await self._changed.wait()
+        self._keeps_alive = self._keeps_alive and self.is_whole
 
     async def _begin(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         names = {name.lower(): value for name, value in headers}

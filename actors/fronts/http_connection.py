@@ -1,8 +1,8 @@
 """One connection to a front: HTTP/1.1, or Hypercorn's HTTP/2, and what Hypercorn leaves to whoever runs it.
 
 Hypercorn waits for its keep-alive limit when a client has closed an idle connection, gives a client no answer that has
-closed its side only, and ends the whole connection, as if by a fault of its own, when a client of HTTP/2 sends more of
-a body that nobody waits for any more.
+closed its side only, and closes a connection on which a client still sends, whose system then forgets the response that
+has come, unread.
 """
 
 from __future__ import annotations
@@ -13,26 +13,22 @@ from contextlib import contextmanager, suppress
 from typing import Any, Final, Protocol, cast
 
 import anyio
-import h2.errors
-import h2.events
-import h2.exceptions
 from hypercorn.asyncio.task_group import TaskGroup
 from hypercorn.asyncio.tcp_server import MAX_RECV, TCPServer
 from hypercorn.asyncio.worker_context import WorkerContext
 from hypercorn.config import Config as HypercornConfig
 from hypercorn.events import Closed, Event, RawData, Updated
 from hypercorn.protocol import ProtocolWrapper
-from hypercorn.protocol.h2 import H2Protocol
 from hypercorn.typing import ASGIFramework, ConnectionState, LifespanState
 from hypercorn.utils import parse_socket_addr
-from priority.priority import PriorityError
 
 from actors.fronts.http1 import Http1
+from actors.fronts.http2 import Http2
+from actors.fronts.request_target import path_of
 
 HTTP2_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-
-# What the libraries of the protocols raise at bytes that are not theirs.
-BROKEN_PROTOCOL: Final = (h2.exceptions.H2Error, PriorityError)
+LINGER_S: Final = 15.0
+"""For so long, what a client still sends behind its last response is read and left out: it reads when it has sent."""
 
 Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[Any], Awaitable[None]]
@@ -74,6 +70,8 @@ class ClientConnection(TCPServer):
         self._sending = 0  # of those at work
         self._has_ended = False
         self._idle_since: float | None = self.loop.time()
+        self._end_of_lingering: asyncio.TimerHandle | None = None
+        self._has_read_all = False
         self._has_nothing_to_answer = asyncio.Event()
         self._has_nothing_to_answer.set()
 
@@ -86,6 +84,8 @@ class ClientConnection(TCPServer):
                 await self.idle_task.restart(group, self._idle_timeout)
                 await self._read_data()
         finally:
+            if self._end_of_lingering is not None:
+                self._end_of_lingering.cancel()
             await self._close()
 
     def cut(self) -> None:
@@ -95,10 +95,13 @@ class ClientConnection(TCPServer):
     async def _read_data(self) -> None:
         with suppress(OSError):  # the connection is lost
             while data := await self.reader.read(MAX_RECV):
-                await self.protocol.handle(RawData(data))
+                if self._end_of_lingering is None:
+                    await self.protocol.handle(RawData(data))
+            self._has_read_all = True
             await self.protocol.handle(RawData(b""))  # a request that is not whole will never be
             if not self.writer.is_closing():
                 await self._has_nothing_to_answer.wait()
+        self._has_read_all = True
         self._has_ended = True
         if (
             not self.writer.transport.get_write_buffer_size()
@@ -111,9 +114,20 @@ class ClientConnection(TCPServer):
         if isinstance(event, Updated):
             self._note(is_idle=event.idle)
             return
-        await super().protocol_send(event)
+        if isinstance(event, Closed) and not self._has_read_all and not self.writer.is_closing():
+            await self._linger()
+        else:
+            await super().protocol_send(event)
         if isinstance(event, Closed) or self.writer.is_closing():
             self._has_nothing_to_answer.set()
+
+    async def _linger(self) -> None:
+        """End this side of the connection; the rest ends when its client does so, or takes too long to."""
+        if self._end_of_lingering is None:
+            self._end_of_lingering = self.loop.call_later(LINGER_S, self.writer.close)
+            with suppress(OSError, RuntimeError):  # it is lost
+                self.writer.write_eof()
+            await self.protocol.handle(Closed())
 
     def _note(self, *, is_idle: bool) -> None:
         if self._has_ended:
@@ -145,6 +159,7 @@ class ClientConnection(TCPServer):
     ) -> None:
         """Run the application for one request."""
         exchange = _Exchange(receive, send, self)
+        scope["path"] = path_of(scope["raw_path"])
         try:
             await self._framework(scope, exchange.receive, exchange.send)
         finally:
@@ -226,7 +241,7 @@ class _Protocol:
         self._group = group
         self._here, self._there = here, there
         self._beginning = b""
-        self._spoken: Http1 | _Http2 | None = None
+        self._spoken: Http1 | Http2 | None = None
 
     async def handle(self, event: Event) -> None:
         if self._spoken is None:
@@ -242,7 +257,7 @@ class _Protocol:
             return event
         connection = self._connection
         if self._beginning.startswith(HTTP2_PREFACE):
-            self._spoken = _Http2(
+            self._spoken = Http2(
                 connection.app, connection.config, connection.context, self._group,
                 ConnectionState(connection.state), False, self._there, self._here, connection.protocol_send,
             )  # fmt: skip
@@ -253,31 +268,3 @@ class _Protocol:
                 connection.app, connection.context, self._group, addresses, connection.protocol_send
             )
         return RawData(self._beginning) if isinstance(event, RawData) else event
-
-
-class _Http2(H2Protocol):
-    """HTTP/2 with a client that may end a stream, or send more on one that has ended, whenever it likes."""
-
-    async def handle(self, event: Event) -> None:
-        try:
-            await super().handle(event)
-        except BROKEN_PROTOCOL:  # such as a connection that has ended within what it sent last
-            await self.send(Closed())
-        if isinstance(event, Closed):
-            for buffer in self.stream_buffers.values():
-                await buffer.close()  # an answer that waits there for the client to read waits no longer
-
-    async def _handle_events(self, events: list[h2.events.Event]) -> None:
-        for event in events:
-            if isinstance(event, h2.events.DataReceived) and event.stream_id not in self.streams:
-                self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
-            elif isinstance(event, h2.events.RequestReceived) and not _has_path(event.headers):
-                self.connection.reset_stream(event.stream_id, h2.errors.ErrorCodes.PROTOCOL_ERROR)
-            else:
-                await super()._handle_events([event])
-        await self._flush()
-
-
-def _has_path(headers: list[tuple[bytes, bytes]]) -> bool:
-    """Tell whether this is a request for something here, and not one to be connected with somewhere else."""
-    return any(name == b":path" for name, _ in headers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
@@ -19,7 +20,8 @@ from hypercorn.config import Config as HypercornConfig
 from hypercorn.typing import ASGIFramework, LifespanState
 
 from actors.fronts.connections import Connections, Occasional
-from actors.fronts.http_connection import BROKEN_PROTOCOL, ClientConnection
+from actors.fronts.http2 import BROKEN_PROTOCOL
+from actors.fronts.http_connection import ClientConnection
 from actors.kernel.failure import unwrapped
 from elf.config.places import Address
 from elf.core.errors import StartupError
@@ -218,6 +220,7 @@ async def _alive(app: ASGIFramework, config: HypercornConfig) -> AsyncIterator[L
 def _hypercorn_config() -> HypercornConfig:
     config = HypercornConfig()
     config.keep_alive_timeout = KEEP_ALIVE_S
+    config.keep_alive_max_requests = sys.maxsize  # beyond it, HTTP/2 would lose the responses that are due
     config.accesslog = None
     config.errorlog = None
     config.include_server_header = False

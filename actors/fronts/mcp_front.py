@@ -17,6 +17,7 @@ from actors.fronts.connections import Connections
 from actors.fronts.host_names import visitors_of
 from actors.fronts.http_front import HttpFront
 from elf.config import Config
+from elf.core.body_budget import BodyBudget
 from elf.family import Family
 from elf.identity.identify import Identify
 from elf.mcp.callers import Callers
@@ -29,8 +30,8 @@ class McpFront:
     """Serves MCP until cancelled, then lets the calls in flight end as HttpFront does.
 
     It offers the tools of each family at a path. `identify` says by the headers of a request who makes it, `connect`
-    makes the client through which tool calls reach the API. The
-    MCP SDK takes a second of computing to load and is loaded when somebody first asks for MCP: a service that nobody
+    makes the client through which tool calls reach the API, and `bodies` is what bodies of requests may take. The MCP
+    SDK takes a second of computing to load and is loaded when somebody first asks for MCP: a service that nobody
     speaks MCP to neither starts later for it nor keeps it in memory.
     """
 
@@ -45,6 +46,7 @@ class McpFront:
         identify: Identify,
         connect: Callable[[], httpx.AsyncClient],
         connections: Connections,
+        bodies: BodyBudget | None = None,
     ) -> None:
         self._config = config
         self._socket = sock
@@ -52,10 +54,12 @@ class McpFront:
         self._callers = Callers(config, identify)
         self._connect = connect
         self._connections = connections
+        self._bodies = bodies
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         visitors = visitors_of(self.name, self._config.service, self._socket)
-        gate = McpGate(visitors, self._callers, [family.mcp_path for family in self._families])
+        paths = [family.mcp_path for family in self._families]
+        gate = McpGate(visitors, self._callers, paths, bodies=self._bodies)
         served = anyio.Event()
         async with anyio.create_task_group() as group:
             group.start_soon(self._keep_sessions, gate, served)

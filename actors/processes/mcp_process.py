@@ -19,6 +19,7 @@ from actors.fronts.mcp_front import McpFront
 from actors.processes.entry import entry_parser, run_entry
 from actors.processes.process import Say, new_supervisor, run_process, start_log
 from elf.config import Config, load
+from elf.config.limits import body_budget
 from elf.config.places import Address, reachable_from_here
 from elf.core.errors import ConfigError, ConfigFault
 from elf.family import Family, families_on, refuse_doubles, tables_of
@@ -121,6 +122,7 @@ async def serve_http(
         identify=add_identity(config.security.auth, supervisor, reload=reload),
         connect=lambda: client_of_address(api),
         connections=connections,
+        bodies=body_budget(config.service.limits),
     )
     supervisor.add(front, stop_timeout_s=6.0)
     async with anyio.create_task_group() as group:

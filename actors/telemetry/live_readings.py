@@ -11,6 +11,7 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 
 from actors.fronts.connections import Connections
 from actors.kernel import Channel, SupervisorSnapshot
+from elf.core.body_budget import BodyBudget
 from elf.db.database import Database
 from elf.db.health import DatabaseState
 from elf.family import Gauge, Labels, StoredGauge, Total
@@ -134,6 +135,26 @@ def connection_metrics(fronts: Sequence[Connections]) -> list[Metric]:
         short.add_metric((front.front, "displaced"), statistics.displaced)
         short.add_metric((front.front, "refused"), statistics.refused)
     return [count, limit, accepted, short]
+
+
+def body_metrics(bodies: BodyBudget | None) -> list[Metric]:
+    """Return how much memory the bodies of requests take, where they are counted."""
+    if bodies is None:
+        return []
+    statistics = bodies.statistics()
+    return [
+        GaugeMetricFamily(
+            "elf_request_body_bytes", "Bytes of the bodies of requests in flight.", statistics.taken
+        ),
+        GaugeMetricFamily(
+            "elf_request_body_bytes_max",
+            "Bytes that the bodies of requests in flight may have at most.",
+            statistics.limit,
+        ),
+        CounterMetricFamily(
+            "elf_request_bodies_refused", "Bodies of requests refused for want of room.", statistics.refused
+        ),
+    ]
 
 
 def pool_metrics(pools: Mapping[str, Database]) -> list[Metric]:

@@ -15,6 +15,7 @@ from actors.telemetry.live_readings import (
     Turns,
     actor_metrics,
     admission_metrics,
+    body_metrics,
     breaker_metrics,
     build_metrics,
     cache_metrics,
@@ -28,6 +29,7 @@ from actors.telemetry.live_readings import (
     total_metrics,
 )
 from elf.api.caller import Caller
+from elf.core.body_budget import BodyBudget
 from elf.core.errors import ServiceError
 from elf.core.log_writer import dropped_log_lines
 from elf.db.database import Database
@@ -62,6 +64,7 @@ class Metrics:
         self._breakers: dict[str, CircuitBreaker] = {}
         self._caches: list[AnswerCache] = []
         self._connections: list[Connections] = []
+        self._bodies: BodyBudget | None = None
         self._gauges: list[Gauge] = []
         self._totals: list[Total] = []
         self._garbage_failures: Mapping[tuple[str, str], int] = {}
@@ -111,6 +114,10 @@ class Metrics:
     def watch_connections(self, connections: Connections) -> None:
         """Show how many connections a front has."""
         self._connections.append(connections)
+
+    def watch_bodies(self, bodies: BodyBudget) -> None:
+        """Show how much memory the bodies of requests take."""
+        self._bodies = bodies
 
     def watch_stored(self, collect: CollectStored) -> None:
         """Show what is read from Postgres at each request of the page."""
@@ -164,6 +171,7 @@ class Metrics:
             *garbage_metrics(self._garbage_failures),
             *(admission_metrics(self._turns()) if self._turns else ()),
             *connection_metrics(self._connections),
+            *body_metrics(self._bodies),
             *self.measures.collect(),
             *stored,
             *self._process.collect(),

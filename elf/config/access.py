@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Final, Literal, NamedTuple
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
-from elf.config.places import leads_here, site_of
+from elf.config.places import Address, is_loopback
 from elf.config.table import Table
 
 HostName = Annotated[
@@ -40,7 +40,11 @@ class Refusal(NamedTuple):
     message: str
 
 
+_HOST: Final = re.compile(
+    r"(?:\[(?P<address>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{0,5}))?", re.ASCII
+)
 _TWO_HOSTS: Final = Refusal("host", "a request must name one host, and the same one wherever it names it")
+_NO_HOST: Final = Refusal("host", "Host: must be a name or an address, with or without a port")
 _NOT_LOCAL: Final = Refusal("host", "this address serves this machine only, under a name such as localhost")
 _NOT_LISTED: Final = Refusal(
     "host", "nothing is served under this host name; service.access.allowed_hosts lists names"
@@ -69,34 +73,55 @@ class Visitors:
         host = hosts[0].lower() if hosts else ""
         if len(hosts) > 1 or _authority(scope).lower() not in ("", host):
             return _TWO_HOSTS
-        if not self._serves(host):
+        if host and _name(host) is None:
+            return _NO_HOST
+        if not self._serves(_name(host) or ""):
             return _NOT_LOCAL if self._local_only and not self._allowed else _NOT_LISTED
-        if len(origins) > 1 or not all(leads_here(one) or site_of(one).lower() == host for one in origins):
+        if len(origins) > 1 or not all(_is_own(one.lower(), host) for one in origins):
             return _FOREIGN
         return None
 
-    def _serves(self, host: str) -> bool:
-        name = _name(host)
-        if self.serves_every_name or leads_here(f"//{host}") or name.rstrip(".") in self._allowed:
+    def _serves(self, name: str) -> bool:
+        if self.serves_every_name or _leads_here(name) or name.rstrip(".") in self._allowed:
             return True
         return not self._local_only and _is_address(name)
 
 
 def _named(scope: Mapping[str, Any], header: bytes) -> list[str]:
-    return [value.decode("latin-1").strip() for name, value in scope["headers"] if name.lower() == header]
+    return [
+        value.decode("latin-1").strip(" \t") for name, value in scope["headers"] if name.lower() == header
+    ]
 
 
 def _authority(scope: Mapping[str, Any]) -> str:
     """The host that the request line itself names: in HTTP/1.1 it may be a whole URL (RFC 9112, section 3.2.2)."""
     target = scope.get("raw_path", b"").decode("latin-1")
-    return "" if target.startswith("/") else site_of(target)
+    return "" if target.startswith("/") else target.partition("://")[2].partition("/")[0]
 
 
-def _name(host: str) -> str:
-    try:
-        return urlsplit(f"//{host}").hostname or ""
-    except ValueError:
-        return ""
+def _is_own(origin: str, host: str) -> bool:
+    """Tell whether the page that sends a request is of this machine, or of the host that it asks for."""
+    site = origin.partition("://")[2]
+    name = _name(site)
+    return name is not None and (site == host or _leads_here(name))
+
+
+def _name(host: str) -> str | None:
+    """Return the name or the address in a host with or without a port; None where it is none.
+
+    Nothing is searched for in it: what one reader takes for the end of a host, such as a #, may be a part of it to
+    the client, whose name then leads wherever its owner likes.
+    """
+    found = _HOST.fullmatch(host)
+    if found is None or int(found["port"] or 0) > 65_535:
+        return None
+    if found["address"] is not None and not _is_address(found["address"]):
+        return None
+    return found["address"] or found["name"]
+
+
+def _leads_here(name: str) -> bool:
+    return is_loopback(Address(name, 0))
 
 
 def _is_address(name: str) -> bool:

@@ -68,22 +68,6 @@ def is_loopback(address: Address) -> bool:
         return False  # a host name other than localhost may resolve to anything
 
 
-def leads_here(url: str) -> bool:
-    """Tell whether a URL, such as `http://localhost:8765` or `//127.0.0.1`, names this machine by a loopback host."""
-    try:
-        return is_loopback(Address(urlsplit(url).hostname or "", 0))
-    except ValueError:
-        return False
-
-
-def site_of(origin: str) -> str:
-    """Return the host and port of an Origin header, empty when it has none."""
-    try:
-        return urlsplit(origin).netloc
-    except ValueError:
-        return ""
-
-
 def masked(text: str) -> str:
     """Replace the passwords and keys inside a DSN or URL by ***, for messages and reprs."""
     return _PASSWORD_IN_QUERY.sub(r"\1***", _PASSWORD_IN_NETLOC.sub(r"\1***", text))

@@ -48,7 +48,7 @@ class Tokens:
         try:
             header = jwt.get_unverified_header(token)
             algorithm, kid = header.get("alg"), header.get("kid")
-            if algorithm not in self._algorithms:
+            if not isinstance(algorithm, str) or algorithm not in self._algorithms:
                 raise Refused("bad_token", "the token is signed in a way that is not taken here")
             key = await self._keys.key(kid, algorithm)
             return self._decoded(token, key, algorithm)

@@ -18,6 +18,7 @@ from werkzeug.datastructures import Headers
 from elf.api.caller import Caller
 from elf.api.operation import Handler, Operation
 from elf.api.rpc import OwnRpc, Rpc, Servicer
+from elf.core.body_budget import BodyBudget, HeldBody
 from elf.core.errors import ServiceError
 from elf.core.measures import Measures
 from elf.core.shares import ShareExceeded, Shares
@@ -25,7 +26,7 @@ from elf.core.slices import in_slices, read_in_slices
 from elf.identity.identify import Identify
 from elf.identity.refusal import refusal_reason
 from elf.rpc.failures import TooManyCalls, told
-from elf.rpc.messages import Context, Shape, each_unpacked, packed, received, shapes_of
+from elf.rpc.messages import Context, Shape, client_of, each_unpacked, packed, received, shapes_of
 from elf.web.access_log import log_answer, request_id_of
 from elf.web.admission import Admission
 from elf.web.failures import is_a_fault
@@ -45,8 +46,9 @@ class Calls:
     """Answers the calls of services by the rules of the HTTP front: who calls, whose turn it is, what is logged.
 
     `handlers` has what carries out each operation, by its name. None for `admission` lets everybody in at once. At most
-    `max_calls` are served at a time, a quarter of them for one user and three quarters for one tenant. The caller is
-    known before anything of a call is read or counted, so that calls without a key take nobody's place.
+    `max_calls` are served at a time, a quarter of them for one user and three quarters for one tenant, and their
+    messages take what `bodies` lets them. The caller is known before anything of a call is read or counted, so that
+    calls without a key take nobody's place.
     """
 
     def __init__(
@@ -58,12 +60,14 @@ class Calls:
         measures: Measures,
         max_calls: int,
         admission: Admission | None = None,
+        bodies: BodyBudget | None = None,
     ) -> None:
         self._handlers = handlers
         self._front = front
         self._identify = identify
         self._measures = measures
         self._admission = admission
+        self._bodies = bodies or BodyBudget()
         self._shares = Shares(max_calls, tenant=max(max_calls * 3 // 4, 1), user=max(max_calls // 4, 1))
 
     def handler_of(self, servicer: Servicer, *, max_bytes: int) -> grpc.GenericRpcHandler:
@@ -90,8 +94,11 @@ class Calls:
         async def answered(_: Any, context: Context) -> bytes:
             async with self._told(shape, context, changes=operation.changes) as headers:
                 caller = await caller_of(operation, self._identify, headers)
-                with nullcontext() if operation.is_open else self._place(caller):
-                    asked, size = await received(shape, context)
+                with (
+                    nullcontext() if operation.is_open else self._place(caller),
+                    self._bodies.one(client_of(context)) as held,
+                ):
+                    asked, size = await received(shape, context, held)
                     async with self._turn(operation, caller):
                         request = await _request(rpc, asked, caller, size)
                         answer = await handle(request, caller)
@@ -106,8 +113,8 @@ class Calls:
         async def answered(_: Any, context: Context) -> bytes | None:
             async with self._told(shape, context, changes=rpc.changes) as headers:
                 caller = await self._caller(headers, needs_user=rpc.needs_user)
-                with self._place(caller):
-                    async with _asked(shape, rpc, context) as asked:
+                with self._place(caller), self._bodies.one(client_of(context)) as held:
+                    async with _asked(shape, rpc, context, held) as asked:
                         if not shape.streams_out:
                             return pack(await rpc.run(asked, caller))
                         async with aclosing(rpc.run(asked, caller)) as answers:
@@ -178,10 +185,10 @@ class Calls:
 
 
 @asynccontextmanager
-async def _asked(shape: Shape, rpc: OwnRpc, context: Context) -> AsyncIterator[Any]:
+async def _asked(shape: Shape, rpc: OwnRpc, context: Context, held: HeldBody) -> AsyncIterator[Any]:
     """Return the message of a call, or those that its client streams."""
     if not shape.streams_in:
-        yield (await received(shape, context))[0]
+        yield (await received(shape, context, held))[0]
         return
     async with aclosing(each_unpacked(shape, context, may_pause=rpc.may_pause)) as messages:
         yield messages

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
+from urllib.parse import unquote
 
 import anyio
 import grpc
@@ -13,6 +15,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from elf.api.rpc import Rpc, Servicer
+from elf.core.body_budget import BodyBudgetExceeded, HeldBody
 from elf.core.errors import InvalidRequest, PayloadTooLarge
 
 Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
@@ -20,6 +23,8 @@ Context: TypeAlias = grpc.aio.ServicerContext[bytes, bytes]
 MAX_MESSAGE_BYTES: Final = 8 * 1024 * 1024
 """Where no operation takes more."""
 MESSAGE_TIMEOUT_S: Final = 60.0
+SLOW_MESSAGE_S: Final = 1.0
+"""A message that takes longer to arrive counts as a largest one: gRPC does not tell how much of it is there."""
 
 
 class MessageTimeout(InvalidRequest):
@@ -64,17 +69,45 @@ def unpacked(shape: Shape, data: bytes) -> Message:
         raise InvalidRequest(f"this is no {name}, or one that is nested too deeply") from None
 
 
-async def received(shape: Shape, context: Context) -> tuple[Message, int]:
+async def received(shape: Shape, context: Context, held: HeldBody) -> tuple[Message, int]:
     """Return the message of a call, and how many bytes it had. Nobody waits for one that can say nothing.
 
-    Raises InvalidRequest for bytes that are none, MessageTimeout.
+    Raises InvalidRequest for bytes that are none, MessageTimeout, BodyBudgetExceeded.
     """
     if not shape.asked.DESCRIPTOR.fields:
         return shape.asked(), 0
-    data = await next_message(context)
+    data = await _next_held(context, held)
     if data is None:
         raise InvalidRequest(f"there is no {shape.asked.DESCRIPTOR.full_name}")
     return unpacked(shape, data), len(data)
+
+
+async def _next_held(context: Context, held: HeldBody) -> bytes | None:
+    """Return what `next_message` does, once there is room for it."""
+    refusals: list[BodyBudgetExceeded] = []
+    with anyio.CancelScope() as scope:
+
+        def count_as_largest() -> None:
+            try:
+                held.grow(MAX_MESSAGE_BYTES)
+            except BodyBudgetExceeded as error:
+                refusals.append(error)
+                scope.cancel()
+
+        timer = asyncio.get_running_loop().call_later(SLOW_MESSAGE_S, count_as_largest)
+        try:
+            data = await next_message(context)
+        finally:
+            timer.cancel()
+        held.grow(len(data or b""))
+        return data
+    raise refusals[0]
+
+
+def client_of(context: Context) -> tuple[str, int]:
+    """Return the address that a call comes from, as ASGI has it; gRPC tells ipv6:%5B::1%5D:80, for example."""
+    host, _, _ = unquote(context.peer().partition(":")[2]).rpartition(":")
+    return host.strip("[]"), 0
 
 
 async def each_unpacked(shape: Shape, context: Context, *, may_pause: bool) -> AsyncGenerator[Message, None]:

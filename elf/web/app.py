@@ -11,6 +11,7 @@ from anyio import to_thread
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy, policy_of
 from elf.config.access import EVERYBODY, Visitors
+from elf.core.body_budget import BodyBudget
 from elf.identity.identify import Identify, anonymous
 from elf.web.admission import Admission
 from elf.web.application import Application
@@ -35,18 +36,21 @@ def create_app(
     admission: Admission | None = None,
     identify: Identify = anonymous,
     policies: Sequence[PathPolicy] = (),
+    bodies: BodyBudget | None = None,
 ) -> Application:
     """Build the application that serves `operations`, /health, /ready, and their description for programs and people.
 
     `handlers` has what carries out each operation, by its name. `about` says in the description what the application
     is, `visitors` who is served, and `admission` when the operations are; None means at once. `identify` says by the
-    headers of a request who makes it, and `policies` what holds for paths, also where there is no operation.
+    headers of a request who makes it, `policies` what holds for paths, also where there is no operation, and `bodies`
+    what bodies of requests may take.
     """
     app = Application(visitors=visitors, policies=policies)
     streams = EventStreams()
+    bodies = bodies or BodyBudget()
     for operation in operations:
         policy = policy_of(policies, operation.path)
-        answer = View(operation, handlers[operation.name], admission, identify, streams, policy)
+        answer = View(operation, handlers[operation.name], admission, identify, streams, bodies, policy)
         methods = ("GET", "HEAD") if operation.method == "GET" else (operation.method,)
         app.add(Route(operation.path, methods, answer, operation))
     _add_probes(app, readiness)

@@ -19,7 +19,7 @@ from elf.identity.refusal import refusal_reason
 from elf.web.access_log import log_request
 from elf.web.auditing import RequestAudit
 from elf.web.exchange import Exchange, Receive, Scope, Send
-from elf.web.failures import as_service_error, error_response, is_a_fault
+from elf.web.failures import Misdirected, as_service_error, error_response, is_a_fault
 from elf.web.measures import UNMATCHED
 from elf.web.response import Response
 from elf.web.routes import Answer, MethodNotAllowed, Route, Routes
@@ -86,7 +86,7 @@ class Application:
             _begin_audit(exchange, exchange.route)
         _refuse_hidden_slashes(exchange)
         if refusal := self._visitors.refusal(exchange.scope):
-            raise InvalidRequest(refusal.message)
+            raise (Misdirected if refusal.cause == "host" else InvalidRequest)(refusal.message)
         if exchange.route is None:
             assert failure is not None
             raise failure
@@ -121,7 +121,7 @@ def _begin_audit(exchange: Exchange, route: Route) -> None:
 
 def _refuse_hidden_slashes(exchange: Exchange) -> None:
     # Routes are looked up in the decoded path, where what was meant as one part of it may have become two.
-    path = exchange.scope.get("raw_path", b"").partition(b"?")[0]
+    path = exchange.raw_path.partition(b"?")[0]
     if b"%2f" in path.lower():
         raise NotFound(f"there is nothing at {path.decode('ascii', 'replace')}")
 

@@ -1,30 +1,24 @@
-"""One request on its way through an application, and the answer to it.
-
-Some answers need no body: nothing is at that path, or there is too much to do. The server closes a connection when an
-answer ends before the body has come, and a client that does not know loses its next request. So the answer waits a
-moment for the body, and says that the connection will be closed if it does not come.
-"""
+"""One request on its way through an application, and the answer to it."""
 
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import ExitStack, aclosing, suppress
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, Final
 
 import anyio
 from werkzeug.datastructures import Headers
 
-from elf.core.errors import PayloadTooLarge
+from elf.core.body_budget import BodyBudget, declared_length
 from elf.web.access_log import request_id_of
 from elf.web.auditing import RequestAudit
-from elf.web.failures import BODY_TIMEOUT_S, BodyTimeout
 from elf.web.response import Response
 from elf.web.routes import Route
 
-BODY_GRACE_S = 1.0
+_SITE: Final = re.compile(rb"^[A-Za-z]+://[^/]*")
 
 Scope = Any
 Receive = Callable[[], Awaitable[Any]]
@@ -42,7 +36,7 @@ class Exchange:
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.scope = scope
         self.method: str = scope["method"]
-        self.path = _path_of(scope["path"])
+        self.path = f"/{scope['path'].lstrip('/')}"
         self.query: bytes = scope["query_string"]
         self.headers = headers_of(scope)
         self.started = time.perf_counter()
@@ -73,22 +67,24 @@ class Exchange:
                 if self._listener is not None:
                     self._listener.cancel()
 
-    async def body(self, most: int) -> bytes:
-        """Return the body. Raises PayloadTooLarge for more bytes than these, BodyTimeout when it does not come."""
-        too_large = PayloadTooLarge(f"the body is larger than {most} bytes")
-        declared = self.headers.get("Content-Length", "")
-        if declared.isdecimal() and int(declared) > most:
-            raise too_large
-        body = bytearray()
-        try:
-            async with asyncio.timeout(BODY_TIMEOUT_S):
-                while not self._received.is_set():
-                    body += await self._part()
-                    if len(body) > most:
-                        raise too_large
-        except TimeoutError:
-            raise BodyTimeout from None
-        return bytes(body)
+    @property
+    def raw_path(self) -> bytes:
+        """The path as it was sent, whose parts are those of `path`."""
+        return b"/" + _SITE.sub(b"", self.scope.get("raw_path", b"")).lstrip(b"/")
+
+    async def body(self, most: int, budget: BodyBudget) -> bytes:
+        """Return the body, which is held in `budget` until the request is answered.
+
+        Raises PayloadTooLarge for more than `most` bytes, BodyTimeout and BodyBudgetExceeded.
+        """
+        held = self.held.enter_context(budget.one(self.scope.get("client")))
+        declared = declared_length(self.headers.get("Content-Length"))
+        async with aclosing(self._parts()) as parts:
+            return await held.read(parts, declared=declared, most=most)
+
+    async def _parts(self) -> AsyncGenerator[bytes, None]:
+        while not self._received.is_set():
+            yield await self._part()
 
     def listen(self) -> None:
         """Notice from now on when the client goes away. What may still come of a body is left out."""
@@ -111,12 +107,6 @@ class Exchange:
 
     async def _respond(self, response: Response) -> None:
         headers = response.encoded_headers()
-        if not self._received.is_set() and self.scope["http_version"] != "2":
-            self.listen()
-            with anyio.move_on_after(BODY_GRACE_S):
-                await self._received.wait()
-            if not self._received.is_set():
-                headers.append((b"connection", b"close"))
         with suppress(TimeoutError):
             async with asyncio.timeout(response.timeout_s):
                 start = {"type": "http.response.start", "status": response.status, "headers": headers}
@@ -138,9 +128,3 @@ class Exchange:
 def headers_of(scope: Scope) -> Headers:
     """Return the headers of a request."""
     return Headers([(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]])
-
-
-def _path_of(sent: str) -> str:
-    """Return the path of what a request asks for, which may be a whole URL, or a * for the server itself."""
-    path = sent if sent.startswith(("/", "*")) else urlsplit(sent).path
-    return f"/{path.lstrip('/')}"

@@ -19,17 +19,13 @@ from elf.web.response import JSON, Response
 from elf.web.routes import MethodNotAllowed
 
 MAX_BODY_BYTES = 1024 * 1024
-BODY_TIMEOUT_S = 15
 MASKED = "the service failed; the log has the details"
 
 
-class BodyTimeout(InvalidRequest):
-    """The client took too long to send its request."""
+class Misdirected(InvalidRequest):
+    """The request is for a host that is not served here."""
 
-    status = 408
-
-    def __init__(self) -> None:
-        super().__init__(f"the body did not arrive within {BODY_TIMEOUT_S} seconds")
+    status = 421
 
 
 class ErrorBody(BaseModel):

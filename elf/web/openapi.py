@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from elf.api.error_style import ErrorStyle
 from elf.api.json_bounds import MAX_VALUES
 from elf.api.operation import WATCHED_BY, Operation, Stream, Watchable
+from elf.core.body_budget import DEFAULT_TIMEOUT_S, MIN_BYTES_PER_S
 from elf.core.errors import (
     Conflict,
     Forbidden,
@@ -29,7 +30,7 @@ from elf.core.errors import (
 from elf.core.json_size import MAX_LONG_DIGITS
 from elf.web.event_stream import EVENT_STREAM
 from elf.web.examples import example_of
-from elf.web.failures import BODY_TIMEOUT_S, ELF_STYLE, MAX_BODY_BYTES, ErrorBody
+from elf.web.failures import ELF_STYLE, MAX_BODY_BYTES, ErrorBody
 from elf.web.readiness import Health, Readiness
 from elf.web.response import JSON
 from elf.web.schemas import ModelSchemas, Schema, resolved, without_null
@@ -57,13 +58,15 @@ RULES = f"""\
 Bodies are JSON, whatever Content-Type says. Unknown fields, and query parameters given twice, are refused, so that a \
 misspelt one does not vanish; so are bytes in an address that are no UTF-8. Numbers are not written in quotes; 5.0 is \
 the whole number 5, as in JSON. A body is {MAX_BODY_BYTES} bytes and {MAX_VALUES:,} values at most and has to arrive \
-within {BODY_TIMEOUT_S} seconds. Numbers with an exponent or of 25 characters and more have {MAX_LONG_DIGITS:,} digits \
-in all at most, written out without exponents, as Postgres keeps them.
+within {DEFAULT_TIMEOUT_S:g} seconds, and one more for each {MIN_BYTES_PER_S} bytes, unless the config says otherwise. \
+Numbers with an exponent or of 25 characters and more have {MAX_LONG_DIGITS:,} digits in all at most, written out \
+without exponents, as Postgres keeps them.
 
 Every answer has the header X-Request-Id: the UUID that the request sent under that name, or a new one. Every error \
 has the same body, whose `fields` are the paths at fault.
 
-Browsers may call from pages of this machine only: a request whose Origin is another site is refused with 400."""
+Browsers may call from pages of this machine only: a request whose Origin is another site is refused with 400, \
+and one for a host that is not served with 421."""
 
 PUBLIC = About(
     title="ELF memory API",
@@ -335,7 +338,7 @@ def _in_style(
     responses[prefix + Unavailable.__name__]["headers"]["Retry-After"] = {
         "$ref": "#/components/headers/RetryAfter"
     }
-    meaning = f"The body did not arrive within {BODY_TIMEOUT_S} seconds."
+    meaning = "The body did not arrive in time."
     responses[prefix + BODY_TIMEOUT] = _failure(body, InvalidRequest, meaning, has_code=style is ELF_STYLE)
     return responses
 

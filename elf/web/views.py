@@ -13,6 +13,7 @@ from werkzeug.http import parse_accept_header
 from elf.api.caller import ANONYMOUS, Caller
 from elf.api.operation import WATCHED_BY, Events, Handler, Operation, Outcome, Stream, Watchable
 from elf.api.path_policy import PathPolicy
+from elf.core.body_budget import BodyBudget
 from elf.core.errors import InvalidRequest, NotFound
 from elf.core.slices import read_in_slices
 from elf.identity.identify import Identify
@@ -36,6 +37,7 @@ class View:
         admission: Admission | None,
         identify: Identify,
         streams: EventStreams,
+        bodies: BodyBudget,
         policy: PathPolicy | None = None,
     ) -> None:
         self._operation = operation
@@ -43,6 +45,7 @@ class View:
         self._admission = admission
         self._identify = identify
         self._streams = streams
+        self._bodies = bodies
         self._policy = policy
 
     async def __call__(self, exchange: Exchange) -> Response:
@@ -54,11 +57,11 @@ class View:
     async def _answer(self, exchange: Exchange) -> Response:
         operation = self._operation
         if exchange.values:
-            check_path(exchange.scope["raw_path"], operation.path)
+            check_path(exchange.raw_path, operation.path)
         exchange.changes = operation.changes
         caller = await self._caller(exchange)
         if operation.has_body:
-            body = await exchange.body(operation.max_body_bytes or MAX_BODY_BYTES)
+            body = await exchange.body(operation.max_body_bytes or MAX_BODY_BYTES, self._bodies)
             values = _from_query(operation, exchange.query) | exchange.values
         else:
             body, values = b"", query_values(exchange.query) | exchange.values

@@ -6,7 +6,8 @@
 
 Starts a service with all families, and an empty one beside it to compare with. First a second tenant works alone
 (writes, searches, recalls, gRPC calls), then while the inputs come: texts of megabytes, requests whose cost would be a
-product of two sizes, and streams and calls of gRPC in plenty. For each mode of [security.auth] it has to hold that
+product of two sizes, bodies that stop halfway, requests that are none, and streams and calls of gRPC in plenty. For
+each mode of [security.auth] it has to hold that
 
 - the second tenant sees no error, and its p95 is at most 5 times what it was alone, or 250 ms;
 - the 99.9th percentile of /health, asked every 20 ms, is at most 250 ms above that of the empty service, and no more
@@ -49,6 +50,7 @@ from elf.families.conversations.grpc.memory_service_pb2_grpc import (
     ConversationsServiceStub,
     ResponseRecorderServiceStub,
 )
+from ops.chaos import broken_requests as broken
 from ops.chaos.hostile_requests import hostile_requests, send
 from tests.families.identities import FREE, Identities, Identity
 from tests.folders import fresh_folder
@@ -105,10 +107,29 @@ def inputs() -> Iterator[Input]:
     yield Input("an episode of 1 MB", _episode)
     for one in hostile_requests("names"):
         yield Input(one.name, lambda at, name=one.name: _hostile(at, name))  # type: ignore[misc]
+    yield from broken_inputs()
     yield Input(f"{STREAMS} Watch streams of nobody", _watches)
     yield Input(f"{RECORDINGS} reflection streams of nobody", _reflections)
     yield Input(f"{STREAMS} calls with a wrong key", _wrong_keys)
     yield Input(f"{RECORDINGS} recordings of one user", _recordings)
+
+
+def broken_inputs() -> Iterator[Input]:
+    """Yield requests that no client of HTTP would send, and bodies that do not arrive."""
+
+    def public(strike: Callable[[str, Mapping[str, str]], str]) -> Callable[[Target], str]:
+        return lambda at: strike(at.service.url, at.headers(MALLORY, "hostile"))
+
+    yield Input(f"{broken.HALVES} half-sent bodies of 7 MiB", public(broken.half_sent))
+    yield Input(
+        f"{broken.STREAMS} half-sent bodies of 7 MiB over HTTP/2", public(broken.half_sent_over_http_2)
+    )
+    yield Input("targets and lengths that are none", public(broken.broken_targets))
+    yield Input(f"{broken.OFFERS} requests in a row that offer another protocol", public(broken.offers))
+    yield Input("hosts that are part of another one", public(broken.broken_hosts))
+    yield Input(
+        "64 MiB to MCP", lambda at: broken.large_body(at.service.mcp_url, at.headers(MALLORY, "hostile"))
+    )
 
 
 def _entries(at: Target, texts: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from anyio.abc import SocketAttribute, SocketStream
 from anyio.lowlevel import checkpoint
 from structlog.testing import capture_logs
 
-from actors.fronts import http_front
+from actors.fronts import http1_request, http_connection, http_front
 from actors.fronts.connections import Connections, Occasional
 from actors.fronts.http_front import HttpFront, bind, bound_address
 from elf.config.places import Address
@@ -222,7 +222,11 @@ async def test_a_connection_that_is_reset_ends_with_the_request_on_it() -> None:
     assert not [line for line in logs if line["log_level"] not in ("debug", "info")]
 
 
-async def test_an_answer_that_did_not_want_the_request_leaves_no_connection_behind() -> None:
+async def test_an_answer_that_did_not_want_the_request_leaves_no_connection_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_connection, "LINGER_S", 0.05)
+    monkeypatch.setattr(http1_request, "BODY_GRACE_S", 0.0)
     async with served() as front:
         stream = await front.asking(POST.replace(b"/", b"/unread", 1) % 100_000_000)
         with pytest.raises(anyio.BrokenResourceError):
@@ -316,6 +320,21 @@ async def test_a_connection_at_work_is_never_closed_for_another_which_is_refused
             "refused": 1,
         }
     ]
+
+
+async def test_a_client_whose_connection_is_refused_can_read_why_although_it_has_sent_a_request() -> None:
+    async with served(limit=1) as front:
+        await front.asking(GET_SLOW)
+        await front.app.asked.wait()
+        with _connected(front.address) as sock:
+            sock.sendall(POST % 10 + b"0123456789")  # before it is accepted: the front has had no turn since
+            await front.until(lambda counts: counts.refused == 1)
+            seen = b""
+            while piece := await anyio.to_thread.run_sync(sock.recv, 4096):
+                seen += piece
+        assert seen.startswith(b"HTTP/1.1 503 ")
+        assert b"retry-after: 1\r\n" in seen
+        front.app.may_answer.set()
 
 
 def test_what_comes_often_is_told_at_once_and_then_every_ten_seconds_with_a_count() -> None:

@@ -11,6 +11,7 @@ import pytest
 from anyio.abc import SocketStream
 from structlog.testing import capture_logs
 
+from actors.fronts import http1_request, http_connection
 from actors.fronts.connections import Connections
 from actors.fronts.http1 import MAX_FRAME_BYTES
 from actors.fronts.http_connection import HTTP2_PREFACE
@@ -31,8 +32,8 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, Any]]:
 class Echo:
     """An ASGI application that answers with the method, the path and the body of a request.
 
-    /slow does so when the test lets it, /parts in parts, /broken with a line break in a header, and /short with
-    less than it says.
+    /slow does so when the test lets it, /parts in parts, /broken with a line break in a header, /short with less than
+    it says, and /early does not read the body.
     """
 
     def __init__(self) -> None:
@@ -45,12 +46,13 @@ class Echo:
             await send({"type": "lifespan.shutdown.complete"})
             return
         said = f"{scope['method']} {scope['path']} ".encode()
-        while (event := await receive())["type"] == "http.request":
+        while scope["path"] != "/early" and (event := await receive())["type"] == "http.request":
             said += event["body"]
             if not event["more_body"]:
                 break
         else:
-            return
+            if scope["path"] != "/early":
+                return
         self.asked.set()
         if scope["path"] == "/slow":
             await self.may_answer.wait()
@@ -151,6 +153,20 @@ async def test_an_offer_of_another_protocol_is_left_and_the_body_is_not() -> Non
     assert seen.endswith(b"GET /last ")
 
 
+async def test_many_requests_in_a_row_may_each_offer_another_protocol() -> None:
+    offer = b"GET /%d HTTP/1.1\r\n" + HOST + b"Upgrade: h2c\r\nConnection: Upgrade\r\n\r\n"
+    seen = await said_to(b"".join(offer % number for number in range(600)) + LAST)
+    assert seen.count(b"HTTP/1.1 200 ") == 601
+    assert [b"GET /%d " % number in seen for number in range(600)] == [True] * 600
+    assert seen.endswith(b"GET /last ")
+
+
+@pytest.mark.parametrize("target", [b"http://elf/a%20b?x=1", b"HTTP://elf:80/a%20b", b"https://elf/a%20b"])
+async def test_a_target_may_be_a_whole_url(target: bytes) -> None:
+    seen = await said_to(b"GET %b HTTP/1.1\r\n" % target + HOST + b"\r\n", LAST)
+    assert b"GET /a b " in seen
+
+
 async def test_a_body_that_is_held_back_is_asked_for() -> None:
     async with echoing() as (_, stream):
         await stream.send(post(b"/", b"Expect: 100-continue", b"Content-Length: 3"))
@@ -193,6 +209,21 @@ async def test_a_large_body_arrives_whole() -> None:
         post(b"/", b"Transfer-Encoding: gzip") + b"abc",
         post(b"/", b"Transfer-Encoding: chunked") + b"x\r\n",
         b"CONNECT elf:80 HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET http://[ HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET http://[::1/ HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET http://elf:65536/ HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET http:/// HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET ftp://elf/ HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET elf HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET /\xff HTTP/1.1\r\n" + HOST + b"\r\n",
+        b"GET /\xc3\xa9?x HTTP/1.1\r\n" + HOST + b"\r\n",
+        post(b"/", b"Content-Length: " + b"9" * 5000) + b"abc",
+        post(b"/", b"Content-Length: " + b"0" * 5000 + b"3") + b"abc",
+        post(b"/", b"Content-Length: -1") + b"abc",
+        post(b"/", b"Content-Length: +3") + b"abc",
+        post(b"/", b"Transfer-Encoding: chunked") + b"f" * 5000 + b"\r\nabc",
+        post(b"/", b"Upgrade: h2c", b"Connection: Upgrade", b"Content-Length: " + b"0" * 5000 + b"3")
+        + b"abc",
     ],
 )
 async def test_what_is_no_request_is_refused_and_ends_the_connection(sent: bytes) -> None:
@@ -230,6 +261,82 @@ async def test_what_is_wrong_behind_a_request_does_not_cost_its_answer() -> None
         seen = await rest_of(stream)
     assert seen.startswith(b"HTTP/1.1 200 ")
     assert seen.index(b"GET /slow ") < seen.index(b"HTTP/1.1 400 ")
+
+
+# A response that comes before the body
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 67108864", b"Transfer-Encoding: chunked"])
+async def test_a_client_that_reads_when_it_has_sent_all_finds_the_response(
+    monkeypatch: pytest.MonkeyPatch, framing: bytes
+) -> None:
+    monkeypatch.setattr(http1_request, "BODY_GRACE_S", 0.0)
+    async with echoing() as (_, stream):
+        await stream.send(post(b"/early", framing))
+        piece = b"x" * 1_048_576
+        for _ in range(64):
+            await stream.send(piece if framing.endswith(b"4") else b"%x\r\n%b\r\n" % (len(piece), piece))
+        if not framing.endswith(b"4"):
+            await stream.send(b"0\r\n\r\n")
+        seen = await rest_of(stream)
+    assert seen.startswith(b"HTTP/1.1 200 ")
+    assert b"connection: close\r\n" in seen
+    assert seen.endswith(b"POST /early ")
+
+
+@pytest.mark.parametrize(
+    "beginning", [b"GET /", b"GET / HTTP/1.1\r\n\r\n"], ids=["endless", "without a host"]
+)
+async def test_a_client_that_reads_when_it_has_sent_all_finds_why_it_was_refused(beginning: bytes) -> None:
+    async with echoing() as (_, stream):
+        await stream.send(beginning)
+        for _ in range(64):
+            await stream.send(b"x" * 1_048_576)
+        seen = await rest_of(stream)
+    assert seen.startswith((b"HTTP/1.1 400 ", b"HTTP/1.1 431 "))
+
+
+async def test_a_client_that_never_stops_sending_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http1_request, "BODY_GRACE_S", 0.0)
+    monkeypatch.setattr(http_connection, "LINGER_S", 0.05)
+    async with echoing() as (_, stream):
+        await stream.send(post(b"/early", b"Transfer-Encoding: chunked"))
+        with pytest.raises(anyio.BrokenResourceError):
+            await send_for_ever(stream, b"1\r\nx\r\n" * 10_000)
+
+
+async def send_for_ever(stream: SocketStream, piece: bytes) -> None:
+    while True:
+        await stream.send(piece)
+
+
+async def test_a_response_waits_for_a_body_that_is_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http1_request, "BODY_GRACE_S", 60.0)
+    async with echoing() as (app, stream):
+        await stream.send(post(b"/early", b"Content-Length: 200000") + b"x")
+        await app.asked.wait()
+        await stream.send(b"x" * 199_999)
+        seen = await until(stream, b"POST /early ")
+        assert b"connection: close" not in seen
+        await stream.send(LAST)
+        assert (await rest_of(stream)).endswith(b"GET /last ")
+
+
+async def test_a_response_says_that_the_connection_ends_when_the_body_does_not_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http1_request, "BODY_GRACE_S", 0.0)
+    seen = await said_to(post(b"/early", b"Content-Length: 2") + b"x")
+    assert b"connection: close\r\n" in seen
+
+
+async def test_a_body_that_is_held_back_and_not_wanted_is_not_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http1_request, "BODY_GRACE_S", 3600.0)
+    seen = await said_to(post(b"/early", b"Expect: 100-continue", b"Content-Length: 2"))
+    assert seen.startswith(b"HTTP/1.1 200 ")
+    assert b"connection: close\r\n" in seen
 
 
 # What an answer looks like

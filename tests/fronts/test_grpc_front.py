@@ -22,6 +22,7 @@ from elf.api.caller import Caller
 from elf.api.operation import Handler
 from elf.api.rpc import OwnRpc, Rpc, Servicer
 from elf.config.places import Address
+from elf.core.body_budget import BodyBudget
 from elf.core.errors import StartupError
 from elf.core.measures import NoMeasures
 from elf.families.conversations.api import conversations as c
@@ -229,7 +230,7 @@ def test_a_call_that_its_file_does_not_have_is_refused_and_so_is_a_second_servic
     ):
         add_grpc_front(
             Supervisor(), held, [SYSTEM, SYSTEM], HEALTHY, identify=anonymous, measures=NoMeasures(), admission=None,
-            is_ready=lambda: True, max_calls=1, max_connections=1,
+            is_ready=lambda: True, max_calls=1, max_connections=1, bodies=BodyBudget(),
         )  # fmt: skip
 
 

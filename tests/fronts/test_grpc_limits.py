@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import grpc
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -18,6 +19,7 @@ from elf.api.caller import Caller
 from elf.api.rpc import OwnRpc, Servicer
 from elf.config.auth import ApiKey, Auth
 from elf.core.api_key import hash_of
+from elf.core.body_budget import BodyBudget
 from elf.families.conversations.grpc import memory_service_pb2 as pb
 from elf.families.conversations.grpc import memory_service_pb2_grpc as stubs
 from elf.families.conversations.grpc.conversations import SYSTEM
@@ -241,6 +243,38 @@ async def test_a_client_that_sends_no_message_is_not_waited_for(
             )
             ended = form(path)(iter(()), metadata=ANA)
             await ended.code()  # one that ends without a message is not waited for, either
+
+
+async def test_messages_that_do_not_arrive_take_no_more_than_what_bodies_may(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(messages, "SLOW_MESSAGE_S", 0.0)
+    bodies = BodyBudget(total_bytes=4 * messages.MAX_MESSAGE_BYTES, peer_bytes=messages.MAX_MESSAGE_BYTES)
+    with anyio.fail_after(PATIENCE_S):
+        async with served([SYSTEM, RECORDING], HEALTHY, bodies=bodies) as channel:
+            form = channel.stream_unary("/memory.v1.ResponseRecorderService/Cancel")
+            silent = form(metadata=ANA)
+            while bodies.statistics().taken != messages.MAX_MESSAGE_BYTES:
+                await anyio.lowlevel.checkpoint()
+            code, text = await failure_of(form(metadata=BOB))
+            assert code == EXHAUSTED
+            assert "one address may have in flight" in text
+            monkeypatch.setattr(messages, "SLOW_MESSAGE_S", 3600.0)
+            assert await cancel(channel, BOB)
+            silent.cancel()
+            while bodies.statistics().taken:
+                await anyio.lowlevel.checkpoint()
+
+
+async def test_messages_count_as_bodies_do() -> None:
+    bodies = BodyBudget(total_bytes=1_000_000, peer_bytes=500_000)
+    with anyio.fail_after(PATIENCE_S):
+        async with served([SYSTEM, RECORDING], HEALTHY, bodies=bodies) as channel:
+            cancelled = stubs.ResponseRecorderServiceStub(channel).Cancel
+            assert await cancelled(pb.CancelRecordRequest(conversation_id=bytes(400_000)), metadata=ANA)
+            call = cancelled(pb.CancelRecordRequest(conversation_id=bytes(600_000)), metadata=ANA)
+            assert (await failure_of(call))[0] == EXHAUSTED
+            assert bodies.statistics() == (0, 1_000_000, 1)
 
 
 async def test_one_who_records_may_pause_between_two_messages(monkeypatch: pytest.MonkeyPatch) -> None:

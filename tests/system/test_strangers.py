@@ -35,6 +35,25 @@ def test_no_second_header_lets_a_foreign_page_in(service: RunningService, front:
         assert status_of(url, "/health", host, *origins) == (403 if front == "mcp_url" else 400)
     for hosts in ([host, ("Host", "evil.example")], [("Host", "evil.example"), host]):
         assert status_of(url, "/health", *hosts) == 400
-    misdirected = status_of(url, "http://evil.example/health", host)
-    assert misdirected == (421 if front == "mcp_url" else 400)
-    assert status_of(url, "/health", ("Host", "evil.example")) == (421 if front == "mcp_url" else 400)
+    assert status_of(url, "http://evil.example/health", host) == 421
+    assert status_of(url, "/health", ("Host", "evil.example")) == 421
+
+
+@pytest.mark.parametrize("front", ["url", "admin_url", "mcp_url"])
+def test_what_a_client_reads_as_another_host_is_not_this_one(service: RunningService, front: str) -> None:
+    url = getattr(service, front)
+    for sign in ("#", "/", "?", "\\", "@", " ", "%2f", ";", ","):
+        for own in ("127.0.0.1", "localhost", urlsplit(url).netloc):
+            assert status_of(url, "/health", ("Host", f"{own}{sign}.evil.example")) == 421, (own, sign)
+    assert status_of(url, "/health", ("Host", "evil.example@127.0.0.1")) == 421
+    assert status_of(url, "/health", ("Host", "")) == 421
+
+
+@pytest.mark.parametrize("front", ["url", "admin_url", "mcp_url"])
+def test_a_target_that_is_none_is_refused(service: RunningService, front: str) -> None:
+    url = getattr(service, front)
+    host = ("Host", urlsplit(url).netloc)
+    for target in ("http://[", "http://[::1", "http://127.0.0.1:99999/health", "127.0.0.1", "http:///health"):
+        assert status_of(url, target, host) == 400, target
+    assert status_of(url, "/health", host, ("Content-Length", "0" * 5000)) == 400
+    assert status_of(url, f"http://{host[1]}/health", host) == 200

@@ -46,6 +46,30 @@ def request(*headers: tuple[str, str], target: str = "/v1/memory/search") -> dic
         (UNNAMED, "192.0.2.7", True),
         (UNNAMED, "api", False),
         (EVERYBODY, "whatever.example", True),
+        (EVERYBODY, "whatever.example/", False),
+        (EVERYBODY, "", True),
+        (HERE, "localhost:", True),
+        (HERE, "localhost:65536", False),
+        (HERE, "localhost:8765:8765", False),
+        (HERE, "localhost:80a", False),
+        (HERE, "::1", False),
+        (HERE, "[::1", False),
+        (HERE, "[localhost]", False),
+        (HERE, "[::1]evil.example", False),
+        (HERE, "localhost\u00a0", False),
+        (HERE, "localhost\u0660", False),
+        *(
+            (visitors, f"{own}{sign}{end}", False)
+            for visitors, own in (
+                (HERE, "127.0.0.1"),
+                (HERE, "localhost"),
+                (NAMED, "elf.example.com"),
+                (NAMED, "[::1]"),
+            )
+            for sign in "#/?\\@ ,;%&|\"'<>{}^`\t\x00\x7f\u00e9"
+            for end in (".evil.example", "evil.example:80")
+        ),
+        *((HERE, f"{user}@localhost", False) for user in ("", "evil.example", "evil.example:80")),
     ],
 )
 def test_a_front_is_served_under_addresses_and_under_names_that_are_its_own(
@@ -70,6 +94,9 @@ def test_a_front_under_every_name_knows_that_it_is() -> None:
         request(("Host", "localhost"), ("host", "evil.example")),
         request(("host", "localhost"), target="http://evil.example/v1/memory/search"),
         request(("host", "localhost"), target="http://localhost@evil.example/v1/memory/search"),
+        request(("host", "localhost"), target="http://localhost#.evil.example/v1/memory/search"),
+        request(("host", "localhost"), target="http://localhost\\.evil.example/v1/memory/search"),
+        request(("host", "localhost"), target="http://evil.example@localhost/v1/memory/search"),
     ],
 )
 def test_a_request_that_names_two_hosts_is_refused(visitors: Visitors, ambiguous: dict[str, Any]) -> None:
@@ -89,6 +116,14 @@ def test_a_request_whose_target_is_a_whole_url_of_its_host_is_served() -> None:
         (["https://elf.example.com"], True),
         (["https://evil.example"], False),
         (["null"], False),
+        (["http://localhost#.evil.example"], False),
+        (["http://localhost/.evil.example"], False),
+        (["http://localhost\\.evil.example"], False),
+        (["http://evil.example@localhost"], False),
+        (["http://["], False),
+        (["http://localhost:x"], False),
+        (["localhost"], False),
+        ([""], False),
         (["http://localhost", "https://evil.example"], False),
         (["https://evil.example", "http://localhost"], False),
         (["http://localhost", "http://localhost"], False),

@@ -12,6 +12,8 @@ from typing import Any
 
 import anyio
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from werkzeug.datastructures import Headers
 
 from elf.api.caller import Caller
@@ -134,6 +136,31 @@ async def test_a_wrong_token_is_refused(wrong: str) -> None:
     assert found.reason == "bad_token"
     assert wrong in found.message
     assert "anna" not in found.message
+
+
+JSON = st.recursive(
+    st.one_of(
+        st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.sampled_from(["RS256", "none"])
+    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
+    max_leaves=5,
+)
+HEADERS = st.dictionaries(
+    st.sampled_from(["alg", "kid", "crit", "b64", "typ", "jwk", "x5c", "enc", "zip"]), JSON
+)
+
+
+@given(st.one_of(JSON, HEADERS, HEADERS.map(lambda header: {"alg": "RS256", **header})), JSON)
+@example({"alg": []}, {})
+@example({"alg": {}}, {})
+def test_a_token_of_any_header_and_claims_is_refused(header: Any, claims: Any) -> None:
+    parts = [_encoded(json.dumps(part).encode()) for part in (header, claims)]
+
+    async def ask() -> None:
+        found = await refusal(known(Issuer()), bearer=".".join([*parts, "AAAA"]))
+        assert found.reason == "bad_token"
+
+    anyio.run(ask)
 
 
 async def test_an_rsa_key_is_no_secret_even_where_secrets_are_taken(tmp_path: Path) -> None:

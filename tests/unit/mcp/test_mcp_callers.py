@@ -89,7 +89,6 @@ async def test_a_stranger_is_answered_401_and_nothing_is_loaded() -> None:
     exchange = Exchange(headers={"content-length": "1"})
     assert await exchange.go(gate) == 401
     assert (b"www-authenticate", b"Bearer") in exchange.headers
-    assert (b"connection", b"close") in exchange.headers
     assert exchange.body["error"]["message"] == "say who you are"
     assert exchange.body["jsonrpc"] == "2.0"
     assert not gate.wanted.is_set()
