@@ -17,11 +17,26 @@ from elf.webhooks.model import Event
 from elf.webhooks.public_hosts import PublicHosts
 from elf.webhooks.signing import signed_headers
 
-CONNECTIONS: Final = 16
+CONNECTIONS: Final = 32
+"""How many calls of a receiver are under way at once in a process."""
+
+
+UNAVAILABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
 
 
 class NotDelivered(Unavailable):
-    """A receiver did not take an event; the message says why, and nothing that was sent."""
+    """A receiver did not take an event; the message says why, and nothing that was sent.
+
+    `is_refusal` tells that the receiver decided so: it is there, and had a look at the event.
+    """
+
+    def __init__(self, message: str, *, is_refusal: bool = False) -> None:
+        super().__init__(message)
+        self.is_refusal = is_refusal
+
+
+class ReceiverPaused(Unavailable):
+    """An event is not sent now, for the receiver took none of the last ones."""
 
 
 class Receiver:
@@ -42,6 +57,7 @@ class Receiver:
         self.name = f"webhook_{webhook.name}_receiver"
         self._webhook = webhook
         self._clock = clock
+        self._free = anyio.Semaphore(CONNECTIONS)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls,
             max_connections=CONNECTIONS,
@@ -63,17 +79,20 @@ class Receiver:
             body, {**headers, "content-type": "application/json", "user-agent": "elf"}
         )
         if not 200 <= status < 300:
-            raise NotDelivered(f"the receiver answered with HTTP {status}")
+            raise NotDelivered(
+                f"the receiver answered with HTTP {status}", is_refusal=status not in UNAVAILABLE_STATUSES
+            )
 
     async def _status(self, body: bytes, headers: Mapping[str, str]) -> int:
         try:
-            with anyio.fail_after(self._webhook.timeout_ms / 1000):
-                async with self._pool.stream(
-                    "POST", self._webhook.url, headers=list(headers.items()), content=body
-                ) as response:
-                    async for _ in response.aiter_stream():  # so that its connection can be used again
-                        pass
-                    return response.status
+            async with self._free:  # what waits for others is not late
+                with anyio.fail_after(self._webhook.timeout_ms / 1000):
+                    async with self._pool.stream(
+                        "POST", self._webhook.url, headers=list(headers.items()), content=body
+                    ) as response:
+                        async for _ in response.aiter_stream():  # so that its connection can be used again
+                            pass
+                        return response.status
         except TimeoutError:
             raise NotDelivered(f"the receiver did not answer within {self._webhook.timeout_ms} ms") from None
         except httpcore.ConnectError as error:  # nothing was sent yet that it could quote

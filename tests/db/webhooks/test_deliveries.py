@@ -18,7 +18,7 @@ from elf.offers import Subject
 from elf.outbox.leased import JobsFailed, LeasedOutbox, Retries
 from elf.webhooks.jobs import Deliveries
 from elf.webhooks.model import FAMILY, Event
-from elf.webhooks.opening import MOST_OF_A_LANE, webhook_queries
+from elf.webhooks.opening import MOST_OF_A_LANE, receiver_breaker, webhook_queries
 from elf.webhooks.registration import LeftOver, Registration
 from elf.webhooks.sending import NotDelivered
 from elf.webhooks.subjects import WebhookSubjects
@@ -87,7 +87,7 @@ class Listener:
 
 
 def deliveries(database: Database, outbox: LeasedOutbox, listener: Listener) -> Deliveries:
-    return Deliveries(database, QUERIES, outbox, listener)  # type: ignore[arg-type]
+    return Deliveries(database, QUERIES, outbox, listener, receiver_breaker("all"))  # type: ignore[arg-type]
 
 
 async def work(database: Database, outbox: LeasedOutbox, listener: Listener, *, limit: int = 64) -> bool:
