@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
@@ -18,7 +17,7 @@ from elf.outbox.leased import JobsFailed, LeasedOutbox, LeaseLost
 from elf.outbox.leases import Job
 from elf.search.breaker import BreakerState, CircuitBreaker
 from elf.webhooks.model import Event
-from elf.webhooks.sending import NotDelivered, Receiver, ReceiverPaused
+from elf.webhooks.sending import CALLS_AT_ONCE, NotDelivered, Receiver, ReceiverPaused
 
 
 class Deliveries:
@@ -41,6 +40,7 @@ class Deliveries:
         self._outbox = outbox
         self._receiver = receiver
         self._breaker = breaker
+        self._calls = anyio.Semaphore(CALLS_AT_ONCE)
 
     async def handle(self, jobs: Sequence[Job]) -> None:
         """Deliver leased events. What waits for one that was not taken is given back; that one is in JobsFailed."""
@@ -64,7 +64,8 @@ class Deliveries:
         for place, event in enumerate(lane):
             job = batch.jobs[event.outbox_id]
             try:
-                await self._breaker.call(partial(self._receiver.send, event))
+                async with self._calls:  # what waits here is not late, and not sent once the breaker is open
+                    await self._breaker.call(partial(self._receiver.send, event))
                 await batch.finish(job)
             except ServiceError as error:
                 waits = self._waits_for_receiver(error)
@@ -94,28 +95,31 @@ class _Batch:
         self.failed: list[tuple[Job, ServiceError]] = []
         self.given_back: list[Job] = []
         self._outbox = outbox
-        self._delivered, self._to_finish = anyio.create_memory_object_stream[_Delivered](len(jobs))
+        self._delivered: list[_Delivered] = []
+        self._is_closed = False
+        self._news = anyio.Event()
 
     def close(self) -> None:
         """Nothing more will be delivered."""
-        self._delivered.close()
+        self._is_closed = True
+        self._news.set()
 
     async def finish(self, job: Job) -> None:
         """End a job that was delivered. Raises LeaseLost and DatabaseUnavailable."""
         delivered = _Delivered(job)
-        self._delivered.send_nowait(delivered)
+        self._delivered.append(delivered)
+        self._news.set()
         await delivered.is_over.wait()
         if delivered.error is not None:
             raise delivered.error
 
     async def finish_delivered(self) -> None:
-        """End what is delivered until `close`: all that was while the statement before was under way."""
-        with self._to_finish:
-            async for first in self._to_finish:
-                some = [first]
-                with suppress(anyio.WouldBlock, anyio.EndOfStream):
-                    while True:
-                        some.append(self._to_finish.receive_nowait())
+        """End what is delivered until `close`: at once all that was while the statement before was under way."""
+        while self._delivered or not self._is_closed:
+            await self._news.wait()
+            self._news = anyio.Event()
+            some, self._delivered = self._delivered, []
+            if some:
                 await self._finish(some)
 
     async def _finish(self, some: Sequence[_Delivered]) -> None:

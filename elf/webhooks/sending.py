@@ -17,7 +17,7 @@ from elf.webhooks.model import Event
 from elf.webhooks.public_hosts import PublicHosts
 from elf.webhooks.signing import signed_headers
 
-CONNECTIONS: Final = 32
+CALLS_AT_ONCE: Final = 32
 """How many calls of a receiver are under way at once in a process."""
 
 
@@ -57,11 +57,10 @@ class Receiver:
         self.name = f"webhook_{webhook.name}_receiver"
         self._webhook = webhook
         self._clock = clock
-        self._free = anyio.Semaphore(CONNECTIONS)
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=tls,
-            max_connections=CONNECTIONS,
-            max_keepalive_connections=CONNECTIONS,
+            max_connections=CALLS_AT_ONCE,
+            max_keepalive_connections=CALLS_AT_ONCE,
             keepalive_expiry=30.0,
             network_backend=network or (httpcore.AnyIOBackend() if webhook.allow_private else PublicHosts()),
         )
@@ -85,14 +84,13 @@ class Receiver:
 
     async def _status(self, body: bytes, headers: Mapping[str, str]) -> int:
         try:
-            async with self._free:  # what waits for others is not late
-                with anyio.fail_after(self._webhook.timeout_ms / 1000):
-                    async with self._pool.stream(
-                        "POST", self._webhook.url, headers=list(headers.items()), content=body
-                    ) as response:
-                        async for _ in response.aiter_stream():  # so that its connection can be used again
-                            pass
-                        return response.status
+            with anyio.fail_after(self._webhook.timeout_ms / 1000):
+                async with self._pool.stream(
+                    "POST", self._webhook.url, headers=list(headers.items()), content=body
+                ) as response:
+                    async for _ in response.aiter_stream():  # so that its connection can be used again
+                        pass
+                    return response.status
         except TimeoutError:
             raise NotDelivered(f"the receiver did not answer within {self._webhook.timeout_ms} ms") from None
         except httpcore.ConnectError as error:  # nothing was sent yet that it could quote
