@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 import anyio
@@ -21,6 +22,7 @@ CALLS_AT_ONCE: Final = 32
 """How many calls of a receiver are under way at once in a process."""
 
 
+KEEP_ALIVE_S: Final = 30.0
 UNAVAILABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
 
 
@@ -57,13 +59,11 @@ class Receiver:
         self.name = f"webhook_{webhook.name}_receiver"
         self._webhook = webhook
         self._clock = clock
-        self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=tls,
-            max_connections=CALLS_AT_ONCE,
-            max_keepalive_connections=CALLS_AT_ONCE,
-            keepalive_expiry=30.0,
-            network_backend=network or (httpcore.AnyIOBackend() if webhook.allow_private else PublicHosts()),
-        )
+        self._tls = tls
+        self._network = network or (httpcore.AnyIOBackend() if webhook.allow_private else PublicHosts())
+        # Each is of one connection: one of many looks at all of them twice a call, which takes longer than the call.
+        self._pools: list[httpcore.AsyncConnectionPool] = []
+        self._free: list[httpcore.AsyncConnectionPool] = []
 
     async def send(self, event: Event) -> None:
         """Send an event. Raises NotDelivered unless the receiver says by a status of 200 to 299 that it has it."""
@@ -84,8 +84,8 @@ class Receiver:
 
     async def _status(self, body: bytes, headers: Mapping[str, str]) -> int:
         try:
-            with anyio.fail_after(self._webhook.timeout_ms / 1000):
-                async with self._pool.stream(
+            with anyio.fail_after(self._webhook.timeout_ms / 1000), self._connection() as connection:
+                async with connection.stream(
                     "POST", self._webhook.url, headers=list(headers.items()), content=body
                 ) as response:
                     async for _ in response.aiter_stream():  # so that its connection can be used again
@@ -98,10 +98,30 @@ class Receiver:
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
             raise NotDelivered(f"the call of the receiver broke off: {type(error).__name__}") from None
 
+    @contextmanager
+    def _connection(self) -> Iterator[httpcore.AsyncConnectionPool]:
+        """Return the connection that was used last of those that are free, or another one."""
+        if not self._free:
+            self._free.append(
+                httpcore.AsyncConnectionPool(
+                    ssl_context=self._tls,
+                    max_connections=1,
+                    keepalive_expiry=KEEP_ALIVE_S,
+                    network_backend=self._network,
+                )
+            )
+            self._pools.append(self._free[-1])
+        pool = self._free.pop()
+        try:
+            yield pool
+        finally:
+            self._free.append(pool)
+
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         task_status.started()
         try:
             await anyio.sleep_forever()
         finally:
             with anyio.CancelScope(shield=True):
-                await self._pool.aclose()
+                for pool in self._pools:
+                    await pool.aclose()

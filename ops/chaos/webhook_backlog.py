@@ -207,6 +207,7 @@ def drain(receiver: Receiver, processor: ProcessorTime, dsn: str, minutes: float
         time.sleep(0.1)
     print(f"back: the first event after {time.monotonic() - back:.1f} s", flush=True)
     rates: list[float] = []
+    cores: list[float] = []
     for _ in range(round(minutes * 6)):
         began, before, busy = time.monotonic(), receiver.taken, processor.seconds()
         time.sleep(10)
@@ -215,10 +216,15 @@ def drain(receiver: Receiver, processor: ProcessorTime, dsn: str, minutes: float
         if not left:
             break
         rates.append((receiver.taken - before) / took)
-        cores = (processor.seconds() - busy) / took
-        print(f"  {rates[-1]:6.0f} a second, {cores:.2f} cores, {left} wait ({load()})", flush=True)
+        cores.append((processor.seconds() - busy) / took)
+        print(f"  {rates[-1]:6.0f} a second, {cores[-1]:.2f} cores, {left} wait ({load()})", flush=True)
     rate = sum(rates) / len(rates) if rates else 0.0
-    print(f"{rate:.0f} deliveries a second; {len(receiver.disorder)} out of order", flush=True)
+    by_core = sum(rates) / sum(cores) if rates else 0.0
+    print(
+        f"{rate:.0f} deliveries a second, {by_core:.0f} for each core that the service had;"
+        f" {len(receiver.disorder)} out of order",
+        flush=True,
+    )
     faults = receiver.disorder[:10]
     if rate < MIN_DELIVERIES_PER_S:
         faults.append(f"{rate:.0f} deliveries a second; at least {MIN_DELIVERIES_PER_S:.0f}")
