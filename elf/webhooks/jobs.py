@@ -23,8 +23,8 @@ from elf.webhooks.sending import CALLS_AT_ONCE, NotDelivered, Receiver, Receiver
 class Deliveries:
     """Does the jobs of one webhook. An event that was delivered is gone when the next of its lane is sent.
 
-    Once `breaker` is open, an event that the receiver did not refuse itself is not put off: it waits for the receiver
-    with all others, however long, and has as many attempts as before.
+    An event is not put off for a receiver that cannot be reached or, once `breaker` is open, does not refuse it: it
+    waits with all others, however long, and has as many attempts as before.
     """
 
     def __init__(
@@ -56,6 +56,8 @@ class Deliveries:
             batch.close()
         if batch.given_back:
             await self._outbox.release(batch.given_back)
+        if batch.unavailable is not None:
+            await self._note_reason(*batch.unavailable)
         if batch.failed:
             raise JobsFailed(batch.failed)
 
@@ -71,14 +73,23 @@ class Deliveries:
                 waits = self._waits_for_receiver(error)
                 if not waits:
                     batch.failed.append((job, error))
+                elif not isinstance(error, ReceiverPaused):
+                    batch.unavailable = job, error
                 batch.given_back += [batch.jobs[later.outbox_id] for later in lane[place + (not waits) :]]
                 return
 
     def _waits_for_receiver(self, error: ServiceError) -> bool:
         """Tell whether an event was not taken because the receiver takes none at all."""
         if isinstance(error, NotDelivered):
-            return not error.is_refusal and self._breaker.state is not BreakerState.CLOSED
+            is_unavailable = self._breaker.state is not BreakerState.CLOSED
+            return error.cause == "unreachable" or (error.cause == "unclear" and is_unavailable)
         return isinstance(error, ReceiverPaused)
+
+    async def _note_reason(self, job: Job, error: ServiceError) -> None:
+        """Have operators see with one event why its receiver is unavailable."""
+        async with self._database.connection() as connection:
+            reason = f"{type(error).__name__}: {error}"
+            await connection.execute(self._sql["note_reason"], job.outbox_id, reason)
 
     async def _read(self, jobs: Sequence[Job]) -> list[Event]:
         """Return the events of jobs, lane by lane, without those before which another one is still to be told."""
@@ -94,6 +105,7 @@ class _Batch:
         self.jobs = jobs
         self.failed: list[tuple[Job, ServiceError]] = []
         self.given_back: list[Job] = []
+        self.unavailable: tuple[Job, ServiceError] | None = None
         self._outbox = outbox
         self._delivered: list[_Delivered] = []
         self._is_closed = False

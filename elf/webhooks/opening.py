@@ -63,7 +63,7 @@ def open_webhooks(ground: Ground) -> Opened:
         [
             shared,
             *(_open_queue(ground, webhook, breakers[webhook.name]) for webhook in config.webhooks),
-            Opened(owners=backlogs, gauges=[_paused(breakers)], totals=[_dropped(backlogs)]),
+            Opened(owners=backlogs, gauges=[_unavailable(breakers)], totals=[_dropped(backlogs)]),
         ]
     )
 
@@ -119,10 +119,10 @@ def receiver_breaker(webhook: str) -> CircuitBreaker:
     )
 
 
-def _paused(breakers: Mapping[str, CircuitBreaker]) -> Gauge:
+def _unavailable(breakers: Mapping[str, CircuitBreaker]) -> Gauge:
     return Gauge(
-        name="elf_webhook_receiver_paused",
-        about="Whether deliveries of a webhook pause, for its receiver took none of the last ones.",
+        name="elf_webhook_receiver_unavailable",
+        about="Whether a receiver is sent one event now and then only, for it took none of the last ones.",
         labels=("webhook",),
         read=lambda: {
             (name,): float(breaker.state is not BreakerState.CLOSED) for name, breaker in breakers.items()

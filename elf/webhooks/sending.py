@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final
+from typing import Final, Literal
 
 import anyio
 import httpcore
@@ -29,12 +29,13 @@ UNAVAILABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
 class NotDelivered(Unavailable):
     """A receiver did not take an event; the message says why, and nothing that was sent.
 
-    `is_refusal` tells that the receiver decided so: it is there, and had a look at the event.
+    `cause` is "refused" when the receiver decided so, "unreachable" when nothing was sent, and "unclear" where the
+    event may be the reason, or the receiver.
     """
 
-    def __init__(self, message: str, *, is_refusal: bool = False) -> None:
+    def __init__(self, message: str, *, cause: Literal["refused", "unreachable", "unclear"]) -> None:
         super().__init__(message)
-        self.is_refusal = is_refusal
+        self.cause = cause
 
 
 class ReceiverPaused(Unavailable):
@@ -79,7 +80,8 @@ class Receiver:
         )
         if not 200 <= status < 300:
             raise NotDelivered(
-                f"the receiver answered with HTTP {status}", is_refusal=status not in UNAVAILABLE_STATUSES
+                f"the receiver answered with HTTP {status}",
+                cause="unclear" if status in UNAVAILABLE_STATUSES else "refused",
             )
 
     async def _status(self, body: bytes, headers: Mapping[str, str]) -> int:
@@ -92,11 +94,15 @@ class Receiver:
                         pass
                     return response.status
         except TimeoutError:
-            raise NotDelivered(f"the receiver did not answer within {self._webhook.timeout_ms} ms") from None
+            raise NotDelivered(
+                f"the receiver did not answer within {self._webhook.timeout_ms} ms", cause="unclear"
+            ) from None
         except httpcore.ConnectError as error:  # nothing was sent yet that it could quote
-            raise NotDelivered(f"the receiver cannot be reached: {error}") from None
+            raise NotDelivered(f"the receiver cannot be reached: {error}", cause="unreachable") from None
         except (httpcore.NetworkError, httpcore.ProtocolError) as error:
-            raise NotDelivered(f"the call of the receiver broke off: {type(error).__name__}") from None
+            raise NotDelivered(
+                f"the call of the receiver broke off: {type(error).__name__}", cause="unclear"
+            ) from None
 
     @contextmanager
     def _connection(self) -> Iterator[httpcore.AsyncConnectionPool]:

@@ -142,3 +142,7 @@ WITH chosen AS MATERIALIZED (
   ON CONFLICT (webhook, tenant_id) DO UPDATE SET events = w.events + excluded.events, last_at = excluded.last_at
 )
 SELECT count(*) FROM dropped;
+
+-- name: note_reason
+-- Has operators see why an event was not taken that is not put off for it.
+UPDATE webhook_outbox AS o SET last_error = $2, updated_at = now() WHERE o.outbox_id = $1;

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import anyio
@@ -94,10 +94,10 @@ class Listener:
         if chance < self.hangs:
             await anyio.sleep_forever()
         if chance < self.hangs + self.fails / 2:
-            raise NotDelivered("it says no")
+            raise NotDelivered("it says no", cause="refused")
         self.told.append(event)
         if chance < self.hangs + self.fails:  # it has it, and nobody hears so
-            raise NotDelivered("the answer is lost")
+            raise NotDelivered("the answer is lost", cause="unclear")
 
     def items(self, **owner: str) -> list[str]:
         """Return what it was told for the first time, in its order."""
@@ -289,30 +289,37 @@ async def lanes_without_a_head(database: Database) -> int:
 class Away(Listener):
     """Takes nothing until it is back."""
 
-    def __init__(self, *, is_refusal: bool = False) -> None:
+    def __init__(self, cause: Literal["refused", "unreachable", "unclear"]) -> None:
         super().__init__()
         self.calls = 0
         self.is_back = False
-        self._is_refusal = is_refusal
+        self._cause = cause
 
     async def send(self, event: Event) -> None:
         self.calls += 1
         if not self.is_back:
             await anyio.lowlevel.checkpoint()
-            raise NotDelivered("nobody is there", is_refusal=self._is_refusal)
+            raise NotDelivered("nobody is there", cause=self._cause)
         await super().send(event)
 
 
-async def test_a_receiver_that_takes_nothing_is_not_called_for_each_owner(database: Database) -> None:
+@pytest.mark.parametrize(("cause", "counted"), [("unreachable", 0), ("unclear", FAILURES_TO_PAUSE - 1)])
+async def test_a_receiver_that_takes_nothing_is_not_called_for_each_owner(
+    database: Database, cause: Literal["unreachable", "unclear"], counted: int
+) -> None:
     await register(database, webhook("all"))
     for number in range(100):
         await tell(database, f"{number}", user=f"u{number}")
-    away, breaker = Away(), receiver_breaker("all")
+    away, breaker = Away(cause), receiver_breaker("all")
     outbox = outbox_of(database, "all", breaker=breaker)
     while await work(database, outbox, away, breaker=breaker):
         pass
     assert away.calls == CALLS_AT_ONCE  # those that were under way when it was seen
-    assert await attempts(database) == FAILURES_TO_PAUSE - 1  # the others wait for it, however long
+    async with database.connection() as connection:
+        (seen,) = await connection.fetch(QUERIES["list_webhooks"], None)
+    assert seen["waiting"] == 100
+    assert counted or seen["last_error"] == "NotDelivered: nobody is there"
+    assert await attempts(database) == counted  # the others wait for it, however long
     away.is_back = True
     await drain(database, "all", away)
     assert sorted(away.items()) == sorted(f"{number}" for number in range(100))
@@ -322,7 +329,7 @@ async def test_what_a_receiver_refuses_is_an_attempt_also_while_it_takes_nothing
     await register(database, webhook("all"))
     for number in range(10):
         await tell(database, f"{number}", user=f"u{number}")
-    away, breaker = Away(is_refusal=True), receiver_breaker("all")
+    away, breaker = Away("refused"), receiver_breaker("all")
     outbox = outbox_of(database, "all", retries=Retries(first_s=60.0))
     while await work(database, outbox, away, breaker=breaker):
         if breaker.refuses:
@@ -458,7 +465,7 @@ class _Refusing(Listener):
 
     async def send(self, event: Event) -> None:
         if event.item_id == self._item:
-            raise NotDelivered("it says no")
+            raise NotDelivered("it says no", cause="refused")
         await super().send(event)
 
 
