@@ -105,5 +105,13 @@ def test_a_private_network_is_called_where_that_is_allowed() -> None:
     assert webhook.allow_private
 
 
+def test_how_much_may_wait_and_how_long_is_bounded_and_may_be_changed() -> None:
+    (usual,) = load_with({})
+    assert (usual.max_backlog, usual.max_backlog_age_s) == (100_000, 7 * 86_400)
+    (other,) = load_with({"max_backlog": "1", "max_backlog_age_s": "60"})
+    assert (other.max_backlog, other.max_backlog_age_s) == (1, 60)
+    assert "webhooks[0].max_backlog" in refusal({"max_backlog": "0"})
+
+
 def test_two_of_one_name_are_refused() -> None:
     assert "two webhooks are called audit" in refusal({}, {})
