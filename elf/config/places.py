@@ -63,7 +63,9 @@ def is_loopback(address: Address) -> bool:
     if address.host == "localhost":
         return True
     try:
-        return ipaddress.ip_address(address.host).is_loopback
+        parsed = ipaddress.ip_address(address.host)
+        mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+        return (mapped or parsed).is_loopback  # Python before 3.13 does not look at what is mapped
     except ValueError:
         return False  # a host name other than localhost may resolve to anything
 

@@ -17,6 +17,8 @@ WebhookEvent = Literal["written", "changed", "forgotten", "contradicted"]
 
 SECRET_PREFIX: Final = "whsec_"
 SECRET_BYTES: Final = range(24, 65)
+MAX_BACKLOG: Final = 10_000_000
+MAX_BACKLOG_AGE_S: Final = 366 * 86_400
 
 
 class Webhook(Table):
@@ -24,7 +26,8 @@ class Webhook(Table):
 
     `secret` signs what is sent: `whsec_` and 24 to 64 bytes as base64. Only addresses that the whole internet reaches
     are called, by https, unless it may `allow_private`. One call may take `timeout_ms`; an event that was not taken
-    after so many `attempts` becomes a dead letter.
+    after so many `attempts` becomes a dead letter. Beyond `max_backlog` events that wait, and after
+    `max_backlog_age_s`, the oldest are dropped.
     """
 
     name: Annotated[
@@ -45,6 +48,8 @@ class Webhook(Table):
     allow_private: bool = False
     timeout_ms: Annotated[int, Field(ge=100, le=60_000)] = 10_000
     attempts: Annotated[int, Field(ge=1, le=100)] = 24
+    max_backlog: Annotated[int, Field(ge=1, le=MAX_BACKLOG)] = 100_000
+    max_backlog_age_s: Annotated[int, Field(ge=60, le=MAX_BACKLOG_AGE_S)] = 7 * 86_400
 
     @field_validator("secret")
     @classmethod

@@ -46,10 +46,10 @@ class CircuitBreaker:
     It opens after `failures_to_open` failures in a row, for `open_s` seconds. Then it lets one call through: a success
     closes it, a failure opens it again, for twice as long each time, up to `longest_open_s`.
 
-    A failure is ProviderUnavailable, IndexUnavailable or TimeoutError; and a call cut off by its caller's deadline
-    after `slow_s` seconds or more, or a slow provider would cost every caller its time. A call cut off earlier, or for
-    another reason, tells nothing. Any other error is an answer: whoever gives it is there; and so is a provider that
-    refuses what was asked, and not whoever asks.
+    A failure is one of `failures`, by default ProviderUnavailable, IndexUnavailable or TimeoutError; and a call cut off
+    by its caller's deadline after `slow_s` seconds or more, or a slow provider would cost every caller its time. A call
+    cut off earlier, or for another reason, tells nothing. Any other error is an answer: whoever gives it is there; and
+    so is a provider that refuses what was asked, and not whoever asks.
     """
 
     def __init__(
@@ -61,6 +61,7 @@ class CircuitBreaker:
         longest_open_s: float = 10.0,
         slow_s: float = 0.05,
         refusal: type[Unavailable] = ProviderUnavailable,
+        failures: tuple[type[Exception], ...] = FAILURES,
     ) -> None:
         """`name` is for messages, such as `providers.rerank (acme)`; `refusal` is what a refused call raises."""
         self.name = name
@@ -69,6 +70,7 @@ class CircuitBreaker:
         self._longest_open_s = longest_open_s
         self._slow_s = slow_s
         self._refusal = refusal
+        self._failure_types = failures
         self._is_open = False
         self._is_probing = False
         self._failures = 0
@@ -99,7 +101,7 @@ class CircuitBreaker:
         begin, deadline = anyio.current_time(), anyio.current_effective_deadline()
         try:
             value = await make()
-        except FAILURES as error:
+        except self._failure_types as error:
             if isinstance(error, ProviderRefused) and not error.concerns_all:
                 self._answered(epoch)
             else:

@@ -42,6 +42,8 @@ class Webhook(Response):
     waiting_since: datetime | None = Field(description="When the oldest of them came about.")
     dead_letters: int = Field(description="How many events were given up.")
     last_error: str | None = Field(description="Why it did not take one, the last time that it did not.")
+    dropped: int = Field(description="How many events were dropped because too many waited, or for too long.")
+    last_dropped_at: datetime | None = Field(description="When one was dropped last.")
 
 
 class Webhooks(Response):

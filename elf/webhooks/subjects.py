@@ -24,4 +24,6 @@ class WebhookSubjects(NotTakenAlong):
             gone = await connection.fetch(
                 self._sql["erase_events"], subject.tenant_id, subject.user, subject.agent_id, project
             )
+            if subject.user is None and subject.agent_id is None:
+                await connection.execute(self._sql["erase_drops"], subject.tenant_id)
         return {"webhook_events": len(gone)} if gone else {}

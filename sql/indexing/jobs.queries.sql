@@ -11,18 +11,42 @@
 -- many as hold $5 bytes of text, but one at least. A longer text waits until the others had their turn; then the next lease
 -- begins with it. The length of a text that is a column is known without reading it. Jobs that came due at once were made by
 -- one statement, and stand in the index as they were inserted.
-WITH RECURSIVE lanes AS (
-  (SELECT o.lane, o.available_at FROM <outbox> AS o
+WITH RECURSIVE first_due AS MATERIALIZED (
+  SELECT o.lane AS lane FROM <outbox> AS o
+  WHERE o.embedding_version = $4 AND o.status IN ('PENDING', 'FAILED') AND o.available_at <= now()
+  ORDER BY o.available_at LIMIT 16 * $1
+), due_now AS MATERIALIZED (
+  SELECT count(*) < 16 * $1 AS are_few FROM first_due
+), lanes AS (
+  (SELECT o.lane AS lane, o.available_at, 1 AS visited, (o.available_at <= now())::int AS due
+   FROM <outbox> AS o
    WHERE o.embedding_version = $4 AND o.status IN ('PENDING', 'FAILED') AND o.lane > coalesce($3, '-9223372036854775808'::bigint)
+     AND NOT (SELECT d.are_few FROM due_now AS d)
    ORDER BY o.lane, o.available_at LIMIT 1)
   UNION ALL
-  SELECT next.* FROM lanes AS l CROSS JOIN LATERAL (
-    SELECT o.lane, o.available_at FROM <outbox> AS o
+  SELECT next.lane, next.available_at, l.visited + 1, l.due + (next.available_at <= now())::int
+  FROM lanes AS l CROSS JOIN LATERAL (
+    SELECT o.lane AS lane, o.available_at FROM <outbox> AS o
     WHERE o.embedding_version = $4 AND o.status IN ('PENDING', 'FAILED') AND o.lane > l.lane
     ORDER BY o.lane, o.available_at LIMIT 1
   ) AS next
+  WHERE l.due < $1 AND l.visited < 16 * $1
+), walked AS MATERIALIZED (
+  SELECT l.lane, l.available_at <= now() AS is_due, l.due = $1 OR l.visited = 16 * $1 AS is_last FROM lanes AS l
 ), heads AS MATERIALIZED (
-  SELECT l.lane FROM lanes AS l WHERE l.available_at <= now() LIMIT $1
+  (SELECT DISTINCT f.lane FROM first_due AS f CROSS JOIN due_now AS d
+   WHERE d.are_few AND f.lane > coalesce($3, '-9223372036854775808'::bigint)
+   ORDER BY f.lane LIMIT $1)
+  UNION
+  SELECT w.lane FROM walked AS w WHERE w.is_due
+  UNION
+  SELECT f.lane FROM first_due AS f WHERE NOT EXISTS (SELECT FROM walked AS w WHERE w.is_due)
+    AND NOT (SELECT d.are_few FROM due_now AS d)
+), next_lane AS MATERIALIZED (
+  SELECT CASE WHEN (SELECT d.are_few FROM due_now AS d)
+    THEN (SELECT CASE WHEN count(*) = $1 THEN max(h.lane) END FROM heads AS h)
+    ELSE (SELECT max(w.lane) FROM walked AS w WHERE w.is_last)
+  END AS lane
 ), queue AS MATERIALIZED (
   SELECT h.lane, n.outbox_id, n.place
   FROM heads AS h CROSS JOIN LATERAL (
@@ -52,13 +76,11 @@ WITH RECURSIVE lanes AS (
   WHERE o.outbox_id = s.outbox_id AND (s.bytes <= $5 OR s.place = 1)
   RETURNING o.outbox_id, o.<subject> AS subject_id, o.op, o.attempts, o.created_at, o.leases AS lease, s.place, s.lane
 )
-SELECT outbox_id, subject_id, op, attempts, created_at, lease,
-  coalesce(h.first_left - 1, CASE WHEN h.lanes = $1 THEN h.last END) AS next_lane
-FROM leased CROSS JOIN (
-  SELECT count(*) AS lanes, max(lane) AS last, min(lane) FILTER (WHERE lane NOT IN (SELECT lane FROM leased)) AS first_left
-  FROM heads
+SELECT outbox_id, subject_id, op, attempts, created_at, leased.lease, coalesce(h.first_left - 1, n.lane) AS next_lane
+FROM leased CROSS JOIN next_lane AS n CROSS JOIN (
+  SELECT min(h.lane) FILTER (WHERE h.lane NOT IN (SELECT l.lane FROM leased AS l)) AS first_left FROM heads AS h
 ) AS h
-ORDER BY place;
+ORDER BY leased.place;
 
 -- name: finish_jobs
 -- Ends jobs whose subject is still as it was indexed, together with the older jobs they supersede. A job whose subject

@@ -27,20 +27,46 @@ SELECT outbox_id, subject_id, attempts, created_at, lease FROM leased ORDER BY a
 -- name: lease_fairly
 -- Leases due jobs, of one <lane> after the other: the first of each, then the second of each. Lanes come in their order behind
 -- $3, or from the first on when that is null; `next_lane` is where the next lease is to begin, and null when all of them had a
--- turn. The last lanes, fewer than a lease takes, are not to get many turns for one of the others. An index leads from lane to
--- lane, so one in which many wait costs no more than others.
-WITH RECURSIVE lanes AS (
-  (SELECT o.<lane> AS lane, o.available_at FROM <table> AS o
+-- turn. The last lanes, fewer than a lease takes, are not to get many turns for one of the others. Where few jobs are due, an
+-- index gives them, and what is put off costs nothing. Where many are, an index leads from lane to lane, so one in which many
+-- wait costs no more than others; lanes that are put off are passed over, so many at a time, and where nothing else is found
+-- there, those that are due for longest have a turn.
+WITH RECURSIVE first_due AS MATERIALIZED (
+  SELECT o.<lane> AS lane FROM <table> AS o
+  WHERE o.status IN ('PENDING', 'FAILED') AND o.available_at <= now()
+  ORDER BY o.available_at LIMIT 16 * $1
+), due_now AS MATERIALIZED (
+  SELECT count(*) < 16 * $1 AS are_few FROM first_due
+), lanes AS (
+  (SELECT o.<lane> AS lane, o.available_at, 1 AS visited, (o.available_at <= now())::int AS due
+   FROM <table> AS o
    WHERE o.status IN ('PENDING', 'FAILED') AND o.<lane> > coalesce($3, '')
+     AND NOT (SELECT d.are_few FROM due_now AS d)
    ORDER BY o.<lane>, o.available_at LIMIT 1)
   UNION ALL
-  SELECT next.* FROM lanes AS l CROSS JOIN LATERAL (
-    SELECT o.<lane>, o.available_at FROM <table> AS o
+  SELECT next.lane, next.available_at, l.visited + 1, l.due + (next.available_at <= now())::int
+  FROM lanes AS l CROSS JOIN LATERAL (
+    SELECT o.<lane> AS lane, o.available_at FROM <table> AS o
     WHERE o.status IN ('PENDING', 'FAILED') AND o.<lane> > l.lane
     ORDER BY o.<lane>, o.available_at LIMIT 1
   ) AS next
+  WHERE l.due < $1 AND l.visited < 16 * $1
+), walked AS MATERIALIZED (
+  SELECT l.lane, l.available_at <= now() AS is_due, l.due = $1 OR l.visited = 16 * $1 AS is_last FROM lanes AS l
 ), heads AS MATERIALIZED (
-  SELECT l.lane FROM lanes AS l WHERE l.available_at <= now() LIMIT $1
+  (SELECT DISTINCT f.lane FROM first_due AS f CROSS JOIN due_now AS d
+   WHERE d.are_few AND f.lane > coalesce($3, '')
+   ORDER BY f.lane LIMIT $1)
+  UNION
+  SELECT w.lane FROM walked AS w WHERE w.is_due
+  UNION
+  SELECT f.lane FROM first_due AS f WHERE NOT EXISTS (SELECT FROM walked AS w WHERE w.is_due)
+    AND NOT (SELECT d.are_few FROM due_now AS d)
+), next_lane AS MATERIALIZED (
+  SELECT CASE WHEN (SELECT d.are_few FROM due_now AS d)
+    THEN (SELECT CASE WHEN count(*) = $1 THEN max(h.lane) END FROM heads AS h)
+    ELSE (SELECT max(w.lane) FROM walked AS w WHERE w.is_last)
+  END AS lane
 ), queue AS MATERIALIZED (
   SELECT h.lane, n.outbox_id, n.place
   FROM heads AS h CROSS JOIN LATERAL (
@@ -62,9 +88,8 @@ WITH RECURSIVE lanes AS (
   WHERE o.outbox_id = due.outbox_id
   RETURNING o.outbox_id, o.<subject> AS subject_id, o.attempts, o.created_at, o.leases AS lease, due.place, due.lane
 )
-SELECT outbox_id, subject_id, attempts, created_at, lease,
-  CASE WHEN h.lanes = $1 THEN h.last END AS next_lane
-FROM leased CROSS JOIN (SELECT count(*) AS lanes, max(lane) AS last FROM heads) AS h ORDER BY place, lane;
+SELECT outbox_id, subject_id, attempts, created_at, leased.lease, n.lane AS next_lane
+FROM leased CROSS JOIN next_lane AS n ORDER BY leased.place, leased.lane;
 
 -- name: renew_jobs
 -- Pushes leases forward that still are the newest, and have not run out, of jobs that are not ended. Tells of each job

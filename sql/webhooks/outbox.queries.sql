@@ -1,32 +1,33 @@
 -- What webhooks are told of, and how far that is. <webhook> is the one whose outbox this is: a-z, 0-9 and _.
 
 -- name: lease_jobs
--- As that of every outbox, of one webhook: of each lane that nobody is at, up to $3 from the first on. An index leads from
--- lane to lane, so what waits behind a receiver that is away costs nothing. What is FAILED is put off, and not leased.
-WITH RECURSIVE lanes AS (
-  (SELECT o.lane, o.seq, o.available_at FROM webhook_outbox AS o
-   WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED')
-   ORDER BY o.lane, o.seq LIMIT 1)
-  UNION ALL
-  SELECT next.* FROM lanes AS l CROSS JOIN LATERAL (
-    SELECT o.lane, o.seq, o.available_at FROM webhook_outbox AS o
-    WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND o.lane > l.lane
-    ORDER BY o.lane, o.seq LIMIT 1
-  ) AS next
-), heads AS (
-  SELECT l.lane, l.seq, l.available_at FROM lanes AS l WHERE l.available_at <= now() ORDER BY l.available_at, l.seq LIMIT $1
+-- As that of every outbox, of one webhook: of each lane whose first event is due, that one, then the second of each, up to $3. Of
+-- a lane whose first event failed before, that one alone. An index over the heads gives those that are due, however much waits
+-- or is put off. Of those that it gives, the ones that another one is before are heads no more: but only while that one is
+-- locked here, for whoever ends it looks for its next when it has the lock.
+WITH marked AS MATERIALIZED (
+  SELECT o.outbox_id, o.lane, o.seq, o.available_at FROM webhook_outbox AS o
+  WHERE o.webhook = '<webhook>' AND o.is_head AND o.status IN ('PENDING', 'FAILED') AND o.available_at <= now()
+  ORDER BY o.available_at, o.seq LIMIT 16 * $1
+), heads AS MATERIALIZED (
+  SELECT h.* FROM (SELECT m.lane FROM marked AS m GROUP BY m.lane ORDER BY min(m.available_at) LIMIT 2 * $1) AS l
+  CROSS JOIN LATERAL (
+    SELECT o.outbox_id, o.lane, o.seq, o.available_at, o.attempts FROM webhook_outbox AS o
+    WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND o.lane = l.lane
+    ORDER BY o.seq LIMIT 1
+  ) AS h
+), turns AS (
+  SELECT h.* FROM heads AS h WHERE h.available_at <= now() ORDER BY h.available_at, h.seq LIMIT $1
+), queue AS MATERIALIZED (
+  SELECT n.outbox_id FROM turns AS t CROSS JOIN LATERAL (
+    SELECT o.outbox_id, row_number() OVER (ORDER BY o.seq) AS place FROM webhook_outbox AS o
+    WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND o.lane = t.lane
+    ORDER BY o.seq LIMIT CASE WHEN t.attempts > 0 THEN 1 ELSE $3 END
+  ) AS n
+  ORDER BY n.place, t.available_at, t.seq LIMIT $1
 ), due AS MATERIALIZED (
-  SELECT o.outbox_id, o.available_at
-  FROM (
-    SELECT n.outbox_id FROM heads AS h CROSS JOIN LATERAL (
-      SELECT o.outbox_id, o.seq FROM webhook_outbox AS o
-      WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND o.lane = h.lane
-      ORDER BY o.seq LIMIT $3
-    ) AS n
-    ORDER BY h.available_at, h.seq, n.seq LIMIT $1
-  ) AS chosen
-  JOIN webhook_outbox AS o USING (outbox_id)
-  WHERE o.available_at <= now()
+  SELECT o.outbox_id FROM queue AS q JOIN webhook_outbox AS o USING (outbox_id)
+  WHERE o.status IN ('PENDING', 'FAILED') AND o.available_at <= now()
   FOR UPDATE OF o SKIP LOCKED
 ), leased AS (
   UPDATE webhook_outbox AS o
@@ -34,13 +35,35 @@ WITH RECURSIVE lanes AS (
   FROM due
   WHERE o.outbox_id = due.outbox_id
   RETURNING o.outbox_id, o.event_id AS subject_id, o.attempts, o.created_at, o.leases AS lease, o.seq
+), behind AS (
+  SELECT m.outbox_id, h.outbox_id AS head_id FROM marked AS m JOIN heads AS h USING (lane)
+  WHERE m.seq > h.seq AND m.outbox_id NOT IN (SELECT d.outbox_id FROM due AS d)
+), held AS MATERIALIZED (
+  SELECT o.outbox_id FROM webhook_outbox AS o
+  WHERE o.outbox_id IN (SELECT b.head_id FROM behind AS b EXCEPT SELECT d.outbox_id FROM due AS d)
+    AND o.status IN ('PENDING', 'FAILED')
+  FOR UPDATE OF o SKIP LOCKED
+), no_heads AS MATERIALIZED (
+  SELECT o.outbox_id FROM webhook_outbox AS o
+  WHERE o.outbox_id IN (
+    SELECT b.outbox_id FROM behind AS b
+    WHERE b.head_id IN (SELECT h.outbox_id FROM held AS h UNION ALL SELECT d.outbox_id FROM due AS d))
+  FOR UPDATE OF o SKIP LOCKED
+), unmarked AS (
+  UPDATE webhook_outbox AS o SET is_head = false FROM no_heads AS n WHERE o.outbox_id = n.outbox_id
 )
 SELECT outbox_id, subject_id, attempts, created_at, lease FROM leased ORDER BY seq;
 
 -- name: finish_jobs
--- Removes what was delivered, and tells which: not those that somebody else has leased since.
-DELETE FROM webhook_outbox AS o USING unnest($1::uuid[], $2::int[]) AS t (outbox_id, lease)
-WHERE o.outbox_id = t.outbox_id AND o.leases = t.lease
+-- Removes what was delivered, and tells which: not those that somebody else has leased since. Whoever takes several events locks
+-- them in the order of lanes, so that none waits for another one in a circle.
+WITH done AS MATERIALIZED (
+  SELECT o.outbox_id FROM webhook_outbox AS o JOIN unnest($1::uuid[], $2::int[]) AS t (outbox_id, lease) USING (outbox_id)
+  WHERE o.leases = t.lease
+  ORDER BY o.lane, o.seq
+  FOR UPDATE OF o
+)
+DELETE FROM webhook_outbox AS o USING done AS d WHERE o.outbox_id = d.outbox_id
 RETURNING o.outbox_id;
 
 -- name: release_abandoned
@@ -77,3 +100,49 @@ WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status IN ('PENDING', 'FAILED')
     WHERE e.webhook = o.webhook AND e.lane = o.lane AND e.status IN ('PENDING', 'FAILED') AND e.seq < o.seq
       AND e.outbox_id <> ALL ($1::uuid[]))
 ORDER BY o.lane, o.seq;
+
+-- name: count_open_events
+-- How many events wait for a webhook.
+SELECT count(*) FROM webhook_outbox AS o WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED');
+
+-- name: choose_surplus
+-- Up to $1 events that are dropped first where too many wait: the older ones of the longest lanes, and of lanes of one length the
+-- oldest. What is being delivered is not among them.
+SELECT ranked.outbox_id FROM (
+  SELECT o.outbox_id, o.seq, o.status, o.available_at, row_number() OVER (PARTITION BY o.lane ORDER BY o.seq DESC) AS place
+  FROM webhook_outbox AS o
+  WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED')
+) AS ranked
+WHERE ranked.status = 'FAILED' OR ranked.available_at <= now()
+ORDER BY ranked.place DESC, ranked.seq LIMIT $1;
+
+-- name: choose_outdated
+-- Up to $2 events that were written before $1, the oldest first, without what is being delivered.
+SELECT o.outbox_id FROM webhook_outbox AS o
+WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND o.created_at < $1
+  AND (o.status = 'FAILED' OR o.available_at <= now())
+ORDER BY o.created_at LIMIT $2;
+
+-- name: drop_events
+-- Removes those of the events $1 that still wait, and counts them by tenant; returns how many. What is leased is PENDING and due
+-- only when its lease ends: it is being delivered, and stays.
+WITH chosen AS MATERIALIZED (
+  SELECT o.outbox_id FROM webhook_outbox AS o
+  WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status IN ('PENDING', 'FAILED')
+    AND (o.status = 'FAILED' OR o.available_at <= now())
+  ORDER BY o.lane, o.seq
+  FOR UPDATE OF o SKIP LOCKED
+), dropped AS (
+  DELETE FROM webhook_outbox AS o USING chosen AS c WHERE o.outbox_id = c.outbox_id RETURNING o.tenant_id
+), counted AS (
+  INSERT INTO webhook_drops AS w (webhook, tenant_id, events, last_at)
+  SELECT '<webhook>', d.tenant_id, count(*), now() FROM dropped AS d
+  WHERE EXISTS (SELECT FROM webhooks AS k WHERE k.name = '<webhook>')
+  GROUP BY d.tenant_id ORDER BY d.tenant_id
+  ON CONFLICT (webhook, tenant_id) DO UPDATE SET events = w.events + excluded.events, last_at = excluded.last_at
+)
+SELECT count(*) FROM dropped;
+
+-- name: note_reason
+-- Has operators see why an event was not taken that is not put off for it.
+UPDATE webhook_outbox AS o SET last_error = $2, updated_at = now() WHERE o.outbox_id = $1;

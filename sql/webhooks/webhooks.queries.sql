@@ -29,12 +29,16 @@ WHERE o.outbox_id = old.outbox_id
 RETURNING o.outbox_id;
 
 -- name: list_webhooks
--- How much waits for each webhook, since when, and how much it never took: of a tenant, or of all.
+-- How much waits for each webhook, since when, how much it never took, and how much was dropped: of a tenant, or of all.
 SELECT w.name, w.families, w.events, w.tenants,
   count(o.outbox_id) FILTER (WHERE o.status IN ('PENDING', 'FAILED')) AS waiting,
   min(o.changed_at) FILTER (WHERE o.status IN ('PENDING', 'FAILED')) AS waiting_since,
   count(o.outbox_id) FILTER (WHERE o.status = 'GIVEN_UP') AS dead_letters,
-  (array_agg(o.last_error ORDER BY o.updated_at DESC) FILTER (WHERE o.last_error IS NOT NULL))[1] AS last_error
+  (array_agg(o.last_error ORDER BY o.updated_at DESC) FILTER (WHERE o.last_error IS NOT NULL))[1] AS last_error,
+  (SELECT coalesce(sum(d.events), 0)::bigint FROM webhook_drops AS d
+   WHERE d.webhook = w.name AND ($1::text IS NULL OR d.tenant_id = $1)) AS dropped,
+  (SELECT max(d.last_at) FROM webhook_drops AS d
+   WHERE d.webhook = w.name AND ($1::text IS NULL OR d.tenant_id = $1)) AS last_dropped_at
 FROM webhooks AS w
 LEFT JOIN webhook_outbox AS o ON o.webhook = w.name AND ($1::text IS NULL OR o.tenant_id = $1)
 GROUP BY w.name ORDER BY w.name;
@@ -58,10 +62,19 @@ RETURNING o.outbox_id;
 
 -- name: erase_events
 -- Removes what is still to be told of a tenant, of one of its agents, or of a user, whose notes are in the project $4.
-DELETE FROM webhook_outbox AS o
-WHERE o.tenant_id = $1 AND ($2::text IS NULL OR o.user_id = $2 OR o.project_id = $4)
-  AND ($3::text IS NULL OR o.agent_id = $3)
+WITH told AS MATERIALIZED (
+  SELECT o.outbox_id FROM webhook_outbox AS o
+  WHERE o.tenant_id = $1 AND ($2::text IS NULL OR o.user_id = $2 OR o.project_id = $4)
+    AND ($3::text IS NULL OR o.agent_id = $3)
+  ORDER BY o.lane, o.seq
+  FOR UPDATE
+)
+DELETE FROM webhook_outbox AS o USING told AS t WHERE o.outbox_id = t.outbox_id
 RETURNING o.outbox_id;
+
+-- name: erase_drops
+-- Removes how many events of a tenant were dropped.
+DELETE FROM webhook_drops AS d WHERE d.tenant_id = $1;
 
 -- name: is_webhook
 -- Tells whether there is a webhook of a name.

@@ -8,12 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
+import httpx
 import pytest
 
 from elf.client import Client, NotFound
-from elf.client.families.webhooks import WebhooksClient
+from elf.client.families.webhooks import Webhook, WebhooksClient
 from tests.families.command_line import CommandLine
 from tests.folders import fresh_folder
+from tests.metrics_kit import Page
 from tests.system.service import RunningService, note, wait_for, write_config
 from tests.system.webhook_receiver import WebhookReceiver, add_webhook, running_receiver
 
@@ -35,7 +37,17 @@ def stubborn() -> Iterator[WebhookReceiver]:
 
 
 @pytest.fixture(scope="module")
-def service(told: WebhookReceiver, stubborn: WebhookReceiver, model_folder: Path) -> Iterator[RunningService]:
+def away() -> Iterator[WebhookReceiver]:
+    """Only told of the tenant `bounded`, of which it may have 5 events waiting; it begins by being gone."""
+    with running_receiver() as receiver:
+        receiver.leave()
+        yield receiver
+
+
+@pytest.fixture(scope="module")
+def service(
+    told: WebhookReceiver, stubborn: WebhookReceiver, away: WebhookReceiver, model_folder: Path
+) -> Iterator[RunningService]:
     with fresh_folder() as folder:
         config = write_config(folder, cache_dir=f'"{model_folder}"')
         add_webhook(config, "all", told)
@@ -43,6 +55,7 @@ def service(told: WebhookReceiver, stubborn: WebhookReceiver, model_folder: Path
             config, "stubborn", stubborn, families='["store"]', events='["forgotten"]', attempts="2",
             timeout_ms="1000",
         )  # fmt: skip
+        add_webhook(config, "bounded", away, tenants='["bounded"]', max_backlog="5", attempts="2")
         with RunningService(config) as running:
             yield running
 
@@ -228,6 +241,58 @@ def test_what_was_never_taken_is_seen_and_sent_again_by_client_and_command(
     stubborn.wait_taken(2, tenant_id=tenant)
     with pytest.raises(NotFound):
         webhooks.retry("unknown")
+
+
+def test_beyond_its_backlog_the_oldest_events_are_dropped_and_everybody_sees_it(
+    service: RunningService, away: WebhookReceiver, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Client(service.url, tenant_id="bounded", agent_id="a", user=USER) as client:
+        for number in range(12):
+            client.store.put(["n"], f"k{number}", number, user_id=USER)
+        client.store.put(["n"], "quiet", 1, user_id="bob")
+    with Client(service.admin_url, tenant_id="bounded") as operator:
+
+        def dropped() -> Webhook | None:
+            (found,) = [one for one in operator.webhooks.status().items if one.name == "bounded"]
+            return found if found.dropped and found.waiting == 5 else None
+
+        seen = wait_for(dropped, "events are dropped")
+    assert (seen.dropped, seen.dead_letters) == (8, 0)
+    assert seen.last_dropped_at is not None
+    elf = CommandLine(_config_of(service, tmp_path), "bounded", capsys)
+    (line,) = [line for line in elf(WebhooksClient, "status").out.splitlines() if line.startswith("bounded")]
+    assert "8" in line.split()
+    lines = service.events("webhook_events_dropped", webhook="bounded", bound="max_backlog")
+    assert sum(line["events"] for line in lines) == 8
+    page = Page(httpx.get(f"{service.admin_url}/metrics").text)
+    assert page.value("elf_webhook_events_dropped_total", webhook="bounded", bound="max_backlog") == 8
+    away.get_well()
+    away.wait_taken(5)
+    assert [one.data["key"] for one in away.taken(user_id=USER)] == [f"k{number}" for number in range(8, 12)]
+    assert [one.data["key"] for one in away.taken(user_id="bob")] == ["quiet"]
+
+
+def test_an_outage_makes_no_dead_letters_and_is_over_by_itself(
+    service: RunningService, away: WebhookReceiver, webhooks: WebhooksClient[Client]
+) -> None:
+    away.leave()
+    before = len(away.taken())
+    users = [
+        f"outage {number}" for number in range(5)
+    ]  # as few as may wait; each is tried more often than `attempts`
+
+    def is_unavailable() -> bool:
+        page = Page(httpx.get(f"{service.admin_url}/metrics").text)
+        return page.value("elf_webhook_receiver_unavailable", webhook="bounded") == 1
+
+    with Client(service.url, tenant_id="bounded", agent_id="a", user=USER) as client:
+        for user in users:
+            client.store.put(["n"], "k", 1, user_id=user)
+    wait_for(is_unavailable, "the receiver is found to be away")
+    away.get_well()
+    taken = away.wait_taken(before + len(users))
+    assert {one.data["user_id"] for one in taken[before:]} == {*users}
+    assert [one.dead_letters for one in webhooks.status().items if one.name == "bounded"] == [0]
 
 
 def _config_of(service: RunningService, folder: Path) -> Path:

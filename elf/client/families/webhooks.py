@@ -34,6 +34,8 @@ class Webhook(Struct, frozen=True, kw_only=True):
     waiting_since: datetime | None
     dead_letters: int
     last_error: str | None
+    dropped: int
+    last_dropped_at: datetime | None
 
 
 class Webhooks(Struct, frozen=True):

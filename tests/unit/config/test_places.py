@@ -53,12 +53,14 @@ def test_an_address_is_read_or_refused(text: str) -> None:
     assert parse_address(str(address)) == address
 
 
-@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "::1"])
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.8.9.10", "::1", "::ffff:127.0.0.1"])
 def test_loopback_addresses_are_of_this_machine_alone(host: str) -> None:
     assert is_loopback(Address(host, 1))
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "10.0.0.1", "localhost.example", "127.0.0.1.example"])
+@pytest.mark.parametrize(
+    "host", ["0.0.0.0", "::", "10.0.0.1", "::ffff:10.0.0.1", "localhost.example", "127.0.0.1.example"]
+)
 def test_every_other_address_may_be_reached_from_outside(host: str) -> None:
     assert not is_loopback(Address(host, 1))
 

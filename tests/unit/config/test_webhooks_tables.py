@@ -58,6 +58,16 @@ def test_without_more_it_is_told_of_everything() -> None:
         ("url", '"https://[64:ff9b::7f00:1]/"'),
         ("url", '"https://localhost:8443/"'),
         ("events", "[]"),
+        ("max_backlog", "0"),
+        ("max_backlog", "10000001"),
+        ("max_backlog", '"many"'),
+        ("max_backlog", "1.5"),
+        ("max_backlog_age_s", "59"),
+        ("max_backlog_age_s", "31622401"),
+        ("max_backlog_age_s", "true"),
+        ("url", '"https://[fec0::1]/"'),
+        ("url", '"https://[::ffff:0:10.0.0.1]/"'),
+        ("url", '"https://192.0.0.8/"'),
         ("events", '["deleted"]'),
         ("families", "[]"),
         ("timeout_ms", "10"),
@@ -93,6 +103,14 @@ def test_a_secret_has_24_to_64_bytes(size: int) -> None:
 def test_a_private_network_is_called_where_that_is_allowed() -> None:
     (webhook,) = load_with({"url": '"http://127.0.0.1:8080/hook"', "allow_private": "true"})
     assert webhook.allow_private
+
+
+def test_how_much_may_wait_and_how_long_is_bounded_and_may_be_changed() -> None:
+    (usual,) = load_with({})
+    assert (usual.max_backlog, usual.max_backlog_age_s) == (100_000, 7 * 86_400)
+    (other,) = load_with({"max_backlog": "1", "max_backlog_age_s": "60"})
+    assert (other.max_backlog, other.max_backlog_age_s) == (1, 60)
+    assert "webhooks[0].max_backlog" in refusal({"max_backlog": "0"})
 
 
 def test_two_of_one_name_are_refused() -> None:

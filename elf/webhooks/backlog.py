@@ -1,0 +1,122 @@
+"""Keeps what waits for a receiver within bounds: of too many events, and of those that waited for too long, some go."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Final, Literal
+from uuid import UUID
+
+import anyio
+import structlog
+from anyio.abc import TaskStatus
+
+from elf.config.webhooks import Webhook
+from elf.core.clock import Clock
+from elf.core.errors import Unavailable
+from elf.db.database import Database
+from elf.db.errors import retrying
+from elf.db.queries import Queries
+from elf.family import Labels
+
+LOOK_EVERY_S: Final = 5.0
+REST_PER_LOOK: Final = 100
+"""How many times as long as a look takes the next one waits at least: looks take a hundredth of the time."""
+CHOSEN_AT_ONCE: Final = 20_000
+DROPPED_AT_ONCE: Final = 500
+"""How many events one transaction removes."""
+
+Bound = Literal["max_backlog", "max_backlog_age_s"]
+
+log = structlog.get_logger()
+
+
+class Backlog:
+    """An actor that drops events of one webhook beyond its `max_backlog` and `max_backlog_age_s`.
+
+    Of too many events, the older ones of those owners go that have the most, so that one who writes a lot displaces
+    nobody else; of owners that have as many, the oldest. An event that is being delivered is never dropped. Several
+    processes may do so at once: they choose the same events.
+    """
+
+    def __init__(self, database: Database, queries: Queries, webhook: Webhook, clock: Clock) -> None:
+        """`queries` are those of the outbox of the webhook."""
+        self.name = f"webhook_{webhook.name}_backlog"
+        self._database = database
+        self._sql = queries
+        self._webhook = webhook
+        self._clock = clock
+        self._dropped: Counter[Bound] = Counter({"max_backlog": 0, "max_backlog_age_s": 0})
+
+    async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        task_status.started()
+        while True:
+            began = anyio.current_time()
+            try:
+                await self.trim()
+            except Unavailable as error:
+                log.warning("webhook_backlog_not_read", webhook=self._webhook.name, error=error.message)
+            await anyio.sleep(max(LOOK_EVERY_S, REST_PER_LOOK * (anyio.current_time() - began)))
+
+    def dropped(self) -> Mapping[Labels, float]:
+        """Return how many events this process has dropped, by webhook and bound."""
+        return {(self._webhook.name, bound): float(events) for bound, events in self._dropped.items()}
+
+    async def trim(self) -> Mapping[Bound, int]:
+        """Drop what is beyond the bounds now; returns how many events each of them took. Raises Unavailable."""
+        took: dict[Bound, int] = {
+            "max_backlog_age_s": await self._drop_outdated(),
+            "max_backlog": await self._drop_surplus(),
+        }
+        for bound, events in took.items():
+            if events:
+                limit = getattr(self._webhook, bound)
+                log.warning(
+                    "webhook_events_dropped",
+                    webhook=self._webhook.name,
+                    events=events,
+                    bound=bound,
+                    limit=limit,
+                )
+        return took
+
+    async def _drop_outdated(self) -> int:
+        oldest = self._clock.now() - timedelta(seconds=self._webhook.max_backlog_age_s)
+        dropped = 0
+        while chosen := await self._choose("choose_outdated", oldest, CHOSEN_AT_ONCE):
+            dropped += (gone := await self._drop(chosen, "max_backlog_age_s"))
+            if gone < CHOSEN_AT_ONCE:
+                break
+        return dropped
+
+    async def _drop_surplus(self) -> int:
+        dropped = 0
+        while (surplus := await self._waiting() - self._webhook.max_backlog) > 0:
+            chosen = await self._choose("choose_surplus", min(surplus, CHOSEN_AT_ONCE))
+            dropped += (gone := await self._drop(chosen, "max_backlog"))
+            if gone < CHOSEN_AT_ONCE:
+                break
+        return dropped
+
+    async def _waiting(self) -> int:
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(self._sql["count_open_events"]))
+
+    async def _choose(self, statement: str, *terms: object) -> Sequence[UUID]:
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql[statement], *terms)
+        return [row["outbox_id"] for row in rows]
+
+    async def _drop(self, ids: Sequence[UUID], bound: Bound) -> int:
+        dropped = 0
+        for start in range(0, len(ids), DROPPED_AT_ONCE):
+            gone = await retrying(partial(self._drop_page, ids[start : start + DROPPED_AT_ONCE]))
+            self._dropped[bound] += gone
+            dropped += gone
+        return dropped
+
+    async def _drop_page(self, ids: Sequence[UUID]) -> int:
+        async with self._database.connection() as connection:
+            return int(await connection.fetchval(self._sql["drop_events"], ids))
