@@ -136,10 +136,16 @@ async def serve(folder: IndexFolder, *, vector_dim: int, watch_stdin: bool) -> N
         loop.add_signal_handler(number, told_to_end.set)
     if watch_stdin:
         loop.add_reader(sys.stdin.fileno(), _read_stdin, told_to_end)
+    failure: OSError | FolderUnusable | None = None
     async with asyncio.TaskGroup() as desks:
         spaces = OpenSpaces(folder, vector_dim=vector_dim, start=desks.create_task)
-        await _listen_until(told_to_end, folder, spaces)
+        try:
+            await _listen_until(told_to_end, folder, spaces)
+        except (OSError, FolderUnusable) as error:  # the group would make another exception of it
+            failure = error
         await spaces.close()
+    if failure is not None:
+        raise failure
 
 
 async def _listen_until(told_to_end: asyncio.Event, folder: IndexFolder, spaces: OpenSpaces) -> None:

@@ -332,6 +332,19 @@ async def test_it_ends_when_its_parent_is_killed(start: Start, folder: Path) -> 
     await owned_again(folder)
 
 
+async def test_a_folder_that_cannot_be_written_ends_it_with_a_reason(start: Start, folder: Path) -> None:
+    async with start():
+        pass
+    (folder / "endpoint.new").mkdir()  # as a disk that is full it lets no file be written
+    command = [sys.executable, "-m", "elf.index.edge.server", str(folder), "--vector-dim", "8"]
+    ended = await anyio.to_thread.run_sync(
+        lambda: subprocess.run(command, capture_output=True, text=True, check=False)
+    )
+    assert ended.returncode == ExitCode.FOLDER_UNUSABLE
+    assert f"the index folder {folder} cannot be used" in ended.stdout
+    assert "Traceback" not in ended.stderr
+
+
 async def test_a_long_folder_path_is_served_too(start: Start, tmp_path: Path) -> None:
     folder = tmp_path / ("long" * 40) / "index"
     async with start(folder) as running:
