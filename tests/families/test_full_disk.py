@@ -118,8 +118,8 @@ def live_through_it(config: Path, disk: Path) -> None:
                 [service],
                 {"tenant_id": f"{tenant} {proof.name}", "project_id": "p", "agent_id": "a"},
             )
-            for tenant in TENANTS
-            for proof in PROOFS
+            for tenant, proofs in ((TENANTS[0], PROOFS), (TENANTS[1], PROOFS[:1]))
+            for proof in proofs
         ]
         with ExitStack() as stack:
             crews = [
@@ -154,7 +154,7 @@ def live_through_it(config: Path, disk: Path) -> None:
             raise AssertionError(complaints)
 
 
-@pytest.mark.timeout(900)  # it is the work of all families, twice
+@pytest.mark.timeout(600)  # it is the work of all families
 @pytest.mark.skipif(sys.platform != "linux", reason="it takes Linux to have a disk of one's own")
 def test_a_full_disk_stops_no_reader_and_loses_nothing(model_folder: Path) -> None:
     with fresh_folder() as folder:
