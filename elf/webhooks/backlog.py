@@ -36,9 +36,8 @@ log = structlog.get_logger()
 class Backlog:
     """An actor that drops events of one webhook beyond its `max_backlog` and `max_backlog_age_s`.
 
-    Of too many events, the older ones of those owners go that have the most, so that one who writes a lot displaces
-    nobody else; of owners that have as many, the oldest. An event that is being delivered is never dropped. Several
-    processes may do so at once: they choose the same events.
+    The oldest go first. An event that is being delivered is never dropped. Several processes may do so at once: they
+    choose the same events.
     """
 
     def __init__(self, database: Database, queries: Queries, webhook: Webhook, clock: Clock) -> None:

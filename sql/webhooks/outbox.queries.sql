@@ -106,22 +106,17 @@ ORDER BY o.lane, o.seq;
 SELECT count(*) FROM webhook_outbox AS o WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED');
 
 -- name: choose_surplus
--- Up to $1 events that are dropped first where too many wait: the older ones of the longest lanes, and of lanes of one length the
--- oldest. What is being delivered is not among them.
-SELECT ranked.outbox_id FROM (
-  SELECT o.outbox_id, o.seq, o.status, o.available_at, row_number() OVER (PARTITION BY o.lane ORDER BY o.seq DESC) AS place
-  FROM webhook_outbox AS o
-  WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED')
-) AS ranked
-WHERE ranked.status = 'FAILED' OR ranked.available_at <= now()
-ORDER BY ranked.place DESC, ranked.seq LIMIT $1;
+-- Up to $1 events that are dropped where too many wait, the oldest first, without what is being delivered.
+SELECT o.outbox_id FROM webhook_outbox AS o
+WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND (o.status = 'FAILED' OR o.available_at <= now())
+ORDER BY o.created_at, o.seq LIMIT $1;
 
 -- name: choose_outdated
 -- Up to $2 events that were written before $1, the oldest first, without what is being delivered.
 SELECT o.outbox_id FROM webhook_outbox AS o
 WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND o.created_at < $1
   AND (o.status = 'FAILED' OR o.available_at <= now())
-ORDER BY o.created_at LIMIT $2;
+ORDER BY o.created_at, o.seq LIMIT $2;
 
 -- name: drop_events
 -- Removes those of the events $1 that still wait, and counts them by tenant; returns how many. What is leased is PENDING and due
