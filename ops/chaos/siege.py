@@ -6,8 +6,8 @@
 
 Starts a service with all families, and an empty one beside it to compare with. First a second tenant works alone
 (writes, searches, recalls, gRPC calls), then while the inputs come: texts of megabytes, requests whose cost would be a
-product of two sizes, bodies that stop halfway, requests that are none, and streams and calls of gRPC in plenty. For
-each mode of [security.auth] it has to hold that
+product of two sizes, bodies that stop halfway, requests that are none, streams and calls of gRPC in plenty, and events
+of many owners for a webhook that nobody answers. For each mode of [security.auth] it has to hold that
 
 - the second tenant sees no error, and its p95 is at most 5 times what it was alone, or 250 ms;
 - the 99.9th percentile of /health, asked every 20 ms, is at most 250 ms above that of the empty service, and no more
@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+import anyio
 import grpc
 import httpx
 import psutil
@@ -52,9 +53,11 @@ from elf.families.conversations.grpc.memory_service_pb2_grpc import (
 )
 from ops.chaos import broken_requests as broken
 from ops.chaos.hostile_requests import hostile_requests, send
+from ops.chaos.webhook_backlog import config_for, fill, waiting
 from tests.families.identities import FREE, Identities, Identity
 from tests.folders import fresh_folder
 from tests.keys_kit import without_auth
+from tests.system.planting import dsn_of
 from tests.system.service import RunningService, add_body, note, search_body, write_config
 
 MODES: Final = ("off", "required")
@@ -67,6 +70,8 @@ MOST_MEMORY_MB: Final = 1500.0
 MOST_STOP_S: Final = 10.0
 STREAMS: Final = 1000
 RECORDINGS: Final = 256
+OWNERS: Final = 20_000
+NOBODY: Final = 9  # a port at which nothing listens
 TIMEOUT_S: Final = 120.0
 
 
@@ -108,6 +113,7 @@ def inputs() -> Iterator[Input]:
     for one in hostile_requests("names"):
         yield Input(one.name, lambda at, name=one.name: _hostile(at, name))  # type: ignore[misc]
     yield from broken_inputs()
+    yield Input(f"events of {OWNERS} owners for a webhook that nobody answers", _backlog)
     yield Input(f"{STREAMS} Watch streams of nobody", _watches)
     yield Input(f"{RECORDINGS} reflection streams of nobody", _reflections)
     yield Input(f"{STREAMS} calls with a wrong key", _wrong_keys)
@@ -141,6 +147,12 @@ def _entries(at: Target, texts: Sequence[str]) -> str:
             body = {"contentType": "history", "content": [{"text": text}]}
             statuses[http.post(f"/v1/conversations/{home}/entries", json=body).status_code] += 1
     return _told(statuses)
+
+
+def _backlog(at: Target) -> str:
+    dsn = dsn_of(at.service)
+    anyio.run(fill, dsn, OWNERS, 1)
+    return f"{anyio.run(waiting, dsn)} wait"
 
 
 def _episode(at: Target) -> str:
@@ -378,7 +390,7 @@ def besiege(mode: str, chosen: Sequence[Input], *, calm_s: float) -> list[str]:
     """Do it all in one mode; returns what does not hold."""
     with fresh_folder() as folder, fresh_folder() as other:
         identities = None if mode == "off" else Identities([MALLORY, BOB])
-        config = write_config(folder)
+        config = config_for(folder, NOBODY)
         if identities is not None:
             config.write_text(without_auth(config.read_text()) + identities.config(folder), encoding="utf-8")
         usual_s = [_started_and_stopped(config) for _ in range(3)][1:]  # the first one makes the data

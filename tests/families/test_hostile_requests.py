@@ -36,6 +36,7 @@ def test_paths_values_and_searches_of_a_store_do_not_multiply(
     fields = {name: answer.json()["fields"] for name, answer in answers.items() if answer.status_code == 400}
     assert fields.pop("store put: 400,000 values") is None
     assert fields.pop("import of the store: one path 40,000 times") == ["$.items[0].item.index"]
+    assert fields.pop("import of the store: a moment before the year 1") == ["$.items[0].item.created_at"]
     assert fields.pop("store batch: 500 texts of each of 11 values") == ["$.ops[10].put.index"]
     assert [fields.pop(name) for name in [*fields] if "batch" in name] == [["$.ops"]] * 2
     assert {*map(tuple, fields.values())} == {("$.index",)}
