@@ -67,7 +67,9 @@ class Deliveries:
             job = batch.jobs[event.outbox_id]
             try:
                 async with self._calls:  # what waits here is not late, and not sent once the breaker is open
-                    await self._breaker.call(partial(self._receiver.send, event))
+                    refusal = await self._breaker.call(partial(self._send, event))
+                if refusal is not None:
+                    raise refusal
                 await batch.finish(job)
             except ServiceError as error:
                 waits = self._waits_for_receiver(error)
@@ -77,6 +79,16 @@ class Deliveries:
                     batch.unavailable = job, error
                 batch.given_back += [batch.jobs[later.outbox_id] for later in lane[place + (not waits) :]]
                 return
+
+    async def _send(self, event: Event) -> NotDelivered | None:
+        """Send an event; return how a receiver refused it that is there, and raise NotDelivered as `Receiver.send`."""
+        try:
+            await self._receiver.send(event)
+        except NotDelivered as error:
+            if error.cause != "refused":
+                raise
+            return error
+        return None
 
     def _waits_for_receiver(self, error: ServiceError) -> bool:
         """Tell whether an event was not taken because the receiver takes none at all."""

@@ -26,14 +26,17 @@ KEEP_ALIVE_S: Final = 30.0
 UNAVAILABLE_STATUSES: Final = frozenset({408, 425, 429, 502, 503, 504})
 
 
+Cause = Literal["refused", "failed", "unreachable", "unclear"]
+
+
 class NotDelivered(Unavailable):
     """A receiver did not take an event; the message says why, and nothing that was sent.
 
-    `cause` is "refused" when the receiver decided so, "unreachable" when nothing was sent, and "unclear" where the
-    event may be the reason, or the receiver.
+    `cause` is "refused" when the receiver, which is there, decided so, "failed" when it broke down over the event,
+    "unreachable" when nothing was sent, and "unclear" where the event may be the reason, or the receiver.
     """
 
-    def __init__(self, message: str, *, cause: Literal["refused", "unreachable", "unclear"]) -> None:
+    def __init__(self, message: str, *, cause: Cause) -> None:
         super().__init__(message)
         self.cause = cause
 
@@ -79,10 +82,7 @@ class Receiver:
             body, {**headers, "content-type": "application/json", "user-agent": "elf"}
         )
         if not 200 <= status < 300:
-            raise NotDelivered(
-                f"the receiver answered with HTTP {status}",
-                cause="unclear" if status in UNAVAILABLE_STATUSES else "refused",
-            )
+            raise NotDelivered(f"the receiver answered with HTTP {status}", cause=_cause(status))
 
     async def _status(self, body: bytes, headers: Mapping[str, str]) -> int:
         try:
@@ -131,3 +131,9 @@ class Receiver:
             with anyio.CancelScope(shield=True):
                 for pool in self._pools:
                     await pool.aclose()
+
+
+def _cause(status: int) -> Cause:
+    if status in UNAVAILABLE_STATUSES:
+        return "unclear"
+    return "refused" if 400 <= status < 500 else "failed"

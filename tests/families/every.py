@@ -70,9 +70,9 @@ class Proof:
 
     Its rows of the isolation table, an owner to try them on, and leaks that they have to find; and its random work,
     with the proof that it is there. `client` is that of its calls, notes have none beside `Client` itself; `config` is
-    its table of the config file, where it has one. `callers` are who calls where nobody is asked who it is, `guarded`
-    where everybody is, and `owner` whom the things belong to that they are after: where it tells them apart by other
-    fields than notes do, they are its own.
+    its table of the config file, where it has one, or what returns it. `callers` are who calls where nobody is asked
+    who it is, `guarded` where everybody is, and `owner` whom the things belong to that they are after: where it tells
+    them apart by other fields than notes do, they are its own.
     """
 
     family: Family
@@ -84,7 +84,7 @@ class Proof:
     callers: Sequence[Caller] = CALLERS
     guarded: Sequence[Caller] = GUARDED
     owner: Caller = OWNER
-    config: str = ""
+    config: str | Callable[[], str] = ""
 
     @property
     def name(self) -> str:
@@ -180,7 +180,7 @@ WEBHOOKS: Final = Proof(
     settle=webhooks_proof.settle,
     leaks=webhooks_proof.LEAKS,
     work=store_proof.StoreWork(),
-    config=webhooks_proof.CONFIG,
+    config=webhooks_proof.config,
     client=WebhooksClient,
     callers=webhooks_proof.CALLERS,
     guarded=webhooks_proof.GUARDED,

@@ -75,7 +75,10 @@ LEAKS: Final = Leaks(
     ],
     behind_others={
         "count_homes_elsewhere": "it counts where memories are for who erases those of the tenant",
-        **dict.fromkeys(["home_of", "count_homes", "homes_of_tenant"], _HOME),
+        **dict.fromkeys(["home_of", "count_homes", "homes_of_tenant", "note_made"], _HOME),
+        **dict.fromkeys(
+            ["give_up", "take_over"], "operators ask for it, of an orchestrator by its tenant and name"
+        ),
         **dict.fromkeys(["last_change_told", "forget_last_change_told", "erase_told_changes"], _TOLD),
         "page_of_homes": "operators ask for it; that a tenant gets its own alone, the tests of overseeing show",
     },

@@ -25,7 +25,11 @@ def config_of_all(folder: Path, **changes: str) -> Path:
     text = text.replace(
         "[scopes.read_profiles]\n", f'[scopes.read_profiles]\n{SHARED_ONLY} = ["project_shared"]\n'
     )
-    tables = [proof.config for proof in PROOFS if f"\n[{proof.name}]" not in text]
+    tables = [
+        proof.config if isinstance(proof.config, str) else proof.config()
+        for proof in PROOFS
+        if f"\n[{proof.name}]" not in text
+    ]
     path.write_text("\n".join([text, *tables]), encoding="utf-8")
     return path
 

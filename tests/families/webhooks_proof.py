@@ -1,12 +1,17 @@
 """What webhooks bring to be proven: whose events somebody could be after, slips of the pen, and random work.
 
-Only operators ask. The things of an owner are events that a receiver never took, for nobody is where it should be.
+Only operators ask. The things of an owner are events that a receiver never took: it refuses everything.
 """
 
 from __future__ import annotations
 
+import os
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from uuid import uuid4
 
@@ -25,7 +30,7 @@ QUEUE: Final = f"webhook_{NAME}"
 CONFIG: Final = f"""
 [[webhooks]]
 name = "{NAME}"
-url = "http://127.0.0.1:9/"
+url = "http://127.0.0.1:PORT/"
 secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 families = ["store"]
 events = ["forgotten"]
@@ -53,6 +58,32 @@ GUARDED: Final = (
     Caller("free key, no tenant", INCOMPLETE, {"tenant_id": None}, identity=FREE, apart=APART),
     Caller("key of agent", STRANGER, {}, identity=Identity("key", ("agent_id", "a2")), apart=APART),
 )  # fmt: skip
+
+
+class _Refuses(BaseHTTPRequestHandler):
+    """Takes nothing, though it is there."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_response(HTTPStatus.GONE)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@cache
+def _port(pid: int) -> int:
+    """Where somebody listens who refuses everything, for as long as this process, of which `pid` is the id, runs."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Refuses)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
+
+
+def config() -> str:
+    """A webhook of which each event is given up after one try."""
+    return CONFIG.replace("PORT", str(_port(os.getpid())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +122,7 @@ class WebhooksWorld:
 
 
 def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> WebhooksWorld:
-    """Have two values of a new tenant written and removed, which nobody is there to be told of."""
+    """Have two values of a new tenant written and removed, of which nobody takes that he is told."""
     mark = uuid4().hex[:12]
     world = WebhooksWorld(fronts=fronts, place={"tenant_id": f"owner-{mark}"}, word=f"W{mark}")
     value = {**world.place, "user_id": USER, "namespace": ["owned", world.word], "key": "one"}
@@ -181,18 +212,21 @@ LEAKS: Final = Leaks(
         ),
     ],
     behind_others={
-        "erase_events": "operators ask for it, and a test of erasing and exporting shows whose it is",
+        **dict.fromkeys(
+            ["erase_events", "erase_drops"],
+            "operators ask for it, and a test of erasing and exporting shows whose it is",
+        ),
     },
 )  # fmt: skip
 
 
 def other_given_up_jobs(service: RunningService) -> dict[str, int]:
-    """How many jobs of each queue are given up, but for those of the webhook to which nobody listens."""
+    """How many jobs of each queue are given up, but for those of the webhook of which nobody takes any."""
     given_up = given_up_jobs(service)
     given_up.pop(QUEUE, None)
     return given_up
 
 
 def other_complaints(service: RunningService) -> list[str]:
-    """What a service complains of, but for the webhook, to which nobody listens: each event is given up in the end."""
+    """What a service complains of, but for the webhook of which nobody takes any event: each is given up."""
     return [one for one in service.complaints() if f"webhook_outbox of {NAME}" not in one]
