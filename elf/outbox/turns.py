@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,6 +11,7 @@ from typing import Final
 
 import anyio
 
+SETTLE_S: Final = 10.0
 LONGEST_TURN_S: Final = 120.0
 """How long a turn lasts at most while somebody waits to be alone."""
 
@@ -27,12 +29,16 @@ class Turn:
 class Turns:
     """Grants turns in the order in which they are asked for: together with others, or alone.
 
+    Nobody is alone until the process has lived for `settle_s`: processes that somebody kills again and again, soon
+    after each start, would be blamed on it, and those that it does end serve requests for a while in between.
+
     A turn may end before its work does, as that of a chore that takes an hour: of those together after LONGEST_TURN_S,
     when somebody waits to be alone, and of one alone by `end`. Nobody waits for such work, but who then has a turn
     alone is told by `is_alone` that it goes on. So nobody waits for much longer than two turns last.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, settle_s: float = SETTLE_S) -> None:
+        self._settled_at = time.monotonic() + settle_s
         self._asked: deque[Turn] = deque()
         self._lasting: set[Turn] = set()  # any number that are together, or one that is not
         self._overdue: set[Turn] = set()  # whose work outlasts them
@@ -50,6 +56,7 @@ class Turns:
     @asynccontextmanager
     async def alone(self) -> AsyncIterator[Turn]:
         """Go on while no other turn lasts."""
+        await anyio.sleep(max(0.0, self._settled_at - time.monotonic()))
         turn = Turn(keeps_others_out=True)
         await self._take(turn)
         try:

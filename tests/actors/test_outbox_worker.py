@@ -25,7 +25,7 @@ from elf.db.errors import Retryable
 from elf.outbox.leased import JobsFailed
 from elf.outbox.leases import Job
 from elf.outbox.queue import Queue
-from elf.outbox.turns import LONGEST_TURN_S
+from elf.outbox.turns import LONGEST_TURN_S, Turns
 from tests.actors.outbox_kit import LEASE_S, FakeOutbox, a_job, on_virtual_time, running
 
 pytestmark = pytest.mark.anyio
@@ -40,7 +40,7 @@ class Bench:
         self.outbox = FakeOutbox()
         self.work: Channel[list[Job]] = Channel("work", capacity, "block")
         queue = Queue(family="toys", name="toy", outbox=self.outbox, handle=self.handle)
-        self.caution = caution or Caution()
+        self.caution = caution or Caution(turns=Turns(settle_s=0.0))
         self.worker = OutboxWorker(
             1, queue, work=self.work, caution=self.caution, is_crowded=lambda: self.is_crowded
         )
@@ -122,6 +122,19 @@ async def test_what_a_process_ended_with_is_done_alone_after_the_others() -> Non
     assert bench.batches == [[jobs[1], jobs[3]], [jobs[0]], [jobs[2]]]
     assert bench.outbox.begun == [(jobs, False), ([jobs[0]], True), ([jobs[2]], True)]
     assert bench.outbox.given_up == bench.outbox.released == bench.outbox.failed == []
+
+
+@on_virtual_time
+async def test_a_suspect_job_waits_until_its_process_has_lived_for_a_while() -> None:
+    bench = Bench(caution=Caution())
+    suspect, other = a_job(), a_job()
+    bench.outbox.deaths = {suspect: 1}
+    async with running(bench.worker):
+        await bench.send([suspect, other])
+        await anyio.sleep(5)
+        assert bench.batches == [[other]]
+        await anyio.sleep(6)
+        assert bench.batches == [[other], [suspect]]
 
 
 async def test_what_was_all_that_three_processes_were_at_when_they_ended_is_given_up() -> None:

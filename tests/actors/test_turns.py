@@ -19,7 +19,7 @@ class Desk:
     """Takes turns by name, and tells who is at work; each stays until it is sent home."""
 
     def __init__(self) -> None:
-        self.turns = Turns()
+        self.turns = Turns(settle_s=0.0)
         self.at_work: list[str] = []
         self.given: dict[str, Turn] = {}
         self._homes: dict[str, anyio.Event] = {}
@@ -85,7 +85,7 @@ async def test_who_stops_waiting_holds_up_nobody() -> None:
 
 
 async def test_a_turn_that_is_granted_and_cancelled_at_once_is_given_on() -> None:
-    turns = Turns()
+    turns = Turns(settle_s=0.0)
     async with anyio.create_task_group() as group:
         with anyio.CancelScope() as scope:
             scope.cancel()

@@ -29,6 +29,7 @@ from elf.outbox.leased import JobsFailed, LeasedOutbox, Retries, outbox_queries
 from elf.outbox.leases import Job
 from elf.outbox.presence import Presence
 from elf.outbox.queue import Queue
+from elf.outbox.turns import Turns
 
 WORKERS = 2
 BATCH = 8  # so that a process has up to 32: two in work, one that waits, one in hand
@@ -162,7 +163,13 @@ async def main(dsn: str, name: str, lease_s: str, fault: str = "") -> None:
         await group.start(listener.run)
         for number in range(WORKERS):
             await group.start(
-                OutboxWorker(number, queue, work=work, caution=Caution(), is_crowded=lambda: False).run
+                OutboxWorker(
+                    number,
+                    queue,
+                    work=work,
+                    caution=Caution(turns=Turns(settle_s=0.0)),
+                    is_crowded=lambda: False,
+                ).run
             )
         await group.start(Dispatcher(queue, wake=wake, work=work).run)
 
