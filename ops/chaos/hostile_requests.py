@@ -109,7 +109,7 @@ def store_requests(tenant: str) -> Iterator[HostileRequest]:
     }  # fmt: skip
     body = {"tenant_id": tenant, "items": [{"family": "store", "item": line}]}
     yield _post("import of the store: one path 40,000 times", "/v1/admin/import", body, front="admin")
-    odd = {**line, "value": {}, "index": False, "created_at": "0001-01-01T00:00:00+14:00"}
+    odd = {**line, "value": {}, "index": ["$"], "created_at": "0001-01-01T00:00:00+14:00"}
     body = {"tenant_id": tenant, "items": [{"family": "store", "item": odd}]}
     yield _post("import of the store: a moment before the year 1", "/v1/admin/import", body, front="admin")
 

@@ -185,7 +185,7 @@ class Cycle:
         yield "search knowledge", lambda: client.knowledge.search(query)
         entry = [{"role": "USER", "text": text}]
         yield "append an entry", lambda: client.conversations.append(self._conversation, entry)
-        yield "search conversations", lambda: client.conversations.search(query)
+        yield "search conversations", lambda: [*client.conversations.search(query)]
         yield "remember in the graph", lambda: client.graph.remember(text, "Preference")
         yield "recall from the graph", lambda: client.graph.recall(query)
         yield "add to the assistant", lambda: client.assistant.add(text, "preferences", user_id=USER)
@@ -375,7 +375,9 @@ def _ends(folder: Path) -> Iterator[str]:
     columns = rows(
         folder,
         "SELECT table_name, array_agg(column_name::text) AS names FROM information_schema.columns"
-        " WHERE table_schema = 'public' AND data_type = 'timestamp with time zone' AND is_generated = 'NEVER'"
+        " JOIN information_schema.tables USING (table_schema, table_name)"
+        " WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND is_generated = 'NEVER'"
+        " AND data_type = 'timestamp with time zone'"
         " GROUP BY table_name",
     )
     for one in columns:

@@ -36,7 +36,7 @@ READS: Final[Mapping[str, Callable[[Client], object]]] = {
     "recall": lambda client: client.memories.recall(QUERY, user_id=USER, agent_id="a"),
     "context": lambda client: client.memories.context(QUERY, user_id=USER, agent_id="a"),
     "list of conversations": lambda client: [*client.conversations.list()],
-    "search of conversations": lambda client: client.conversations.search(QUERY),
+    "search of conversations": lambda client: [*client.conversations.search(QUERY)],
     "search of knowledge": lambda client: client.knowledge.search(QUERY),
     "recall of knowledge": lambda client: client.knowledge.recall(QUERY),
     "context of knowledge": lambda client: client.knowledge.context(QUERY, "travel"),
