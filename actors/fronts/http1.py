@@ -20,11 +20,10 @@ from hypercorn.events import Closed, Event, RawData, Updated
 from actors.fronts.http1_request import Request, head_of
 from actors.fronts.request_target import path_of
 from actors.kernel.failure import unwrapped
+from elf.core.body_budget import MAX_LENGTH_DIGITS
 
 MAX_FRAME_BYTES: Final = 65_536
 """As many bytes may come one after the other that are of no body."""
-MAX_LENGTH_DIGITS: Final = 19
-"""As many has the largest length that llhttp counts; with zeros before it, there may be more than int() reads."""
 
 Send = Callable[[Event], Awaitable[None]]
 Address = tuple[str, int]

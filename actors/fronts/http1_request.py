@@ -115,9 +115,8 @@ class Request:
         self._is_unwanted = True
         self._unread = bytearray()
         self._read.set()
-        if (
-            self._keeps_alive and not self._is_expecting
-        ):  # which has sent nothing, and may have nothing to send
+        # A client that expects to be told to go on has sent nothing, and may have nothing to send.
+        if self._keeps_alive and not self._is_expecting:
             with suppress(TimeoutError):
                 async with asyncio.timeout(BODY_GRACE_S):
                     while not (self.is_whole or self.is_left):

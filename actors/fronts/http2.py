@@ -22,8 +22,8 @@ from hypercorn.events import Closed, Event
 from hypercorn.protocol.h2 import H2Protocol
 from priority.priority import PriorityError
 
-from actors.fronts.http1 import MAX_LENGTH_DIGITS
 from actors.fronts.request_target import path_of
+from elf.core.body_budget import MAX_LENGTH_DIGITS
 
 # What the libraries of the protocols raise at bytes that are not theirs.
 BROKEN_PROTOCOL: Final = (h2.exceptions.H2Error, PriorityError)
@@ -79,9 +79,8 @@ class Http2(H2Protocol):
 
     async def _handle_request(self, event: h2.events.RequestReceived) -> None:
         pseudo = {name: value for name, value in event.headers if name.startswith(b":")}
-        if (
-            b":path" not in pseudo or pseudo[b":method"].upper() == b"CONNECT"
-        ):  # to be connected with somewhere else
+        # Without a path, it asks to be connected with somewhere else.
+        if b":path" not in pseudo or pseudo[b":method"].upper() == b"CONNECT":
             self.connection.reset_stream(event.stream_id, h2.errors.ErrorCodes.PROTOCOL_ERROR)
         elif _is_request(pseudo, event.headers):
             self._bodies[event.stream_id] = _Body()
@@ -104,6 +103,7 @@ class Http2(H2Protocol):
         self, app: Any, number: int, scope: Any, receive: Receive, send: Any, *others: Any
     ) -> None:
         body = self._bodies[number]
+        scope["path"] = path_of(scope["raw_path"])
         try:
             await app(scope, partial(self._receive, number, body), send, *others)
         finally:

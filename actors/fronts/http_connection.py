@@ -24,7 +24,6 @@ from hypercorn.utils import parse_socket_addr
 
 from actors.fronts.http1 import Http1
 from actors.fronts.http2 import Http2
-from actors.fronts.request_target import path_of
 
 HTTP2_PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 LINGER_S: Final = 15.0
@@ -159,7 +158,6 @@ class ClientConnection(TCPServer):
     ) -> None:
         """Run the application for one request."""
         exchange = _Exchange(receive, send, self)
-        scope["path"] = path_of(scope["raw_path"])
         try:
             await self._framework(scope, exchange.receive, exchange.send)
         finally:

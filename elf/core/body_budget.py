@@ -25,6 +25,8 @@ DEFAULT_TIMEOUT_S: Final = 15.0
 MIN_BYTES_PER_S: Final = 256 * 1024
 """A body that has been arriving for longer than the timeout may go on while it comes at this rate."""
 SMALL_BYTES: Final = 64 * 1024
+MAX_LENGTH_DIGITS: Final = 19
+"""As many has the largest length that parsers count; with zeros before it, there may be more than int() reads."""
 _WHOSE: Final = {"total": "the service", "peer": "one address"}
 
 Client = tuple[str, int] | None
@@ -156,8 +158,11 @@ def declared_length(content_length: str | None) -> int:
     """Return how many bytes a body has by its head, 0 where that says nothing. Raises InvalidRequest for no number."""
     if content_length is None:
         return 0
-    if not (content_length.isascii() and content_length.isdecimal()) or len(content_length) > 19:
-        raise InvalidRequest("Content-Length: must be a number of at most 19 digits")
+    if (
+        not (content_length.isascii() and content_length.isdecimal())
+        or len(content_length) > MAX_LENGTH_DIGITS
+    ):
+        raise InvalidRequest(f"Content-Length: must be a number of at most {MAX_LENGTH_DIGITS} digits")
     return int(content_length)
 
 

@@ -25,7 +25,9 @@ from elf.memory.ranking import LeftOut, Ranked
 MAX_TRACE_BYTES: Final = 8_192
 """Of the content of a trace: what is left out of it is counted."""
 MOST_ALSO: Final = 3
+"""How many others that say the same a trace tells of each item."""
 PATIENCE_S: Final = 1.0
+"""How long an answer waits at most until its trace is written."""
 
 log = structlog.get_logger()
 

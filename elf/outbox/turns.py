@@ -12,6 +12,7 @@ from typing import Final
 import anyio
 
 SETTLE_S: Final = 10.0
+"""How long a process has to have lived before anybody is alone in it."""
 LONGEST_TURN_S: Final = 120.0
 """How long a turn lasts at most while somebody waits to be alone."""
 
@@ -31,7 +32,6 @@ class Turns:
 
     Nobody is alone until the process has lived for `settle_s`: processes that somebody kills again and again, soon
     after each start, would be blamed on it, and those that it does end serve requests for a while in between.
-
     A turn may end before its work does, as that of a chore that takes an hour: of those together after LONGEST_TURN_S,
     when somebody waits to be alone, and of one alone by `end`. Nobody waits for such work, but who then has a turn
     alone is told by `is_alone` that it goes on. So nobody waits for much longer than two turns last.

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Mapping
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, Literal
-from uuid import UUID
 
 import anyio
 import structlog
@@ -24,7 +23,6 @@ from elf.family import Labels
 LOOK_EVERY_S: Final = 5.0
 REST_PER_LOOK: Final = 100
 """How many times as long as a look takes the next one waits at least: looks take a hundredth of the time."""
-CHOSEN_AT_ONCE: Final = 20_000
 DROPPED_AT_ONCE: Final = 500
 """How many events one transaction removes."""
 
@@ -65,10 +63,10 @@ class Backlog:
 
     async def trim(self) -> Mapping[Bound, int]:
         """Drop what is beyond the bounds now; returns how many events each of them took. Raises Unavailable."""
-        took: dict[Bound, int] = {
-            "max_backlog_age_s": await self._drop_outdated(),
-            "max_backlog": await self._drop_surplus(),
-        }
+        oldest = self._clock.now() - timedelta(seconds=self._webhook.max_backlog_age_s)
+        took: dict[Bound, int] = {"max_backlog_age_s": await self._drop("max_backlog_age_s", before=oldest)}
+        surplus = await self._waiting() - self._webhook.max_backlog
+        took["max_backlog"] = await self._drop("max_backlog", most=surplus)
         for bound, events in took.items():
             if events:
                 limit = getattr(self._webhook, bound)
@@ -81,41 +79,20 @@ class Backlog:
                 )
         return took
 
-    async def _drop_outdated(self) -> int:
-        oldest = self._clock.now() - timedelta(seconds=self._webhook.max_backlog_age_s)
-        dropped = 0
-        while chosen := await self._choose("choose_outdated", oldest, CHOSEN_AT_ONCE):
-            dropped += (gone := await self._drop(chosen, "max_backlog_age_s"))
-            if gone < CHOSEN_AT_ONCE:
-                break
-        return dropped
-
-    async def _drop_surplus(self) -> int:
-        dropped = 0
-        while (surplus := await self._waiting() - self._webhook.max_backlog) > 0:
-            chosen = await self._choose("choose_surplus", min(surplus, CHOSEN_AT_ONCE))
-            dropped += (gone := await self._drop(chosen, "max_backlog"))
-            if gone < CHOSEN_AT_ONCE:
-                break
-        return dropped
-
     async def _waiting(self) -> int:
         async with self._database.connection() as connection:
             return int(await connection.fetchval(self._sql["count_open_events"]))
 
-    async def _choose(self, statement: str, *terms: object) -> Sequence[UUID]:
-        async with self._database.connection() as connection:
-            rows = await connection.fetch(self._sql[statement], *terms)
-        return [row["outbox_id"] for row in rows]
-
-    async def _drop(self, ids: Sequence[UUID], bound: Bound) -> int:
-        dropped = 0
-        for start in range(0, len(ids), DROPPED_AT_ONCE):
-            gone = await retrying(partial(self._drop_page, ids[start : start + DROPPED_AT_ONCE]))
-            self._dropped[bound] += gone
-            dropped += gone
+    async def _drop(self, bound: Bound, *, before: datetime | None = None, most: int | None = None) -> int:
+        """Drop the oldest events, page by page: those that were written before a moment, so many at most."""
+        dropped, page = 0, DROPPED_AT_ONCE
+        while page == DROPPED_AT_ONCE and (most is None or dropped < most):
+            limit = DROPPED_AT_ONCE if most is None else min(DROPPED_AT_ONCE, most - dropped)
+            page = await retrying(partial(self._drop_page, before, limit))
+            self._dropped[bound] += page
+            dropped += page
         return dropped
 
-    async def _drop_page(self, ids: Sequence[UUID]) -> int:
+    async def _drop_page(self, before: datetime | None, limit: int) -> int:
         async with self._database.connection() as connection:
-            return int(await connection.fetchval(self._sql["drop_events"], ids))
+            return int(await connection.fetchval(self._sql["drop_oldest"], before, limit))

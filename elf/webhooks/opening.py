@@ -132,7 +132,7 @@ def _unavailable(breakers: Mapping[str, CircuitBreaker]) -> Gauge:
 
 def _dropped(backlogs: Sequence[Backlog]) -> Total:
     return Total(
-        name="elf_webhook_events_dropped",
+        name="elf_webhook_events_dropped_total",
         about="Events of a webhook dropped beyond its max_backlog or max_backlog_age_s.",
         labels=("webhook", "bound"),
         read=lambda: {labels: events for backlog in backlogs for labels, events in backlog.dropped().items()},

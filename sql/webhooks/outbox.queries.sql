@@ -105,26 +105,17 @@ ORDER BY o.lane, o.seq;
 -- How many events wait for a webhook.
 SELECT count(*) FROM webhook_outbox AS o WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED');
 
--- name: choose_surplus
--- Up to $1 events that are dropped where too many wait, the oldest first, without what is being delivered.
-SELECT o.outbox_id FROM webhook_outbox AS o
-WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND (o.status = 'FAILED' OR o.available_at <= now())
-ORDER BY o.created_at, o.seq LIMIT $1;
-
--- name: choose_outdated
--- Up to $2 events that were written before $1, the oldest first, without what is being delivered.
-SELECT o.outbox_id FROM webhook_outbox AS o
-WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND o.created_at < $1
-  AND (o.status = 'FAILED' OR o.available_at <= now())
-ORDER BY o.created_at, o.seq LIMIT $2;
-
--- name: drop_events
--- Removes those of the events $1 that still wait, and counts them by tenant; returns how many. What is leased is PENDING and due
--- only when its lease ends: it is being delivered, and stays.
-WITH chosen AS MATERIALIZED (
+-- name: drop_oldest
+-- Removes up to $2 events, the oldest first: those that were written before $1, or whenever that is null. Counts them by tenant, and
+-- returns how many. What is leased is PENDING and due only when its lease ends: it is being delivered, and stays.
+WITH oldest AS MATERIALIZED (
   SELECT o.outbox_id FROM webhook_outbox AS o
-  WHERE o.outbox_id = ANY ($1::uuid[]) AND o.status IN ('PENDING', 'FAILED')
+  WHERE o.webhook = '<webhook>' AND o.status IN ('PENDING', 'FAILED') AND o.created_at < coalesce($1, 'infinity'::timestamptz)
     AND (o.status = 'FAILED' OR o.available_at <= now())
+  ORDER BY o.created_at, o.seq LIMIT $2
+), chosen AS MATERIALIZED (
+  SELECT o.outbox_id FROM webhook_outbox AS o JOIN oldest AS a USING (outbox_id)
+  WHERE o.status IN ('PENDING', 'FAILED') AND (o.status = 'FAILED' OR o.available_at <= now())
   ORDER BY o.lane, o.seq
   FOR UPDATE OF o SKIP LOCKED
 ), dropped AS (

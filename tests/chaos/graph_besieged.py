@@ -13,7 +13,7 @@ import json
 import os
 import random
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -31,14 +31,14 @@ from elf.families.graph.ingest.actor import IngestActor
 from elf.families.graph.ingest.ingestion import Ingestion, IngestRules
 from elf.families.graph.memory_place import MemoryPlace
 from elf.families.graph.open_files import OpenFiles
-from elf.families.graph.orchestrators import Orchestrators, Residence
+from elf.families.graph.orchestrators import Orchestrators
 from elf.families.graph.steward import RETRY_S, Steward
 from elf.families.graph.store.edges import write_edge
 from elf.families.graph.store.file import FileKit
 from elf.families.graph.store.nodes import NewMemory, need_memory, read_memory, read_versions, write_memory
-from elf.families.graph.store.statements import Change, OwnerKey, Snapshot
+from elf.families.graph.store.statements import Change, Snapshot
 from elf.indexing.embedding import TextEmbedder
-from tests.db.graph.graph_kit import KEY, VERSION, edge, file_kit, memory
+from tests.db.graph.graph_kit import KEY, VERSION, Known, edge, file_kit, memory
 from tests.notes_kit import FakeEmbedder, WordTokens
 
 WRITERS: Final = 3
@@ -52,33 +52,11 @@ PLANTED: Final = {
 }
 
 
-class Known:
-    """Orchestrators that are all below one folder."""
-
-    def __init__(self, root: Path) -> None:
-        self._root = root
-
-    async def residence(self, key: OwnerKey) -> Residence:
-        return Residence(key=key, runtime_root=self._root / key.orchestrator_id)
-
-    async def known(self, key: OwnerKey) -> Residence:
-        return await self.residence(key)
-
-    async def is_lost(self, residence: Residence) -> bool:
-        return False
-
-    async def note_made(self, residence: Residence) -> None:
-        pass
-
-    async def here(self) -> Sequence[OwnerKey]:
-        return [KEY]
-
-
 class Graph:
     """What a process has of the family: open files, with the duties for them."""
 
     def __init__(self, root: Path, *, fault: str = "") -> None:
-        known, clock = cast("Orchestrators", Known(root)), SystemClock()
+        known, clock = cast("Orchestrators", Known(root, KEY)), SystemClock()
         rules = IngestRules(max_bytes=100_000, indexed_chars=100_000, poll_s=5.0, embedding_version=VERSION)
         model = FakeEmbedder()
         ingestion = Ingestion(known, TextExtractor(None), clock, rules)

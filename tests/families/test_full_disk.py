@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import secrets
-import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -23,7 +21,7 @@ from tests.families.work import Crew, Task
 from tests.folders import fresh_folder
 from tests.metrics_kit import Page
 from tests.system import small_disk
-from tests.system.service import REPO, RunningService, add_body, note, search_body, wait_for
+from tests.system.service import RunningService, add_body, note, search_body, wait_for
 
 DISK_MB: Final = "900"
 TENANTS: Final = ("first", "second")
@@ -97,15 +95,6 @@ def refuse_none(acts: Mapping[str, Callable[[Client], object]], client: Client) 
         raise AssertionError(refused)
 
 
-def fill(file: Path) -> None:
-    """Write until the disk is full."""
-    with file.open("ab", buffering=0) as filler:
-        for size in (1_000_000, 4096, 1):
-            with suppress(OSError):
-                while True:
-                    filler.write(bytes(size))
-
-
 def live_through_it(config: Path, disk: Path) -> None:
     """What the test does where the small disk can be seen."""
     with service_of_all(config) as service, clients(service) as two:
@@ -128,9 +117,9 @@ def live_through_it(config: Path, disk: Path) -> None:
             ]
             for crew in crews:
                 crew.wait_done(EACH)
-            fill(disk / "filler")
+            small_disk.fill(disk / "filler")
             wait_for(lambda: not two[TENANTS[0]].ready().ready, "it says that the disk is full")
-            fill(disk / "filler")
+            small_disk.fill(disk / "filler")
             for tenant, client in two.items():
                 refuse_none(READS, client)
                 found = service.post("search", search_body(tenant, QUERY))
@@ -163,15 +152,7 @@ def test_a_full_disk_stops_no_reader_and_loses_nothing(model_folder: Path) -> No
             folder, cache_dir=f'"{model_folder}"', dsn=f'"embedded:{disk}/postgres"', url=f'"edge:{disk}/index"',
             root=f'"{disk}/graph"',
         )  # fmt: skip
-        program = (
-            "import sys; from pathlib import Path; from tests.families.test_full_disk import *;"
-            "live_through_it(*map(Path, sys.argv[1:]))"
-        )
-        python = [sys.executable, "-c", program, str(config), str(disk)]
-        result = subprocess.run(
-            [sys.executable, small_disk.__file__, str(disk), DISK_MB, *python],
-            cwd=REPO, env=os.environ | {"PYTHONPATH": str(REPO)}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        result = small_disk.completed(disk, DISK_MB, live_through_it, config, disk)
     if result.returncode == small_disk.CANNOT:
         pytest.skip("this system lets nobody mount a disk of their own")
     assert result.returncode == 0, result.stderr

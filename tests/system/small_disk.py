@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 CANNOT = 77
+_REPO: Final = Path(__file__).resolve().parents[2]
 _NEW_MOUNTS, _NEW_USER = 0x00020000, 0x10000000
 _RECURSIVE, _PRIVATE = 0x4000, 0x40000
 
@@ -28,6 +33,29 @@ def main(folder: str, megabytes: str, *command: str) -> None:
     ):
         sys.exit(CANNOT)
     os.execvp(command[0], command)
+
+
+def completed(
+    disk: Path, megabytes: str, function: Callable[..., None], *paths: Path
+) -> subprocess.CompletedProcess[str]:
+    """Call a function of a module with paths, in a process that sees the small disk at a folder."""
+    program = (
+        f"import sys; from pathlib import Path; from {function.__module__} import {function.__name__} as call;"
+        "call(*map(Path, sys.argv[1:]))"
+    )
+    return subprocess.run(
+        [sys.executable, __file__, str(disk), megabytes, sys.executable, "-c", program, *map(str, paths)],
+        cwd=_REPO, env=os.environ | {"PYTHONPATH": str(_REPO)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def fill(file: Path) -> None:
+    """Write until the disk is full."""
+    with file.open("ab", buffering=0) as filler:
+        for size in (1_000_000, 4096, 1):
+            with suppress(OSError):
+                while True:
+                    filler.write(bytes(size))
 
 
 def _separate(libc: ctypes.CDLL) -> bool:

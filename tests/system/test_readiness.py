@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +11,7 @@ import pytest
 
 from tests.folders import fresh_folder
 from tests.system import small_disk
-from tests.system.service import REPO, RunningService, note, wait_for, write_config
+from tests.system.service import RunningService, note, wait_for, write_config
 from tests.system.truth import rows
 
 DISK_MB = "300"
@@ -73,22 +70,13 @@ BODY = {
 }  # fmt: skip
 
 
-def fill(file: Path) -> None:
-    """Write until the disk is full."""
-    with file.open("wb", buffering=0) as filler:
-        for size in (1_000_000, 4096, 1):
-            with suppress(OSError):
-                while True:
-                    filler.write(bytes(size))
-
-
 def live_through_a_full_disk(config: Path, disk: Path) -> None:
     """What the test does where the small disk can be seen."""
     with RunningService(config) as service:
         (added,) = service.add("t", note("Fact: Cats have nine lives."))
         service.wait_found("t", "lives of cats", added["note_id"])
         assert working(service) == BOTH
-        fill(disk / "filler")
+        small_disk.fill(disk / "filler")
         wait_for(lambda: working(service) == READS_ONLY, "it says that the disk is full")
         assert "DiskFullError" in why(service, "writes")
         assert service.search("t", "lives of cats")
@@ -104,15 +92,7 @@ def test_it_says_that_it_reads_only_while_the_disk_is_full(model_folder: Path) -
         config = write_config(
             folder, cache_dir=f'"{model_folder}"', dsn=f'"embedded:{disk}/postgres"', url='"pgvector:"'
         )
-        program = (
-            "import sys; from pathlib import Path; from tests.system.test_readiness import *;"
-            "live_through_a_full_disk(*map(Path, sys.argv[1:]))"
-        )
-        python = [sys.executable, "-c", program, str(config), str(disk)]
-        result = subprocess.run(
-            [sys.executable, small_disk.__file__, str(disk), DISK_MB, *python],
-            cwd=REPO, env=os.environ | {"PYTHONPATH": str(REPO)}, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        result = small_disk.completed(disk, DISK_MB, live_through_a_full_disk, config, disk)
     if result.returncode == small_disk.CANNOT:
         pytest.skip("this system lets nobody mount a disk of their own")
     assert result.returncode == 0, result.stderr

@@ -151,10 +151,6 @@ class Homes:
             rows = await connection.fetch(self._queries["homes_of_host"], home, f"{socket.gethostname()}-")
         return [_home(row) for row in rows]
 
-    def now(self) -> datetime:
-        """Return the time by which all this is said."""
-        return self._clock.now()
-
     async def _refuse_too_many(self, connection: Connection, key: OwnerKey) -> None:
         known = await connection.fetchrow(self._queries["home_of"], key.tenant_id, key.orchestrator_id)
         if (

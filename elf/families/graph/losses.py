@@ -15,6 +15,7 @@ import structlog
 from anyio import to_thread
 from anyio.abc import TaskStatus
 
+from elf.core.clock import Clock
 from elf.core.errors import ServiceError, Unavailable
 from elf.families.graph.errors import FileUnusable, GraphRootLost, MemoryDbLost
 from elf.families.graph.homes import Home, why_elsewhere
@@ -40,8 +41,9 @@ class Losses:
 
     name = "graph_losses"
 
-    def __init__(self, orchestrators: Orchestrators) -> None:
+    def __init__(self, orchestrators: Orchestrators, clock: Clock) -> None:
         self._orchestrators = orchestrators
+        self._clock = clock
         self._lost: Mapping[OwnerKey, Loss] = {}
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
@@ -65,7 +67,7 @@ class Losses:
         """Return which of some memories are lost, and note since when. Raises Unavailable."""
         here = await self._orchestrators.home()
         errors = await to_thread.run_sync(self._missing, homes, here)
-        now = self._orchestrators.now()
+        now = self._clock.now()
         new = [one.key for one in homes if one.key in errors and one.lost_at is None]
         is_back = [
             one for one in homes if one.key not in errors and one.lost_at is not None and one.home == here

@@ -89,7 +89,7 @@ def open_graph(ground: Ground) -> Opened:
     watcher = _watcher(table, orchestrators, files, ingestion)
     recaller = Recaller(EmbeddedQueries(texts), clock)
     contexts = Contexts(recaller, Bulletins(recaller, table.retrieval, clock), table.retrieval)
-    losses = Losses(orchestrators)
+    losses = Losses(orchestrators, clock)
     overseeing = Overseeing(orchestrators, files, losses)
     services = (
         overseeing,

@@ -110,10 +110,6 @@ class Orchestrators:
         """Return where the memories of this host are, also in root folders that it had before. Raises Unavailable."""
         return await self._homes.of_host(await self.home())
 
-    def now(self) -> datetime:
-        """Return the time by which all this is said."""
-        return self._homes.now()
-
     def described(self, key: OwnerKey) -> Residence | None:
         """Return where the config has an orchestrator, also a disabled one."""
         try:

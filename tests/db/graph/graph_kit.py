@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +14,7 @@ from anyio.abc import TaskGroup
 from elf.core.clock import Clock
 from elf.db.queries import Queries, sql_folder
 from elf.families.graph.model import MemoryEdge, MemoryNode, Source
+from elf.families.graph.orchestrators import Residence
 from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.layout import prepare
 from elf.families.graph.store.nodes import NewMemory, write_memory
@@ -38,6 +40,29 @@ MEMORY: Final = MemoryNode(
 EDGE: Final = MemoryEdge(
     edge_id="e1", from_memory_id="m1", to_memory_id="m2", edge_type="RelatedTo", weight=0.5, created_at=NOW
 )
+
+
+class Known:
+    """Orchestrators that are all below one folder."""
+
+    def __init__(self, root: Path, *keys: OwnerKey) -> None:
+        self._root = root
+        self.keys = list(keys)
+
+    async def residence(self, key: OwnerKey) -> Residence:
+        return Residence(key=key, runtime_root=self._root / key.orchestrator_id)
+
+    async def known(self, key: OwnerKey) -> Residence:
+        return await self.residence(key)
+
+    async def is_lost(self, residence: Residence) -> bool:
+        return False
+
+    async def note_made(self, residence: Residence) -> None:
+        pass
+
+    async def here(self) -> Sequence[OwnerKey]:
+        return self.keys
 
 
 def memory(memory_id: str = "m1", **other: Any) -> MemoryNode:

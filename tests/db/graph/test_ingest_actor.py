@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, cast
@@ -20,38 +20,15 @@ from elf.families.graph.extraction.chat import TextExtractor
 from elf.families.graph.ingest.actor import IngestActor
 from elf.families.graph.ingest.ingestion import Ingestion, IngestRules
 from elf.families.graph.open_files import OpenFiles
-from elf.families.graph.orchestrators import Orchestrators, Residence
+from elf.families.graph.orchestrators import Orchestrators
 from elf.families.graph.steward import Steward
 from elf.families.graph.store.nodes import MemoryFilter, page_of_memories
 from elf.families.graph.store.statements import OwnerKey
-from tests.db.graph.graph_kit import KEY, VERSION, file_kit
+from tests.db.graph.graph_kit import KEY, VERSION, Known, file_kit
 
 pytestmark = pytest.mark.anyio
 PATIENCE_S: Final = 30
 NEVER_S: Final = 3600.0
-
-
-class Known:
-    """Orchestrators that are all below one folder."""
-
-    def __init__(self, root: Path, *keys: OwnerKey) -> None:
-        self._root = root
-        self.keys = list(keys)
-
-    async def residence(self, key: OwnerKey) -> Residence:
-        return Residence(key=key, runtime_root=self._root / key.orchestrator_id)
-
-    async def known(self, key: OwnerKey) -> Residence:
-        return await self.residence(key)
-
-    async def is_lost(self, residence: Residence) -> bool:
-        return False
-
-    async def note_made(self, residence: Residence) -> None:
-        pass
-
-    async def here(self) -> Sequence[OwnerKey]:
-        return self.keys
 
 
 class Process:

@@ -499,9 +499,8 @@ OWN = webhook_queries("all")
 HOT: dict[str, Sequence[Any]] = {
     "list_events_given_up": ("all", 0, None, 50),
     "erase_events": ("t1", "u1", None, "u1"),
-    "choose_outdated": (datetime(2026, 1, 1, tzinfo=UTC), 500),
     "lease_jobs": (64, timedelta(seconds=60), MOST_OF_A_LANE),
-    "drop_events": ([UUID(int=1)],),
+    "drop_oldest": (datetime(2026, 1, 1, tzinfo=UTC), 500),
     "finish_jobs": ([UUID(int=1)], [1]),
 }
 

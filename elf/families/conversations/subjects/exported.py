@@ -159,11 +159,7 @@ def _given(place: int, given: Mapping[str, Any]) -> Given[Exported]:
         piece = read_value(given, cast("type[Exported]", Exported))
         check_moments(piece)
         return Given(piece, len(raw))
-    except (
-        msgspec.ValidationError,
-        ValueError,
-        TypeError,
-    ) as error:  # a ValueError also for what is no UTF-8
+    except (msgspec.ValidationError, ValueError, TypeError) as error:
         raise InvalidRequest(f"{path}: is not as it is exported: {_why(error)}", fields=[path]) from None
 
 
