@@ -100,9 +100,10 @@ class Replay:
         self._more = anyio.Event()
 
     async def heard(self, text: str) -> None:
-        """Wait until it has heard this, from the start."""
+        """Wait until it has heard this, from the start; fails at once if it ends without."""
         with anyio.fail_after(30):
             while not self.text.startswith(text):
+                assert not self.over.is_set(), f"it ended with {len(self.text)} characters"
                 await self._more.wait()
 
     async def whole(self) -> str:
@@ -183,6 +184,7 @@ class Process:
             replay.failed = error
         finally:
             replay.over.set()
+            replay.hear("")
 
     async def is_recorded(self, who: Who, id: UUID) -> bool:
         return id in await self.recorder.check(who, [id])

@@ -338,6 +338,8 @@ async def test_the_recordings_of_a_user_have_so_many_bytes_and_no_more(
         second = await conversation(process, who)
         of_bob = await conversation(process, bob)
         recordings = [process.record(who, id), process.record(who, second), process.record(bob, of_bob)]
+        for one, recorded in ((who, id), (who, second), (bob, of_bob)):
+            await begun(process, one, recorded)
         recordings[0].speech.say("a" * 1000)
         await process.replay(who, id).heard("a" * 1000)
         for one, text in zip(recordings[1:], ("b" * 25, "c" * 1024), strict=True):
