@@ -42,6 +42,13 @@ class Subject:
     conversations: frozenset[str] = frozenset()
 
 
+def user_named(subject: Subject, caller: Caller) -> str | None:
+    """Return the user for whom something is asked or written, from whom the data of other users is kept; else None."""
+    if subject.user is None or subject.user == caller.user:
+        return caller.named_user
+    return subject.user
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """What is asked of all families: a text and its vector, about a subject.

@@ -17,14 +17,21 @@ class Caller:
     `user` is the person it is made for, `client` the program that makes it, each None when nobody proved it. `bound`
     are the fields of a request, such as `tenant_id`, that this caller may fill in with no other value; `needed` those
     that are not left out where a request has them; `denied` those whose values are all refused, and why.
+    `is_default_user` when nobody named the user: it is that of mode off, which stands for all on one machine.
     """
 
     user: str | None = None
+    is_default_user: bool = False
     client: str | None = None
     roles: frozenset[str] = frozenset()
     bound: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     needed: frozenset[str] = frozenset()
     denied: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def named_user(self) -> str | None:
+        """The user for whom a call is, from whom the data of other users is kept; None when no user is named."""
+        return None if self.is_default_user else self.user
 
     def require_user(self) -> None:
         """Raise Unauthorized when nobody knows for whom this is."""

@@ -35,6 +35,7 @@ class _Part:
     """What one credential says."""
 
     user: str | None = None
+    is_default_user: bool = False
     client: str | None = None
     bound: Mapping[str, str] = field(default_factory=dict)
     denied: Mapping[str, str] = field(default_factory=dict)
@@ -90,8 +91,9 @@ class KnownCallers:
     def _named(self, sent: Credentials) -> Caller:
         """Take a name for who it is, but a key only when it is one."""
         key = self._key_part(sent)
-        user, client = sent.bearer or key.user or self._auth.dev_user, key.client or sent.client
-        return self._caller(replace(key, user=user, client=client))
+        named = sent.bearer or key.user
+        user, client = named or self._auth.dev_user, key.client or sent.client
+        return self._caller(replace(key, user=user, is_default_user=named is None, client=client))
 
     async def _proved(self, sent: Credentials) -> Caller:
         key = self._key_part(sent)
@@ -109,6 +111,7 @@ class KnownCallers:
         roles = roles_of(self._holders, user=who.user, client=who.client, claimed=who.claimed, given=who.role)
         return Caller(
             user=who.user,
+            is_default_user=who.is_default_user,
             client=who.client,
             roles=roles,
             bound=who.bound,
@@ -123,7 +126,7 @@ class KnownCallers:
             return _Part()
         key = self._keys.of(sent.key)
         user = _user_of(key, sent.user)
-        return _Part(user, key.name, _bound_by(key, user), role=key.role)
+        return _Part(user=user, client=key.name, bound=_bound_by(key, user), role=key.role)
 
     async def _token_part(self, token: str) -> _Part:
         if self._tokens is None or self._auth.jwt is None:

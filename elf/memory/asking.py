@@ -35,11 +35,10 @@ class Asker:
     def of(self, request: AboutSomebody, caller: Caller) -> Asking:
         """Return whom a request is about. Raises ScopeDenied when it names another user than the one who asks."""
         user = request.user_id or caller.user
-        if user != caller.user:
-            if self.proves_users and caller.user is not None:
-                raise ScopeDenied("$.user_id: this is another user", fields=["$.user_id"])
-            if not self.proves_users:
-                caller = replace(caller, user=user)
+        if user != caller.user and self.proves_users and caller.user is not None:
+            raise ScopeDenied("$.user_id: this is another user", fields=["$.user_id"])
+        if request.user_id is not None and not self.proves_users:
+            caller = replace(caller, user=user, is_default_user=False)
         return Asking(
             Subject(
                 tenant_id=request.tenant_id, user=user, agent_id=request.agent_id, project_id=request.project_id

@@ -60,6 +60,7 @@ def who(caller: Caller) -> dict[str, Any]:
     """Return what has to be known of a caller to do something for it later."""
     return {
         "user": caller.user,
+        "is_default_user": caller.is_default_user,
         "client": caller.client,
         "roles": sorted(caller.roles),
         "bound": dict(caller.bound),
@@ -71,6 +72,7 @@ def caller_of(kept: Mapping[str, Any]) -> Caller:
     """Return the caller for whom something is done later."""
     return Caller(
         user=kept["user"],
+        is_default_user=kept["is_default_user"],
         client=kept["client"],
         roles=frozenset(kept["roles"]),
         bound=kept["bound"],

@@ -268,10 +268,13 @@ async def test_mode_off_takes_names_for_who_they_are_but_keys_only_when_they_are
     )
     nobody = await called(callers)
     assert (nobody.user, nobody.client, nobody.bound, nobody.needed) == ("local", None, {}, frozenset())
+    assert nobody.named_user is None, "the default user stands for whoever uses the machine"
     named = await called(callers, bearer="eve", X_Client_ID="desk")
     assert (named.user, named.client, named.roles) == ("eve", "desk", {"user", "auditor"})
+    assert named.named_user == "eve"
     keyed = await called(callers, X_API_Key=KEY, X_Client_ID="desk")
     assert (keyed.user, keyed.client, keyed.bound) == ("local", "bot", {"tenant_id": "acme"})
+    assert keyed.named_user is None
     assert (await refusal(callers, X_API_Key=OTHER_KEY)).reason == "unknown_key"
 
 
