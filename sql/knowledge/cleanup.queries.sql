@@ -15,7 +15,7 @@ SELECT t.tenant_id FROM t WHERE t.tenant_id IS NOT NULL;
 -- Deletes up to $4 episodes whose time was over before $2.
 WITH due AS MATERIALIZED (
   SELECT e.id FROM knowledge_episodes AS e
-  WHERE e.tenant_id = $1 AND ($3::text IS NULL OR e.butler NOT LIKE 'user:%' OR e.butler = $3)
+  WHERE e.tenant_id = $1 AND ($3::text[] IS NULL OR knowledge_reaches($3, e.butler, NULL, e.user_id, e.shared))
     AND e.expires_at < $2 AND (e.leased_until IS NULL OR e.leased_until <= $2)
   ORDER BY e.expires_at LIMIT $4
   FOR UPDATE SKIP LOCKED
@@ -34,11 +34,11 @@ RETURNING memory_id;
 -- It is the same one however many of them are gone already.
 WITH kept AS MATERIALIZED (
   SELECT count(*) AS episodes FROM knowledge_episodes AS e
-  WHERE e.tenant_id = $1 AND ($3::text IS NULL OR e.butler NOT LIKE 'user:%' OR e.butler = $3)
+  WHERE e.tenant_id = $1 AND ($3::text[] IS NULL OR knowledge_reaches($3, e.butler, NULL, e.user_id, e.shared))
     AND (e.expires_at IS NULL OR e.expires_at >= $2 OR (e.leased_until IS NOT NULL AND e.leased_until > $2))
 ), surplus AS MATERIALIZED (
   SELECT e.created_at, e.id FROM knowledge_episodes AS e
-  WHERE e.tenant_id = $1 AND ($3::text IS NULL OR e.butler NOT LIKE 'user:%' OR e.butler = $3)
+  WHERE e.tenant_id = $1 AND ($3::text[] IS NULL OR knowledge_reaches($3, e.butler, NULL, e.user_id, e.shared))
     AND e.consolidated AND (e.expires_at IS NULL OR e.expires_at >= $2)
   ORDER BY e.created_at, e.id LIMIT greatest(0, (SELECT k.episodes FROM kept AS k) - $4)
 )
@@ -48,7 +48,7 @@ SELECT s.created_at, s.id FROM surplus AS s ORDER BY s.created_at DESC, s.id DES
 -- Deletes up to $4 of the consolidated episodes up to the one that was made at $7 and has the id $8.
 WITH due AS MATERIALIZED (
   SELECT e.id FROM knowledge_episodes AS e
-  WHERE e.tenant_id = $1 AND ($3::text IS NULL OR e.butler NOT LIKE 'user:%' OR e.butler = $3)
+  WHERE e.tenant_id = $1 AND ($3::text[] IS NULL OR knowledge_reaches($3, e.butler, NULL, e.user_id, e.shared))
     AND e.consolidated AND (e.created_at, e.id) <= ($7, $8)
   ORDER BY e.created_at, e.id LIMIT $4
   FOR UPDATE SKIP LOCKED
@@ -65,4 +65,4 @@ RETURNING memory_id;
 -- name: count_episodes
 -- How many episodes a tenant has; $2 is the scope of who asks, null for all.
 SELECT count(*) FROM knowledge_episodes AS e
-WHERE e.tenant_id = $1 AND ($2::text IS NULL OR e.butler NOT LIKE 'user:%' OR e.butler = $2);
+WHERE e.tenant_id = $1 AND ($2::text[] IS NULL OR knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared));

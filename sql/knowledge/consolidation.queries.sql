@@ -1,27 +1,29 @@
--- How episodes become facts and rules. A shard is an agent of a tenant.
+-- How episodes become facts and rules. A shard is what an agent of a tenant has of a user, or of nobody.
 
 -- name: pending_shards
--- The shards that have episodes to consolidate, with how many and whether the first one is put off; of a tenant ($1), or
--- of all. Those of another user than $3 are left out, unless $4 says all.
-SELECT e.tenant_id, e.butler, count(*) AS episodes FROM knowledge_episodes AS e
+-- The shards that have episodes to consolidate, with how many; of a tenant ($1), or of all: what whom asks reaches ($3),
+-- or null for all.
+SELECT e.tenant_id, e.butler, e.user_id, count(*) AS episodes FROM knowledge_episodes AS e
 WHERE e.consolidation_status = 'pending' AND e.expires_at > $2 AND ($1::text IS NULL OR e.tenant_id = $1)
-  AND ($4::boolean OR e.butler NOT LIKE 'user:%' OR e.butler = $3)
-GROUP BY e.tenant_id, e.butler ORDER BY e.tenant_id, e.butler;
+  AND ($3::text[] IS NULL OR knowledge_reaches($3, e.butler, NULL, e.user_id, false))
+GROUP BY e.tenant_id, e.butler, e.user_id ORDER BY e.tenant_id, e.butler, e.user_id;
 
 -- name: lock_shard
 -- Lets one process at a time look for the next batch of a shard.
 SELECT pg_advisory_xact_lock($1);
 
 -- name: next_batch
--- The first episodes of a shard that wait, in their order, up to $4; none while a batch of it is leased, and no further
+-- The first episodes of a shard that wait, in their order, up to $5; none while a batch of it is leased, and no further
 -- than the first one that is put off.
 SELECT e.id, e.content, e.created_at, e.retry_count, e.available_at FROM knowledge_episodes AS e
-WHERE e.tenant_id = $1 AND e.butler = $2 AND e.consolidation_status = 'pending' AND e.expires_at > $3
+WHERE e.tenant_id = $1 AND e.butler = $2 AND coalesce(e.user_id, '') = coalesce($3, '')
+  AND e.consolidation_status = 'pending' AND e.expires_at > $4
   AND NOT EXISTS (
     SELECT FROM knowledge_episodes AS o
-    WHERE o.tenant_id = $1 AND o.butler = $2 AND o.lease IS NOT NULL AND o.leased_until > $3
+    WHERE o.tenant_id = $1 AND o.butler = $2 AND coalesce(o.user_id, '') = coalesce($3, '') AND o.lease IS NOT NULL
+      AND o.leased_until > $4
   )
-ORDER BY e.created_at, e.id LIMIT $4;
+ORDER BY e.created_at, e.id LIMIT $5;
 
 -- name: lease_episodes
 -- Leases episodes.
@@ -33,16 +35,20 @@ SELECT e.id FROM knowledge_episodes AS e
 WHERE e.tenant_id = $1 AND e.lease = $2 AND e.consolidation_status = 'pending' ORDER BY e.id FOR UPDATE OF e;
 
 -- name: shown_facts
--- The newest active facts that a shard is shown.
-SELECT f.id, f.subject, f.predicate, f.content, f.scope, f.entity_id, f.permanence FROM knowledge_facts AS f
-WHERE f.tenant_id = $1 AND f.scope IN ('global', $2) AND f.validity = 'active'
-ORDER BY f.created_at DESC, f.id LIMIT $3;
+-- The newest active facts that a shard ($2 the agent, $3 the user or null) is shown: what is global or the agent's, and
+-- what the agent has of the user; nothing of other users.
+SELECT f.id, f.subject, f.predicate, f.content, f.scope, f.user_id, f.entity_id, f.permanence FROM knowledge_facts AS f
+WHERE f.tenant_id = $1 AND knowledge_is_of(f.scope, f.reader, $2) AND f.validity = 'active'
+  AND (f.user_id IS NULL OR f.shared OR f.user_id = $3::text)
+ORDER BY f.created_at DESC, f.id LIMIT $4;
 
 -- name: shown_rules
--- The newest rules that a shard is shown.
+-- The newest rules that a shard is shown, as of facts.
 SELECT r.id, r.content FROM knowledge_rules AS r
-WHERE r.tenant_id = $1 AND r.scope IN ('global', $2) AND coalesce((r.metadata -> 'forgotten')::boolean, false) = false
-ORDER BY r.created_at DESC, r.id LIMIT $3;
+WHERE r.tenant_id = $1 AND knowledge_is_of(r.scope, r.reader, $2)
+  AND (r.user_id IS NULL OR r.shared OR r.user_id = $3::text)
+  AND coalesce((r.metadata -> 'forgotten')::boolean, false) = false
+ORDER BY r.created_at DESC, r.id LIMIT $4;
 
 -- name: link_to_episodes
 -- Links what came of episodes to each of them.

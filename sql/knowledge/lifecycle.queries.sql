@@ -4,7 +4,7 @@
 -- A fact, for whoever is about to change its state.
 SELECT f.validity, f.metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AS is_fading
 FROM knowledge_facts AS f
-WHERE f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $2) AND f.id = $3
+WHERE f.tenant_id = $1 AND knowledge_reaches($2, f.scope, f.reader, f.user_id, f.shared) AND f.id = $3
 FOR NO KEY UPDATE;
 
 -- name: confirm_fact
@@ -24,9 +24,10 @@ SELECT
   r.maturity, r.applied_count, r.success_count, r.harmful_count, r.created_at,
   r.metadata ->> 'status' IS NOT DISTINCT FROM 'fading' AS is_fading,
   r.metadata -> 'forgotten' IS NOT DISTINCT FROM 'true' AS is_forgotten,
-  r.metadata -> 'needs_inversion' IS NOT DISTINCT FROM 'true' AS needs_inversion
+  r.metadata -> 'needs_inversion' IS NOT DISTINCT FROM 'true' AS needs_inversion,
+  r.user_id
 FROM knowledge_rules AS r
-WHERE r.tenant_id = $1 AND (r.scope NOT LIKE 'user:%' OR r.scope = $2) AND r.id = $3
+WHERE r.tenant_id = $1 AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared) AND r.id = $3
 FOR NO KEY UPDATE;
 
 -- name: confirm_rule
@@ -44,7 +45,7 @@ WHERE r.tenant_id = $1 AND r.id = $2;
 -- An episode, for whoever is about to change its state.
 SELECT e.consolidation_status, e.expires_at
 FROM knowledge_episodes AS e
-WHERE e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2) AND e.id = $3
+WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared) AND e.id = $3
 FOR NO KEY UPDATE;
 
 -- name: expire_episode
@@ -53,7 +54,7 @@ UPDATE knowledge_episodes AS e SET expires_at = $3 WHERE e.tenant_id = $1 AND e.
 
 -- name: mark_rule
 -- Writes what a mark made of a rule that is locked, and keeps the mark. Of harm, $12 are the newest reasons that stay with
--- the rule, and a job is made where the rule is to be inverted and there is none.
+-- the rule, $15 says whether this one is among them, and a job is made where the rule is to be inverted and there is none.
 WITH applied AS (
   INSERT INTO knowledge_rule_applications (tenant_id, rule_id, outcome, context, reason, actor, created_at)
   VALUES ($1, $2, $9, $10, $11, $13, $3)
@@ -65,7 +66,7 @@ UPDATE knowledge_rules AS r
 SET applied_count = $4, success_count = $5, harmful_count = $6, effectiveness_score = $7, maturity = $8,
   last_applied_at = greatest(r.last_applied_at, $3), last_evaluated_at = greatest(r.last_evaluated_at, $3),
   metadata = r.metadata
-    || CASE WHEN $11::text IS NULL THEN '{}' ELSE jsonb_build_object('harmful_reasons', (
+    || CASE WHEN $11::text IS NULL OR NOT $15::boolean THEN '{}' ELSE jsonb_build_object('harmful_reasons', (
       SELECT jsonb_agg(newest.reason ORDER BY newest.place) FROM (
         SELECT said.reason, said.place
         FROM jsonb_array_elements(coalesce(r.metadata -> 'harmful_reasons', '[]') || to_jsonb($11::text))
@@ -75,7 +76,7 @@ SET applied_count = $4, success_count = $5, harmful_count = $6, effectiveness_sc
     || CASE WHEN $14 THEN '{"needs_inversion": true}' ELSE '{}'::jsonb END
 WHERE r.tenant_id = $1 AND r.id = $2
 RETURNING
-  r.id, r.tenant_id, r.content, r.reference_count, r.created_at, r.last_referenced_at, r.metadata, r.embedding_version,
+  r.id, r.tenant_id, r.content, r.reference_count, r.created_at, r.last_referenced_at, r.metadata, r.embedding_version, r.user_id, r.shared,
   r.scope, r.maturity, r.confidence, r.decay_rate, r.permanence, r.effectiveness_score, r.applied_count,
   r.success_count, r.harmful_count, r.source_episode_id, r.source_butler, r.last_applied_at, r.last_evaluated_at,
   r.last_confirmed_at, r.tags;

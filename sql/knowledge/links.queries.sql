@@ -3,13 +3,13 @@
 -- name: find_ends
 -- Which of these memories are there, for whom asks.
 SELECT 'episode' AS kind, e.id FROM knowledge_episodes AS e
-WHERE e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2) AND e.id = ANY ($3::uuid[])
+WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared) AND e.id = ANY ($3::uuid[])
 UNION ALL
 SELECT 'fact', f.id FROM knowledge_facts AS f
-WHERE f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $2) AND f.id = ANY ($3::uuid[])
+WHERE f.tenant_id = $1 AND knowledge_reaches($2, f.scope, f.reader, f.user_id, f.shared) AND f.id = ANY ($3::uuid[])
 UNION ALL
 SELECT 'rule', r.id FROM knowledge_rules AS r
-WHERE r.tenant_id = $1 AND (r.scope NOT LIKE 'user:%' OR r.scope = $2) AND r.id = ANY ($3::uuid[]);
+WHERE r.tenant_id = $1 AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared) AND r.id = ANY ($3::uuid[]);
 
 -- name: insert_links
 -- Adds links, but where there is one from the same memory to the same; tells which are new.

@@ -4,8 +4,8 @@
 -- Reads an episode ($3) whose time is not over at $4, unless it is neither of a scope ($5, or null) nor names a user ($6)
 -- as theirs, to an agent ($7, or to any).
 SELECT e.id, e.content, e.created_at FROM knowledge_episodes AS e
-WHERE e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2) AND e.id = $3 AND e.expires_at > $4
-  AND ($5::text IS NULL OR e.butler = $5 OR (coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user') = $6::text
+WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared) AND e.id = $3 AND e.expires_at > $4
+  AND ($5::text IS NULL OR e.butler = $5 OR (e.user_id = $6::text
     AND ($7::text IS NULL OR e.butler = $7)));
 
 -- name: offered_fact
@@ -13,15 +13,15 @@ WHERE e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2) AND e.i
 SELECT f.id, f.subject, f.predicate, f.content, f.created_at, f.confidence, f.decay_rate, f.last_confirmed_at,
   f.source_episode_id
 FROM knowledge_facts AS f
-WHERE f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $2) AND f.id = $3
-  AND f.validity IN ('active', 'superseded') AND ($4::text IS NULL OR f.scope IN ('global', $4));
+WHERE f.tenant_id = $1 AND knowledge_reaches($2, f.scope, f.reader, f.user_id, f.shared) AND f.id = $3
+  AND f.validity IN ('active', 'superseded') AND ($4::text IS NULL OR knowledge_is_of(f.scope, f.reader, $4));
 
 -- name: offered_rule
 -- Reads a rule ($3) of a scope ($4, or of any) that is not forgotten.
 SELECT r.id, r.content, r.created_at, r.confidence, r.decay_rate, r.last_confirmed_at, r.source_episode_id
 FROM knowledge_rules AS r
-WHERE r.tenant_id = $1 AND (r.scope NOT LIKE 'user:%' OR r.scope = $2) AND r.id = $3
-  AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true' AND ($4::text IS NULL OR r.scope IN ('global', $4));
+WHERE r.tenant_id = $1 AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared) AND r.id = $3
+  AND r.metadata -> 'forgotten' IS DISTINCT FROM 'true' AND ($4::text IS NULL OR knowledge_is_of(r.scope, r.reader, $4));
 
 -- name: standing_of_memories
 -- What memories ($3 kinds, $4 ids, $5 the episode that each names as its source, or null) rest on, as names of the form
@@ -51,8 +51,8 @@ CROSS JOIN LATERAL (
     CROSS JOIN LATERAL jsonb_path_query(e.metadata -> k.key, 'lax $[*] ? (@.type() == "string")') AS v (value)
     WHERE e.metadata ? k.key
   ) AS t
-  WHERE (e.butler IS NULL OR e.butler NOT LIKE 'user:%' OR e.butler = $2)
-    AND ($8::text IS NULL OR coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user', $8) = $8)
+  WHERE (e.id IS NULL OR knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared))
+    AND ($8::text IS NULL OR coalesce(e.user_id, $8) = $8)
 ) AS p
 CROSS JOIN LATERAL (
   SELECT coalesce(bool_or(o.relation = 'contradicts'), false) AS is_contradicted,
@@ -66,15 +66,15 @@ CROSS JOIN LATERAL (
   ) AS o
   WHERE EXISTS (
     SELECT FROM knowledge_facts AS f
-    WHERE o.kind = 'fact' AND f.tenant_id = $1 AND f.id = o.id AND (f.scope NOT LIKE 'user:%' OR f.scope = $2)
+    WHERE o.kind = 'fact' AND f.tenant_id = $1 AND f.id = o.id AND knowledge_reaches($2, f.scope, f.reader, f.user_id, f.shared)
       AND (o.relation = 'supersedes' OR f.validity = 'active')
   ) OR EXISTS (
     SELECT FROM knowledge_rules AS r
-    WHERE o.kind = 'rule' AND r.tenant_id = $1 AND r.id = o.id AND (r.scope NOT LIKE 'user:%' OR r.scope = $2)
+    WHERE o.kind = 'rule' AND r.tenant_id = $1 AND r.id = o.id AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared)
       AND (o.relation = 'supersedes' OR r.metadata -> 'forgotten' IS DISTINCT FROM 'true')
   ) OR EXISTS (
     SELECT FROM knowledge_episodes AS e
-    WHERE o.kind = 'episode' AND e.tenant_id = $1 AND e.id = o.id AND (e.butler NOT LIKE 'user:%' OR e.butler = $2)
+    WHERE o.kind = 'episode' AND e.tenant_id = $1 AND e.id = o.id AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared)
       AND (o.relation = 'supersedes' OR e.expires_at > $9)
   )
 ) AS n;

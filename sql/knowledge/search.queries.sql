@@ -11,8 +11,8 @@ WITH semantic AS MATERIALIZED (
     row_number() OVER (ORDER BY e.embedding <=> $5, e.created_at DESC, e.id) AS place
   FROM (
     SELECT e.id, e.embedding, e.created_at FROM knowledge_episodes AS e
-    WHERE $5::vector IS NOT NULL AND e.embedding_version = $6 AND e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2)
-    AND ($3::text IS NULL OR e.butler = $3 OR (coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user') = $12::text
+    WHERE $5::vector IS NOT NULL AND e.embedding_version = $6 AND e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared)
+    AND ($3::text IS NULL OR e.butler = $3 OR (e.user_id = $12::text
       AND ($13::text IS NULL OR e.butler = $13)))
     AND e.expires_at > $8 AND 1.0 >= $9::double precision
     AND ($10::timestamptz IS NULL OR e.created_at >= $10) AND ($11::timestamptz IS NULL OR e.created_at < $11)
@@ -23,8 +23,8 @@ WITH semantic AS MATERIALIZED (
   FROM (
     SELECT e.id, e.created_at, ts_rank(e.search_vector, q.query)::double precision AS rank
     FROM plainto_tsquery('english', $7) AS q (query) CROSS JOIN knowledge_episodes AS e
-    WHERE $7 <> '' AND e.search_vector @@ q.query AND e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2)
-    AND ($3::text IS NULL OR e.butler = $3 OR (coalesce(e.metadata ->> 'user_id', e.metadata ->> 'user') = $12::text
+    WHERE $7 <> '' AND e.search_vector @@ q.query AND e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared)
+    AND ($3::text IS NULL OR e.butler = $3 OR (e.user_id = $12::text
       AND ($13::text IS NULL OR e.butler = $13)))
     AND e.expires_at > $8 AND 1.0 >= $9::double precision
     AND ($10::timestamptz IS NULL OR e.created_at >= $10) AND ($11::timestamptz IS NULL OR e.created_at < $11)
@@ -32,7 +32,7 @@ WITH semantic AS MATERIALIZED (
   ) AS k
 )
 SELECT e.id, e.tenant_id, e.content, e.reference_count, e.created_at, e.last_referenced_at, e.metadata,
-  e.embedding_version, e.butler, e.session_id, e.importance, e.consolidated, e.consolidation_status, e.retry_count,
+  e.embedding_version, e.user_id, e.shared, e.butler, e.session_id, e.importance, e.consolidated, e.consolidation_status, e.retry_count,
   e.last_error, e.expires_at,
   s.similarity, s.place AS semantic_rank, k.rank, k.place AS keyword_rank
 FROM semantic AS s FULL JOIN keyword AS k ON k.id = s.id
@@ -45,8 +45,8 @@ WITH semantic AS MATERIALIZED (
     row_number() OVER (ORDER BY f.embedding <=> $5, f.created_at DESC, f.id) AS place
   FROM (
     SELECT f.id, f.embedding, f.created_at FROM knowledge_facts AS f
-    WHERE $5::vector IS NOT NULL AND f.embedding_version = $6 AND f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $2)
-    AND ($3::text IS NULL OR f.scope IN ('global', $3)) AND f.validity = 'active'
+    WHERE $5::vector IS NOT NULL AND f.embedding_version = $6 AND f.tenant_id = $1 AND knowledge_reaches($2, f.scope, f.reader, f.user_id, f.shared)
+    AND ($3::text IS NULL OR knowledge_is_of(f.scope, f.reader, $3)) AND f.validity = 'active'
     AND CASE WHEN f.decay_rate = 0 THEN f.confidence WHEN f.last_confirmed_at IS NULL THEN 0
       ELSE f.confidence * exp(greatest(-700, -f.decay_rate
         * greatest(0, extract(epoch FROM $8::timestamptz - f.last_confirmed_at)::double precision) / 86400)) END >= $9::double precision
@@ -58,8 +58,8 @@ WITH semantic AS MATERIALIZED (
   FROM (
     SELECT f.id, f.created_at, ts_rank(f.search_vector, q.query)::double precision AS rank
     FROM plainto_tsquery('english', $7) AS q (query) CROSS JOIN knowledge_facts AS f
-    WHERE $7 <> '' AND f.search_vector @@ q.query AND f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $2)
-    AND ($3::text IS NULL OR f.scope IN ('global', $3)) AND f.validity = 'active'
+    WHERE $7 <> '' AND f.search_vector @@ q.query AND f.tenant_id = $1 AND knowledge_reaches($2, f.scope, f.reader, f.user_id, f.shared)
+    AND ($3::text IS NULL OR knowledge_is_of(f.scope, f.reader, $3)) AND f.validity = 'active'
     AND CASE WHEN f.decay_rate = 0 THEN f.confidence WHEN f.last_confirmed_at IS NULL THEN 0
       ELSE f.confidence * exp(greatest(-700, -f.decay_rate
         * greatest(0, extract(epoch FROM $8::timestamptz - f.last_confirmed_at)::double precision) / 86400)) END >= $9::double precision
@@ -68,7 +68,7 @@ WITH semantic AS MATERIALIZED (
   ) AS k
 )
 SELECT f.id, f.tenant_id, f.content, f.reference_count, f.created_at, f.last_referenced_at, f.metadata,
-  f.embedding_version, f.subject, f.predicate, f.importance, f.confidence, f.decay_rate, f.permanence, f.source_butler,
+  f.embedding_version, f.user_id, f.shared, f.subject, f.predicate, f.importance, f.confidence, f.decay_rate, f.permanence, f.source_butler,
   f.source_episode_id, f.supersedes_id, f.entity_id, f.validity, f.scope, f.last_confirmed_at, f.tags,
   s.similarity, s.place AS semantic_rank, k.rank, k.place AS keyword_rank
 FROM semantic AS s FULL JOIN keyword AS k ON k.id = s.id
@@ -81,8 +81,8 @@ WITH semantic AS MATERIALIZED (
     row_number() OVER (ORDER BY r.embedding <=> $5, r.created_at DESC, r.id) AS place
   FROM (
     SELECT r.id, r.embedding, r.created_at FROM knowledge_rules AS r
-    WHERE $5::vector IS NOT NULL AND r.embedding_version = $6 AND r.tenant_id = $1 AND (r.scope NOT LIKE 'user:%' OR r.scope = $2)
-    AND ($3::text IS NULL OR r.scope IN ('global', $3))
+    WHERE $5::vector IS NOT NULL AND r.embedding_version = $6 AND r.tenant_id = $1 AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared)
+    AND ($3::text IS NULL OR knowledge_is_of(r.scope, r.reader, $3))
     AND coalesce((r.metadata -> 'forgotten')::boolean, false) = false
     AND CASE WHEN r.decay_rate = 0 THEN r.confidence WHEN r.last_confirmed_at IS NULL THEN 0
       ELSE r.confidence * exp(greatest(-700, -r.decay_rate
@@ -95,8 +95,8 @@ WITH semantic AS MATERIALIZED (
   FROM (
     SELECT r.id, r.created_at, ts_rank(r.search_vector, q.query)::double precision AS rank
     FROM plainto_tsquery('english', $7) AS q (query) CROSS JOIN knowledge_rules AS r
-    WHERE $7 <> '' AND r.search_vector @@ q.query AND r.tenant_id = $1 AND (r.scope NOT LIKE 'user:%' OR r.scope = $2)
-    AND ($3::text IS NULL OR r.scope IN ('global', $3))
+    WHERE $7 <> '' AND r.search_vector @@ q.query AND r.tenant_id = $1 AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared)
+    AND ($3::text IS NULL OR knowledge_is_of(r.scope, r.reader, $3))
     AND coalesce((r.metadata -> 'forgotten')::boolean, false) = false
     AND CASE WHEN r.decay_rate = 0 THEN r.confidence WHEN r.last_confirmed_at IS NULL THEN 0
       ELSE r.confidence * exp(greatest(-700, -r.decay_rate
@@ -106,7 +106,7 @@ WITH semantic AS MATERIALIZED (
   ) AS k
 )
 SELECT r.id, r.tenant_id, r.content, r.reference_count, r.created_at, r.last_referenced_at, r.metadata,
-  r.embedding_version, r.scope, r.maturity, r.confidence, r.decay_rate, r.permanence, r.effectiveness_score,
+  r.embedding_version, r.user_id, r.shared, r.scope, r.maturity, r.confidence, r.decay_rate, r.permanence, r.effectiveness_score,
   r.applied_count, r.success_count, r.harmful_count, r.source_episode_id, r.source_butler, r.last_applied_at,
   r.last_evaluated_at, r.last_confirmed_at, r.tags,
   s.similarity, s.place AS semantic_rank, k.rank, k.place AS keyword_rank
@@ -137,13 +137,13 @@ WHERE r.tenant_id = $1 AND r.id = l.id;
 -- name: contents_of_memories
 -- What memories say now, for whom asks.
 SELECT 'episode' AS memory_type, e.id, e.content FROM knowledge_episodes AS e
-WHERE e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2) AND e.id = ANY ($3::uuid[])
+WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared) AND e.id = ANY ($3::uuid[])
 UNION ALL
 SELECT 'fact', f.id, f.subject || ' ' || f.predicate || ': ' || f.content FROM knowledge_facts AS f
-WHERE f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $2) AND f.id = ANY ($3::uuid[])
+WHERE f.tenant_id = $1 AND knowledge_reaches($2, f.scope, f.reader, f.user_id, f.shared) AND f.id = ANY ($3::uuid[])
 UNION ALL
 SELECT 'rule', r.id, r.content FROM knowledge_rules AS r
-WHERE r.tenant_id = $1 AND (r.scope NOT LIKE 'user:%' OR r.scope = $2) AND r.id = ANY ($3::uuid[]);
+WHERE r.tenant_id = $1 AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared) AND r.id = ANY ($3::uuid[]);
 
 -- name: memory_stats
 -- How many memories there are, by state; facts and rules of all scopes, or of the global one and $3.
@@ -156,7 +156,7 @@ SELECT
     'backlog_age_hours', extract(epoch FROM $4::timestamptz
       - min(e.created_at) FILTER (WHERE e.consolidation_status = 'pending'))::double precision / 3600)
    FROM knowledge_episodes AS e
-   WHERE e.tenant_id = $1 AND (e.butler NOT LIKE 'user:%' OR e.butler = $2)) AS episodes,
+   WHERE e.tenant_id = $1 AND knowledge_reaches($2, e.butler, NULL, e.user_id, e.shared)) AS episodes,
   (SELECT jsonb_build_object(
     'active', count(*) FILTER (WHERE f.validity = 'active' AND f.metadata ->> 'status' IS DISTINCT FROM 'fading'),
     'fading', count(*) FILTER (WHERE f.validity = 'active' AND f.metadata ->> 'status' = 'fading'),
@@ -164,8 +164,8 @@ SELECT
     'expired', count(*) FILTER (WHERE f.validity = 'expired'),
     'retracted', count(*) FILTER (WHERE f.validity = 'retracted'))
    FROM knowledge_facts AS f
-   WHERE f.tenant_id = $1 AND (f.scope NOT LIKE 'user:%' OR f.scope = $2)
-     AND ($3::text IS NULL OR f.scope IN ('global', $3))) AS facts,
+   WHERE f.tenant_id = $1 AND knowledge_reaches($2, f.scope, f.reader, f.user_id, f.shared)
+     AND ($3::text IS NULL OR knowledge_is_of(f.scope, f.reader, $3))) AS facts,
   (SELECT jsonb_build_object(
     'candidate', count(*) FILTER (WHERE NOT g.forgotten AND r.maturity = 'candidate'),
     'established', count(*) FILTER (WHERE NOT g.forgotten AND r.maturity = 'established'),
@@ -174,5 +174,5 @@ SELECT
     'forgotten', count(*) FILTER (WHERE g.forgotten))
    FROM knowledge_rules AS r
    CROSS JOIN LATERAL (SELECT coalesce((r.metadata -> 'forgotten')::boolean, false) AS forgotten) AS g
-   WHERE r.tenant_id = $1 AND (r.scope NOT LIKE 'user:%' OR r.scope = $2)
-     AND ($3::text IS NULL OR r.scope IN ('global', $3))) AS rules;
+   WHERE r.tenant_id = $1 AND knowledge_reaches($2, r.scope, r.reader, r.user_id, r.shared)
+     AND ($3::text IS NULL OR knowledge_is_of(r.scope, r.reader, $3))) AS rules;

@@ -4,12 +4,13 @@
 -- Adds entities, but for those whose id, or name and type, is taken.
 WITH added AS (
   INSERT INTO knowledge_entities (
-    id, tenant_id, canonical_name, entity_type, aliases, names, searched, metadata, created_at, updated_at
+    id, tenant_id, canonical_name, entity_type, aliases, names, searched, metadata, created_at, updated_at, user_id
   )
   SELECT g.id, $1, g.canonical_name, g.entity_type, a.aliases, n.names, array_to_string(n.names, E'\n'), g.metadata,
-    g.created_at, g.updated_at
-  FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::timestamptz[], $8::timestamptz[])
-    AS g (id, canonical_name, entity_type, aliases, metadata, created_at, updated_at)
+    g.created_at, g.updated_at, g.user_id
+  FROM unnest(
+    $2::uuid[], $3::text[], $4::text[], $5::text[], $6::jsonb[], $7::timestamptz[], $8::timestamptz[], $9::text[]
+  ) AS g (id, canonical_name, entity_type, aliases, metadata, created_at, updated_at, user_id)
   CROSS JOIN LATERAL (SELECT ARRAY(SELECT jsonb_array_elements_text(g.aliases::jsonb)) AS aliases) AS a
   CROSS JOIN LATERAL (
     SELECT array_agg(DISTINCT lower(t.name)) AS names FROM unnest(a.aliases || g.canonical_name) AS t (name)
@@ -25,22 +26,23 @@ WITH added AS (
   INSERT INTO knowledge_episodes (
     id, tenant_id, butler, session_id, content, search_vector, importance, reference_count, consolidated,
     consolidation_status, retry_count, last_error, available_at, created_at, last_referenced_at, expires_at, metadata,
-    idempotency_key, request_digest
+    idempotency_key, request_digest, user_id, shared
   )
   SELECT g.id, $1, g.butler, g.session_id, g.content, to_tsvector('english', g.searched), g.importance, g.reference_count,
     g.consolidated, g.consolidation_status, g.retry_count, g.last_error, g.available_at, g.created_at,
     g.last_referenced_at, g.expires_at, g.metadata, CASE WHEN k.id IS NULL THEN g.idempotency_key END,
-    CASE WHEN k.id IS NULL THEN g.request_digest END
+    CASE WHEN k.id IS NULL THEN g.request_digest END, g.user_id, g.shared
   FROM unnest(
     $3::uuid[], $4::text[], $5::uuid[], $6::text[], $7::float8[], $8::int[], $9::boolean[], $10::text[], $11::int[],
     $12::text[], $13::timestamptz[], $14::timestamptz[], $15::timestamptz[], $16::timestamptz[], $17::jsonb[], $18::text[],
-    $19::bytea[], $20::text[]
+    $19::bytea[], $20::text[], $21::boolean[], $22::text[]
   ) AS g (
     id, butler, session_id, content, importance, reference_count, consolidated, consolidation_status, retry_count,
     last_error, available_at, created_at, last_referenced_at, expires_at, metadata, idempotency_key, request_digest,
-    searched
+    user_id, shared, searched
   )
   LEFT JOIN knowledge_episodes AS k ON k.tenant_id = $1 AND k.idempotency_key = g.idempotency_key
+    AND coalesce(k.user_id, '') = coalesce(g.user_id, '')
   ON CONFLICT DO NOTHING
   RETURNING id, expires_at
 ), jobs AS (
@@ -57,35 +59,40 @@ WITH given AS MATERIALIZED (
   FROM unnest(
     $3::uuid[], $4::text[], $5::text[], $6::text[], $7::float8[], $8::float8[], $9::float8[], $10::text[], $11::text[],
     $12::uuid[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[], $18::int[], $19::timestamptz[],
-    $20::timestamptz[], $21::timestamptz[], $22::text[], $23::jsonb[], $24::text[], $25::bytea[], $26::text[]
+    $20::timestamptz[], $21::timestamptz[], $22::text[], $23::jsonb[], $24::text[], $25::bytea[], $26::text[],
+    $27::boolean[], $28::text[], $29::text[]
   ) AS g (
     id, subject, predicate, content, importance, confidence, decay_rate, permanence, source_butler, source_episode_id,
     entity_id, entity_name, entity_type, validity, scope, reference_count, created_at, last_referenced_at,
-    last_confirmed_at, tags, metadata, idempotency_key, request_digest, searched
+    last_confirmed_at, tags, metadata, idempotency_key, request_digest, user_id, shared, reader, searched
   )
   LEFT JOIN LATERAL (
     SELECT e.id FROM knowledge_entities AS e
-    WHERE e.tenant_id = $1 AND (e.id = g.entity_id OR (e.canonical_name = g.entity_name AND e.entity_type = g.entity_type))
+    WHERE e.tenant_id = $1 AND (e.id = g.entity_id OR (e.canonical_name = g.entity_name AND e.entity_type = g.entity_type
+      AND (e.user_id IS NULL OR e.user_id = g.user_id)))
     ORDER BY e.id = g.entity_id DESC LIMIT 1
   ) AS n ON g.entity_id IS NOT NULL
   LEFT JOIN knowledge_episodes AS s ON s.tenant_id = $1 AND s.id = g.source_episode_id
   LEFT JOIN knowledge_facts AS k ON k.tenant_id = $1 AND k.idempotency_key = g.idempotency_key
+    AND coalesce(k.user_id, '') = coalesce(g.user_id, '')
   LEFT JOIN LATERAL (
     SELECT f.id FROM knowledge_facts AS f
     WHERE f.tenant_id = $1 AND f.validity = 'active' AND f.scope = g.scope AND f.predicate = g.predicate AND f.id <> g.id
+      AND coalesce(f.user_id, '') = coalesce(g.user_id, '')
       AND (f.entity_id = n.id OR (f.entity_id IS NULL AND n.id IS NULL AND f.subject = g.subject))
   ) AS o ON g.validity = 'active'
 ), added AS (
   INSERT INTO knowledge_facts (
     id, tenant_id, subject, predicate, content, search_vector, importance, confidence, decay_rate, permanence,
     source_butler, source_episode_id, entity_id, validity, scope, reference_count, created_at, last_referenced_at,
-    last_confirmed_at, tags, metadata, idempotency_key, request_digest
+    last_confirmed_at, tags, metadata, idempotency_key, request_digest, user_id, shared, reader
   )
   SELECT g.id, $1, g.subject, g.predicate, g.content, to_tsvector('english', g.searched), g.importance, g.confidence,
     g.decay_rate, g.permanence, g.source_butler, g.source_id, g.about,
     CASE WHEN g.by_id IS NULL THEN g.validity ELSE 'superseded' END, g.scope, g.reference_count, g.created_at,
     g.last_referenced_at, g.last_confirmed_at, g.tags::jsonb, g.metadata,
-    CASE WHEN g.key_taken_by IS NULL THEN g.idempotency_key END, CASE WHEN g.key_taken_by IS NULL THEN g.request_digest END
+    CASE WHEN g.key_taken_by IS NULL THEN g.idempotency_key END, CASE WHEN g.key_taken_by IS NULL THEN g.request_digest END,
+    g.user_id, g.shared, g.reader
   FROM given AS g
   ON CONFLICT DO NOTHING
   RETURNING id, validity
@@ -107,24 +114,26 @@ WITH added AS (
     id, tenant_id, content, search_vector, scope, maturity, confidence, decay_rate, permanence, effectiveness_score,
     applied_count, success_count, harmful_count, source_episode_id, source_butler, created_at, last_applied_at,
     last_evaluated_at, last_confirmed_at, reference_count, last_referenced_at, tags, metadata, idempotency_key,
-    request_digest
+    request_digest, user_id, shared, reader
   )
   SELECT g.id, $1, g.content, to_tsvector('english', g.searched), g.scope, g.maturity, g.confidence, g.decay_rate,
     g.permanence, g.effectiveness_score, g.applied_count, g.success_count, g.harmful_count, s.id, g.source_butler,
     g.created_at, g.last_applied_at, g.last_evaluated_at, g.last_confirmed_at, g.reference_count, g.last_referenced_at,
     g.tags::jsonb, g.metadata, CASE WHEN k.id IS NULL THEN g.idempotency_key END,
-    CASE WHEN k.id IS NULL THEN g.request_digest END
+    CASE WHEN k.id IS NULL THEN g.request_digest END, g.user_id, g.shared, g.reader
   FROM unnest(
     $2::uuid[], $3::text[], $4::text[], $5::text[], $6::float8[], $7::float8[], $8::text[], $9::float8[], $10::int[],
     $11::int[], $12::int[], $13::uuid[], $14::text[], $15::timestamptz[], $16::timestamptz[], $17::timestamptz[],
-    $18::timestamptz[], $19::int[], $20::timestamptz[], $21::text[], $22::jsonb[], $23::text[], $24::bytea[], $25::text[]
+    $18::timestamptz[], $19::int[], $20::timestamptz[], $21::text[], $22::jsonb[], $23::text[], $24::bytea[], $25::text[],
+    $26::boolean[], $27::text[], $28::text[]
   ) AS g (
     id, content, scope, maturity, confidence, decay_rate, permanence, effectiveness_score, applied_count, success_count,
     harmful_count, source_episode_id, source_butler, created_at, last_applied_at, last_evaluated_at, last_confirmed_at,
-    reference_count, last_referenced_at, tags, metadata, idempotency_key, request_digest, searched
+    reference_count, last_referenced_at, tags, metadata, idempotency_key, request_digest, user_id, shared, reader, searched
   )
   LEFT JOIN knowledge_episodes AS s ON s.tenant_id = $1 AND s.id = g.source_episode_id
   LEFT JOIN knowledge_rules AS k ON k.tenant_id = $1 AND k.idempotency_key = g.idempotency_key
+    AND coalesce(k.user_id, '') = coalesce(g.user_id, '')
   ON CONFLICT DO NOTHING
   RETURNING id, metadata
 ), jobs AS (
@@ -174,10 +183,15 @@ SELECT count(*) FROM added;
 -- name: take_in_events
 -- Adds events, in their order.
 WITH added AS (
-  INSERT INTO knowledge_events (id, event_type, actor, tenant_id, memory_type, memory_id, request_id, payload, created_at)
-  SELECT g.id, g.event_type, g.actor, $1, g.memory_type, g.memory_id, g.request_id, g.payload, g.created_at
-  FROM unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::jsonb[], $9::timestamptz[])
-    WITH ORDINALITY AS g (id, event_type, actor, memory_type, memory_id, request_id, payload, created_at, place)
+  INSERT INTO knowledge_events (
+    id, event_type, actor, tenant_id, memory_type, memory_id, request_id, payload, created_at, user_id
+  )
+  SELECT g.id, g.event_type, g.actor, $1, g.memory_type, g.memory_id, g.request_id, g.payload, g.created_at, g.user_id
+  FROM unnest(
+    $2::uuid[], $3::text[], $4::text[], $5::text[], $6::uuid[], $7::text[], $8::jsonb[], $9::timestamptz[], $10::text[]
+  ) WITH ORDINALITY AS g (
+    id, event_type, actor, memory_type, memory_id, request_id, payload, created_at, user_id, place
+  )
   ORDER BY g.place
   ON CONFLICT DO NOTHING
   RETURNING 1

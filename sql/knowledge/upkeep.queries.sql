@@ -92,12 +92,12 @@ DELETE FROM knowledge_entities AS e USING gone AS g WHERE e.tenant_id = $1 AND e
 
 -- name: blank_events
 -- Takes out of events what they tell of memories and entities that are gone.
-UPDATE knowledge_events AS v SET payload = '{}', actor = NULL, request_id = NULL
+UPDATE knowledge_events AS v SET payload = '{}', actor = NULL, request_id = NULL, user_id = NULL
 WHERE v.tenant_id = $1 AND v.memory_id = ANY ($2::uuid[]);
 
 -- name: blank_events_of_tenant
 -- Takes out of all events of a tenant what they tell.
-UPDATE knowledge_events AS v SET payload = '{}', actor = NULL, request_id = NULL WHERE v.tenant_id = $1;
+UPDATE knowledge_events AS v SET payload = '{}', actor = NULL, request_id = NULL, user_id = NULL WHERE v.tenant_id = $1;
 
 -- name: erase_traces
 -- Removes what is kept of the searches of a tenant.

@@ -70,7 +70,10 @@ class Kit:
         self, connection: Connection, reach: Reach, events: Sequence[Event], *, now: datetime
     ) -> None:
         """Write events of a caller with the transaction of what they tell."""
-        await record(connection, self.queries, events, tenant_id=reach.tenant_id, actor=reach.actor, now=now)
+        await record(
+            connection, self.queries, events,
+            tenant_id=reach.tenant_id, actor=reach.actor, user=reach.user, now=now,
+        )  # fmt: skip
 
 
 def knowledge_queries() -> Queries:

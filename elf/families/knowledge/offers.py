@@ -7,7 +7,7 @@ that name the user as theirs; for nobody in particular there is what the caller 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -26,7 +26,7 @@ from elf.families.knowledge.reading.ranking import confidence_of, searched
 from elf.families.knowledge.rules.composite import relevance
 from elf.families.knowledge.rules.decay import EXPIRED_BELOW, FADING_BELOW
 from elf.families.knowledge.rules.searchable_text import fact_sentence, search_query
-from elf.offers import Item, Question, Subject
+from elf.offers import Item, Question, Subject, user_named
 
 MOST: Final = 100
 NAMED_BY: Final[Mapping[str, str]] = {
@@ -109,7 +109,7 @@ class KnowledgeItems:
         bounds = (now, whose.scope, whose.user, whose.agent) if kind == "episode" else (whose.scope,)
         async with self._kit.database.connection() as connection:
             return await connection.fetchrow(
-                self._kit.queries[f"offered_{kind}"], reach.tenant_id, reach.own_scope, id, *bounds
+                self._kit.queries[f"offered_{kind}"], reach.tenant_id, reach.seen, id, *bounds
             )
 
 
@@ -131,7 +131,7 @@ class _Telling:
             return []
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(
-                self._kit.queries["standing_of_memories"], whose.reach.tenant_id, whose.reach.own_scope,
+                self._kit.queries["standing_of_memories"], whose.reach.tenant_id, whose.reach.seen,
                 [kind for kind, _ in memories], [row["id"] for _, row in memories],
                 [row["id"] if kind == "episode" else row["source_episode_id"] for kind, row in memories],
                 list(NAMED_BY), list(NAMED_BY.values()), whose.user, now,
@@ -156,7 +156,7 @@ def _whose(subject: Subject, caller: Caller) -> _Whose | None:
     if caller.bound.get("tenant_id", subject.tenant_id) != subject.tenant_id:
         return None
     agent = caller.bound.get("butler") or caller.bound.get("agent_id") or subject.agent_id
-    reach = reach_of(subject.tenant_id, caller)
+    reach = replace(reach_of(subject.tenant_id, caller), user=user_named(subject, caller), agent=agent)
     if subject.user is not None:
         user = None if caller.user not in (None, subject.user) else subject.user
         return _Whose(reach, f"{USER_SCOPE}{subject.user}", user, agent)

@@ -27,6 +27,8 @@ from tests.db.conftest import as_new, open_pool
 from tests.notes_kit import FakeEmbedder, TurnedClock, WordTokens
 
 ANA = Caller(user="ana")
+AGENT = Caller(client="travel-bot")
+"""An agent that calls for no user."""
 TENANT = "acme"
 # What others refer to goes last.
 EMPTY = """
@@ -47,12 +49,15 @@ def knowledge_dsn(postgres_dsn: str, template_dsn: str) -> Iterator[str]:
 
 @dataclass
 class KnowledgeHouse:
-    """The knowledge family around one database. Requests are of the tenant acme unless they say otherwise."""
+    """The knowledge family around one database. Requests are of the tenant acme unless they say otherwise, and made by
+    `caller`.
+    """
 
     database: Database
     config: KnowledgeTable = field(default_factory=KnowledgeTable)
     clock: TurnedClock = field(default_factory=TurnedClock)
     model: FakeEmbedder = field(default_factory=FakeEmbedder)
+    caller: Caller = ANA
     rings: int = 0
 
     def __post_init__(self) -> None:
@@ -75,24 +80,24 @@ class KnowledgeHouse:
     def ring(self) -> None:
         self.rings += 1
 
-    async def episode(self, content: str = "Ana flew.", caller: Caller = ANA, **fields: Any) -> UUID:
+    async def episode(self, content: str = "Ana flew.", caller: Caller | None = None, **fields: Any) -> UUID:
         request = w.StoreEpisode(**({"tenant_id": TENANT, "butler": "travel", "content": content} | fields))
-        return (await self.writing.store_episode(request, caller)).id
+        return (await self.writing.store_episode(request, caller or self.caller)).id
 
-    async def fact(self, caller: Caller = ANA, **fields: Any) -> w.OneStoredFact:
+    async def fact(self, caller: Caller | None = None, **fields: Any) -> w.OneStoredFact:
         said = {"tenant_id": TENANT, "subject": "Ana", "predicate": "seat", "content": "by the window"}
-        return await self.writing.store_fact(w.StoreFact(**(said | fields)), caller)
+        return await self.writing.store_fact(w.StoreFact(**(said | fields)), caller or self.caller)
 
-    async def rule(self, content: str = "Ask first", caller: Caller = ANA, **fields: Any) -> UUID:
+    async def rule(self, content: str = "Ask first", caller: Caller | None = None, **fields: Any) -> UUID:
         request = w.StoreRule(**({"tenant_id": TENANT, "content": content} | fields))
-        return (await self.writing.store_rule(request, caller)).id
+        return (await self.writing.store_rule(request, caller or self.caller)).id
 
     async def link(
         self,
         source: tuple[str, UUID],
         target: tuple[str, UUID],
         relation: str = "supports",
-        caller: Caller = ANA,
+        caller: Caller | None = None,
     ) -> w.CreatedLink:
         request = w.CreateLink(
             tenant_id=TENANT,
@@ -102,16 +107,16 @@ class KnowledgeHouse:
             target_id=target[1],
             relation=relation,  # type: ignore[arg-type]
         )
-        return await self.linking.create(request, caller)
+        return await self.linking.create(request, caller or self.caller)
 
-    async def read(self, kind: str, id: UUID, caller: Caller = ANA, tenant_id: str = TENANT) -> Any:
+    async def read(self, kind: str, id: UUID, caller: Caller | None = None, tenant_id: str = TENANT) -> Any:
         """Read a memory as a caller does, which counts as a reference."""
         request = OneMemory(tenant_id=tenant_id, memory_type=kind, memory_id=id)  # type: ignore[arg-type]
-        return (await self.listing.get(request, caller)).root
+        return (await self.listing.get(request, caller or self.caller)).root
 
-    async def history(self, kind: str, id: UUID, caller: Caller = ANA) -> a.MemoryHistory:
+    async def history(self, kind: str, id: UUID, caller: Caller | None = None) -> a.MemoryHistory:
         request = OneMemory(tenant_id=TENANT, memory_type=kind, memory_id=id)  # type: ignore[arg-type]
-        return await self.listing.history(request, caller)
+        return await self.listing.history(request, caller or self.caller)
 
     async def rows(self, sql: str, *arguments: Any) -> list[Mapping[str, Any]]:
         """Look into the database."""

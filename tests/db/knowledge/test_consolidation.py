@@ -22,7 +22,7 @@ from elf.families.knowledge.consolidation.service import Consolidation
 from elf.outbox.chores import Due
 from elf.outbox.given_up import JOB_STATES, Place
 from elf.providers.port import Prompt
-from tests.db.knowledge.conftest import ANA, TENANT, KnowledgeHouse
+from tests.db.knowledge.conftest import AGENT, ANA, TENANT, KnowledgeHouse
 
 pytestmark = pytest.mark.anyio
 
@@ -63,13 +63,14 @@ class Consolidating:
     model: Model
 
     def __post_init__(self) -> None:
+        self.house.caller = AGENT
         self.service = Consolidation(self.house.kit, self.model)
 
     async def run(self) -> k.ConsolidationAnswer:
-        return await self.service.run(k.RunConsolidation(tenant_id=TENANT), ANA)
+        return await self.service.run(k.RunConsolidation(tenant_id=TENANT), AGENT)
 
-    async def drain(self, butler: str = "travel") -> None:
-        due = Due(subject=Shard(TENANT, butler).name, at=self.house.kit.now(), attempt=1)
+    async def drain(self, butler: str = "travel", user: str | None = None) -> None:
+        due = Due(subject=Shard(TENANT, butler, user).name, at=self.house.kit.now(), attempt=1)
         await self.service.drain(due)
 
     async def states(self) -> list[tuple[str, int]]:
@@ -159,7 +160,7 @@ async def test_consolidation_with_llm_spawner(consolidating: Consolidating) -> N
 async def test_consolidation_without_spawner_dry_run(knowledge: KnowledgeHouse) -> None:
     await knowledge.episode()
     service = Consolidation(knowledge.kit, None)
-    answer = await service.run(k.RunConsolidation(tenant_id=TENANT), ANA)
+    answer = await service.run(k.RunConsolidation(tenant_id=TENANT), AGENT)
     assert (answer.groups, answer.episodes_processed, answer.remaining) == ({"travel": 1}, 1, 1)
     assert (answer.groups_consolidated, answer.episodes_consolidated, answer.facts_created) == (0, 0, 0)
     (row,) = await knowledge.rows("SELECT consolidated, lease, retry_count FROM knowledge_episodes")

@@ -17,7 +17,7 @@ from elf.families.knowledge.api import rows
 from elf.families.knowledge.entities.merging import EntityMerging
 from elf.families.knowledge.entities.registry import EntityRegistry
 from elf.families.knowledge.entities.resolution import EntityResolution
-from tests.db.knowledge.conftest import ANA, TENANT, KnowledgeHouse
+from tests.db.knowledge.conftest import AGENT, ANA, TENANT, KnowledgeHouse
 
 pytestmark = pytest.mark.anyio
 
@@ -31,9 +31,9 @@ class People:
         self.resolution = EntityResolution(house.kit)
         self.merging = EntityMerging(house.kit)
 
-    async def add(self, name: str = "Ana Lima", **fields: Any) -> UUID:
+    async def add(self, name: str = "Ana Lima", caller: Caller = ANA, **fields: Any) -> UUID:
         said = {"tenant_id": TENANT, "canonical_name": name, "entity_type": "person"}
-        return (await self.registry.create(e.CreateEntity(**(said | fields)), ANA)).entity_id
+        return (await self.registry.create(e.CreateEntity(**(said | fields)), caller)).entity_id
 
     async def get(self, id: UUID, tenant_id: str = TENANT) -> rows.Entity:
         return await self.registry.get(e.OneEntity(tenant_id=tenant_id, entity_id=id), ANA)
@@ -165,7 +165,7 @@ async def test_hints_are_compared_with_the_beginning_of_a_long_fact(people: Peop
 
 
 async def test_hints_do_not_tell_of_facts_of_another_user(people: People) -> None:
-    ana = await people.add("Ana")
+    ana = await people.add("Ana", caller=AGENT)
     await people.fact(ana, "secret", content="planes", scope="user:ana")
     hints = e.ContextHints(topic="planes")
     (own,) = await people.resolve("ana", context_hints=hints)

@@ -16,7 +16,7 @@ from elf.families.knowledge.subjects.erasing import Erasure
 from elf.families.knowledge.subjects.whose import Whose
 from elf.offers import Subject
 from elf.outbox.leased import LeaseLost
-from tests.db.knowledge.conftest import TENANT, KnowledgeHouse
+from tests.db.knowledge.conftest import AGENT, TENANT, KnowledgeHouse
 from tests.db.knowledge.subjects_kit import World
 from tests.db.knowledge.test_consolidation import Consolidating, Model, a_fact_each, told
 
@@ -27,6 +27,7 @@ SCOPE: Final = f"user:{USER}"
 WORD: Final = "Zanzibarqx"
 ANA: Final = Caller(user=USER)
 BEN: Final = Caller(user="ben")
+ALONE: Final = Caller(user=USER, is_default_user=True)
 
 
 @pytest.fixture
@@ -83,22 +84,22 @@ async def test_what_rests_on_others_too_stays_and_loses_its_source(world: World)
     other = await house.episode("Ben said so.", BEN, metadata={"user": "ben"})
     gone = await house.episode("Ana said more.", ANA, butler=SCOPE)
     facts = {
-        "mine": await house.fact(ANA, subject="mine", source_episode_id=mine),
-        "both": await house.fact(ANA, subject="both", source_episode_id=mine, source_butler=SCOPE),
-        "neither": await house.fact(ANA, subject="neither"),
-        "lost": await house.fact(ANA, subject="lost", source_episode_id=mine),
-        "of ben alone": await house.fact(
-            BEN, subject="of ben alone", scope="user:ben", source_episode_id=mine
-        ),
+        "by her": await house.fact(ANA, subject="by her"),
+        "mine": await house.fact(AGENT, subject="mine", source_episode_id=mine),
+        "both": await house.fact(AGENT, subject="both", source_butler=SCOPE),
+        "neither": await house.fact(AGENT, subject="neither"),
+        "lost": await house.fact(AGENT, subject="lost"),
+        "of ben alone": await house.fact(BEN, subject="of ben alone", scope="user:ben"),
     }
-    rule = await house.rule("Ask", ANA)
-    for source, target in (("both", other), ("lost", gone)):
-        await house.link(("fact", facts[source].id), ("episode", target), "derived_from", ANA)
-    await house.link(("rule", rule), ("episode", mine), "derived_from")
-    await house.link(("fact", facts["neither"].id), ("episode", mine), "supports")
+    rule = await house.rule("Ask", AGENT)
+    for source, target in (("both", mine), ("both", other), ("lost", mine)):
+        await house.link(("fact", facts[source].id), ("episode", target), "derived_from", AGENT)
+    await house.link(("fact", facts["lost"].id), ("episode", gone), "derived_from", ANA)
+    await house.link(("rule", rule), ("episode", mine), "derived_from", AGENT)
+    await house.link(("fact", facts["neither"].id), ("episode", mine), "supports", AGENT)
     await house.rows("DELETE FROM knowledge_episodes WHERE id = $1 RETURNING 1", gone)  # its time was over
     erased = await world.erase(user=USER)
-    assert (erased["episodes"], erased["facts"], erased["rules"]) == (1, 2, 1)
+    assert (erased["episodes"], erased["facts"], erased["rules"]) == (1, 3, 1)
     left = await house.rows(
         "SELECT subject, source_episode_id, source_butler FROM knowledge_facts ORDER BY subject"
     )
@@ -112,12 +113,13 @@ async def test_what_rests_on_others_too_stays_and_loses_its_source(world: World)
 
 async def test_what_a_user_told_of_what_stays_goes(world: World) -> None:
     house, life = world.house, world.life
-    rule = await house.rule("Seat them at the window", BEN, metadata={"asked_by": USER, "why": "a wish"})
-    inverted = await house.rule("Wake them early", BEN)
+    rule = await house.rule("Seat them at the window", AGENT, metadata={"asked_by": USER, "why": "a wish"})
+    inverted = await house.rule("Wake them early", AGENT)
     for id in (rule, inverted):
-        await life.harmful(id, BEN, reason="it was late")
-        await life.harmful(id, ANA, reason=f"{WORD} disturbed", context=f"in {WORD}")
-    await life.harmful(inverted, ANA, reason=f"{WORD} again")
+        await life.harmful(id, AGENT, reason="it was late")
+        await life.harmful(id, ALONE, reason=f"{WORD} disturbed", context=f"in {WORD}")
+    await life.harmful(inverted, ALONE, reason=f"{WORD} again")
+    await life.harmful(rule, ANA, reason=f"{WORD} is hers alone")
     await life.do_jobs()
     assert f"late; {WORD} disturbed; {WORD} again" in (await house.row("rule", inverted))["content"]
     shared = await world.entity("Ben", BEN, metadata={"knows": [{"best": USER}], "desk": 4})
@@ -130,7 +132,7 @@ async def test_what_a_user_told_of_what_stays_goes(world: World) -> None:
     row = await house.row("rule", rule)
     assert (row["metadata"], row["harmful_count"]) == (
         {"harmful_reasons": ["it was late"], "why": "a wish"},
-        2,
+        3,
     )
     reworded = (await house.row("rule", inverted))["content"]
     assert reworded == (
@@ -234,24 +236,32 @@ async def test_a_batch_in_hand_while_its_user_is_erased_is_undone(world: World) 
     model.meanwhile = lambda: world.erase(user=USER)
     consolidating = Consolidating(house, model)
     with pytest.raises(BatchLost):
-        await consolidating.drain()
+        await consolidating.drain(user=USER)
     assert await world.where(WORD) == await world.where(USER) == set()
     model.meanwhile = None
     house.clock.turn(seconds=301)
-    await consolidating.drain()
+    await consolidating.drain(user="ben")
     assert [subject for subject, _, _ in await consolidating.facts()] == ["Ben walks."]
 
 
-async def test_what_a_batch_made_of_several_users_stays_without_those_who_are_erased(world: World) -> None:
+async def test_what_was_made_of_the_episodes_of_several_users_is_each_users_own(world: World) -> None:
     house = world.house
-    await house.episode("One of them flies.", ANA, metadata={"user_id": USER})
-    await house.episode("Ben walks.", BEN, metadata={"user_id": "ben"})
-    await Consolidating(house, Model(lambda known: {"new_facts": [told("they", "travel")]})).drain()
-    assert (await world.erase(user=USER))["facts"] == 0
-    (link,) = await house.rows("SELECT source_type, relation FROM knowledge_links")
-    assert tuple(link.values()) == ("fact", "derived_from")
-    assert (await world.erase(user="ben"))["facts"] == 1
-    assert await house.rows("SELECT 1 FROM knowledge_facts") == []
+    await house.episode("Ana flies.", ANA, metadata={"user_id": USER})
+    await house.episode("Ben walks.", BEN)
+    consolidating = Consolidating(house, Model(lambda known: {"new_facts": [told("user", "travels")]}))
+    answer = await consolidating.run()
+    assert (answer.groups, answer.groups_consolidated, answer.facts_created) == ({"travel": 2}, 2, 2)
+    rows = await house.rows(
+        "SELECT scope, user_id, reader, source_butler FROM knowledge_facts ORDER BY scope"
+    )
+    assert [tuple(row.values()) for row in rows] == [
+        (SCOPE, USER, "travel", "travel"), ("user:ben", "ben", "travel", "travel"),
+    ]  # fmt: skip
+    assert (await world.erase(user=USER))["facts"] == 1
+    (left,) = await house.rows("SELECT user_id FROM knowledge_facts WHERE validity = 'active'")
+    assert left["user_id"] == "ben"
+    assert await world.where(USER) == set()
+    assert (await world.erase(agent_id="travel"))["facts"] == 1
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ async def test_get_memory_with_reference_bump(
         assert said[name] == row[name], name
     left_out = {"embedding", "search_vector", "idempotency_key", "request_digest"}
     of_work = {"available_at", "lease", "leased_until"}
-    assert row.keys() - said.keys() == left_out | (of_work if kind == "episode" else set())
+    assert row.keys() - said.keys() == left_out | (of_work if kind == "episode" else {"reader"})
     for other in KINDS:
         if other != kind:
             with pytest.raises(NotFound):

@@ -64,11 +64,11 @@ PLANS: dict[str, tuple[Sequence[Any], set[str]]] = {
         ("acme", NOW, None, 500, "worker", None, NOW - timedelta(hours=90), MIDDLE),
         {"idx_knowledge_episodes_consolidated"},
     ),
-    "lock_fact": (("acme", "user:ana", SOME[0]), set()),
-    "lock_rule": (("acme", "user:ana", SOME[0]), set()),
-    "lock_episode": (("acme", "user:ana", SOME[0]), set()),
+    "lock_fact": (("acme", ["user:ana", "ana", None], SOME[0]), set()),
+    "lock_rule": (("acme", ["user:ana", "ana", None], SOME[0]), set()),
+    "lock_episode": (("acme", ["user:ana", "ana", None], SOME[0]), set()),
     "mark_rule": (
-        ("acme", SOME[0], NOW, 1, 0, 1, 0.1, "candidate", "harmful", None, "why", 64, "ana", True), set(),
+        ("acme", SOME[0], NOW, 1, 0, 1, 0.1, "candidate", "harmful", None, "why", 64, "ana", True, True), set(),
     ),
     "read_jobs": ((SOME, "fake:hash:384", NOW), set()),
     "keep_memory_vectors": (

@@ -109,8 +109,8 @@ async def test_entity_keyed_fact_uniqueness(knowledge: KnowledgeHouse) -> None:
     await insert("Ana", tenant_id="other")
     is_active = "AND (validity = 'active'::text))"
     assert {
-        f"btree (tenant_id, entity_id, scope, predicate) WHERE ((entity_id IS NOT NULL) {is_active}",
-        f"btree (tenant_id, scope, subject, predicate) WHERE ((entity_id IS NULL) {is_active}",
+        f"btree (tenant_id, entity_id, scope, predicate, COALESCE(user_id, ''::text)) WHERE ((entity_id IS NOT NULL) {is_active}",
+        f"btree (tenant_id, scope, subject, predicate, COALESCE(user_id, ''::text)) WHERE ((entity_id IS NULL) {is_active}",
     } <= {*await indexes(knowledge, "facts")}
 
 
@@ -131,7 +131,7 @@ async def test_memory_links_table(knowledge: KnowledgeHouse) -> None:
 
 async def test_entities_table_indexes_and_constraints(knowledge: KnowledgeHouse) -> None:
     assert {
-        "btree (tenant_id, canonical_name, entity_type)",
+        "btree (tenant_id, canonical_name, entity_type, COALESCE(user_id, ''::text))",
         "btree (tenant_id, canonical_name)",
         "gin (aliases)",
         "gin (metadata)",

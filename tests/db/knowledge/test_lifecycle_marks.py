@@ -10,7 +10,7 @@ import pytest
 from elf.core.errors import InvalidRequest, NotFound
 from elf.db.database import Database
 from elf.families.knowledge.lifecycle.marks import REASONS_KEPT
-from tests.db.knowledge.conftest import KnowledgeHouse
+from tests.db.knowledge.conftest import AGENT, KnowledgeHouse
 from tests.db.knowledge.lifecycle_kit import BOB, Life
 
 pytestmark = pytest.mark.anyio
@@ -46,7 +46,7 @@ async def test_mark_harmful_increments_counts_with_4x_penalty_formula(life: Life
 
 
 async def test_rule_application_recorded(life: Life) -> None:
-    rule = await life.house.rule()
+    rule = await life.house.rule(caller=AGENT)
     await life.helpful(rule, context="a flight to Oslo")
     life.clock.turn(hours=1)
     await life.harmful(rule, BOB, context="a train", reason="no seats")

@@ -15,7 +15,7 @@ from elf.core.errors import InvalidRequest, NotFound
 from elf.families.knowledge.model import MEMORY_TYPES, MemoryType
 from elf.families.knowledge.offers import KnowledgeItems, KnowledgeRecall
 from elf.offers import Item, Question, Subject
-from tests.db.knowledge.conftest import ANA, TENANT, KnowledgeHouse
+from tests.db.knowledge.conftest import AGENT, ANA, TENANT, KnowledgeHouse
 from tests.db.knowledge.finding_kit import QUERY, Finder
 from tests.notes_kit import unit
 
@@ -102,17 +102,14 @@ async def test_without_a_vector_words_are_enough_and_without_words_there_is_noth
 
 async def test_for_a_user_there_is_what_is_theirs_and_what_is_global(offers: Offers) -> None:
     finder = offers.finder
-    for scope in ("global", "travel", "user:ana"):
-        await finder.fact(f"fact {scope}", 0.9, scope=scope)
-        await finder.rule(f"rule {scope}", 0.9, scope=scope)
-        await finder.episode(f"episode {scope}", 0.9, butler=scope.replace("global", "chat"))
-    for scope in ("user:ben",):
-        await finder.fact(f"fact {scope}", 0.9, scope=scope, caller=BEN)
-        await finder.rule(f"rule {scope}", 0.9, scope=scope, caller=BEN)
-        await finder.episode(f"episode {scope}", 0.9, butler=scope, caller=BEN)
-    await finder.episode("travel with ana", 0.9, metadata={"user_id": "ana"})
-    await finder.episode("chat with ana", 0.9, butler="chat", metadata={"user": "ana"})
-    await finder.episode("travel with ben", 0.9, metadata={"user_id": "ben", "user": "ana"})
+    for scope, caller in (("global", AGENT), ("travel", AGENT), ("user:ana", ANA), ("user:ben", BEN)):
+        await finder.fact(f"fact {scope}", 0.9, scope=scope, caller=caller)
+        await finder.rule(f"rule {scope}", 0.9, scope=scope, caller=caller)
+        await finder.episode(f"episode {scope}", 0.9, butler=scope.replace("global", "chat"), caller=caller)
+    await finder.fact("fact of ben", 0.9, caller=BEN)
+    await finder.episode("travel with ana", 0.9, caller=AGENT, metadata={"user_id": "ana"})
+    await finder.episode("chat with ana", 0.9, butler="chat", caller=AGENT, metadata={"user": "ana"})
+    await finder.episode("travel with ben", 0.9, caller=AGENT, metadata={"user_id": "ben", "user": "ana"})
     shared = {"fact global p: fact global", "rule global"}
     own = {"fact user:ana p: fact user:ana", "rule user:ana", "episode user:ana"}
     assert await offers.texts() == shared | own | {"travel with ana", "chat with ana"}
@@ -128,10 +125,11 @@ async def test_for_a_user_there_is_what_is_theirs_and_what_is_global(offers: Off
 
 async def test_for_an_agent_there_is_what_is_its_own_and_what_is_global(offers: Offers) -> None:
     finder = offers.finder
-    for scope in ("global", "travel", "chat", "user:ana"):
-        await finder.fact(scope, 0.9, scope=scope)
-    await finder.episode("to travel", 0.9)
-    await finder.episode("to chat", 0.9, butler="chat")
+    for scope in ("global", "travel", "chat"):
+        await finder.fact(scope, 0.9, scope=scope, caller=AGENT)
+    await finder.fact("user:ana", 0.9, scope="user:ana")
+    await finder.episode("to travel", 0.9, caller=AGENT)
+    await finder.episode("to chat", 0.9, butler="chat", caller=AGENT)
     agent = Subject(tenant_id=TENANT, agent_id="travel")
     assert await offers.texts(agent) == {"global p: global", "travel p: travel", "to travel"}
     everything = await offers.texts(ANYONE)
@@ -176,11 +174,13 @@ async def test_an_item_names_what_it_rests_on(offers: Offers) -> None:
 
 async def test_what_is_another_users_is_no_source_that_is_named(offers: Offers) -> None:
     finder, house = offers.finder, offers.house
-    rule = await finder.rule("Ask first", 0.9)
+    rule = await finder.rule("Ask first", 0.9, caller=AGENT)
     secret = await finder.episode("ana said so", 0.5, butler="user:ana", metadata={"message_id": "m1"})
-    to_ben = await finder.episode("ben said so", 0.5, metadata={"message_id": "m2", "user": "ben"})
-    for one in (secret, to_ben):
-        await house.link(("rule", rule), ("episode", one), "derived_from")
+    to_ben = await finder.episode(
+        "ben said so", 0.5, caller=BEN, metadata={"message_id": "m2", "user": "ben"}
+    )
+    for one, caller in ((secret, ANA), (to_ben, BEN)):
+        await house.link(("rule", rule), ("episode", one), "derived_from", caller)
     assert (await offers.one("rule", rule, BEN)).provenance == [f"episode:{to_ben}", "message:m2"]
     (of_ana,) = await offers.recall(TO_ANA, kinds=frozenset({"rule"}))
     assert of_ana.provenance == [f"episode:{secret}", "message:m1"]
@@ -205,7 +205,7 @@ async def test_states_say_what_makes_an_item_less_than_it_seems(offers: Offers) 
 
 async def test_a_contradiction_that_the_caller_may_not_see_says_nothing(offers: Offers) -> None:
     finder, house = offers.finder, offers.house
-    fact = await finder.fact("the aisle", 0.9)
+    fact = await finder.fact("the aisle", 0.9, caller=AGENT)
     own = await finder.fact("the window", 0.8, scope="user:ana")
     await house.link(("fact", own), ("fact", fact), "contradicts")
     assert (await offers.one("fact", fact)).states == ["contradicted"]

@@ -101,6 +101,7 @@ MIDDLE = UUID(int=2**127)
 SOME = [UUID(int=number) for number in range(32)]
 ONE = SOME[0]
 OWN = "user:ana"
+SEEN: Final = [OWN, "ana", None]
 VECTOR = Vector(np.ones(DIM, np.float32))
 TEXTS = [f"text {number}" for number in range(32)]
 
@@ -121,14 +122,14 @@ def _question(
     scope: str | None = None,
 ) -> Sequence[Any]:
     asked = Question(
-        reach=Reach(tenant, OWN, None), scope=scope, words=words, vector=vector, version=VERSION, limit=10,
+        reach=Reach(tenant_id=tenant, own_scope=OWN, user="ana"), scope=scope, words=words, vector=vector, version=VERSION, limit=10,
         min_confidence=0.2, now=NOW,
     )  # fmt: skip
     return asked.arguments(kind)
 
 
 def _page(*where: Any) -> Sequence[Any]:
-    return ("acme", OWN, THEN, MIDDLE, 51, *where)
+    return ("acme", SEEN, THEN, MIDDLE, 51, *where)
 
 
 def _of(*names: str) -> set[str]:
@@ -139,11 +140,11 @@ def _of(*names: str) -> set[str]:
 PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "a bump": ("bump_references", ("acme", NOW, SOME, SOME), set()),
     "sizes": ("count_searched", ("tenant 1", 2001), set()),
-    "contents": ("contents_of_memories", ("acme", OWN, SOME), set()),
-    "stats of a tenant": ("memory_stats", ("tenant 1", OWN, None, NOW), set()),
-    "an episode": ("get_episode", ("acme", OWN, ONE, NOW), set()),
-    "a fact": ("get_fact", ("acme", OWN, ONE, NOW), set()),
-    "a rule": ("get_rule", ("acme", OWN, ONE, NOW), set()),
+    "contents": ("contents_of_memories", ("acme", SEEN, SOME), set()),
+    "stats of a tenant": ("memory_stats", ("tenant 1", SEEN, None, NOW), set()),
+    "an episode": ("get_episode", ("acme", SEEN, ONE, NOW), set()),
+    "a fact": ("get_fact", ("acme", SEEN, ONE, NOW), set()),
+    "a rule": ("get_rule", ("acme", SEEN, ONE, NOW), set()),
     "episodes": ("list_episodes", _page(None, None, None), _of("episodes_created")),
     "episodes of an agent": ("list_episodes", _page("agent 3", None, None), set()),
     "facts": ("list_facts", _page("active", None, None, None, None, None), _of("facts_created")),
@@ -151,38 +152,38 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "facts of an entity": ("list_facts", _page("active", None, None, None, ONE, None), set()),
     "facts of a tag": ("list_facts", _page("active", None, None, None, None, '["tag 3"]'), set()),
     "rules": ("list_rules", _page(None, None, False, None), _of("rules_created")),
-    "events": ("list_events", ("acme", OWN, THEN, 1000, 51, None, None, None), _of("events_tenant")),
-    "events of a memory": ("events_of_memory", ("acme", OWN, ONE, "fact", 100), _of("events_memory")),
-    "a chain": ("supersession_chain", ("acme", OWN, ONE, 100), set()),
-    "links": ("links_of_memory", ("acme", OWN, "fact", ONE, True, True, 100), _of("links_target")),
-    "whether it is there": ("is_there", ("acme", OWN, "fact", ONE), set()),
+    "events": ("list_events", ("acme", SEEN, THEN, 1000, 51, None, None, None), _of("events_tenant")),
+    "events of a memory": ("events_of_memory", ("acme", SEEN, ONE, "fact", 100), _of("events_memory")),
+    "a chain": ("supersession_chain", ("acme", SEEN, ONE, 100), set()),
+    "links": ("links_of_memory", ("acme", SEEN, "fact", ONE, True, True, 100), _of("links_target")),
+    "whether it is there": ("is_there", ("acme", SEEN, "fact", ONE), set()),
     "repeated episodes": ("find_repeated_episodes", ("acme", TEXTS), _of("episodes_idempotency")),
     "repeated facts": ("find_repeated_facts", ("acme", TEXTS), _of("facts_idempotency")),
     "repeated rules": ("find_repeated_rules", ("acme", TEXTS), _of("rules_idempotency")),
-    "facts of subjects": ("lock_active_of_subject", ("acme", TEXTS, TEXTS, TEXTS), set()),
+    "facts of subjects": ("lock_active_of_subject", ("acme", TEXTS, TEXTS, TEXTS, TEXTS), set()),
     "facts of entities by key": (
-        "lock_active_of_entity", ("acme", [str(id) for id in SOME], TEXTS, TEXTS), _of("facts_entity_key"),
+        "lock_active_of_entity", ("acme", [str(id) for id in SOME], TEXTS, TEXTS, TEXTS), _of("facts_entity_key"),
     ),
     "supersession": ("supersede_facts", ("acme", SOME), set()),
-    "episodes to refer to": ("share_episodes", ("acme", OWN, SOME), set()),
-    "entities to refer to": ("share_entities", ("acme", SOME), set()),
-    "ends of links": ("find_ends", ("acme", OWN, SOME), set()),
+    "episodes to refer to": ("share_episodes", ("acme", SEEN, SOME), set()),
+    "entities to refer to": ("share_entities", ("acme", SOME, SEEN), set()),
+    "ends of links": ("find_ends", ("acme", SEEN, SOME), set()),
     "a link": ("read_link", ("acme", "fact", ONE, "rule", ONE), set()),
-    "an entity": ("get_entity", ("acme", ONE), set()),
-    "locked entities": ("lock_entities", ("acme", SOME), set()),
-    "entities": ("list_entities", ("acme", THEN, MIDDLE, 51, None, False), _of("entities_created")),
-    "entities by name": ("named_entities", ("acme", "Ana Lima", None, "%Ana Lima%", 100), _of("entities_names")),
-    "what entities are known for": ("facts_of_entities", ("acme", OWN, SOME, 500, 500), _of("facts_entity")),
-    "conflicts": ("conflicting_facts", ("acme", ONE, SOME[1], OWN), set()),
-    "facts of an entity, counted": ("count_active_facts", ("acme", ONE, OWN), set()),
+    "an entity": ("get_entity", ("acme", ONE, SEEN), set()),
+    "locked entities": ("lock_entities", ("acme", SOME, SEEN), set()),
+    "entities": ("list_entities", ("acme", THEN, MIDDLE, 51, None, False, SEEN), _of("entities_created")),
+    "entities by name": ("named_entities", ("acme", "Ana Lima", None, "%Ana Lima%", 100, SEEN), _of("entities_names")),
+    "what entities are known for": ("facts_of_entities", ("acme", SEEN, SOME, 500, 500), _of("facts_entity")),
+    "conflicts": ("conflicting_facts", ("acme", ONE, SOME[1], SEEN), set()),
+    "facts of an entity, counted": ("count_active_facts", ("acme", ONE, SEEN), set()),
     "facts of an entity, moved": ("move_facts", ("acme", ONE, SOME[1]), _of("facts_entity")),
     "what stays": ("note_what_stays", ("acme", SOME, SOME, NOW), set()),
-    "shards of a tenant": ("pending_shards", ("acme", NOW, OWN, False), _of("episodes_pending")),
-    "a batch": ("next_batch", ("acme", "agent 3", NOW, 100), _of("episodes_pending", "episodes_lease")),
+    "shards of a tenant": ("pending_shards", ("acme", NOW, SEEN), set()),
+    "a batch": ("next_batch", ("acme", "agent 3", None, NOW, 100), _of("episodes_waiting", "episodes_lease")),
     "leased": ("lease_episodes", ("acme", ONE, NOW, SOME), set()),
     "held": ("hold_leased", ("acme", ONE), _of("episodes_lease")),
-    "shown facts": ("shown_facts", ("acme", "agent 3", 100), set()),
-    "shown rules": ("shown_rules", ("acme", "agent 3", 50), set()),
+    "shown facts": ("shown_facts", ("acme", "agent 3", "ana", 100), set()),
+    "shown rules": ("shown_rules", ("acme", "agent 3", "ana", 50), set()),
     "what is updated": ("target_of_update", ("acme", ONE), set()),
     "confirmed": ("confirm_shown", ("acme", NOW, SOME), set()),
     "consolidated": ("end_consolidated", ("acme", SOME), set()),
@@ -192,18 +193,18 @@ PLANS: Final[dict[str, tuple[str, Sequence[Any], set[str]]]] = {
     "dead letters": ("list_dead_letters", ("acme", NOW, MIDDLE, 51), _of("episodes_dead")),
     "episodes as jobs": (
         "list_episode_jobs", (["GIVEN_UP"], NOW, MIDDLE, None, 51),
-        _of("episodes_dead", "episodes_discarded", "episodes_pending"),
+        _of("episodes_dead", "episodes_discarded", "episodes_waiting"),
     ),
     "jobs": ("lease_fairly", (100, timedelta(seconds=60), None), _of("outbox_lane_due")),
     "renewed jobs": ("renew_jobs", (SOME, [1] * 32, timedelta(seconds=60)), {"knowledge_outbox_pkey"}),
     "done jobs": ("finish_jobs", (SOME, [1] * 32), {"knowledge_outbox_pkey"}),
     "what memories rest on": (
-        "standing_of_memories", ("acme", OWN, ["fact"] * 32, SOME, SOME, ["message_id"], ["message"], "ana", NOW),
+        "standing_of_memories", ("acme", SEEN, ["fact"] * 32, SOME, SOME, ["message_id"], ["message"], "ana", NOW),
         _of("links_target"),
     ),
-    "an episode to offer": ("offered_episode", ("acme", OWN, ONE, NOW, OWN, "ana", None), set()),
-    "a fact to offer": ("offered_fact", ("acme", OWN, ONE, OWN), set()),
-    "a rule to offer": ("offered_rule", ("acme", OWN, ONE, OWN), set()),
+    "an episode to offer": ("offered_episode", ("acme", SEEN, ONE, NOW, OWN, "ana", None), set()),
+    "a fact to offer": ("offered_fact", ("acme", SEEN, ONE, OWN), set()),
+    "a rule to offer": ("offered_rule", ("acme", SEEN, ONE, OWN), set()),
     "erased": ("erase_memories", ("acme", SOME), _of("outbox_memory")),
     "blanked events": ("blank_events", ("acme", SOME), _of("events_memory")),
 }  # fmt: skip
@@ -273,5 +274,5 @@ async def test_rare_words_are_looked_up_by_their_index(seeded_dsn: str, of: m.Me
 
 async def test_names_that_are_alike_are_looked_up_by_their_index(seeded_dsn: str, kind: str) -> None:
     statement = knowledge_queries()["similar_entities"].replace("<trgm>", "public")
-    used = await _indexes(seeded_dsn, statement, ("acme", "Ana Lima", None, 0.3, 20), kind)
+    used = await _indexes(seeded_dsn, statement, ("acme", "Ana Lima", None, 0.3, 20, SEEN), kind)
     assert "idx_knowledge_entities_searched" in used

@@ -90,7 +90,7 @@ async def test_all_of_a_tenant_is_exported_and_of_a_user_what_is_theirs(world: W
     assert "user:ben" not in told
     counted = by_kind(await world.exported(user="ana"))
     assert {name: count for name, count in counted.items() if name != "event"} == {
-        "entity": 2, "episode": 2, "fact": 3, "rule": 2, "supersession": 1, "application": 3, "link": 3,
+        "entity": 2, "episode": 4, "fact": 5, "rule": 3, "supersession": 1, "application": 4, "link": 3,
     }  # fmt: skip
 
 

@@ -27,7 +27,11 @@ from elf.core.structs import read_value
 
 
 class StoredMemory(Struct, frozen=True, kw_only=True, tag_field="memory_type"):
-    """What every memory has. `embedding_version` is the model of its vector, None while it has none."""
+    """What every memory has. `embedding_version` is the model of its vector, None while it has none.
+
+    `user_id` is the user from whose call or messages it is, None where it is nobody's. Calls with another user do not see
+    it, unless an admin has it `shared`.
+    """
 
     id: UUID
     tenant_id: str
@@ -37,6 +41,8 @@ class StoredMemory(Struct, frozen=True, kw_only=True, tag_field="memory_type"):
     last_referenced_at: datetime | None
     metadata: JsonObject
     embedding_version: str | None
+    user_id: str | None
+    shared: bool
 
 
 class Episode(StoredMemory, frozen=True, kw_only=True, tag="episode"):

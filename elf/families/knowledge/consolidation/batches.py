@@ -15,6 +15,7 @@ import msgspec
 from elf.core.errors import Conflict
 from elf.core.structs import read_json
 from elf.db.database import Connection
+from elf.families.knowledge.access import USER_SCOPE, Reach
 from elf.families.knowledge.consolidation.prompt import ShownEpisode, how_many_fit
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.writing.events import WORKER, Event, EventType, record
@@ -28,20 +29,31 @@ _OUTCOMES: Final[Mapping[str, EventType]] = {
 
 
 class Shard(NamedTuple):
-    """The episodes of one agent of a tenant, which are consolidated in their order."""
+    """What an agent of a tenant has of a user, or of nobody: episodes that are consolidated in their order."""
 
     tenant_id: str
     butler: str
+    user: str | None = None
+
+    @property
+    def scope(self) -> str:
+        """Where is kept what comes of them: what is from a user stays the user's."""
+        return self.butler if self.user is None else f"{USER_SCOPE}{self.user}"
+
+    @property
+    def reader(self) -> str | None:
+        """The agent that reads what comes of a user's episodes, also in calls without the user."""
+        return None if self.user is None or self.butler == self.scope else self.butler
 
     @property
     def name(self) -> str:
         """What tells it from others, as text."""
-        return msgspec.json.encode([self.tenant_id, self.butler]).decode()
+        return msgspec.json.encode(self).decode()
 
     @classmethod
     def named(cls, name: str) -> Shard:
         """Return the shard of a name."""
-        return cls(*read_json(name, tuple[str, str]))
+        return cls(*read_json(name, tuple[str, str, str | None]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +81,13 @@ class EpisodeBatches:
         self._sql = kit.queries
         self._rules = kit.config.consolidation
 
-    async def shards(self, tenant_id: str | None, *, own_scope: str | None) -> dict[Shard, int]:
-        """Return the shards that have pending episodes, and how many: of a tenant, or of all.
-
-        With `own_scope`, those of other users are left out.
-        """
+    async def shards(self, tenant_id: str | None, *, reach: Reach | None = None) -> dict[Shard, int]:
+        """Return the shards that have pending episodes, and how many: of a tenant, or of all; `reach` bounds them."""
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["pending_shards"], tenant_id, self._kit.now(), own_scope or "", own_scope is None
+                self._sql["pending_shards"], tenant_id, self._kit.now(), None if reach is None else reach.seen
             )
-        return {Shard(row["tenant_id"], row["butler"]): row["episodes"] for row in rows}
+        return {Shard(row["tenant_id"], row["butler"], row["user_id"]): row["episodes"] for row in rows}
 
     async def lease(self, shard: Shard) -> LeasedBatch | None:
         """Lease the next batch of a shard; None when nothing waits, it is put off, or another batch is leased.
@@ -119,7 +128,7 @@ class EpisodeBatches:
         run = Event(
             "consolidation_run", payload={"butler": batch.shard.butler, "episodes": len(batch.ids), **summary}
         )
-        await self._record(connection, batch.shard.tenant_id, [*events, run], now)
+        await self._record(connection, batch.shard, [*events, run], now)
 
     async def fail(self, batch: LeasedBatch, category: Category) -> None:
         """Put a batch off, or give up what failed too often; `category` is kept as last_error."""
@@ -136,7 +145,7 @@ class EpisodeBatches:
                 )
                 for row in rows
             ]  # fmt: skip
-            await self._record(connection, batch.shard.tenant_id, events, now)
+            await self._record(connection, batch.shard, events, now)
 
     async def release(self, batch: LeasedBatch) -> None:
         """Give a batch back: it was not its fault."""
@@ -144,9 +153,11 @@ class EpisodeBatches:
             await connection.execute(self._sql["release_leased"], batch.shard.tenant_id, batch.lease)
 
     async def _record(
-        self, connection: Connection, tenant_id: str, events: Sequence[Event], now: datetime
+        self, connection: Connection, shard: Shard, events: Sequence[Event], now: datetime
     ) -> None:
-        await record(connection, self._sql, events, tenant_id=tenant_id, actor=WORKER, now=now)
+        await record(
+            connection, self._sql, events, tenant_id=shard.tenant_id, actor=WORKER, user=shard.user, now=now
+        )
 
 
 def _lock_number(shard: Shard) -> int:

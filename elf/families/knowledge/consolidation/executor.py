@@ -17,7 +17,7 @@ from elf.core.secrets import redact
 from elf.db.database import Connection
 from elf.db.errors import map_errors, retrying
 from elf.families.knowledge import model as m
-from elf.families.knowledge.access import USER_SCOPE, Reach
+from elf.families.knowledge.access import Reach
 from elf.families.knowledge.consolidation.answer import ConsolidationResult
 from elf.families.knowledge.consolidation.batches import EpisodeBatches, LeasedBatch
 from elf.families.knowledge.kit import Kit
@@ -114,12 +114,13 @@ class ConsolidationExecutor:
         return await retrying(lambda: self._carry_out(batch, actions))
 
     async def _actions(self, batch: LeasedBatch, shown: Shown, result: ConsolidationResult) -> _Actions:
-        butler = batch.shard.butler
+        shard = batch.shard
+        whose: dict[str, Any] = {"source_butler": shard.butler, "user_id": shard.user, "reader": shard.reader}
         facts = [
             FactToStore(
                 subject=one.subject, predicate=one.predicate, content=self._kept(one.content),
-                importance=one.importance, permanence=one.permanence, tags=one.tags, scope=butler, source_butler=butler,
-                path=f"new_facts[{place}]",
+                importance=one.importance, permanence=one.permanence, tags=one.tags, scope=shard.scope,
+                path=f"new_facts[{place}]", **whose,
             )
             for place, one in enumerate(result.new_facts)
         ]  # fmt: skip
@@ -132,14 +133,14 @@ class ConsolidationExecutor:
                 continue
             fact = FactToStore(
                 subject=target["subject"], predicate=target["predicate"], content=self._kept(one.content),
-                permanence=one.permanence or target["permanence"], scope=_scope_of_update(butler, target["scope"]),
-                entity_id=target["entity_id"], source_butler=butler, path=path,
+                permanence=one.permanence or target["permanence"],
+                scope=target["scope"] if target["user_id"] == shard.user else shard.scope,
+                entity_id=target["entity_id"], path=path, **whose,
             )  # fmt: skip
             updates.append((one.target_id, fact))
         rules = [
             RuleToStore(
-                content=self._kept(one.content), tags=one.tags, scope=butler, source_butler=butler,
-                path=f"new_rules[{place}]",
+                content=self._kept(one.content), tags=one.tags, scope=shard.scope, path=f"new_rules[{place}]", **whose,
             )
             for place, one in enumerate(result.new_rules)
         ]  # fmt: skip
@@ -181,11 +182,6 @@ class ConsolidationExecutor:
         return redact(content) if self._kit.redact else content
 
 
-def _scope_of_update(butler: str, scope: str) -> str:
-    """Return where an update is kept: where its target is, but what a user's own episodes say stays the user's."""
-    return butler if butler.startswith(USER_SCOPE) else scope
-
-
 class _Work:
     """The actions of one batch, in its transaction."""
 
@@ -205,8 +201,15 @@ class _Work:
         self._actions = actions
         self._outcome = outcome
         self._now = now
-        # A model reaches what its agent does: also the scope of a user, where that is the agent.
-        self._reach = Reach(batch.shard.tenant_id, batch.shard.butler, WORKER)
+        # A model reaches what its agent does in a call for the user.
+        shard = batch.shard
+        self._reach = Reach(
+            tenant_id=shard.tenant_id,
+            own_scope=shard.scope,
+            user=shard.user,
+            agent=shard.butler,
+            actor=WORKER,
+        )
         self._facts = FactWriter(kit.queries)
         self._rules = RuleWriter(kit.queries)
 
@@ -274,8 +277,9 @@ class _Work:
 
     async def _record(self, events: Sequence[Event]) -> None:
         await record(
-            self._connection, self._sql, events, tenant_id=self._reach.tenant_id, actor=WORKER, now=self._now
-        )
+            self._connection, self._sql, events,
+            tenant_id=self._reach.tenant_id, actor=WORKER, user=self._reach.user, now=self._now,
+        )  # fmt: skip
 
     def _writing(self, vectors: Sequence[Vector | None]) -> Writing:
         return Writing(

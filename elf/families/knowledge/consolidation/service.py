@@ -13,7 +13,7 @@ import structlog
 from elf.api.caller import Caller
 from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
 from elf.core.errors import ProviderBroken, ProviderRefused, Unavailable
-from elf.families.knowledge.access import reach_of
+from elf.families.knowledge.access import Reach, reach_of
 from elf.families.knowledge.api import working as k
 from elf.families.knowledge.consolidation.answer import read_answer
 from elf.families.knowledge.consolidation.batches import (
@@ -102,23 +102,22 @@ class Consolidation:
 
     async def run(self, request: k.RunConsolidation, caller: Caller) -> k.ConsolidationAnswer:
         """Consolidate one batch of each shard of a tenant, but for those of other users."""
-        reach = reach_of(request.tenant_id, caller)
-        return await self._run(reach.tenant_id, reach.own_scope)
+        return await self._run(request.tenant_id, reach_of(request.tenant_id, caller))
 
     async def run_all(self, request: k.AllTenants, caller: Caller) -> k.ConsolidationAnswer:
         """Consolidate one batch of each shard of a tenant, or of all."""
         return await self._run(request.tenant_id, None)
 
-    async def _run(self, tenant_id: str | None, own_scope: str | None) -> k.ConsolidationAnswer:
+    async def _run(self, tenant_id: str | None, reach: Reach | None) -> k.ConsolidationAnswer:
         total = Total()
-        shards = await self._batches.shards(tenant_id, own_scope=own_scope)
+        shards = await self._batches.shards(tenant_id, reach=reach)
         for shard, count in shards.items():
             total.groups[shard.butler] = total.groups.get(shard.butler, 0) + count
         if self._chat is None:
             total.episodes_processed += sum(shards.values())
         else:
             await self._one_each(list(shards), self._chat, total)
-        left = await self._batches.shards(tenant_id, own_scope=own_scope)
+        left = await self._batches.shards(tenant_id, reach=reach)
         return total.answer(sum(left.values()))
 
     async def _one_each(self, shards: Sequence[Shard], chat: Chat, total: Total) -> None:
@@ -163,7 +162,7 @@ class Consolidation:
 
     async def subjects(self) -> list[str]:
         """Return the names of the shards that have something to consolidate."""
-        return [shard.name for shard in await self._batches.shards(None, own_scope=None)]
+        return [shard.name for shard in await self._batches.shards(None)]
 
     async def _consolidate(self, batch: LeasedBatch, chat: Chat) -> Outcome:
         """Turn a batch into facts and rules. Raises BatchFailed, and Unavailable when the batch is not at fault."""

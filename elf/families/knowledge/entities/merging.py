@@ -13,7 +13,12 @@ from elf.db.database import Connection
 from elf.db.errors import retrying
 from elf.families.knowledge.access import Reach, reach_of
 from elf.families.knowledge.api import entities as e
-from elf.families.knowledge.entities.registry import MERGED_INTO, refuse_long_metadata, refuse_merged
+from elf.families.knowledge.entities.registry import (
+    MERGED_INTO,
+    refuse_long_metadata,
+    refuse_merged,
+    refuse_of_others,
+)
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.model import MAX_ALIAS_CHARS, MAX_ALIASES
 from elf.families.knowledge.writing.events import Event
@@ -33,7 +38,7 @@ class EntityMerging:
 
         Of two active facts with one scope and predicate the more confident one stays, the target's among equals. Raises
         InvalidRequest, naming the path, for an entity that is unknown or merged already, for one with itself, and where
-        the target would have too many aliases or too much metadata.
+        the target would have too many aliases or too much metadata; ScopeDenied for a user who did not make both.
         """
         if request.source_entity_id == request.target_entity_id:
             path = "$.target_entity_id"
@@ -47,14 +52,14 @@ class EntityMerging:
         async with self._kit.database.transaction() as connection:
             source, target = await self._lock(connection, reach, request)
             conflicts = await connection.fetch(
-                self._sql["conflicting_facts"], reach.tenant_id, source_id, target_id, reach.own_scope
+                self._sql["conflicting_facts"], reach.tenant_id, source_id, target_id, reach.seen
             )
             settled = [_settled(row) for row in conflicts]
             gone = [goes for _, goes in settled]
             if gone:
                 await connection.execute(self._sql["supersede_facts"], reach.tenant_id, gone)
             left = await connection.fetchval(
-                self._sql["count_active_facts"], reach.tenant_id, source_id, reach.own_scope
+                self._sql["count_active_facts"], reach.tenant_id, source_id, reach.seen
             )
             await connection.execute(self._sql["move_facts"], reach.tenant_id, source_id, target_id)
             if settled:
@@ -73,13 +78,16 @@ class EntityMerging:
 
     async def _lock(self, connection: Connection, reach: Reach, request: e.MergeEntities) -> tuple[Row, Row]:
         ids = {"$.source_entity_id": request.source_entity_id, "$.target_entity_id": request.target_entity_id}
-        rows = await connection.fetch(self._sql["lock_entities"], reach.tenant_id, list(ids.values()))
+        rows = await connection.fetch(
+            self._sql["lock_entities"], reach.tenant_id, list(ids.values()), reach.seen
+        )
         known = {row["id"]: row for row in rows}
         if missing := [path for path, id in ids.items() if id not in known]:
             said = "; ".join(f"{path}: there is no entity {ids[path]}" for path in missing)
             raise InvalidRequest(said, fields=missing)
         for path, id in ids.items():
             refuse_merged(known[id], path)
+            refuse_of_others(known[id], reach, path)
         return known[request.source_entity_id], known[request.target_entity_id]
 
     async def _join(self, connection: Connection, source: Row, target: Row, now: datetime) -> list[str]:

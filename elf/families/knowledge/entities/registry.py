@@ -10,10 +10,10 @@ import msgspec
 
 from elf.api.caller import Caller
 from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
-from elf.core.errors import InvalidRequest, NotFound
+from elf.core.errors import InvalidRequest, NotFound, ScopeDenied
 from elf.core.secrets import redact_json
 from elf.db.errors import UniqueViolation
-from elf.families.knowledge.access import reach_of
+from elf.families.knowledge.access import Reach, reach_of
 from elf.families.knowledge.api import entities as e
 from elf.families.knowledge.api import listing as a
 from elf.families.knowledge.api import rows
@@ -38,7 +38,7 @@ class EntityRegistry:
         async with self._kit.database.transaction() as connection:
             id = await connection.fetchval(
                 self._sql["insert_entity"], reach.tenant_id, uuid4(), request.canonical_name, request.entity_type,
-                aliases, metadata, now,
+                aliases, metadata, now, reach.seen,
             )  # fmt: skip
             if id is None:
                 raise _taken(request.canonical_name, request.entity_type)
@@ -48,8 +48,11 @@ class EntityRegistry:
 
     async def get(self, request: e.OneEntity, caller: Caller) -> rows.Entity:
         """Read an entity, a merged one, too. Raises NotFound."""
+        reach = reach_of(request.tenant_id, caller)
         async with self._kit.database.connection() as connection:
-            row = await connection.fetchrow(self._sql["get_entity"], request.tenant_id, request.entity_id)
+            row = await connection.fetchrow(
+                self._sql["get_entity"], reach.tenant_id, request.entity_id, reach.seen
+            )
         if row is None:
             raise _unknown(request.entity_id)
         return rows.Entity(**row)
@@ -57,16 +60,18 @@ class EntityRegistry:
     async def update(self, request: e.UpdateEntity, caller: Caller) -> rows.Entity:
         """Change an entity.
 
-        Raises NotFound, and InvalidRequest for a merged one, a name that is another's, or too much metadata in all.
+        Raises NotFound, ScopeDenied for a user where it is not that user's own, and InvalidRequest for a merged one, a
+        name that is another's, or too much metadata in all.
         """
         reach, now = reach_of(request.tenant_id, caller), self._kit.now()
         try:
             async with self._kit.database.transaction() as connection:
                 row = await connection.fetchrow(
-                    self._sql["lock_entities"], reach.tenant_id, [request.entity_id]
+                    self._sql["lock_entities"], reach.tenant_id, [request.entity_id], reach.seen
                 )
                 if row is None:
                     raise _unknown(request.entity_id)
+                refuse_of_others(row, reach, "$.entity_id")
                 refuse_merged(row, "$.entity_id")
                 metadata = {**row["metadata"], **self._kept(request.metadata or {})}
                 if request.metadata:
@@ -86,12 +91,13 @@ class EntityRegistry:
 
     async def page(self, request: a.ListEntities, caller: Caller) -> a.Entities:
         """List entities, newest first."""
+        reach = reach_of(request.tenant_id, caller)
         listing = ("list_entities", request.tenant_id, request.entity_type, str(request.merged))
         start = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *listing)
         async with self._kit.database.connection() as connection:
             found = await connection.fetch(
                 self._sql["list_entities"], request.tenant_id, start.moment, start.id, request.limit + 1,
-                request.entity_type, request.merged,
+                request.entity_type, request.merged, reach.seen,
             )  # fmt: skip
         shown = found[: request.limit]
         more = len(found) > request.limit
@@ -113,6 +119,13 @@ def refuse_long_metadata(metadata: Mapping[str, Any], path: str) -> None:
     if len(msgspec.json.encode(metadata)) > MAX_METADATA_BYTES:
         problem = f"with what is there, would be more than {MAX_METADATA_BYTES:,} bytes of JSON"
         raise InvalidRequest(f"{path}: {problem}", fields=[path])
+
+
+def refuse_of_others(row: Mapping[str, Any], reach: Reach, path: str) -> None:
+    """Raise ScopeDenied where a user would change an entity that others see, too."""
+    if not reach.may_change(row["user_id"]):
+        problem = "this entity is not one user's: a call without a user changes it"
+        raise ScopeDenied(f"{path}: {problem}", fields=[path])
 
 
 def refuse_merged(row: Mapping[str, Any], path: str) -> None:

@@ -51,7 +51,7 @@ class EntityResolution:
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(
                 self._sql["named_entities"], reach.tenant_id, name, request.entity_type, f"%{_escaped(name)}%",
-                MOST_CANDIDATES,
+                MOST_CANDIDATES, reach.seen,
             )  # fmt: skip
             if not request.enable_fuzzy or len(name) <= 2:
                 return rows
@@ -66,7 +66,9 @@ class EntityResolution:
         if schema is None:
             return []
         statement = self._sql["similar_entities"].replace("<trgm>", schema)
-        return await connection.fetch(statement, reach.tenant_id, name, entity_type, LEAST_LIKENESS, SIMILAR)
+        return await connection.fetch(
+            statement, reach.tenant_id, name, entity_type, LEAST_LIKENESS, SIMILAR, reach.seen
+        )
 
     async def _likeness(
         self, reach: Reach, rows: Sequence[Row], hints: e.ContextHints | None
@@ -79,7 +81,7 @@ class EntityResolution:
             return {}
         async with self._kit.database.connection() as connection:
             facts = await connection.fetch(
-                self._sql["facts_of_entities"], reach.tenant_id, reach.own_scope, [row["id"] for row in rows],
+                self._sql["facts_of_entities"], reach.tenant_id, reach.seen, [row["id"] for row in rows],
                 FACTS_OF_EACH, CHARS_OF_FACT,
             )  # fmt: skip
         return await in_slices(_compared(asked, facts))

@@ -24,10 +24,10 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Cleaning:
-    """What is cleaned up for whom: of a tenant, and all of it, or what who has `own_scope` reaches."""
+    """What is cleaned up for whom: of a tenant what is `seen` (Reach), or all of it."""
 
     tenant_id: str
-    own_scope: str | None
+    seen: list[str | None] | None
     actor: str | None
 
 
@@ -55,9 +55,7 @@ class EpisodeCleanup:
     async def on_request(self, request: w.RunCleanup, caller: Caller) -> w.CleanupAnswer:
         """Clean up for one tenant what the caller reaches."""
         reach = reach_of(request.tenant_id, caller)
-        return await self.clean_up(
-            Cleaning(reach.tenant_id, reach.own_scope, reach.actor), request.max_entries
-        )
+        return await self.clean_up(Cleaning(reach.tenant_id, reach.seen, reach.actor), request.max_entries)
 
     async def for_all(self, request: w.CleanupAll, caller: Caller) -> w.CleanupAnswer:
         """Clean up for one tenant, or all; the answer adds them up."""
@@ -78,20 +76,20 @@ class EpisodeCleanup:
         surplus = 0
         async with self._kit.database.connection() as connection:
             last = await connection.fetchrow(
-                self._kit.queries["last_episode_too_many"], what.tenant_id, now, what.own_scope, most
+                self._kit.queries["last_episode_too_many"], what.tenant_id, now, what.seen, most
             )
         if last is not None:
             up_to = last["created_at"], last["id"]
             surplus = await self._delete("delete_consolidated_episodes", what, now, *up_to)
         async with self._kit.database.connection() as connection:
             remaining = await connection.fetchval(
-                self._kit.queries["count_episodes"], what.tenant_id, what.own_scope
+                self._kit.queries["count_episodes"], what.tenant_id, what.seen
             )
         return w.CleanupAnswer(expired_deleted=expired, capacity_deleted=surplus, remaining=remaining)
 
     async def _delete(self, statement: str, what: Cleaning, now: datetime, *up_to: Any) -> int:
         request_id = structlog.contextvars.get_contextvars().get("request_id")
-        given = what.tenant_id, now, what.own_scope, self._batch, what.actor, request_id, *up_to
+        given = what.tenant_id, now, what.seen, self._batch, what.actor, request_id, *up_to
 
         async def delete() -> int:
             async with self._kit.database.connection() as connection:

@@ -100,6 +100,7 @@ class RuleMarks:
                 self._sql["mark_rule"], reach.tenant_id, rule_id, now, standing.applied_count,
                 standing.success_count, standing.harmful_count, standing.effectiveness_score, standing.maturity,
                 mark.outcome, mark.context, mark.reason, REASONS_KEPT, reach.actor, inverts,
+                reach.may_change(rule["user_id"]),
             )  # fmt: skip
             assert row is not None, "it is locked"
             await self._kit.record(connection, reach, _events(rule_id, mark, rule, standing), now=now)
@@ -108,7 +109,7 @@ class RuleMarks:
         return told_rule(row, now)
 
     async def _lock(self, connection: Connection, reach: Reach, rule_id: UUID) -> Mapping[str, Any]:
-        rule = await connection.fetchrow(self._sql["lock_rule"], reach.tenant_id, reach.own_scope, rule_id)
+        rule = await connection.fetchrow(self._sql["lock_rule"], reach.tenant_id, reach.seen, rule_id)
         if rule is None:
             raise NotFound(f"there is no rule {rule_id}", fields=[PATH])
         if rule["is_forgotten"]:

@@ -62,7 +62,7 @@ class MemoryStates:
 
     async def _lock(self, connection: Connection, reach: Reach, request: lc.OneMemory) -> Row:
         row = await connection.fetchrow(
-            self._sql[f"lock_{request.memory_type}"], reach.tenant_id, reach.own_scope, request.memory_id
+            self._sql[f"lock_{request.memory_type}"], reach.tenant_id, reach.seen, request.memory_id
         )
         if row is None:
             raise NotFound(f"there is no {request.memory_type} {request.memory_id}", fields=[PATH])

@@ -43,7 +43,7 @@ class MemoryExplainer:
         ids = [*(row["note_id"] for row in rows), *(one.subject_id for one in dropped)]
         async with self._kit.database.connection() as connection:
             contents = await connection.fetch(
-                self._kit.queries["contents_of_memories"], reach.tenant_id, reach.own_scope, ids
+                self._kit.queries["contents_of_memories"], reach.tenant_id, reach.seen, ids
             )
         known = {row["id"]: row for row in contents}
         items = [_item(row, known) for row in rows]
@@ -74,8 +74,9 @@ class MemoryExplainer:
 
 
 def _may_see(trace: Row, reach: Reach) -> bool:
-    """Tell whether a trace is the caller's own, or was made in the tenant for no user."""
-    return trace["tenant_id"] == reach.tenant_id and trace["agent_id"] in ("", reach.own_scope)
+    """Tell whether a trace is the caller's own: a call for a user explains what was asked for that user alone."""
+    own = (reach.own_scope,) if reach.user is not None else ("", reach.own_scope)
+    return trace["tenant_id"] == reach.tenant_id and trace["agent_id"] in own
 
 
 def _trace(row: Row, result_count: int) -> s.TracedSearch:

@@ -56,7 +56,7 @@ class Question:
         """Return what the statement of a kind is asked with."""
         whose = (self.named, self.agent) if kind == "episode" else ()
         return (
-            self.reach.tenant_id, self.reach.own_scope, self.scope, self.limit, self.vector, self.version, self.words,
+            self.reach.tenant_id, self.reach.seen, self.scope, self.limit, self.vector, self.version, self.words,
             self.now, self.min_confidence, self.since, self.until, *whose,
         )  # fmt: skip
 

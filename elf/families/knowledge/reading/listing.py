@@ -35,7 +35,7 @@ class MemoryListing:
             row = await connection.fetchrow(
                 self._sql[f"get_{request.memory_type}"],
                 reach.tenant_id,
-                reach.own_scope,
+                reach.seen,
                 request.memory_id,
                 now,
             )
@@ -72,7 +72,7 @@ class MemoryListing:
         start = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *listing)
         async with self._kit.database.connection() as connection:
             rows = await connection.fetch(
-                self._sql["list_events"], reach.tenant_id, reach.own_scope, start.moment, start.id.int & (2**63 - 1),
+                self._sql["list_events"], reach.tenant_id, reach.seen, start.moment, start.id.int & (2**63 - 1),
                 request.limit + 1, request.event_type, request.memory_type, request.memory_id,
             )  # fmt: skip
         shown = rows[: request.limit]
@@ -91,7 +91,7 @@ class MemoryListing:
             events = await connection.fetch(
                 self._sql["events_of_memory"],
                 reach.tenant_id,
-                reach.own_scope,
+                reach.seen,
                 request.memory_id,
                 request.memory_type,
                 MAX_EVENTS,
@@ -100,7 +100,7 @@ class MemoryListing:
                 await connection.fetch(
                     self._sql["supersession_chain"],
                     reach.tenant_id,
-                    reach.own_scope,
+                    reach.seen,
                     request.memory_id,
                     MAX_CHAIN,
                 )
@@ -126,13 +126,13 @@ class MemoryListing:
         self, connection: Any, reach: Reach, kind: m.MemoryType, id: UUID, direction: str
     ) -> list[a.LinkEnd]:
         rows = await connection.fetch(
-            self._sql["links_of_memory"], reach.tenant_id, reach.own_scope, kind, id, direction != "incoming",
+            self._sql["links_of_memory"], reach.tenant_id, reach.seen, kind, id, direction != "incoming",
             direction != "outgoing", MAX_LINKS,
         )  # fmt: skip
         return [a.LinkEnd(**row) for row in rows]
 
     async def _refuse_missing(self, connection: Any, reach: Reach, kind: m.MemoryType, id: UUID) -> None:
-        if not await connection.fetchval(self._sql["is_there"], reach.tenant_id, reach.own_scope, kind, id):
+        if not await connection.fetchval(self._sql["is_there"], reach.tenant_id, reach.seen, kind, id):
             raise missing(kind, id)
 
     async def _page(
@@ -146,7 +146,7 @@ class MemoryListing:
             rows = await connection.fetch(
                 self._sql[query],
                 reach.tenant_id,
-                reach.own_scope,
+                reach.seen,
                 start.moment,
                 start.id,
                 request.limit + 1,

@@ -22,7 +22,7 @@ class MemoryStats:
             row = await connection.fetchrow(
                 self._kit.queries["memory_stats"],
                 reach.tenant_id,
-                reach.own_scope,
+                reach.seen,
                 request.scope,
                 self._kit.now(),
             )

@@ -46,7 +46,7 @@ class Erasure:
         async with self._kit.database.transaction() as connection:
             rest = await connection.fetchrow(self._sql["erase_rest_of_tenant"], tenant_id)
             assert rest is not None, "it always tells"
-            runs = await connection.fetch(self._sql["erase_knowledge_chore_runs"], tenant_id, None)
+            runs = await connection.fetch(self._sql["erase_knowledge_chore_runs"], tenant_id, None, None)
         gone.update({**rest, "traces": traces, "chore_runs": len(runs)})
         return gone
 
@@ -93,9 +93,12 @@ class Erasure:
                 await self._reword(connection, tenant_id, rule)
             await connection.execute(self._sql["unsign_events"], tenant_id, scope, names)
             if whose.user is not None:
+                await connection.execute(self._sql["unname_entities"], tenant_id, whose.user)
                 await connection.execute(self._sql["unname_in_metadata"], tenant_id, names)
             traces = await connection.fetchval(self._sql["erase_searches"], tenant_id, scope)
-            runs = await connection.fetch(self._sql["erase_knowledge_chore_runs"], tenant_id, scope)
+            runs = await connection.fetch(
+                self._sql["erase_knowledge_chore_runs"], tenant_id, scope, whose.user
+            )
         return Counter(entities=entities, traces=traces, chore_runs=len(runs))
 
     async def _entities(self, connection: Connection, whose: Whose, rows: list[Mapping[str, Any]]) -> int:

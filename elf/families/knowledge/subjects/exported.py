@@ -49,6 +49,7 @@ class ExportedEntity(_Piece, frozen=True, kw_only=True, tag="entity"):
     metadata: dict[str, Any] = {}
     created_at: Moment
     updated_at: Moment
+    user_id: Identifier | None = None
 
     def __post_init__(self) -> None:
         _refuse_id(self.metadata, "merged_into")
@@ -74,6 +75,8 @@ class ExportedEpisode(_Piece, frozen=True, kw_only=True, tag="episode"):
     metadata: dict[str, Any] = {}
     idempotency_key: Identifier | None = None
     request_digest: Digest | None = None
+    user_id: Identifier | None = None
+    shared: bool = False
 
     @property
     def text(self) -> str:
@@ -106,6 +109,9 @@ class ExportedFact(_Piece, frozen=True, kw_only=True, tag="fact"):
     metadata: dict[str, Any] = {}
     idempotency_key: Identifier | None = None
     request_digest: Digest | None = None
+    user_id: Identifier | None = None
+    shared: bool = False
+    reader: Identifier | None = None
 
     @property
     def text(self) -> str:
@@ -138,6 +144,9 @@ class ExportedRule(_Piece, frozen=True, kw_only=True, tag="rule"):
     metadata: dict[str, Any] = {}
     idempotency_key: Identifier | None = None
     request_digest: Digest | None = None
+    user_id: Identifier | None = None
+    shared: bool = False
+    reader: Identifier | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for states that are none."""
@@ -202,6 +211,7 @@ class ExportedEvent(_Piece, frozen=True, kw_only=True, tag="event"):
     request_id: Text | None = None
     payload: dict[str, Any] = {}
     created_at: Moment
+    user_id: Identifier | None = None
 
     def __post_init__(self) -> None:
         _refuse_id(self.payload, "target_id")

@@ -68,16 +68,16 @@ class EpisodeWriter:
             (
                 one.id, episode.butler, episode.session_id, episode.content, vector,
                 searchable(episode.text[: self._indexed_chars]),
-                episode.importance, dict(episode.metadata), episode.idempotency_key, episode.digest,
+                episode.importance, dict(episode.metadata), episode.idempotency_key, episode.digest, episode.user_id,
             )
             for episode, one, vector in zip(episodes, stored, writing.vectors, strict=True)
         ]  # fmt: skip
         await connection.execute(
             self._sql["insert_episodes"], writing.reach.tenant_id, writing.now, writing.version, writing.is_model_away,
-            expires_at, *columns(rows, 10),
+            expires_at, *columns(rows, 11),
         )  # fmt: skip
         events = [
-            Event("episode_created", "episode", one.id, {"butler": episode.butler})
+            Event("episode_created", "episode", one.id, {"butler": episode.butler}, user=episode.user_id)
             for episode, one in zip(episodes, stored, strict=True)
         ]
         return stored, events

@@ -30,12 +30,16 @@ WORKER: Final = "worker"  # the actor of what the service does by itself
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One change. `kind` is episode, fact, rule or entity, with its id; `payload` holds ids, numbers and states."""
+    """One change. `kind` is episode, fact, rule or entity, with its id; `payload` holds ids, numbers and states.
+
+    `user` is whose it is, None for the one whose call it is of.
+    """
 
     type: EventType
     kind: str | None = None
     id: UUID | None = None
     payload: Mapping[str, Any] = field(default_factory=dict)
+    user: str | None = None
 
 
 async def record(
@@ -45,9 +49,10 @@ async def record(
     *,
     tenant_id: str,
     actor: str | None,
+    user: str | None = None,
     now: datetime,
 ) -> None:
-    """Write events with the transaction of what they tell, in their order."""
+    """Write events with the transaction of what they tell, in their order; `user` is the one whose call it is of."""
     if not events:
         return
     await connection.execute(
@@ -60,4 +65,5 @@ async def record(
         [event.kind for event in events],
         [event.id for event in events],
         [dict(event.payload) for event in events],
+        [event.user or user for event in events],
     )

@@ -17,18 +17,18 @@ from elf.families.knowledge import model as m
 from elf.families.knowledge.rules.searchable_text import fact_text
 from elf.families.knowledge.writing.events import Event
 from elf.families.knowledge.writing.to_store import (
-    MemoryToStore,
+    FromEpisode,
     Writing,
     as_json,
     columns,
-    refuse_unknown_episodes,
+    with_owners,
 )
 
-Key = tuple[str, str, str, str]
+Key = tuple[str, str, str, str, str | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FactToStore(MemoryToStore):
+class FactToStore(FromEpisode):
     """A fact before it has an id."""
 
     subject: str
@@ -38,7 +38,6 @@ class FactToStore(MemoryToStore):
     permanence: m.Permanence = "standard"
     tags: Sequence[str] = ()
     source_butler: str | None = None
-    source_episode_id: UUID | None = None
     entity_id: UUID | None = None
 
     @property
@@ -49,8 +48,8 @@ class FactToStore(MemoryToStore):
     def key(self) -> Key:
         """What no two active facts of a tenant have in common."""
         if self.entity_id is not None:
-            return "entity", str(self.entity_id), self.scope, self.predicate
-        return "subject", self.subject, self.scope, self.predicate
+            return "entity", str(self.entity_id), self.scope, self.predicate, self.user_id
+        return "subject", self.subject, self.scope, self.predicate, self.user_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,7 @@ class FactWriter:
         Raises InvalidRequest, naming the path, for an entity or episode that is unknown, or merged into another.
         """
         await self._refuse_unusable_entities(connection, writing, facts)
-        await refuse_unknown_episodes(connection, self._sql, writing, facts)
+        facts = await with_owners(connection, self._sql, writing, facts)
         active = await self._lock_active(connection, writing.reach.tenant_id, facts)
         stored, past = _chained(facts, active)
         if before := [one.superseded_id for one in stored if one.superseded_id in active.values()]:
@@ -101,7 +100,7 @@ class FactWriter:
         self, connection: Connection, tenant_id: str, facts: Sequence[FactToStore]
     ) -> dict[Key, UUID]:
         """Return the active facts of the keys, which nobody else changes until the transaction ends."""
-        keys = sorted({fact.key for fact in facts})
+        keys = sorted({fact.key for fact in facts}, key=str)
         numbers = sorted({_lock_number(_lock_name(tenant_id, key)) for key in keys})
         await connection.execute(self._sql["lock_fact_keys"], numbers)
         found: dict[Key, UUID] = {}
@@ -110,9 +109,12 @@ class FactWriter:
             if not some:
                 continue
             rows = await connection.fetch(
-                self._sql[f"lock_active_of_{kind}"], tenant_id, *columns([key[1:] for key in some], 3)
+                self._sql[f"lock_active_of_{kind}"], tenant_id, *columns([key[1:] for key in some], 4)
             )
-            found |= {(kind, row["about"], row["scope"], row["predicate"]): row["id"] for row in rows}
+            found |= {
+                (kind, row["about"], row["scope"], row["predicate"], row["user_id"]): row["id"]
+                for row in rows
+            }
         return found
 
     async def _insert(
@@ -128,13 +130,13 @@ class FactWriter:
                 one.id, fact.subject, fact.predicate, fact.content, vector, fact.searched, fact.importance,
                 m.decay_rate(fact.permanence), fact.permanence, fact.source_butler, fact.source_episode_id,
                 one.superseded_id, fact.entity_id, "superseded" if one.id in past else "active", fact.scope,
-                as_json(fact.tags), dict(fact.metadata), fact.idempotency_key, fact.digest,
+                as_json(fact.tags), dict(fact.metadata), fact.idempotency_key, fact.digest, fact.user_id, fact.reader,
             )
             for fact, one, vector in zip(facts, stored, writing.vectors, strict=True)
         ]  # fmt: skip
         await connection.execute(
             self._sql["insert_facts"], writing.reach.tenant_id, writing.now, writing.version, writing.is_model_away,
-            *columns(rows, 19),
+            *columns(rows, 21),
         )  # fmt: skip
 
     async def _refuse_unusable_entities(
@@ -143,7 +145,9 @@ class FactWriter:
         ids = sorted({fact.entity_id for fact in facts if fact.entity_id is not None})
         if not ids:
             return
-        rows = await connection.fetch(self._sql["share_entities"], writing.reach.tenant_id, ids)
+        rows = await connection.fetch(
+            self._sql["share_entities"], writing.reach.tenant_id, ids, writing.reach.seen
+        )
         merged_into = {row["id"]: row["merged_into"] for row in rows}
         for fact in facts:
             if fact.entity_id is None:
@@ -174,14 +178,24 @@ def _events(facts: Sequence[FactToStore], stored: Sequence[StoredFact]) -> list[
         payload: dict[str, Any] = {"permanence": fact.permanence, "scope": fact.scope}
         if fact.entity_id is not None:
             payload["entity_id"] = str(fact.entity_id)
-        events.append(Event("fact_created", "fact", one.id, payload))
+        if fact.reader is not None:
+            payload["reader"] = fact.reader
+        events.append(Event("fact_created", "fact", one.id, payload, user=fact.user_id))
         if one.superseded_id is not None:
-            events.append(Event("fact_superseded", "fact", one.superseded_id, {"superseded_by": str(one.id)}))
+            events.append(
+                Event(
+                    "fact_superseded",
+                    "fact",
+                    one.superseded_id,
+                    {"superseded_by": str(one.id)},
+                    user=fact.user_id,
+                )
+            )
     return events
 
 
 def _lock_name(tenant_id: str, key: Key) -> str:
-    return msgspec.json.encode(["knowledge_fact", tenant_id, *key]).decode()
+    return msgspec.json.encode(["knowledge_fact", tenant_id, *key[:-1]]).decode()  # whose it is shows later
 
 
 def _lock_number(name: str) -> int:

@@ -61,7 +61,7 @@ class LinkWriting:
         now = self._kit.now()
         async with self._kit.database.transaction() as connection:
             ends = await connection.fetch(
-                self._kit.queries["find_ends"], reach.tenant_id, reach.own_scope, [source[1], target[1]]
+                self._kit.queries["find_ends"], reach.tenant_id, reach.seen, [source[1], target[1]]
             )
             _refuse_missing({(row["kind"], row["id"]) for row in ends}, request)
             new = await insert_links(

@@ -12,22 +12,21 @@ from elf.db.queries import Queries
 from elf.families.knowledge import model as m
 from elf.families.knowledge.writing.events import Event
 from elf.families.knowledge.writing.to_store import (
-    MemoryToStore,
+    FromEpisode,
     Writing,
     as_json,
     columns,
-    refuse_unknown_episodes,
+    with_owners,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleToStore(MemoryToStore):
+class RuleToStore(FromEpisode):
     """A rule before it has an id."""
 
     scope: str = m.GLOBAL_SCOPE
     tags: Sequence[str] = ()
     source_butler: str | None = None
-    source_episode_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +59,25 @@ class RuleWriter:
         self, connection: Connection, writing: Writing, rules: Sequence[RuleToStore]
     ) -> tuple[list[StoredRule], list[Event]]:
         """Store rules in their order. Raises InvalidRequest, naming the path, for an episode that is unknown."""
-        await refuse_unknown_episodes(connection, self._sql, writing, rules)
+        rules = await with_owners(connection, self._sql, writing, rules)
         stored = [StoredRule(uuid4()) for _ in rules]
         rows = [
             (
                 one.id, rule.content, vector, rule.searched, rule.scope, rule.source_butler, rule.source_episode_id,
-                as_json(rule.tags), dict(rule.metadata), rule.idempotency_key, rule.digest,
+                as_json(rule.tags), dict(rule.metadata), rule.idempotency_key, rule.digest, rule.user_id, rule.reader,
             )
             for rule, one, vector in zip(rules, stored, writing.vectors, strict=True)
         ]  # fmt: skip
         await connection.execute(
             self._sql["insert_rules"], writing.reach.tenant_id, writing.now, writing.version, writing.is_model_away,
-            m.RULE_CONFIDENCE, m.RULE_DECAY_RATE, *columns(rows, 11),
+            m.RULE_CONFIDENCE, m.RULE_DECAY_RATE, *columns(rows, 13),
         )  # fmt: skip
         events = [
-            Event("rule_created", "rule", one.id, {"scope": rule.scope})
+            Event("rule_created", "rule", one.id, _told(rule), user=rule.user_id)
             for rule, one in zip(rules, stored, strict=True)
         ]
         return stored, events
+
+
+def _told(rule: RuleToStore) -> Mapping[str, str]:
+    return {"scope": rule.scope} if rule.reader is None else {"scope": rule.scope, "reader": rule.reader}

@@ -108,7 +108,8 @@ class MemoryWriting:
         episodes = [
             EpisodeToStore(
                 content=one.content, butler=one.butler, session_id=one.session_id, importance=one.importance,
-                metadata=one.metadata, idempotency_key=one.idempotency_key, path=path,
+                metadata=one.metadata, user_id=reach.owner(one.butler, one.metadata, path),
+                idempotency_key=one.idempotency_key, path=path,
             )
             for path, one in given.items()
         ]  # fmt: skip
@@ -125,7 +126,7 @@ class MemoryWriting:
                 subject=one.subject, predicate=one.predicate, content=one.content, importance=one.importance,
                 permanence=one.permanence, scope=one.scope, tags=one.tags, metadata=one.metadata,
                 source_butler=one.source_butler, source_episode_id=one.source_episode_id, entity_id=one.entity_id,
-                idempotency_key=one.idempotency_key, path=path,
+                user_id=reach.owner(one.scope, one.metadata, path), idempotency_key=one.idempotency_key, path=path,
             )
             for path, one in given.items()
         ]  # fmt: skip
@@ -141,7 +142,7 @@ class MemoryWriting:
             RuleToStore(
                 content=one.content, scope=one.scope, tags=one.tags, metadata=one.metadata,
                 source_butler=one.source_butler, source_episode_id=one.source_episode_id,
-                idempotency_key=one.idempotency_key, path=path,
+                user_id=reach.owner(one.scope, one.metadata, path), idempotency_key=one.idempotency_key, path=path,
             )
             for path, one in given.items()
         ]  # fmt: skip
@@ -219,8 +220,13 @@ async def _known(
     known = {}
     for row in rows:
         place = keyed[row["idempotency_key"]]
-        _refuse_other(memories[place], row["request_digest"])
-        known[place] = writer.repeated(row)
+        memory = memories[place]
+        # Where no user calls, a memory may have become that of the user whose episode it is from.
+        if row["user_id"] == memory.user_id or (
+            memory.user_id is None and row["request_digest"] == memory.digest
+        ):
+            _refuse_other(memory, row["request_digest"])
+            known[place] = writer.repeated(row)
     return known
 
 

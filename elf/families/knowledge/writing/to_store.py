@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 from uuid import UUID
@@ -21,12 +21,14 @@ from elf.families.knowledge.writing.events import Event
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryToStore:
-    """A memory before it has an id. `path` is where it stands in a request, for errors; `digest` is of the request that
-    its idempotency_key came with.
+    """A memory before it has an id. `user_id` is the user whom it is from, None where that is nobody.
+
+    `path` is where it stands in a request, for errors; `digest` is of the request that its idempotency_key came with.
     """
 
     content: str
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    user_id: str | None = None
     idempotency_key: str | None = None
     digest: bytes | None = None
     path: str = "$"
@@ -80,30 +82,38 @@ class MemoryWriter(Protocol[Given, Stored]):
     ) -> tuple[list[Stored], list[Event]]: ...
 
 
-class _FromEpisode(Protocol):
-    @property
-    def path(self) -> str: ...
-    @property
-    def source_episode_id(self) -> UUID | None: ...
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromEpisode(MemoryToStore):
+    """A memory that may be from an episode. `reader` is the agent that reads it in the scope of a user."""
+
+    source_episode_id: UUID | None = None
+    reader: str | None = None
 
 
-async def refuse_unknown_episodes(
-    connection: Connection, queries: Queries, writing: Writing, memories: Sequence[_FromEpisode]
-) -> None:
-    """Keep the episodes that memories are from until the transaction ends. Raises InvalidRequest, naming the path, for
-    one that is not there.
+Derived = TypeVar("Derived", bound=FromEpisode)
+
+
+async def with_owners(
+    connection: Connection, queries: Queries, writing: Writing, memories: Sequence[Derived]
+) -> Sequence[Derived]:
+    """Return memories with whose they are: what is from a user's episode is the user's.
+
+    Keeps the episodes until the transaction ends. Raises InvalidRequest, naming the path, for one that is not there.
     """
     ids = sorted({memory.source_episode_id for memory in memories if memory.source_episode_id is not None})
     if not ids:
-        return
-    rows = await connection.fetch(
-        queries["share_episodes"], writing.reach.tenant_id, writing.reach.own_scope, ids
-    )
-    known = {row["id"] for row in rows}
+        return memories
+    rows = await connection.fetch(queries["share_episodes"], writing.reach.tenant_id, writing.reach.seen, ids)
+    owners = {row["id"]: row["user_id"] for row in rows}
+    owned = []
     for memory in memories:
-        if memory.source_episode_id is not None and memory.source_episode_id not in known:
+        source = memory.source_episode_id
+        if source is not None and source not in owners:
             path = f"{memory.path}.source_episode_id"
-            raise InvalidRequest(f"{path}: there is no episode {memory.source_episode_id}", fields=[path])
+            raise InvalidRequest(f"{path}: there is no episode {source}", fields=[path])
+        is_owned = source is None or memory.user_id is not None
+        owned.append(memory if is_owned else replace(memory, user_id=owners[source]))
+    return owned
 
 
 def columns(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
