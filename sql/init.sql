@@ -21,6 +21,7 @@
 \ir knowledge/002-changes.sql
 \ir knowledge/003-discarded-jobs.sql
 \ir knowledge/004-lanes.sql
+\ir knowledge/005-users.sql
 \ir conversations/001-tables.sql
 \ir conversations/002-recordings.sql
 \ir conversations/003-subjects.sql

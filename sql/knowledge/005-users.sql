@@ -1,4 +1,5 @@
--- Whose memories are. `user_id` is the user from whose call or messages a memory is, null where it is nobody's. A call with
+-- breaks: older
+-- Whose memories are, which older code does not look at. `user_id` is the user from whose call or messages a memory is, null where it is nobody's. A call with
 -- another user does not see it, until an admin has it `shared`. In the scope of a user, which nobody else reads, `reader` is
 -- the agent whose calls without a user read a fact or rule there: the one from whose episodes it was consolidated.
 

@@ -125,7 +125,7 @@ async def test_what_a_user_told_of_what_stays_goes(world: World) -> None:
     shared = await world.entity("Ben", BEN, metadata={"knows": [{"best": USER}], "desk": 4})
     await house.fact(BEN, entity_id=shared)
     made = await world.entity(f"Aunt {WORD}", ANA)
-    about = await house.fact(BEN, subject="somebody", entity_id=await world.entity("Cousin", ANA))
+    about = await house.fact(AGENT, subject="somebody", entity_id=await world.entity("Cousin", ANA))
     erased = await world.erase(user=USER)
     assert (erased["rules"], erased["facts"], erased["entities"]) == (0, 0, 1)
     assert await world.where(WORD) == await world.where(USER) == set()

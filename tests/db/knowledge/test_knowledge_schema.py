@@ -108,9 +108,10 @@ async def test_entity_keyed_fact_uniqueness(knowledge: KnowledgeHouse) -> None:
         await insert("Ana", **changed)
     await insert("Ana", tenant_id="other")
     is_active = "AND (validity = 'active'::text))"
+    user = "COALESCE(user_id, ''::text)"
     assert {
-        f"btree (tenant_id, entity_id, scope, predicate, COALESCE(user_id, ''::text)) WHERE ((entity_id IS NOT NULL) {is_active}",
-        f"btree (tenant_id, scope, subject, predicate, COALESCE(user_id, ''::text)) WHERE ((entity_id IS NULL) {is_active}",
+        f"btree (tenant_id, entity_id, scope, predicate, {user}) WHERE ((entity_id IS NOT NULL) {is_active}",
+        f"btree (tenant_id, scope, subject, predicate, {user}) WHERE ((entity_id IS NULL) {is_active}",
     } <= {*await indexes(knowledge, "facts")}
 
 

@@ -122,8 +122,8 @@ def _question(
     scope: str | None = None,
 ) -> Sequence[Any]:
     asked = Question(
-        reach=Reach(tenant_id=tenant, own_scope=OWN, user="ana"), scope=scope, words=words, vector=vector, version=VERSION, limit=10,
-        min_confidence=0.2, now=NOW,
+        reach=Reach(tenant_id=tenant, own_scope=OWN, user="ana"), scope=scope, words=words, vector=vector,
+        version=VERSION, limit=10, min_confidence=0.2, now=NOW,
     )  # fmt: skip
     return asked.arguments(kind)
 

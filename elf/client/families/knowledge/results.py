@@ -29,8 +29,8 @@ from elf.core.structs import read_value
 class StoredMemory(Struct, frozen=True, kw_only=True, tag_field="memory_type"):
     """What every memory has. `embedding_version` is the model of its vector, None while it has none.
 
-    `user_id` is the user from whose call or messages it is, None where it is nobody's. Calls with another user do not see
-    it, unless an admin has it `shared`.
+    `user_id` is the user from whose call or messages it is, None where it is nobody's. Calls with another user do not
+    see it, unless an admin has it `shared`.
     """
 
     id: UUID

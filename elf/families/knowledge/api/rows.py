@@ -31,8 +31,8 @@ class Memory(Response):
     metadata: dict[str, Any]
     embedding_version: str | None = Field(description="The model of its vector; null while it has none.")
     user_id: str | None = Field(
-        description="The user from whose call or messages it is: calls with another user do not see it. null where it is"
-        " nobody's."
+        description="The user from whose call or messages it is: calls with another user do not see it. null where it"
+        " is nobody's."
     )
     shared: bool = Field(description="Whether an admin has it seen by the tenant's other users, too.")
 
