@@ -1,4 +1,4 @@
--- Moving memories to another model, and removing them for good.
+-- Moving memories to another model, removing them for good, and sharing them.
 
 -- name: count_outdated
 -- How many memories have no vector of this model; of a tenant ($1), or of all. What is forgotten needs none.
@@ -115,3 +115,21 @@ FROM knowledge_facts AS f GROUP BY 2
 UNION ALL
 SELECT 'rule', CASE WHEN r.metadata -> 'forgotten' = 'true' THEN 'forgotten' ELSE r.maturity END, count(*), NULL
 FROM knowledge_rules AS r GROUP BY 2;
+
+-- name: share_episode
+-- Has an episode ($2) seen by other users, or no longer ($3); tells where it is, whose, and how it was before.
+WITH before AS (SELECT e.shared FROM knowledge_episodes AS e WHERE e.tenant_id = $1 AND e.id = $2 FOR NO KEY UPDATE)
+UPDATE knowledge_episodes AS e SET shared = $3 FROM before AS b WHERE e.tenant_id = $1 AND e.id = $2
+RETURNING e.butler AS place, e.user_id, b.shared AS was_shared;
+
+-- name: share_fact
+-- Has a fact ($2) seen by other users, or no longer ($3); tells where it is, whose, and how it was before.
+WITH before AS (SELECT f.shared FROM knowledge_facts AS f WHERE f.tenant_id = $1 AND f.id = $2 FOR NO KEY UPDATE)
+UPDATE knowledge_facts AS f SET shared = $3 FROM before AS b WHERE f.tenant_id = $1 AND f.id = $2
+RETURNING f.scope AS place, f.user_id, b.shared AS was_shared;
+
+-- name: share_rule
+-- Has a rule ($2) seen by other users, or no longer ($3); tells where it is, whose, and how it was before.
+WITH before AS (SELECT r.shared FROM knowledge_rules AS r WHERE r.tenant_id = $1 AND r.id = $2 FOR NO KEY UPDATE)
+UPDATE knowledge_rules AS r SET shared = $3 FROM before AS b WHERE r.tenant_id = $1 AND r.id = $2
+RETURNING r.scope AS place, r.user_id, b.shared AS was_shared;

@@ -119,7 +119,7 @@ async def test_what_a_user_told_of_what_stays_goes(world: World) -> None:
         await life.harmful(id, AGENT, reason="it was late")
         await life.harmful(id, ALONE, reason=f"{WORD} disturbed", context=f"in {WORD}")
     await life.harmful(inverted, ALONE, reason=f"{WORD} again")
-    await life.harmful(rule, ANA, reason=f"{WORD} is hers alone")
+    await life.harmful(inverted, ANA, reason="not told to others")
     await life.do_jobs()
     assert f"late; {WORD} disturbed; {WORD} again" in (await house.row("rule", inverted))["content"]
     shared = await world.entity("Ben", BEN, metadata={"knows": [{"best": USER}], "desk": 4})
@@ -132,7 +132,7 @@ async def test_what_a_user_told_of_what_stays_goes(world: World) -> None:
     row = await house.row("rule", rule)
     assert (row["metadata"], row["harmful_count"]) == (
         {"harmful_reasons": ["it was late"], "why": "a wish"},
-        3,
+        2,
     )
     reworded = (await house.row("rule", inverted))["content"]
     assert reworded == (

@@ -466,6 +466,15 @@ class Erased(Struct, frozen=True):
     erased: dict[str, int]
 
 
+class Shared(Struct, frozen=True):
+    """Whom a memory is from, None where that is nobody, and whether other users see it."""
+
+    memory_type: MemoryType
+    memory_id: UUID
+    user_id: str | None
+    shared: bool
+
+
 class Schedule(Struct, frozen=True):
     """When a work is due; an empty `cron` is never."""
 

@@ -105,6 +105,18 @@ class Working(FamilyClient[C_co]):
         return operators(get(f"{ADMIN}/schedules", {}, reader(r.Schedules)))
 
     @method
+    def share(
+        self,
+        memory_type: MemoryType,
+        memory_id: UUID | str,
+        *,
+        shared: Annotated[bool, "False: no longer"] = True,
+    ) -> Call[r.Shared]:
+        """For operators: have the other users of the tenant see a memory from one. Raises NotFound."""
+        body = {**self.owner, "memory_type": memory_type, "memory_id": memory_id, "shared": shared}
+        return operators(post(f"{ADMIN}/share", body, reader(r.Shared)))
+
+    @method
     def erase_memory(self, memory_type: MemoryType, memory_id: UUID | str) -> Call[r.Erased]:
         """For operators: erase a memory for good. Raises NotFound."""
         return self._erase(self.owner, "memory", {"memory_type": memory_type, "id": memory_id})

@@ -110,6 +110,23 @@ class Erased(Response):
     erased: dict[str, int]
 
 
+class Share(InTenant):
+    """A memory from a user, to be seen by the other users of the tenant, or no longer."""
+
+    memory_type: f.MemoryTypeField
+    memory_id: f.MemoryId
+    shared: bool
+
+
+class Shared(Response):
+    """Whom a memory is from, null where that is nobody, and whether other users see it."""
+
+    memory_type: f.MemoryTypeField
+    memory_id: f.MemoryId
+    user_id: str | None
+    shared: bool
+
+
 class NoArguments(Request):
     """Nothing."""
 
@@ -179,6 +196,14 @@ REQUEUE: Final = _post(f"{ADMIN}/requeue", "requeue_episodes", "Try dead letters
 REEMBED: Final = _post(f"{ADMIN}/reembed", "reembed_knowledge", "Have vectors made by the configured model", Reembed,
                        ReembedAnswer)  # fmt: skip
 ERASE: Final = _post(f"{ADMIN}/erase", "erase_knowledge", "Erase for good", Erase, Erased, errors=(NotFound,))
+SHARE: Final = _post(
+    f"{ADMIN}/share",
+    "share_knowledge",
+    "Have other users see what is from one",
+    Share,
+    Shared,
+    errors=(NotFound,),
+)
 SCHEDULES: Final = Operation(
     "knowledge_schedules",
     "GET",
@@ -193,5 +218,5 @@ DEAD_LETTERS: Final = Operation(
     DeadLetters, tag=TAG, text="any",
 )  # fmt: skip
 ADMIN_WORKING: Final = (
-    SWEEP, CONSOLIDATE_ALL, CLEAN_UP_ALL, REQUEUE, REEMBED, ERASE, SCHEDULES, DEAD_LETTERS,
+    SWEEP, CONSOLIDATE_ALL, CLEAN_UP_ALL, REQUEUE, REEMBED, ERASE, SHARE, SCHEDULES, DEAD_LETTERS,
 )  # fmt: skip

@@ -22,7 +22,7 @@ EventType: TypeAlias = Literal[
     "rule_created", "rule_confirmed", "rule_helpful", "rule_harmful", "rule_promoted", "rule_demoted", "rule_inverted",
     "rule_forgotten", "rule_fading", "rule_recovered", "rule_expired",
     "link_created", "entity_created", "entity_updated", "entity_merge",
-    "consolidation_run", "reembedded", "memory_erased",
+    "consolidation_run", "reembedded", "memory_erased", "memory_shared",
 ]  # fmt: skip
 
 WORKER: Final = "worker"  # the actor of what the service does by itself
