@@ -36,7 +36,8 @@ project = "{{user}}"
 class Identity:
     """A key that may be bound to one field, or the token of a user: to its tenant, and to the user's own project.
 
-    A user may come by a `client`, which sends its own key along. One that is `wrong` proves nothing.
+    A key may have a `user`, or act for any, and name this one. A user with a token may come by a `client`, which sends
+    its own key along. One that is `wrong` proves nothing.
     """
 
     proof: Literal["none", "key", "token"]
@@ -44,6 +45,7 @@ class Identity:
     user: str = ""
     role: str = "admin"
     client: str = ""
+    acts_for: str = ""
     wrong: bool = False
 
 
@@ -66,7 +68,8 @@ class Identities:
         if identity.proof == "none":
             return {}
         if identity.proof == "key":
-            return {"X-API-Key": self._keys[identity]}
+            named = {"X-User-ID": identity.acts_for} if identity.acts_for else {}
+            return {"X-API-Key": self._keys[identity], **named}
         claims = {"tenant": context["tenant_id"], "roles": [identity.role]}
         key = self._stranger if identity.wrong else None
         token = {"Authorization": f"Bearer {self._issuer.token(identity.user, key=key, **claims)}"}
@@ -92,4 +95,8 @@ def _table(identity: Identity, key: str) -> str:
     ]
     if identity.bound is not None:
         lines.append('{} = "{}"'.format(*identity.bound))
+    if identity.user:
+        lines.append(f'user = "{identity.user}"')
+    if identity.acts_for:
+        lines.append("acts_for_users = true")
     return "\n".join([*lines, ""])

@@ -77,7 +77,8 @@ LEAKS: Final = Leaks(
         ),
         **dict.fromkeys(
             [
-                "requeue_episodes", "list_dead_letters", "list_episode_jobs", "count_episode_jobs",
+                "requeue_episodes", "share_episode", "share_fact", "share_rule",
+                "list_dead_letters", "list_episode_jobs", "count_episode_jobs",
                 "decide_on_episodes",
                 "count_outdated", "enqueue_outdated", "has_vector_jobs",
                 "erasable_memories", "erase_memories", "erase_entities", "blank_events", "blank_events_of_tenant",
@@ -89,7 +90,8 @@ LEAKS: Final = Leaks(
             [
                 "offered_episode", "offered_fact", "offered_rule", "standing_of_memories",
                 "lock_episodes_of_subject", "episodes_of_subject", "facts_of_subject", "rules_of_subject",
-                "entities_of_facts", "entities_made_by", "erase_lonely_entities", "unsign_memories", "unsign_events",
+                "entities_of_facts", "entities_made_by", "erase_lonely_entities", "unname_entities", "unsign_memories",
+                "unsign_events",
                 "erase_applications_by", "reword_rule", "unname_in_metadata", "erase_searches",
                 "erase_rest_of_tenant", "export_episodes", "export_entities", "export_entities_of_tenant",
                 "export_facts", "export_rules", "export_supersessions", "export_applications", "export_links",

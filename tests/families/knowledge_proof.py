@@ -39,7 +39,7 @@ def by_tenant(caller: Caller) -> Caller:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
     """What a tenant knows: two facts of one key of which the later is active, a rule, an episode, three entities, and
-    the handle of a search. Each holds the `word`, which nothing else does.
+    the handle of a search. Each holds the `word`, which nothing else does. `headers` prove who it is of, if anybody.
     """
 
     fronts: Fronts
@@ -54,6 +54,7 @@ class Knowledge:
     spare: str
     trace: str
     handle: str
+    headers: Mapping[str, str] | None = None
 
     @property
     def ids(self) -> list[str]:
@@ -88,19 +89,20 @@ class Knowledge:
         return [
             [
                 {key: value for key, value in item.items() if key not in PASSING}
-                for item in ask(name, {**self.place, **where}).body["items"]
+                for item in ask(name, {**self.place, **where}, headers=self.headers).body["items"]
             ]
             for name, where in lists
         ]
 
 
-def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> Knowledge:
-    """Have a new tenant know something; it is found before this returns."""
+def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS, *, owner: Caller | None = None) -> Knowledge:
+    """Have a new tenant know something, by its `owner` or an operator; it is found before this returns."""
     word = f"w{uuid4().hex[:12]}"
     place = {"tenant_id": f"tenant {uuid4()}"}
+    headers = None if owner is None else owner.headers(fronts.identities, place)
 
     def ask(name: str, **arguments: Any) -> Any:
-        reply = fronts.public.ask(name, {**place, **arguments})
+        reply = fronts.public.ask(name, {**place, **arguments}, headers=headers)
         assert reply.ok, reply.text
         return reply.body
 
@@ -124,13 +126,13 @@ def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> Knowledge:
     found = ask("search_knowledge", query=f"aisle {word}", types=["fact"])
     handle = next(item["result_handle"] for item in found["items"] if item["id"] == fact)
     wait_for(
-        lambda: fronts.public.ask("explain_result", {**place, "result_handle": handle}).ok,
+        lambda: fronts.public.ask("explain_result", {**place, "result_handle": handle}, headers=headers).ok,
         "the search is traced",
     )
     return Knowledge(
         fronts=fronts, place=place, word=word, fact=fact, superseded=superseded, rule=rule, episode=episode,
         entity=entity["entity_id"], other_entity=other["entity_id"], spare=spare["entity_id"],
-        trace=found["trace_id"], handle=handle,
+        trace=found["trace_id"], handle=handle, headers=headers,
     )  # fmt: skip
 
 

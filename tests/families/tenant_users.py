@@ -1,0 +1,221 @@
+"""The users of one tenant: what comes from one of them, and everybody of the tenant who must not be told of it.
+
+The owner is the user ana with a token. To others what is hers does not exist, whatever they prove themselves by; an
+agent's key without a user is told of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Final
+
+from tests.families import knowledge_proof
+from tests.families.callers import OWNER_PROJECT
+from tests.families.fronts import Reply
+from tests.families.identities import Identity
+from tests.families.knowledge_proof import SHARED, TOOL
+from tests.families.leaks import Condition, Leak, patched
+from tests.families.rows import COLLEAGUE, FOREIGN, Attempt, Caller, Row, World
+
+_BOUND: Final = frozenset({"tenant_id", "project_id"})
+
+OWNER: Final = Caller(
+    "the owner", COLLEAGUE, {}, identity=Identity("token", user=OWNER_PROJECT, role="user"), leaves_out=_BOUND
+)
+AGENT: Final = Caller("agent's key", COLLEAGUE, {}, identity=Identity("key", role="user"))
+USERS: Final = (
+    Caller(
+        "another user", FOREIGN, {}, identity=Identity("token", user="bob", role="user"), leaves_out=_BOUND
+    ),
+    Caller("key of another user", FOREIGN, {}, identity=Identity("key", user="bob", role="user")),
+    Caller("key for another user", FOREIGN, {}, identity=Identity("key", acts_for="bob", role="user")),
+    Caller(
+        "auditor", FOREIGN, {}, identity=Identity("token", user="audrey", role="auditor"), leaves_out=_BOUND
+    ),
+    Caller(
+        "the user elsewhere",
+        FOREIGN,
+        {"tenant_id": "{0} of others"},
+        identity=Identity("token", user=OWNER_PROJECT, role="user"),
+        leaves_out=_BOUND,
+    ),
+    AGENT,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UsersProof:
+    """What a family keeps apart by user: how something of a user is made, the rows to try it by, and leaks to find."""
+
+    name: str
+    settle: Callable[..., World]
+    rows: Sequence[Row]
+    reading: Sequence[Leak] = ()
+    changing: Sequence[Leak] = ()
+    owner: Caller = OWNER
+    callers: Sequence[Caller] = USERS
+
+
+# Knowledge
+
+BY_USER: Final = Condition(
+    "users", re.compile(r"knowledge_reaches\(\s*(\$\d+),(?:[^()]|\([^()]*\))*\)"), "text[]"
+)
+OF_ENTITY: Final = Condition("users", re.compile(r"\((\$\d+)::text\[\]\)\[2\] IS NULL"), "text[]")
+
+
+def _counts_nothing(*parts: str) -> Callable[[Reply, Any], str | None]:
+    """Return what finds fault with an answer that counts anything, in these parts of it or as a whole."""
+
+    def check(reply: Reply, own: Any) -> str | None:
+        told = [reply.body[part] for part in parts] if parts else [reply.body]
+        counted = [value for one in told for value in one.values() if isinstance(value, int | dict) and value]
+        return f"counts {counted}" if counted else None
+
+    return check
+
+
+def _counting(*names: str, check: Callable[[Reply, Any], str | None], **arguments: Any) -> Row:
+    attempt = Attempt(
+        label="what it counts",
+        arguments=lambda world, own: arguments,
+        tried_by=frozenset({FOREIGN}),
+        owner_sees=False,
+        check=check,
+    )
+    return Row(names=names, attempts=[attempt], open_to=SHARED)
+
+
+_COUNTED: Final = (
+    _counting("knowledge_stats", f"{TOOL}memory_stats", check=_counts_nothing("episodes", "facts", "rules")),
+    _counting("run_consolidation", f"{TOOL}memory_run_consolidation", check=_counts_nothing()),
+    _counting(
+        "run_episode_cleanup", f"{TOOL}memory_run_episode_cleanup", check=_counts_nothing(), max_entries=1000
+    ),
+)
+_OF_OPERATORS: Final = frozenset(
+    {
+        "decay_sweep", "consolidate_all", "clean_up_all", "requeue_episodes", "reembed_knowledge", "dead_letters",
+        "erase_knowledge", "knowledge_schedules",
+    }
+)  # fmt: skip
+_ABOVE: Final = (
+    Row(names=("recall_memories", "memory recall"), open_to=SHARED, attempts=[
+        Attempt(label="by its words", arguments=lambda world, own: {"query": f"aisle {world.word}"}),
+    ]),
+    Row(names=("context_of_memory",), open_to=SHARED, attempts=[
+        Attempt(label="by its words", arguments=lambda world, own: {"query": f"aisle {world.word}"}),
+    ]),
+    *(
+        Row(names=("read_item",), open_to=SHARED, attempts=[
+            Attempt(
+                label=f"the {kind}",
+                arguments=lambda world, own, kind=kind: {  # type: ignore[misc]
+                    "family": "knowledge", "kind": kind, "id": getattr(world, kind),
+                },
+                refused=frozenset({FOREIGN}),
+            ),
+        ])
+        for kind in ("fact", "rule", "episode")
+    ),
+    Row(names=("forget_memories", "memory forget"), open_to=SHARED, attempts=[
+        Attempt(
+            label="the fact",
+            arguments=lambda world, own: {"items": [{"family": "knowledge", "kind": "fact", "id": world.fact}]},
+            tried_by=frozenset({FOREIGN}),
+            owner_sees=False,
+        ),
+    ]),
+)  # fmt: skip
+_KNOWLEDGE_ROWS: Final = (
+    *_COUNTED,  # first, for later others have something of their own that is counted
+    *(
+        row
+        for row in knowledge_proof.ROWS
+        if not _OF_OPERATORS.union(*(one.names for one in _COUNTED)).intersection(row.names)
+    ),
+    *_ABOVE,
+)
+
+
+def _lost(query: str, *operations: str) -> Leak:
+    """A query that no longer keeps users apart."""
+    return Leak(name=query, query=query, conditions=(BY_USER,), operations=operations)
+
+
+_GET: Final = ("get_memory", f"{TOOL}memory_get")
+_FINDING: Final = (
+    "search_knowledge", f"{TOOL}memory_search", "recall", f"{TOOL}memory_recall", "memory_context",
+    f"{TOOL}memory_context",
+)  # fmt: skip
+
+KNOWLEDGE: Final = UsersProof(
+    name="knowledge",
+    settle=partial(knowledge_proof.settle, owner=OWNER),
+    rows=_KNOWLEDGE_ROWS,
+    reading=[
+        _lost("get_fact", *_GET),
+        _lost("get_rule", *_GET),
+        _lost("get_episode", *_GET),
+        _lost("is_there", "memory_history", "memory_links"),
+        _lost("list_episodes", "list_episodes"),
+        _lost("list_facts", "list_facts"),
+        _lost("list_rules", "list_rules"),
+        _lost("list_events", "list_events"),
+        _lost("find_facts", *_FINDING),
+        _lost("find_episodes", "search_knowledge", f"{TOOL}memory_search"),
+        _lost("memory_stats", "knowledge_stats", f"{TOOL}memory_stats"),
+        _lost("pending_shards", "run_consolidation"),
+        _lost("count_episodes", "run_episode_cleanup", f"{TOOL}memory_run_episode_cleanup"),
+        _lost("offered_fact", "read_item"),
+        _lost("offered_rule", "read_item"),
+        Leak(
+            name="list_entities", query="list_entities", conditions=(OF_ENTITY,), operations=("list_entities",)
+        ),
+        Leak(
+            name="get_entity", query="get_entity", conditions=(OF_ENTITY,),
+            operations=("get_entity", f"{TOOL}entity_get"),
+        ),
+        Leak(
+            name="named_entities", query="named_entities", conditions=(OF_ENTITY,),
+            operations=("resolve_entity", f"{TOOL}entity_resolve"),
+        ),
+        Leak(
+            name="similar_entities", query="similar_entities", conditions=(OF_ENTITY,),
+            operations=("resolve_entity", f"{TOOL}entity_resolve"),
+        ),
+        Leak(
+            name="traces of every user",
+            plant=patched("elf.families.knowledge.reading.explain._may_see", lambda trace, reach: True),
+            operations=("explain_result",),
+        ),
+    ],
+    changing=[
+        _lost("find_ends", "create_link"),
+        _lost("share_episodes", "store_fact"),
+        _lost("lock_rule", "confirm_memory", f"{TOOL}memory_confirm", "mark_helpful", f"{TOOL}memory_mark_helpful"),
+        _lost("lock_fact", "forget_memory", f"{TOOL}memory_forget"),
+        Leak(
+            name="lock_entities", query="lock_entities", conditions=(OF_ENTITY,),
+            operations=("update_entity", f"{TOOL}entity_update"),
+        ),
+        Leak(
+            name="share_entities", query="share_entities", conditions=(OF_ENTITY,), operations=("store_fact",)
+        ),
+    ],
+)  # fmt: skip
+
+USER_PROOFS: Final = (KNOWLEDGE,)
+IDENTITIES: Final = {
+    one.identity for proof in USER_PROOFS for one in (proof.owner, *proof.callers) if one.identity is not None
+}
+
+
+def rows_of(proof: UsersProof, operations: Sequence[str]) -> list[Row]:
+    """The rows of these operations alone."""
+    wanted = {*operations}
+    narrowed = [replace(row, names=[name for name in row.names if name in wanted]) for row in proof.rows]
+    return [row for row in narrowed if row.names]
