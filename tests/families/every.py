@@ -126,6 +126,7 @@ KNOWLEDGE: Final = Proof(
     client=KnowledgeClient,
     callers=[*map(knowledge_proof.by_tenant, CALLERS)],
     guarded=[*map(knowledge_proof.by_tenant, GUARDED)],
+    owner=knowledge_proof.OWNER,
 )
 CONVERSATIONS: Final = Proof(
     family=conversations_manifest.CONVERSATIONS,

@@ -105,7 +105,7 @@ LEAKS: Final = Leaks(
             ["find_episodes", "find_rules"], "it is find_facts with another table, as a test of the statements shows"
         ),
         **dict.fromkeys(
-            ["lock_episode", "lock_entities"],
+            ["lock_episode", "lock_entities", "insert_entity"],
             "what it locks is changed by a statement that asks for the tenant again",
         ),
         **dict.fromkeys(

@@ -10,10 +10,13 @@ from typing import Any, Final
 from uuid import uuid4
 
 from tests.families.fronts import Fronts
+from tests.families.identities import FREE
 from tests.families.rows import CALLERS, COLLEAGUE, FOREIGN, INCOMPLETE, NARROW, Attempt, Caller, Kind, Row
 from tests.families.work import WorkClient
 from tests.system.service import wait_for
 
+OWNER: Final = Caller("the owner", COLLEAGUE, {}, identity=FREE)
+"""Whoever is of the tenant and no user: what comes from users is tried by the users of a tenant."""
 NOT_THEIRS: Final = frozenset({FOREIGN, INCOMPLETE})
 SHARED: Final = dict.fromkeys([COLLEAGUE, NARROW], "whoever is of the tenant shares what it knows")
 TOOL: Final = "knowledge "  # tools of the same name are at another path
@@ -294,6 +297,9 @@ ROWS: Final = (
         )
     ),
     Row(names=("dead_letters",), attempts=[_reading("all", sees=False)], spans=True),
+    _changes("share_knowledge", attempts=[
+        _changing("the rule", memory_type="rule", memory_id=_id("rule"), shared=True)
+    ]),
     # Last, for nothing of the owner is left when it has done this itself.
     _changes("erase_knowledge", attempts=[_changing("all", refused=False, what="tenant")]),
     Row(names=("knowledge_schedules",), whole_service="when work is due tells nothing of anybody"),
