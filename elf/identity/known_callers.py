@@ -32,9 +32,14 @@ _SHARES_NOTHING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one credential says."""
+    """What one credential says.
+
+    `proved_user` is the user where the roles of users are theirs to have: one that a token proves, or that mode off
+    takes at its word. A user whom only a key names has the role of the key.
+    """
 
     user: str | None = None
+    proved_user: str | None = None
     is_default_user: bool = False
     client: str | None = None
     bound: Mapping[str, str] = field(default_factory=dict)
@@ -93,7 +98,10 @@ class KnownCallers:
         key = self._key_part(sent)
         named = sent.bearer or key.user
         user, client = named or self._auth.dev_user, key.client or sent.client
-        return self._caller(replace(key, user=user, is_default_user=named is None, client=client))
+        proved = sent.bearer if named else user
+        return self._caller(
+            replace(key, user=user, proved_user=proved, is_default_user=named is None, client=client)
+        )
 
     async def _proved(self, sent: Credentials) -> Caller:
         key = self._key_part(sent)
@@ -108,7 +116,13 @@ class KnownCallers:
         return self._caller(both, _HAS_TENANT)
 
     def _caller(self, who: _Part, needed: frozenset[str] = frozenset()) -> Caller:
-        roles = roles_of(self._holders, user=who.user, client=who.client, claimed=who.claimed, given=who.role)
+        roles = roles_of(
+            self._holders,
+            user=who.proved_user,
+            client=who.client,
+            claimed=who.claimed,
+            given=who.role,
+        )
         return Caller(
             user=who.user,
             is_default_user=who.is_default_user,
@@ -173,8 +187,10 @@ def _part_of(config: Jwt, claims: Mapping[str, Any]) -> _Part:
         if value:
             bound[name] = _with_user(value, user) if USER_PLACE in value else _claimed(claims, value)
     shares = config.users_share_projects or "project_id" in bound
+    user = _name(user)
     return _Part(
-        user=_name(user),
+        user=user,
+        proved_user=user,
         bound=bound,
         denied={} if shares else {"project_id": _SHARES_NOTHING},
         claimed=tuple(role for name in config.roles_claims for role in texts(claim(claims, name))),

@@ -21,7 +21,10 @@ def roles_of(
     claimed: Collection[str] = (),
     given: str = USER,
 ) -> frozenset[str]:
-    """Return the roles of a caller by the config: `claimed` are those of its token, `given` that of its key."""
+    """Return the roles of a caller by the config: `claimed` are those of its token, `given` that of its key.
+
+    `user` is None where a key names the user: the role of a key bounds what it does for anybody.
+    """
     roles = {USER, given}
     for role, who in holders.items():
         if user in who.users or client in who.clients or not set(who.claims).isdisjoint(claimed):

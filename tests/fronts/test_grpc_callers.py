@@ -14,7 +14,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from elf.api.caller import Caller
 from elf.api.operation import Handler
 from elf.api.rpc import OwnRpc, Servicer
-from elf.config.auth import ApiKey, Auth
+from elf.config.auth import ApiKey, Auth, RoleHolders
 from elf.core.api_key import hash_of
 from elf.families.conversations.api import conversations as c
 from elf.families.conversations.grpc import memory_service_pb2 as pb
@@ -92,6 +92,26 @@ async def test_callers_prove_who_they_are(
     required: grpc.aio.Channel, metadata: tuple[tuple[str, str], ...], caller: str
 ) -> None:
     assert await caller_of(required, *metadata) == caller
+
+
+async def tell_roles(asked: pb.CancelRecordRequest, caller: Caller) -> pb.CancelRecordResponse:
+    return pb.CancelRecordResponse(redirect_address=" ".join(sorted(caller.roles)))
+
+
+@pytest.mark.parametrize(
+    ("metadata", "roles"),
+    [
+        ((("x-api-key", "for-users"), ("x-user-id", "ana")), "user"),
+        ((("x-api-key", "of-ana"),), "indexer user"),
+    ],
+)
+async def test_a_user_whom_a_key_names_has_no_role_beyond_that_of_the_key(
+    metadata: tuple[tuple[str, str], ...], roles: str
+) -> None:
+    auth = REQUIRED.model_copy(update={"roles": {"admin": RoleHolders(users=["ana"])}})
+    telling = Servicer(service=TELLING.service, rpcs={"Cancel": OwnRpc(run=tell_roles)})
+    async with served([telling], {}, identify=KnownCallers(auth)) as channel:
+        assert await caller_of(channel, *metadata) == roles
 
 
 @pytest.mark.parametrize(
