@@ -25,6 +25,7 @@ from actors.fronts.mcp_front import McpFront
 from actors.fronts.sockets import Sockets, bound
 from actors.kernel import Supervisor
 from actors.processes.addresses import Fronts
+from actors.processes.changed_auth import warn_of
 from actors.processes.process import Say, new_supervisor, run_process, start_log
 from actors.telemetry.metrics import Metrics
 from actors.telemetry.span_exporter import tracer_for
@@ -73,6 +74,7 @@ def run(
     printed. Raises StartupError when it cannot start, ActorGaveUp when a part of it fails again and again.
     """
     start_log(config.service, source=source)
+    warn_of(config.security.auth)
     if any(role in OPERATED for role in roles):
         fetch_models(config, report=LogReport())  # before there is a loop that a download would hold up
     return run_process(partial(_serve, config, frozenset(roles), source, families))

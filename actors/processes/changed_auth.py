@@ -12,6 +12,7 @@ import structlog
 from anyio.abc import TaskStatus
 
 from elf.config.auth import Auth
+from elf.config.auth_rules import auth_warnings
 from elf.config.model import Config
 from elf.core.errors import ElfError
 
@@ -19,6 +20,12 @@ HANGUP: Final[signal.Signals | None] = getattr(signal, "SIGHUP", None)
 """The signal; None where the system has none."""
 
 log = structlog.get_logger()
+
+
+def warn_of(auth: Auth) -> None:
+    """Tell in the log what a [security.auth] allows that most operators do not mean."""
+    for warning in auth_warnings(auth):
+        log.warning("config_warning", key=warning.key, problem=warning.problem)
 
 
 class ChangedAuth:
@@ -52,3 +59,4 @@ class ChangedAuth:
             log.error("auth_not_changed", error=str(error))
         else:
             log.info("auth_changed", keys=len(config.security.auth.keys))
+            warn_of(config.security.auth)

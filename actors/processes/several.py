@@ -19,7 +19,7 @@ import structlog
 from actors.fronts.http_front import bind, bound_address
 from actors.fronts.sockets import Sockets, bound
 from actors.processes.addresses import Fronts
-from actors.processes.changed_auth import ChangedAuth
+from actors.processes.changed_auth import ChangedAuth, warn_of
 from actors.processes.child_process import KILL_AFTER_S, REAP_S, Assignment, ChildProcess
 from actors.processes.process import Say, new_supervisor, run_process, start_log
 from elf.config.auth import Auth
@@ -40,6 +40,7 @@ def run_processes(config: Config, processes: Processes, *, source: str) -> int:
     ActorGaveUp when one ends again and again.
     """
     start_log(config.service, source=source)
+    warn_of(config.security.auth)
     return run_process(partial(_serve, config, processes, source), stop_deadline_s=STOP_TIMEOUT_S)
 
 

@@ -11,6 +11,7 @@ from elf.cli.outcome import ExitCode
 from elf.cli.text import print_json
 from elf.config import Config, load
 from elf.config.auth import Auth
+from elf.config.auth_rules import auth_warnings
 from elf.config.tables.assistant import AssistantTable
 from elf.core.errors import ConfigError, ConfigFault
 
@@ -51,6 +52,7 @@ def _who_may_call(auth: Auth) -> str:
 
 def _warnings(config: Config) -> Iterator[ConfigFault]:
     """Yield what keeps nothing from starting, and should not stay."""
+    yield from auth_warnings(config.security.auth)
     if not config.mcp.context.key_file:
         return
     file = Path(config.mcp.context.key_file)

@@ -42,7 +42,8 @@ KeyHash = Annotated[
 class ApiKey(Names):
     """[[security.auth.keys]]: a key of a client, by its digest, and what binds whoever has it; an empty name is free.
 
-    `user` is for whom a call is that names no user; with `acts_for_users` the client may name one in X-User-ID.
+    `user` is for whom a call is that names no user; with `acts_for_users` the client may name one in X-User-ID. Either
+    way the role is that of the key: [security.auth.roles.*] gives users roles, but not those whom a key names.
     """
 
     name: Text
@@ -55,6 +56,7 @@ class ApiKey(Names):
 class Jwt(Table):
     """[security.auth.jwt]: whose tokens prove a user, and which of their claims say what.
 
+    The user is the first of `user_claims` that is there: claims that no user can change, or one could become another.
     The keys of the issuer come from `jwks_file`, else `jwks_url`, else what the issuer says of itself. A claim within
     another is named with dots. `project` and `agent` are claims, or text with {user} in it.
     """
@@ -64,9 +66,7 @@ class Jwt(Table):
     jwks_file: str = ""
     audience: str = ""
     algorithms: list[Algorithm] = Field(min_length=1, default_factory=lambda: list(_ALGORITHMS))
-    user_claims: list[Text] = Field(
-        min_length=1, default_factory=lambda: ["preferred_username", "upn", "sub"]
-    )
+    user_claims: list[Text] = Field(min_length=1, default_factory=lambda: ["sub"])
     tenant_claim: str = ""
     project: str = ""
     agent: str = ""
@@ -79,7 +79,10 @@ class Jwt(Table):
 
 
 class RoleHolders(Table):
-    """[security.auth.roles.*]: who has a role: by a role in a token, by user, or by client; any of them is enough."""
+    """[security.auth.roles.*]: who has a role: by a role in a token, by user, or by client; any of them is enough.
+
+    A user has it by a token, or by name in mode off; a user whom a key names does not.
+    """
 
     claims: list[Text] = Field(default_factory=list)
     users: list[Text] = Field(default_factory=list)

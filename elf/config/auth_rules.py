@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from elf.config.auth import Auth
 from elf.config.breach import FAULTY, Breach, Rule, key_path
 from elf.config.places import is_loopback, parse_address
 from elf.core.api_key import WEAK_KEYS, hash_of
+from elf.core.errors import ConfigFault
+
+CHANGEABLE_CLAIMS: Final = frozenset({"preferred_username", "email"})
+"""Claims whose values users choose themselves at many issuers (OpenID Connect Core 1.0, section 5.7)."""
 
 
 def _keys_read_known_profiles(profiles: Mapping[str, Any], keys: Sequence[Any]) -> Iterator[Breach]:
@@ -88,3 +93,23 @@ AUTH_RULES: Final[tuple[tuple[Rule, tuple[str, ...]], ...]] = (
     (_somebody_may_call, ("security",)),
     (_secrets_are_in_a_file, ("security.auth.jwt",)),
 )
+
+
+def auth_warnings(auth: Auth) -> Iterator[ConfigFault]:
+    """Yield what keeps nothing from starting, and lets in more than most operators mean."""
+    jwt = auth.jwt
+    if jwt is None or auth.mode == "off":
+        return
+    for position, name in enumerate(jwt.user_claims):
+        if name.rpartition(".")[2].rpartition("/")[2] in CHANGEABLE_CLAIMS:
+            problem = (
+                f"{name} is a claim that users can change at many issuers, and so become another user here; sub never"
+                " changes"
+            )
+            yield ConfigFault(f"security.auth.jwt.user_claims[{position}]", problem)
+    if not jwt.audience:
+        problem = (
+            "is empty, so that any token of the issuer passes, also one that was issued for another application; name"
+            " the audience that tokens for this service have"
+        )
+        yield ConfigFault("security.auth.jwt.audience", problem)

@@ -24,6 +24,7 @@ from tests.system.service import RunningService, note, wait_for, write_config
 pytestmark = pytest.mark.anyio
 
 OPERATOR, AUDITOR, BOUND, LEAVING = new_key(), new_key(), new_key(), new_key()
+FOR_USERS, OF_BOSS = new_key(), new_key()
 KEYS: list[dict[str, Any]] = [
     {"name": "operator", "key": OPERATOR, "role": "admin"},
     {"name": "scraper", "key": AUDITOR, "role": "auditor"},
@@ -32,6 +33,8 @@ KEYS: list[dict[str, Any]] = [
         "tenant_id": "acme", "project_id": "site", "agent_id": "bot", "read_profile": "private_plus_project",
     },
     {"name": "bot", "key": LEAVING},
+    {"name": "app", "key": FOR_USERS, "acts_for_users": True},
+    {"name": "desk", "key": OF_BOSS, "user": "boss"},
 ]  # fmt: skip
 TOKENS = """
 [security.auth.jwt]
@@ -41,6 +44,9 @@ project = "{{user}}"
 
 [security.auth.roles.auditor]
 claims = ["elf-auditor"]
+
+[security.auth.roles.admin]
+users = ["boss"]
 """
 ASKERS = 6
 ASK_EVERY_S = (
@@ -139,6 +145,12 @@ def lists_answered(service: RunningService) -> float:
     return float(found[1]) if found else 0.0
 
 
+def test_the_log_warns_that_any_token_of_the_issuer_passes(guarded: RunningService) -> None:
+    (warning,) = guarded.events("config_warning")
+    assert warning["key"] == "security.auth.jwt.audience"
+    assert "any token of the issuer passes" in warning["problem"]
+
+
 def test_a_token_opens_what_it_is_bound_to(guarded: RunningService, issuer: LiveIssuer) -> None:
     anna = by_token(issuer.token("anna", org="acme"))
     assert list_of(guarded, anna).json() == {"items": [], "next_cursor": None}
@@ -188,6 +200,17 @@ def test_each_role_opens_what_it_is_for(guarded: RunningService, issuer: LiveIss
     for name, (headers, reads, changes) in callers.items():
         assert guarded.admin.get("/metrics", headers=headers).status_code == reads, name
         assert guarded.admin.post("/v1/admin/gc", headers=headers).status_code == changes, name
+
+
+def test_a_user_whom_a_key_names_has_no_role_beyond_that_of_the_key(
+    guarded: RunningService, issuer: LiveIssuer
+) -> None:
+    by_keys = [{"X-API-Key": FOR_USERS, "X-User-ID": "boss"}, {"X-API-Key": OF_BOSS}]
+    boss = by_token(issuer.token("boss", org="acme"))
+    for headers, status in [*((one, 403) for one in by_keys), (boss, 200), ({**by_keys[0], **boss}, 200)]:
+        assert guarded.admin.get("/metrics", headers=headers).status_code == status
+        everybodys = guarded.client.get("/v1/admin/conversations", headers=headers)
+        assert everybodys.status_code == status, everybodys.text
 
 
 def test_the_log_says_who_changed_what_and_never_by_which_key(

@@ -224,6 +224,47 @@ def test_check_finds_keys_that_anybody_guesses(elf: CommandLine, word: str) -> N
     assert "security.auth.keys[0].hash: is that of a key which anybody guesses" in outcome.err
 
 
+JWT = """
+[security.auth.jwt]
+issuer = "https://id.example"
+user_claims = ["sub", "preferred_username", "profile.email"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("jwt", "keys"),
+    [
+        ("", []),
+        (
+            JWT,
+            [
+                "security.auth.jwt.user_claims[1]",
+                "security.auth.jwt.user_claims[2]",
+                "security.auth.jwt.audience",
+            ],
+        ),
+        (
+            JWT + 'audience = "elf"\n',
+            ["security.auth.jwt.user_claims[1]", "security.auth.jwt.user_claims[2]"],
+        ),
+        ('[security.auth.jwt]\nissuer = "https://id.example"\n', ["security.auth.jwt.audience"]),
+        ('[security.auth.jwt]\nissuer = "https://id.example"\naudience = "elf"\n', []),
+    ],
+)
+def test_check_warns_of_users_who_may_become_others_and_of_tokens_for_others(
+    elf: CommandLine, jwt: str, keys: list[str]
+) -> None:
+    list_key(elf)
+    elf.config.write_text(elf.config.read_text() + jwt)
+    warnings = elf("check", "--json").data["warnings"]
+    assert [warning["key"] for warning in warnings] == keys
+    assert elf("check").out.count("warning: ") == len(keys)
+    if jwt == JWT:
+        said = [warning["problem"] for warning in warnings]
+        assert "preferred_username is a claim that users can change" in said[0]
+        assert "any token of the issuer passes" in said[2]
+
+
 def test_check_warns_of_key_files(elf: CommandLine, key_file: Path) -> None:
     text = elf.config.read_text()
     assert text.count('key_file = ""') == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from elf.config.auth import Auth
+from elf.config.auth import Auth, Jwt
 from elf.core.api_key import hash_of
 
 KEYS = [
@@ -56,3 +56,7 @@ def test_a_name_is_a_token_only_where_nobody_proves_anything() -> None:
 )
 def test_a_default_user_is_named_beside_a_key_that_may(key: str | None, may: bool) -> None:
     assert auth().lets_name_user(key) is may
+
+
+def test_the_user_of_a_token_is_its_subject_unless_the_config_says_otherwise() -> None:
+    assert Jwt(issuer="https://id.example").user_claims == ["sub"]

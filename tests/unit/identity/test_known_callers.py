@@ -63,7 +63,7 @@ async def refusal(callers: KnownCallers, **sent: Any) -> Refused:
 async def test_a_token_says_who_the_user_is_and_binds_the_tenant() -> None:
     issuer = Issuer()
     callers = known(issuer, tenant_claim="org.id", project="{user}", agent="azp")
-    token = issuer.token("x", preferred_username="anna", org={"id": "acme"}, azp="desk")
+    token = issuer.token("anna", preferred_username="x", upn="x", org={"id": "acme"}, azp="desk")
     caller = await called(callers, bearer=token)
     assert (caller.user, caller.client, caller.roles) == ("anna", None, {"user"})
     assert caller.bound == {"tenant_id": "acme", "project_id": "anna", "agent_id": "desk"}
