@@ -22,11 +22,15 @@ HOW: Final = f"name a file with a key by --key-file or {KEY_FILE}, or set {KEY} 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who a command is for the service: the credentials, where they come from, and the names that they bind."""
+    """Who a command is for the service: the credentials, where they come from, and the names that they bind.
+
+    `project` is the one that is meant where none is named; None where that is the service's to say.
+    """
 
     credentials: Credentials
     sources: tuple[str, ...]
     bound: frozenset[str]
+    project: str | None
 
     @property
     def told(self) -> str:
@@ -52,7 +56,8 @@ def identity_of(options: argparse.Namespace, config: Config) -> Identity:
     sources = [f"the key of {from_key}"] if key else []
     sources += [f"the token of {from_token}"] if from_token else []
     sources += [f"the user {user} of [defaults]"] if user in (token, for_user) and user is not None else []
-    return Identity(Credentials(key, token, for_user), tuple(sources), bound)
+    project = config.default_project(key=key, token=token, for_user=for_user)
+    return Identity(Credentials(key, token, for_user), tuple(sources), bound, project)
 
 
 def _key(options: argparse.Namespace) -> tuple[str | None, str]:

@@ -67,7 +67,8 @@ def configured(options: argparse.Namespace) -> Config:
     """Return the config, whose [defaults] stand in for flags from then on."""
     config = load(options.config)
     options.defaults = config.defaults
-    options.bound = identity_of(options, config).bound
+    identity = identity_of(options, config)
+    options.bound, options.own_project = identity.bound, identity.project
     return config
 
 
@@ -80,11 +81,13 @@ def _rejected(body: Any) -> ExitCode:
 def context(options: argparse.Namespace) -> dict[str, str | None]:
     """Return the context of a request: what the flags say, else what [defaults] does.
 
-    A name that the caller's key or token binds is None where no flag says it: the service fills it in.
+    The project of who has a user is the user's own, and not that of [defaults]. A name that the caller's key or token
+    binds is None where no flag says it: the service fills it in.
     """
     defaults: Defaults = options.defaults
     flags = {"tenant_id": options.tenant, "project_id": options.project, "agent_id": options.agent}
-    named = {name: None if name in options.bound else value for name, value in defaults.ids().items()}
+    unsaid = {**defaults.ids(), "project_id": options.own_project}
+    named = {name: None if name in options.bound else value for name, value in unsaid.items()}
     return named | {name: value for name, value in flags.items() if value is not None}
 
 

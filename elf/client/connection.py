@@ -7,7 +7,7 @@ import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeAlias, TypeVar
 
 import httpx
 
@@ -32,6 +32,9 @@ DEFAULT_TIMEOUT_S = 30.0
 CONNECT_TIMEOUT_S = 5.0
 
 USER_AGENT: Final = "elf-memory-client"
+
+DefaultProject: TypeAlias = Callable[[Credentials], str | None]
+"""Gives the project that is meant by who calls and names none; None where that is the service's to say."""
 
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
 
@@ -104,6 +107,7 @@ class Connection(Generic[Transport]):
         self._timeout_s = checked_timeout(timeout_s)
         self._retries = retries
         self.calls = calls
+        self._default_project: DefaultProject | None = None
         self.base_url = place.url
 
     def within(
@@ -132,13 +136,23 @@ class Connection(Generic[Transport]):
         other.calls = replace(
             self.calls, **{name: value for name, value in changes.items() if value is not None}
         )
+        if changes["project_id"] is not None:
+            other._default_project = None
         return other if for_user is None else other.proven_by(replace(self._credentials, for_user=for_user))
 
     def proven_by(self, credentials: Credentials) -> Self:
         """Return a client that proves by these who calls, in the same context over the same connections."""
         other = copy.copy(self)
         other._credentials = credentials
+        if self._default_project is not None:
+            other.calls = replace(self.calls, project_id=self._default_project(credentials))
         return other
+
+    def by_default_in(self, default_project: DefaultProject) -> Self:
+        """Return a client in the project that is meant by who calls, until one is named, whoever that comes to be."""
+        other = copy.copy(self)
+        other._default_project = default_project
+        return other.proven_by(self._credentials)
 
     @property
     def _client(self) -> Self:

@@ -13,6 +13,7 @@ from anyio import to_thread
 
 from elf.client.asynchronous import AsyncClient
 from elf.client.blocking import Client
+from elf.client.connection import DefaultProject
 from elf.client.context import project_of
 from elf.client.credentials import Credentials, Token
 from elf.core.errors import StartupError
@@ -55,7 +56,8 @@ class Local:
         with ExitStack() as stack:
             url, config = self._start(stack)
             client = stack.enter_context(Client(url, **self._identity(config)))
-            client = client.within(**self._defaults(config)).within(**self._context)
+            client = client.within(**self._defaults(config)).by_default_in(_default_project(config))
+            client = client.within(**self._context)
             self._stack = stack.pop_all()
         return client
 
@@ -70,7 +72,8 @@ class Local:
             stack.push_async_callback(_close_in_thread, services)
             url, config = await to_thread.run_sync(self._start, services)
             client = await stack.enter_async_context(AsyncClient(url, **self._identity(config)))
-            client = client.within(**self._defaults(config)).within(**self._context)
+            client = client.within(**self._defaults(config)).by_default_in(_default_project(config))
+            client = client.within(**self._context)
             self._async_stack = stack.pop_all()
         return client
 
@@ -94,11 +97,12 @@ class Local:
         return {"api_key": given.api_key, "token": token, "for_user": given.for_user}
 
     def _defaults(self, config: Config) -> dict[str, str]:
-        """Return what [defaults] gives, without what the key or the token fills in."""
-        given = self._credentials
-        bound = config.security.auth.bound_names(key=given.api_key, has_token=given.token is not None)
+        """Return what [defaults] gives, without what the key or the token fills in, and without a project."""
         context = {"scope": config.default_scope, "read_profile": config.default_profile}
-        return {name: value for name, value in (config.defaults.ids() | context).items() if name not in bound}
+        absent = {*_bound(config, self._credentials), "project_id"}
+        return {
+            name: value for name, value in (config.defaults.ids() | context).items() if name not in absent
+        }
 
     def _start(self, stack: ExitStack) -> tuple[str, Config]:
         """Start the service, leave its stopping to the stack, and return its URL and its config."""
@@ -147,6 +151,21 @@ def local(
         "read_profile": read_profile,
     }
     return Local(where, context, Credentials(api_key, token, for_user))
+
+
+def _bound(config: Config, given: Credentials) -> frozenset[str]:
+    return config.security.auth.bound_names(key=given.api_key, has_token=given.token is not None)
+
+
+def _default_project(config: Config) -> DefaultProject:
+    def project(given: Credentials) -> str | None:
+        if "project_id" in _bound(config, given):
+            return None
+        if callable(given.token):
+            return None  # whose token it will be is known when it is asked for
+        return config.default_project(key=given.api_key, token=given.token, for_user=given.for_user)
+
+    return project
 
 
 def _config(where: Config | Path | str | None, stack: ExitStack) -> Config:

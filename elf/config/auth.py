@@ -107,7 +107,7 @@ class Auth(Table):
 
     def lets_name_user(self, key: str | None) -> bool:
         """Tell whether who sends a key, or none, may have to say for which user; a key of another config may."""
-        listed = self._listed(key)
+        listed = self.listed(key)
         return listed is None or listed.acts_for_users
 
     def bound_names(self, *, key: str | None, has_token: bool) -> frozenset[str]:
@@ -115,13 +115,14 @@ class Auth(Table):
 
         For who sends them, so that no default is sent in their place.
         """
-        listed = self._listed(key)
+        listed = self.listed(key)
         names = set() if listed is None else listed.given.keys() & Names.model_fields.keys()
         if has_token and self.jwt is not None and self.mode == "required":
             bound = {"tenant_id": "always", "project_id": self.jwt.project, "agent_id": self.jwt.agent}
             names |= {name for name, by in bound.items() if by}
         return frozenset(names)
 
-    def _listed(self, key: str | None) -> ApiKey | None:
+    def listed(self, key: str | None) -> ApiKey | None:
+        """Return the table of a key; None for no key, and for one of another config."""
         digest = None if key is None else hash_of(key)
         return next((listed for listed in self.keys if listed.hash == digest), None)

@@ -18,6 +18,7 @@ from elf.config.auth import Auth
 from elf.config.defaults import Defaults
 from elf.config.limits import Limits
 from elf.config.mcp import Mcp
+from elf.config.names import MAX_NAME_CHARS
 from elf.config.optional import (
     SPEC_FUSION,
     SPEC_MERGING,
@@ -482,6 +483,24 @@ class Config(Table):
         """What is read when nobody says: by [defaults], else the profile of the most scopes, the first of several."""
         profiles = self.scopes.read_profiles
         return self.defaults.read_profile or max(profiles, key=lambda name: len(profiles[name]))
+
+    def default_project(self, *, key: str | None, token: str | None, for_user: str | None) -> str | None:
+        """Return the project that is meant by who sends these, and names none: the user's own, else that of [defaults].
+
+        A project of [defaults] for all would make one memory of those of all users. None where only the service knows
+        the user: by a token that it checks, or by a key that another config lists.
+        """
+        auth = self.security.auth
+        if for_user is not None:
+            return for_user
+        if token is not None:
+            is_name = auth.takes_names(has_key=key is not None) and len(token) <= MAX_NAME_CHARS
+            return token if is_name else None
+        if key is None:
+            return self.defaults.ids()["project_id"]
+        if (listed := auth.listed(key)) is None:
+            return None
+        return listed.user or self.defaults.ids()["project_id"]
 
     @property
     def compares_tokens(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field, field_validator
 
@@ -10,8 +10,13 @@ from elf.config.table import Table
 from elf.core.cjk import contains_cjk, contains_nul
 from elf.core.secrets import find_credential
 
+MAX_NAME_CHARS: Final = 128
+
 ContextName = Annotated[
-    str, Field(max_length=128, pattern=r"^\z|\S", description="a name of at most 128 characters, or empty")
+    str,
+    Field(
+        max_length=MAX_NAME_CHARS, pattern=r"^\z|\S", description="a name of at most 128 characters, or empty"
+    ),
 ]
 SentName = Annotated[
     str,

@@ -25,10 +25,14 @@ IDENTITY_HEADERS: Final = ("Authorization", "X-API-Key", "X-User-ID", "X-Client-
 
 @dataclass(frozen=True, slots=True)
 class Identified:
-    """A caller, and the headers that prove it."""
+    """A caller, and the headers that prove it.
+
+    `is_judged_elsewhere` when another config lists the keys: of the caller no more is known than the user it names.
+    """
 
     caller: Caller = ANONYMOUS
     headers: Headers = field(default_factory=Headers, repr=False)
+    is_judged_elsewhere: bool = False
 
 
 NOBODY: Final = Identified()
@@ -66,7 +70,8 @@ class Callers:
         except Unauthorized as error:
             if self._auth.mode == "required" or self._auth.keys:
                 raise _fault(source, f"is refused: {error.message}") from None
-            caller = ANONYMOUS  # another config lists the keys, and its service judges this one
+            named = Caller(user=headers.get("X-User-ID"))
+            return Identified(named, headers, is_judged_elsewhere=True)
         return Identified(caller, headers)
 
     def _own_headers(self, source: str) -> Headers:

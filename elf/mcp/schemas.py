@@ -22,13 +22,14 @@ def input_schema(
     *,
     choices: Mapping[str, Sequence[str]],
     defaults: Mapping[str, Any],
+    filled_in: AbstractSet[str] = frozenset(),
     needed: AbstractSet[str] = frozenset(),
 ) -> Schema:
     """Return the schema of a request, which is `whole`, as far as it is shown.
 
     `arguments` are the fields to show and what is said of each; `choices` the values of every field of that name,
-    `defaults` those that are taken for fields that are left out, and `needed` the fields that may not be, in whatever
-    request they are.
+    `defaults` those that are taken for fields that are left out, `filled_in` the fields for which a value is taken that
+    is not shown, and `needed` the fields that may not be left out, in whatever request they are.
     """
     short = _Shortened(whole.get("$defs", {}), choices)
     properties = {}
@@ -37,7 +38,7 @@ def input_schema(
         properties[name] |= {"default": defaults[name]} if name in defaults else {}
         properties[name] |= {"description": meaning} if meaning else {}
     asked = [*whole.get("required", ()), *sorted(needed - set(whole.get("required", ())))]
-    required = [name for name in asked if name in properties and name not in defaults]
+    required = [name for name in asked if name in properties and name not in {*defaults, *filled_in}]
     return {"type": "object", "properties": properties, "required": required}
 
 

@@ -14,7 +14,6 @@ from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp_types import CallToolRequestParams, CallToolResult, ListToolsResult
 
-from elf.api.caller import Caller
 from elf.config import Config
 from elf.family import Family
 from elf.mcp.api import Api
@@ -33,12 +32,12 @@ def memory_server(
     """
     toolbox = Toolbox(config, Api(http), family.tools)
 
-    def about(caller: Caller) -> str:
+    def about(caller: Identified) -> str:
         context = toolbox.context(caller)
         return family.about(fixed=context.fixed, defaults=context.defaults)
 
     async def list_tools(context: Any, _params: Any) -> ListToolsResult:
-        return ListToolsResult(tools=toolbox.tools(_who(context, by).caller))
+        return ListToolsResult(tools=toolbox.tools(_who(context, by)))
 
     async def call_tool(context: Any, params: CallToolRequestParams) -> CallToolResult:
         return await toolbox.call(params.name, params.arguments or {}, _who(context, by))
@@ -47,14 +46,14 @@ def memory_server(
         """Tell each caller what it may leave out."""
         result = await call_next(ctx)
         if isinstance(result, dict) and "instructions" in result:
-            result["instructions"] = about(_who(ctx, by).caller)
+            result["instructions"] = about(_who(ctx, by))
         return result
 
     server: Server[Any] = Server(
         "elf",
         version=_version(),
         title="ELF memory",
-        instructions=about(by.caller),
+        instructions=about(by),
         get_tool_input_schema=toolbox.input_schema,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

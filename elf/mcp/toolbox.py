@@ -9,13 +9,12 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, TextContent, ToolAnnotations
 from mcp_types import Tool as ShownTool
 
-from elf.api.caller import ANONYMOUS, Caller
 from elf.api.tool import Schema, Tool
 from elf.config import Config
 from elf.config.model import NOTE_TYPES
 from elf.core.errors import ServiceError
 from elf.mcp.api import Answer, Api
-from elf.mcp.callers import Identified
+from elf.mcp.callers import NOBODY, Identified
 from elf.mcp.context import IDS, CallContext
 from elf.mcp.schemas import input_schema
 
@@ -29,30 +28,29 @@ class Toolbox:
         self._config = config
         self._api = api
         self._tools = {tool.name: tool for tool in tools}
-        self._shown: dict[tuple[frozenset[str], frozenset[str]], list[ShownTool]] = {}
+        self._shown: dict[object, list[ShownTool]] = {}
 
-    def context(self, caller: Caller) -> CallContext:
+    def context(self, by: Identified) -> CallContext:
         """Return the context in which a caller's calls are made."""
-        return CallContext(self._config, caller)
+        return CallContext(self._config, by)
 
-    def tools(self, caller: Caller) -> list[ShownTool]:
+    def tools(self, by: Identified) -> list[ShownTool]:
         """Return the tools as a caller sees them: without what it cannot choose."""
-        seen = frozenset(caller.bound), caller.needed  # there are few, and whoever has the same sees the same
-        if seen not in self._shown:
-            context = self.context(caller)
-            self._shown[seen] = [_shown(tool, context, self._config) for tool in self._tools.values()]
-        return self._shown[seen]
+        context = self.context(by)
+        if context.kind not in self._shown:
+            self._shown[context.kind] = [_shown(tool, context, self._config) for tool in self._tools.values()]
+        return self._shown[context.kind]
 
     def input_schema(self, name: str) -> Schema | None:
         """Return the input schema of a tool, for whom nothing binds; None when there is none of that name."""
-        return next((tool.input_schema for tool in self.tools(ANONYMOUS) if tool.name == name), None)
+        return next((tool.input_schema for tool in self.tools(NOBODY) if tool.name == name), None)
 
     async def call(self, name: str, arguments: Mapping[str, Any], by: Identified) -> CallToolResult:
         """Forward a call. Raises MCPError when there is no such tool; every other failure is a result."""
         if (tool := self._tools.get(name)) is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {name}")
         try:
-            return _result(await self._ask(tool, self.context(by.caller).filled(tool, arguments), by))
+            return _result(await self._ask(tool, self.context(by).filled(tool, arguments), by))
         except ServiceError as failure:
             return _result(Answer.of_failure(failure))
 
@@ -94,7 +92,8 @@ def _input_schema(tool: Tool, context: CallContext, config: Config) -> Schema:
         }
         if tool.context is None
         else {},
-        defaults={**context.defaults_of(tool), **(tool.reshaping.defaults if tool.reshaping else {})},
+        defaults={**context.shown_defaults_of(tool), **(tool.reshaping.defaults if tool.reshaping else {})},
+        filled_in=context.defaults_of(tool).keys(),
         needed=context.needed,
     )
 
@@ -105,7 +104,7 @@ def _request_schema(tool: Tool) -> Schema:
 
 def _meanings(tool: Tool, context: CallContext, facts: Mapping[str, Any]) -> dict[str, str]:
     """Return what is said of each argument that an agent chooses. Of an id to leave out, its default says enough."""
-    fixed, defaults = context.fixed_of(tool), context.defaults_of(tool)
+    fixed, defaults = context.fixed_of(tool), context.shown_defaults_of(tool)
     return {
         name: "" if name in IDS and name in defaults else meaning.format(**facts)
         for name, meaning in tool.arguments.items()

@@ -30,7 +30,7 @@ PLACE: Final[Mapping[str, Any]] = {
 _WHOSE: Final[Mapping[str, str]] = {
     "user_id": "Whom it is about.",
     "agent_id": "Which agent you are.",
-    "project_id": "The project you work on.",
+    "project_id": "The project you work on. Left out: the user's own.",
     "tenant_id": "The organisation or app.",
 }
 

@@ -162,6 +162,31 @@ def test_no_default_is_sent_for_what_a_listed_key_binds(
     assert free.keys() == {"tenant_id", "project_id", "agent_id", "read_profile"}
 
 
+def test_the_project_of_a_user_is_the_users_own_unless_one_is_named(
+    elf: CommandLine, service: FakeService, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.respond = lambda _: Answer(body=EMPTY)
+    with_key = ("--key-file", str(key_file))
+    elf("list")
+    elf("list", *with_key)  # this config does not list it, so only the service knows whose it is
+    list_key(elf, user="ana")
+    elf("list", *with_key)
+    elf("list", *with_key, "--project", "site")
+    list_key(elf)
+    elf("list", *with_key)
+    monkeypatch.setenv(TOKEN, "a.json.webtoken")
+    elf("list")
+    list_key(elf, mode="off")
+    monkeypatch.setenv(TOKEN, "ben")
+    elf("list")
+    monkeypatch.delenv(TOKEN)
+    text = elf.config.read_text()
+    elf.config.write_text(text.replace('\nuser = ""\n\n', '\nuser = "cleo"\n\n', 1))
+    elf("list")
+    projects = [asked.params.get("project_id") for asked in service.asked]
+    assert projects == ["default", None, "ana", "site", "default", None, "ben", "cleo"]
+
+
 # Refusals
 
 

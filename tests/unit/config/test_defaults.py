@@ -6,6 +6,8 @@ import pytest
 from spec_template import SPEC_TEMPLATE, FaultsOf
 
 from elf.config import loads
+from elf.config.auth import Auth
+from elf.core.api_key import hash_of
 
 END = "evidence_max_quote_chars = 320\n"
 
@@ -49,3 +51,40 @@ def test_a_default_scope_may_be_written(faults_of: FaultsOf) -> None:
     assert faults == {
         "defaults.scope": "must be a scope that may be written; scopes.write_allowed.org_shared is false"
     }
+
+
+KEYS = [
+    {"name": "plain", "hash": hash_of("plain")},
+    {"name": "of-ana", "hash": hash_of("of-ana"), "user": "ana"},
+    {"name": "acts", "hash": hash_of("acts"), "acts_for_users": True},
+]
+NOBODY: dict[str, str | None] = {"key": None, "token": None, "for_user": None}
+
+
+@pytest.mark.parametrize(
+    ("mode", "sent", "project"),
+    [
+        ("off", {}, "site"),
+        ("off", {"token": "ben"}, "ben"),
+        ("off", {"token": "long" * 50}, None),
+        ("off", {"key": "plain"}, "site"),
+        ("off", {"key": "plain", "token": "ben"}, "ben"),
+        ("off", {"key": "of-ana"}, "ana"),
+        ("off", {"key": "acts", "for_user": "ben"}, "ben"),
+        ("required", {}, "site"),
+        ("required", {"key": "plain"}, "site"),
+        ("required", {"key": "of-ana"}, "ana"),
+        ("required", {"key": "acts"}, "site"),
+        ("required", {"key": "acts", "for_user": "ben"}, "ben"),
+        ("required", {"token": "a.jwt"}, None),
+        ("required", {"key": "plain", "token": "a.jwt"}, None),
+        ("required", {"key": "of another config"}, None),
+    ],
+)
+def test_who_has_a_user_means_the_project_of_that_user(
+    mode: str, sent: dict[str, str], project: str | None
+) -> None:
+    config = loads(f"{SPEC_TEMPLATE}\n[defaults]\nproject_id = 'site'\n", source="elf.toml")
+    auth = Auth.model_validate({"mode": mode, "keys": KEYS})
+    config = config.model_copy(update={"security": config.security.model_copy(update={"auth": auth})})
+    assert config.default_project(**NOBODY | sent) == project
