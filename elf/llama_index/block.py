@@ -14,6 +14,7 @@ from elf.client import Message
 from elf.client.awaited import AnyClient, Awaited
 from elf.core.batches import batches
 from elf.core.cjk import contains_cjk
+from elf.core.stored_text import inert
 
 ROLES: Final = {"user": "user", "assistant": "assistant", "chatbot": "assistant"}
 QUERY_CHARS: Final = 2000
@@ -55,7 +56,7 @@ class ElfMemoryBlock(BaseMemoryBlock[str]):
                 query, top_k=self.top_k, scope=self.scope, min_relevance=self.min_relevance
             )
         )
-        return "\n".join(dict.fromkeys(f"- {' '.join(item.snippet.split())}" for item in found.items))
+        return "\n".join(dict.fromkeys(f"- {inert(item.snippet)}" for item in found.items))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Have notes made of messages, oldest first."""

@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 
 from elf.core.chunking import WINDOW_CHARS, TokenCounter, counting_tokens
 from elf.core.slices import Slices, at_once, elsewhere
+from elf.core.stored_text import inert
 from elf.memory.ranking import Ranked
-from elf.memory.stored_text import inert
 from elf.offers import Item
 
 TITLE: Final = (

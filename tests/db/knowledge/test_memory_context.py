@@ -82,7 +82,7 @@ async def test_context_structure(finder: Finder) -> None:
     assert (await finder.context()).context == (
         "# Memory Context\n"
         "\n## Key Facts\n"
-        "- [Ana Lima] [seat]: by the window (confidence: 0.92)\n"
+        "- [Ana Lima] [seat]: by the / window (confidence: 0.92)\n"
         "- [Ana] [meal]: fish (confidence: 0.74)\n"
         "\n## Active Rules\n"
         "- # Ask first (maturity: candidate, effectiveness: 0.43)\n"

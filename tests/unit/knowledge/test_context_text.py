@@ -124,12 +124,12 @@ def test_a_rule_is_one_line(content: str, maturity: str, effectiveness: float) -
     assert line.endswith(f" (maturity: {maturity}, effectiveness: {effectiveness:.2f})\n")
 
 
-def test_white_space_is_one_blank() -> None:
+def test_white_space_is_one_blank_and_the_end_of_a_line_a_slash() -> None:
     assert fact_line("Ana\nLima", "lives\t in", " Lis\u2028bon\r\n", 0.5) == (
-        "- [Ana Lima] [lives in]: Lis bon (confidence: 0.50)\n"
+        "- [Ana / Lima] [lives in]: Lis / bon (confidence: 0.50)\n"
     )
     assert rule_line("Ask\n\n## first", "candidate", 0.0) == (
-        "- Ask ## first (maturity: candidate, effectiveness: 0.00)\n"
+        "- Ask / ## first (maturity: candidate, effectiveness: 0.00)\n"
     )
 
 

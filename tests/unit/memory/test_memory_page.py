@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from elf.config.optional import LocalModel
 from elf.core.chunking import TokenCounter, spans_in_windows
 from elf.core.slices import at_once
+from elf.core.stored_text import inert
 from elf.core.words import Stems
 from elf.memory.choosing import Bounds, Chosen, chosen
 from elf.memory.gathering import Offered
 from elf.memory.page import SECTIONS, TITLE, Page
 from elf.memory.ranking import Ranked, Sameness
-from elf.memory.stored_text import inert
 from elf.offers import Item
 from elf.providers.local.catalog import MINILM
 from elf.providers.tokens import HfTokens

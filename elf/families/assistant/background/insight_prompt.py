@@ -10,6 +10,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from elf.core.stored_text import inert
 from elf.core.structs import read_value
 from elf.families.assistant.background.answers import as_line, items_of, object_in
 from elf.families.assistant.background.recent import Heard
@@ -53,7 +54,7 @@ def insight_prompt(
     episodes: Sequence[Memory], facts: Sequence[Memory], conversation: Sequence[Heard]
 ) -> Prompt:
     """Return what a model is told: of the newest memories, given newest first, and of what was said last."""
-    said = "\n".join(f"{one.role}: {one.content}" for one in conversation)
+    said = "\n".join(f"{one.role}: {inert(one.content)}" for one in conversation)
     shown = {
         "episodes": [memory.text[:MAX_CHARS] for memory in episodes[:MOST_EPISODES]],
         "facts": [memory.text[:MAX_CHARS] for memory in facts[:MOST_FACTS]],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from elf.core.stored_text import inert
 from elf.families.assistant.model import Memory
 
 INDENT = "  "
@@ -13,4 +14,6 @@ def bullet(memory: Memory) -> str:
     A text has no line breaks, and steps are indented: whatever a memory says, no line of it looks like another memory.
     """
     lines = [] if memory.steps_text is None else memory.steps_text.splitlines()
-    return "\n".join([f"[{memory.category}] {memory.text}", *(f"{INDENT}{line}" for line in lines)])
+    return "\n".join(
+        [f"[{memory.category}] {inert(memory.text)}", *(f"{INDENT}{inert(line)}" for line in lines)]
+    )

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Final
 from uuid import UUID
 
+from elf.core.stored_text import inert
 from elf.families.assistant.model import Change, ChangeEvent
 
 MOST_BULLETS: Final = 3
@@ -85,7 +86,7 @@ def _net_event(first: Change, last: Change, events: set[ChangeEvent]) -> ChangeE
 
 
 def _line(change: Change) -> str:
-    category, text = change.meta.get("category"), _cut(str(change.meta.get("text", "")))
+    category, text = change.meta.get("category"), _cut(inert(str(change.meta.get("text", ""))))
     words = [f"{MARKS[change.event]}:"]
     if category and change.event != "merged":
         words.append(f"[{category}]")

@@ -19,6 +19,7 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import msgspec
 
+from elf.core.stored_text import inert
 from elf.families.graph.model import NodeType
 from elf.families.graph.rules.texts import beginning
 
@@ -157,5 +158,5 @@ def _sections_of(entry: Entry) -> Iterable[Section]:
 
 def _line(entry: Entry) -> Line:
     citation = f" [{entry.memory_id}]"
-    text = beginning(entry.text, MAX_LINE_CHARS - len("- ") - len(citation))
+    text = beginning(inert(entry.text), MAX_LINE_CHARS - len("- ") - len(citation))
     return Line(memory_id=entry.memory_id, text=f"- {text}{citation}")

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from elf.core.stored_text import inert
+
 HEADER: Final = "# Memory Context\n"
 FACTS: Final = "\n## Key Facts\n"
 RULES: Final = "\n## Active Rules\n"
@@ -23,15 +25,12 @@ class ContextBlock:
 
 def fact_line(subject: str, predicate: str, content: str, confidence: float) -> str:
     """Return the line of a fact, with its line end."""
-    return (
-        f"- [{_on_one_line(subject)}] [{_on_one_line(predicate)}]: {_on_one_line(content)}"
-        f" (confidence: {confidence:.2f})\n"
-    )
+    return f"- [{inert(subject)}] [{inert(predicate)}]: {inert(content)} (confidence: {confidence:.2f})\n"
 
 
 def rule_line(content: str, maturity: str, effectiveness: float) -> str:
     """Return the line of a rule, with its line end."""
-    return f"- {_on_one_line(content)} (maturity: {maturity}, effectiveness: {effectiveness:.2f})\n"
+    return f"- {inert(content)} (maturity: {maturity}, effectiveness: {effectiveness:.2f})\n"
 
 
 def assemble(
@@ -66,7 +65,3 @@ def _section(title: str, lines: Sequence[str]) -> str:
 
 def _length(title: str, lines: Sequence[str]) -> int:
     return len(title) + sum(map(len, lines)) if lines else 0
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
