@@ -11,7 +11,7 @@ from elf.families.graph.store.statements import OwnerKey
 from tests.families.leaks import Leak, Leaks
 
 MODULES: Final = (
-    "service", "memory_writing", "memory_listing", "erasing", "recovering", "status", "ingest.service",
+    "service", "memory_writing", "memory_listing", "sharing", "erasing", "recovering", "status", "ingest.service",
 )  # fmt: skip
 """Those that ask who may use a memory."""
 
@@ -22,10 +22,11 @@ _READING: Final = (
     "graph_list_contradictions", "graph_recall", "graph_context", "graph_bulletin",
 )  # fmt: skip
 _OF_FILES: Final = ("graph_list_ingested", "graph_status")
-_CHANGING: Final = (
+_OF_USERS: Final = (
     "graph_update_memory", "graph_supersede_memory", "graph_retract_memory", "graph_restore_memory",
     "graph_resolve_contradiction", "graph_resolve", "graph_write_edges", "graph_remember", "graph_write_diagnostics",
 )  # fmt: skip
+_CHANGING: Final = (*_OF_USERS, "graph_share")
 _ADDING: Final = (
     "graph_write_transcript", "graph_write_output", "graph_ingest_now", "graph_recover", "graph_write_memories",
     "graph_erase",
@@ -56,6 +57,12 @@ def _the_owners(patch: pytest.MonkeyPatch, world: Any) -> None:
     patch.setattr(Orchestrators, "known", known_of_the_owner)
 
 
+def _without_users(patch: pytest.MonkeyPatch, world: Any) -> None:
+    """Every user is told of all that the orchestrator has, as if it called without one."""
+    for module in ("service", "memory_writing", "memory_listing"):
+        patch.setattr(f"elf.families.graph.{module}.viewer_of", lambda _: None)
+
+
 LEAKS: Final = Leaks(
     reading=[
         Leak(
@@ -64,6 +71,7 @@ LEAKS: Final = Leaks(
             operations=(*_READING, *_OF_FILES),
         ),
         Leak(name="a memory is anybody's", plant=_the_owners, operations=_READING),
+        Leak(name="users are told of what is others'", plant=_without_users, operations=_READING),
     ],
     changing=[
         Leak(
@@ -72,6 +80,11 @@ LEAKS: Final = Leaks(
             operations=(*_CHANGING, *_ADDING),
         ),
         Leak(name="a memory is changed by anybody", plant=_the_owners, operations=_CHANGING),
+        Leak(
+            name="users change what is others'",
+            plant=_without_users,
+            operations=(*_OF_USERS, "graph_write_memories"),
+        ),
     ],
     behind_others={
         "count_homes_elsewhere": "it counts where memories are for who erases those of the tenant",

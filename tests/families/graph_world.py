@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import uuid4
 
+from tests.families.callers import OWNER
 from tests.families.fronts import Fronts
 from tests.families.graph_callers import CALLERS
 from tests.families.rows import Caller, Kind
@@ -53,8 +54,9 @@ class GraphWorld:
         return self
 
     def ask(self, name: str, **arguments: Any) -> Any:
-        """Return what the orchestrator is answered."""
-        reply = self.fronts.public.ask(name, {**self.place, **arguments})
+        """Return what the owner is answered."""
+        headers = OWNER.headers(self.fronts.identities, self.place)
+        reply = self.fronts.public.ask(name, {**self.place, **arguments}, headers=headers)
         assert reply.ok, f"{name}: {reply.text}"
         return reply.body
 
