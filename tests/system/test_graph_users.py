@@ -12,12 +12,13 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from elf.client import Client
 from elf.core.api_key import new_key
 from tests.families.fronts import Fronts, Reply
 from tests.folders import fresh_folder
 from tests.issuer import Issuer, SigningKey
 from tests.keys_kit import with_keys
-from tests.system.service import RunningService, write_config
+from tests.system.service import RunningService, wait_for, write_config
 
 TOKENS: Final = """
 [security.auth.jwt]
@@ -246,6 +247,11 @@ def test_what_a_user_writes_is_in_no_answer_to_another(memory: Memory, owner: st
         if operation not in ("graph_list_memories", "graph_memory_history", "graph_recall"):
             told = reply.text.replace(memory.orchestrator_id, fresh.orchestrator_id)
             assert steady(told).count("memoryId") == steady(nothing.text).count("memoryId"), operation
+    (rule,) = (
+        one for one in memory.told("ben", "graph_recall", query="order")["nodes"]
+        if one["memory"]["memoryId"] == "rule"
+    )  # fmt: skip
+    assert rule["unresolvedContradiction"] is False
     assert memory.told("ben", "graph_status")["counts"]["memories"] == {"active": {"Decision": 1, "Fact": 1}}
     assert memory.told("ben", "graph_status")["counts"]["edges"] == {"RelatedTo": 1}
     assert set(memory.seen("ben")) == {"office", "rule"}
@@ -587,6 +593,33 @@ def test_a_user_is_erased_and_taken_along_alone(memory: Memory, house: House) ->
     assert memory.seen("ben").keys() == bens | {"ana-seat"}
     assert mine <= memory.seen("ana").keys()
     house.people["operator"].ask("erase_memory", user_id="ana")
+
+
+def test_an_owner_that_comes_to_be_known_is_told(model_folder: Path) -> None:
+    """Where nobody proves who it is, who names a user is one, and the user of the machine is told of everything."""
+    with (
+        fresh_folder() as folder,
+        RunningService(write_config(folder, cache_dir=f'"{model_folder}"')) as service,
+    ):
+        talk = str(uuid4())
+
+        def graph(token: str | None = None) -> Client:
+            return Client(service.url, tenant_id="default", agent_id="planner", token=token)
+
+        with graph() as machine:
+            machine.graph.write_transcript("m-1", talk, "It rains on ana.")
+        with graph("ana") as ana:
+            assert [*ana.graph.list()] == []
+            ana.conversations.append(talk, [{"role": "USER", "text": "It rains."}])
+        service.stop()
+        service.start()
+        with graph("ana") as ana, graph("ben") as ben, graph() as machine:
+            wait_for(lambda: [*ana.graph.list()], "the owner is known")
+            (memory,) = ana.graph.list()
+            assert (memory.content, memory.user_id) == ("It rains on ana.", "ana")
+            assert [one.memory.user_id for one in ana.graph.history(memory.memory_id)] == ["ana"]
+            assert [*ben.graph.list()] == []
+            assert [one.content for one in machine.graph.list()] == ["It rains on ana."]
 
 
 def exported(house: House, **whose: Any) -> list[Any]:
