@@ -1,9 +1,7 @@
-"""Who calls the graph, which tells tenants, orchestrators and users apart, and knows no project.
+"""Who calls the graph, which tells tenants and orchestrators apart, and knows no project.
 
-The owner is a user who uses the memory of an orchestrator. Whoever is bound to no agent may name every orchestrator of
-its tenant, and a key without a user has all of it. Others name the owner's orchestrator, and say that they are another
-one, are bound to the agent of another one, or ask for their own. Another user of the tenant is NARROW: such a one has
-of the same memory what is everybody's.
+Whoever is bound to no agent may name every orchestrator of its tenant. Others name the owner's, and say that
+they are another one, are bound to the agent of another one, or ask for their own.
 """
 
 from __future__ import annotations
@@ -13,9 +11,8 @@ from dataclasses import replace
 from typing import Final
 
 from tests.families import callers
-from tests.families.identities import ROLES, Identity
 from tests.families.rows import CALLERS as OF_NOTES
-from tests.families.rows import COLLEAGUE, FOREIGN, INCOMPLETE, NARROW, STRANGER, Caller
+from tests.families.rows import COLLEAGUE, FOREIGN, INCOMPLETE, STRANGER, Caller
 
 APART: Final = ("tenant_id", "orchestrator_id")
 SAME: Final = "requesting_orchestrator_id"
@@ -40,8 +37,6 @@ def _met(several: Sequence[Caller]) -> Iterator[Caller]:
             yield known
         elif bound is not None and bound[0] == "agent_id":
             yield replace(known, kind=STRANGER, always=None, leaves_out=frozenset())
-        elif one.identity is not None and one.identity.proof == "token" and not changes:
-            continue  # users of the same tenant are below
         elif changes:
             yield replace(known, kind=INCOMPLETE, always=400) if None in changes.values() else known
         else:
@@ -49,14 +44,4 @@ def _met(several: Sequence[Caller]) -> Iterator[Caller]:
 
 
 CALLERS: Final = (*(one for one in _met(OF_NOTES) if one.changes), *OTHERS)
-
-
-def _user(name: str, role: str) -> Caller:
-    identity = Identity("token", user=name, role=role)
-    return Caller(
-        f"{name}, role {role}", NARROW, {}, identity=identity, apart=APART, role_alone=role != "user"
-    )
-
-
-USERS: Final = tuple(_user("bob", role) for role in ROLES)
-GUARDED: Final = (*_met(callers.GUARDED), *USERS, *OTHERS)
+GUARDED: Final = (*_met(callers.GUARDED), *OTHERS)

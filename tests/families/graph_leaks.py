@@ -17,16 +17,15 @@ MODULES: Final = (
 
 _HOME: Final = "it tells which host has a memory, and no more than whether there is one"
 _TOLD: Final = "nobody asks for it: it is of the orchestrator whose file is told of, or erased"
-_READING: Final = (
+READING: Final = (
     "graph_list_memories", "graph_get_memory", "graph_memory_history", "graph_memory_edges",
     "graph_list_contradictions", "graph_recall", "graph_context", "graph_bulletin",
 )  # fmt: skip
 _OF_FILES: Final = ("graph_list_ingested", "graph_status")
-_OF_USERS: Final = (
+CHANGING: Final = (
     "graph_update_memory", "graph_supersede_memory", "graph_retract_memory", "graph_restore_memory",
     "graph_resolve_contradiction", "graph_resolve", "graph_write_edges", "graph_remember", "graph_write_diagnostics",
 )  # fmt: skip
-_CHANGING: Final = (*_OF_USERS, "graph_share")
 _ADDING: Final = (
     "graph_write_transcript", "graph_write_output", "graph_ingest_now", "graph_recover", "graph_write_memories",
     "graph_erase",
@@ -57,34 +56,22 @@ def _the_owners(patch: pytest.MonkeyPatch, world: Any) -> None:
     patch.setattr(Orchestrators, "known", known_of_the_owner)
 
 
-def _without_users(patch: pytest.MonkeyPatch, world: Any) -> None:
-    """Every user is told of all that the orchestrator has, as if it called without one."""
-    for module in ("service", "memory_writing", "memory_listing"):
-        patch.setattr(f"elf.families.graph.{module}.viewer_of", lambda _: None)
-
-
 LEAKS: Final = Leaks(
     reading=[
         Leak(
             name="orchestrators may say that they are others",
             plant=_without_scope,
-            operations=(*_READING, *_OF_FILES),
+            operations=(*READING, *_OF_FILES),
         ),
-        Leak(name="a memory is anybody's", plant=_the_owners, operations=_READING),
-        Leak(name="users are told of what is others'", plant=_without_users, operations=_READING),
+        Leak(name="a memory is anybody's", plant=_the_owners, operations=READING),
     ],
     changing=[
         Leak(
             name="orchestrators change memories of others",
             plant=_without_scope,
-            operations=(*_CHANGING, *_ADDING),
+            operations=(*CHANGING, "graph_share", *_ADDING),
         ),
-        Leak(name="a memory is changed by anybody", plant=_the_owners, operations=_CHANGING),
-        Leak(
-            name="users change what is others'",
-            plant=_without_users,
-            operations=(*_OF_USERS, "graph_write_memories"),
-        ),
+        Leak(name="a memory is changed by anybody", plant=_the_owners, operations=(*CHANGING, "graph_share")),
     ],
     behind_others={
         "count_homes_elsewhere": "it counts where memories are for who erases those of the tenant",

@@ -9,12 +9,11 @@ from tests.families.graph_world import GraphWorld, memory
 from tests.families.rows import COLLEAGUE, FOREIGN, INCOMPLETE, NARROW, STRANGER, Attempt, Row
 
 Told = Callable[[GraphWorld], Any]
-NOT_THERE: Final = frozenset({FOREIGN, INCOMPLETE, NARROW})
+NOT_THERE: Final = frozenset({FOREIGN, INCOMPLETE})
 DENIED: Final = frozenset({STRANGER})
-OF_THE_TENANT: Final = {
-    COLLEAGUE: "whoever is of the tenant, bound to no agent and no user may name each of its orchestrators"
-}
-OPERATED: Final = OF_THE_TENANT | {NARROW: "operators do it with what is of all users of the tenant"}
+OF_THE_TENANT: Final = dict.fromkeys(
+    [COLLEAGUE, NARROW], "whoever is of the tenant and bound to no agent may name each of its orchestrators"
+)
 
 
 def _id(name: str) -> Told:
@@ -41,10 +40,6 @@ def _done(label: str, *, refused: bool = True, **fields: Any) -> Attempt:
 
 def _row(*names: str, attempts: list[Attempt]) -> Row:
     return Row(names=names, attempts=attempts, open_to=OF_THE_TENANT)
-
-
-def _operated(name: str, attempt: Attempt) -> Row:
-    return Row(names=[name], attempts=[attempt], open_to=OPERATED)
 
 
 def _word(world: GraphWorld) -> str:
@@ -88,7 +83,7 @@ READING: Final = (
         _told("for a message", purpose="selector", message_id="m-1", message=_word),
         _told("for diagnostics", purpose="diagnostics", prompt=_word),
     ]),
-    _operated("graph_export", _told("all of it")),
+    _row("graph_export", attempts=[_told("all of it")]),
     _row("graph_bulletin", attempts=[_told("for a message", message_id="m-1", message=_word)]),
 )  # fmt: skip
 
@@ -122,20 +117,20 @@ CHANGING: Final = (
         ),
     ]),
     _row("graph_ingest_now", attempts=[_done("the folder", refused=False)]),
-    _operated("graph_recover", _done("what is sound", refused=False)),
-    _operated("graph_share", _done("by id", memory_id=_id("spare"), shared=False)),
+    _row("graph_share", attempts=[_done("by id", memory_id=_id("spare"), shared=False)]),
+    _row("graph_recover", attempts=[_done("what is sound", refused=False)]),
     # What has the id of a memory of the owner is another one where somebody else writes it.
     _row("graph_write_memories", attempts=[
         _done("of the same id", refused=False, memories=lambda world: [memory(world.spare, "It rains.")]),
     ]),
-    _operated("graph_import", _done("of the same id", refused=False, items=_lines)),
-    _operated("graph_erase", _done("by id", refused=False, memory_ids=lambda world: [world.doomed])),
+    _row("graph_import", attempts=[_done("of the same id", refused=False, items=_lines)]),
+    _row("graph_erase", attempts=[_done("by id", refused=False, memory_ids=lambda world: [world.doomed])]),
 )  # fmt: skip
 
 OVERSEEING: Final = Row(
     names=("graph_orchestrators",),
     attempts=[_told("those of the tenant", sees=False)],
-    open_to=OPERATED | {STRANGER: "it is about no orchestrator of its own"},
+    open_to=OF_THE_TENANT | {STRANGER: "it is about no orchestrator of its own"},
     lacks=frozenset({"orchestrator_id", "requesting_orchestrator_id"}),
     spans=True,
 )

@@ -1,4 +1,4 @@
-"""What is a user's in the memory of an orchestrator: erased, forgotten, asked for by the default user, and when it fails."""
+"""What is a user's in the memory of an orchestrator: erased, forgotten, found, and when that cannot be read."""
 
 from __future__ import annotations
 
