@@ -221,6 +221,13 @@ class Transcripts(Protocol):
         """Return those of some conversations that the user of a subject may read. Raises Unavailable."""
         ...
 
+    async def owners(self, tenant_id: str, conversations: Collection[str]) -> Mapping[str, str]:
+        """Return whose some conversations are, of those that it knows, also of deleted ones that are not yet gone.
+
+        Raises Unavailable.
+        """
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offers:

@@ -51,6 +51,13 @@ JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree
 JOIN conversation_memberships AS m ON m.tenant_id = c.tenant_id AND m.tree_id = c.tree_id AND m.user_id = $3
 WHERE c.tenant_id = $1 AND c.conversation_id = ANY ($2::uuid[]) AND t.deleted_at IS NULL;
 
+-- name: owners_of_conversations
+-- Whose some conversations ($2) are, of deleted ones, too.
+SELECT c.conversation_id, t.owner_user_id
+FROM conversations AS c
+JOIN conversation_trees AS t ON t.tenant_id = c.tenant_id AND t.tree_id = c.tree_id
+WHERE c.tenant_id = $1 AND c.conversation_id = ANY ($2::uuid[]);
+
 -- name: lock_conversation
 -- The same for one who is to write to it: others wait, its tree is not deleted and its member stays meanwhile.
 SELECT c.*, t.owner_user_id, t.creator, t.deleted_at, m.access_level

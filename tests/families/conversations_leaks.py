@@ -163,6 +163,7 @@ LEAKS: Final = Leaks(
     ],
     behind_others={
         "conversations_of_owner": "operators ask for it, of a user of the tenant that is named",
+        "owners_of_conversations": "the graph asks for it, and tells nobody but the owner what it keeps by it",
         **dict.fromkeys(
             [
                 "insert_tree", "insert_fork", "level_of", "retitle", "list_forks", "delete_tree",

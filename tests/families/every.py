@@ -150,6 +150,7 @@ GRAPH: Final = Proof(
     client=GraphClient,
     callers=graph_callers.CALLERS,
     guarded=graph_callers.GUARDED,
+    owner=graph_world.ORCHESTRATOR,
 )
 ASSISTANT: Final = Proof(
     family=assistant_manifest.ASSISTANT,

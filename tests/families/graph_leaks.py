@@ -11,18 +11,18 @@ from elf.families.graph.store.statements import OwnerKey
 from tests.families.leaks import Leak, Leaks
 
 MODULES: Final = (
-    "service", "memory_writing", "memory_listing", "erasing", "recovering", "status", "ingest.service",
+    "service", "memory_writing", "memory_listing", "sharing", "erasing", "recovering", "status", "ingest.service",
 )  # fmt: skip
 """Those that ask who may use a memory."""
 
 _HOME: Final = "it tells which host has a memory, and no more than whether there is one"
 _TOLD: Final = "nobody asks for it: it is of the orchestrator whose file is told of, or erased"
-_READING: Final = (
+READING: Final = (
     "graph_list_memories", "graph_get_memory", "graph_memory_history", "graph_memory_edges",
     "graph_list_contradictions", "graph_recall", "graph_context", "graph_bulletin",
 )  # fmt: skip
 _OF_FILES: Final = ("graph_list_ingested", "graph_status")
-_CHANGING: Final = (
+CHANGING: Final = (
     "graph_update_memory", "graph_supersede_memory", "graph_retract_memory", "graph_restore_memory",
     "graph_resolve_contradiction", "graph_resolve", "graph_write_edges", "graph_remember", "graph_write_diagnostics",
 )  # fmt: skip
@@ -61,17 +61,17 @@ LEAKS: Final = Leaks(
         Leak(
             name="orchestrators may say that they are others",
             plant=_without_scope,
-            operations=(*_READING, *_OF_FILES),
+            operations=(*READING, *_OF_FILES),
         ),
-        Leak(name="a memory is anybody's", plant=_the_owners, operations=_READING),
+        Leak(name="a memory is anybody's", plant=_the_owners, operations=READING),
     ],
     changing=[
         Leak(
             name="orchestrators change memories of others",
             plant=_without_scope,
-            operations=(*_CHANGING, *_ADDING),
+            operations=(*CHANGING, "graph_share", *_ADDING),
         ),
-        Leak(name="a memory is changed by anybody", plant=_the_owners, operations=_CHANGING),
+        Leak(name="a memory is changed by anybody", plant=_the_owners, operations=(*CHANGING, "graph_share")),
     ],
     behind_others={
         "count_homes_elsewhere": "it counts where memories are for who erases those of the tenant",

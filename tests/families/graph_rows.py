@@ -117,6 +117,7 @@ CHANGING: Final = (
         ),
     ]),
     _row("graph_ingest_now", attempts=[_done("the folder", refused=False)]),
+    _row("graph_share", attempts=[_done("by id", memory_id=_id("spare"), shared=False)]),
     _row("graph_recover", attempts=[_done("what is sound", refused=False)]),
     # What has the id of a memory of the owner is another one where somebody else writes it.
     _row("graph_write_memories", attempts=[

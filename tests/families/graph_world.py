@@ -9,8 +9,11 @@ from uuid import uuid4
 
 from tests.families.fronts import Fronts
 from tests.families.graph_callers import CALLERS
-from tests.families.rows import Caller, Kind
+from tests.families.identities import FREE
+from tests.families.rows import COLLEAGUE, Caller, Kind
 
+ORCHESTRATOR: Final = Caller("the owner", COLLEAGUE, {}, identity=FREE)
+"""An orchestrator that calls for no user: what users write is tried by the users of a tenant."""
 LISTED: Final = 200
 IDS: Final = ("fact", "other", "third", "past", "spare", "doomed", "lost", "edge", "contradiction", "dispute")
 SOURCE: Final = {"sourceType": "manual", "capturedBy": "user"}
@@ -26,6 +29,7 @@ class GraphWorld:
     """
 
     fronts: Fronts
+    owner: Caller
     place: Mapping[str, str]
     word: str
     fact: str
@@ -53,8 +57,9 @@ class GraphWorld:
         return self
 
     def ask(self, name: str, **arguments: Any) -> Any:
-        """Return what the orchestrator is answered."""
-        reply = self.fronts.public.ask(name, {**self.place, **arguments})
+        """Return what the owner is answered."""
+        headers = self.owner.headers(self.fronts.identities, self.place)
+        reply = self.fronts.public.ask(name, {**self.place, **arguments}, headers=headers)
         assert reply.ok, f"{name}: {reply.text}"
         return reply.body
 
@@ -79,8 +84,10 @@ def memory(memory_id: str, content: str, **other: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> GraphWorld:
-    """Have a new orchestrator know something."""
+def settle(
+    fronts: Fronts, callers: Sequence[Caller] = CALLERS, *, owner: Caller = ORCHESTRATOR
+) -> GraphWorld:
+    """Have a new orchestrator know something, which the owner tells it."""
     mark = uuid4().hex[:12]
     place = {
         "tenant_id": f"owner-{mark}",
@@ -88,7 +95,7 @@ def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> GraphWorld:
         "requesting_orchestrator_id": "planner",
     }
     ids = {name: f"{name}-{mark}" for name in IDS}
-    world = GraphWorld(fronts=fronts, place=place, word=f"w{mark}", **ids)
+    world = GraphWorld(fronts=fronts, owner=owner, place=place, word=f"w{mark}", **ids)
     memories = [
         memory(world.fact, f"The office of {world.word} is in Lisbon."),
         memory(world.other, f"The office of {world.word} is in Porto."),

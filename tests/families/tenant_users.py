@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
-from tests.families import knowledge_proof
+import pytest
+
+from tests.families import graph_leaks, graph_rows, graph_world, knowledge_proof
 from tests.families.callers import OWNER_PROJECT
 from tests.families.fronts import Reply
 from tests.families.identities import Identity
@@ -208,7 +210,100 @@ KNOWLEDGE: Final = UsersProof(
     ],
 )  # fmt: skip
 
-USER_PROOFS: Final = (KNOWLEDGE,)
+
+# Graph
+
+_AT_ORCHESTRATOR: Final = frozenset({"orchestrator_id", "requesting_orchestrator_id"})
+_OPERATED: Final = frozenset(
+    {"graph_export", "graph_import", "graph_share", "graph_recover", "graph_erase", "graph_orchestrators"}
+)
+
+
+def _counts_no_memory(reply: Reply, own: Any) -> str | None:
+    counts = reply.body["counts"]
+    return f"counts {counts}" if counts["memories"] or counts["edges"] else None
+
+
+_STATUS: Final = Row(names=("graph_status",), open_to=SHARED, attempts=[
+    Attempt(
+        label="what it counts", tried_by=frozenset({FOREIGN}), owner_sees=False, check=_counts_no_memory
+    ),
+])  # fmt: skip
+
+
+def _above(*names: str, refused: bool = False, sees: bool = True, **fields: Callable[[Any], Any]) -> Row:
+    """Something that is asked over all families, of the agent that is the orchestrator."""
+    attempt = Attempt(
+        label="of the graph",
+        arguments=lambda world, own: {
+            "agent_id": world.place["orchestrator_id"],
+            **{name: value(world) for name, value in fields.items()},
+        },
+        refused=frozenset({FOREIGN}) if refused else frozenset(),
+        owner_sees=sees,
+    )
+    return Row(names=names, attempts=[attempt], open_to=SHARED, lacks=_AT_ORCHESTRATOR)
+
+
+def _address(world: Any) -> dict[str, str]:
+    return {"family": "graph", "kind": world.place["orchestrator_id"], "id": world.fact}
+
+
+_ABOVE_THE_GRAPH: Final = (
+    _above("recall_memories", "memory recall", query=lambda world: f"office {world.word}"),
+    _above("context_of_memory", query=lambda world: f"office {world.word}"),
+    _above("read_item", refused=True, family=lambda _: "graph",
+           kind=lambda world: world.place["orchestrator_id"], id=lambda world: world.fact),
+    _above("forget_memories", "memory forget", sees=False, items=lambda world: [_address(world)]),
+)  # fmt: skip
+
+
+def _without_users(patch: pytest.MonkeyPatch, world: Any) -> None:
+    """Every user is told of all that the orchestrator has, as if it called without one."""
+    for module in ("service", "memory_writing", "memory_listing", "status"):
+        patch.setattr(f"elf.families.graph.{module}.viewer_of", lambda _: None)
+
+
+def _without_users_above(patch: pytest.MonkeyPatch, world: Any) -> None:
+    """Over all families everybody is the owner."""
+    patch.setattr("elf.families.graph.offers.user_named", lambda subject, caller: OWNER_PROJECT)
+
+
+GRAPH: Final = UsersProof(
+    name="graph",
+    settle=partial(graph_world.settle, owner=OWNER),
+    rows=[
+        _STATUS,
+        *(row for row in graph_rows.ROWS if not _OPERATED.union(_STATUS.names).intersection(row.names)),
+        *_ABOVE_THE_GRAPH,
+    ],
+    reading=[
+        Leak(
+            name="a memory is every user's",
+            plant=_without_users,
+            operations=("graph_status", *graph_leaks.READING),
+        ),
+        Leak(
+            name="over all families a memory is every user's",
+            plant=_without_users_above,
+            operations=("recall_memories", "memory recall", "context_of_memory", "read_item"),
+        ),
+    ],
+    changing=[
+        Leak(
+            name="a memory is changed by every user",
+            plant=_without_users,
+            operations=(*graph_leaks.CHANGING, "graph_write_memories"),
+        ),
+        Leak(
+            name="over all families a memory is forgotten by every user",
+            plant=_without_users_above,
+            operations=("forget_memories",),
+        ),
+    ],
+)
+
+USER_PROOFS: Final = (KNOWLEDGE, GRAPH)
 IDENTITIES: Final = {
     one.identity for proof in USER_PROOFS for one in (proof.owner, *proof.callers) if one.identity is not None
 }

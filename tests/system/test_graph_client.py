@@ -274,16 +274,20 @@ def test_commands_for_operators_recover_export_import_and_erase(
     for number in range(3):
         elf("remember", f"{OFFICE} {number}", "Fact", "--memory-id", f"m{number}")
     assert elf("recover").err == "elf: the memory is sound\n"
+    shared = dict(line.split(maxsplit=1) for line in elf("share", "m0").out.splitlines())
+    assert (shared["memoryId"], shared["shared"]) == ("m0", "true")
+    assert "shared" not in data(elf("share", "m0", "--no-shared", "--json"))["memory"]
+    assert elf("share", "none").err.startswith("elf: NOT_FOUND: ")
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
-    assert elf("export", str(first)).err.startswith("elf: 6 lines exported; ")
-    assert elf("import", str(first), agent="writer").out == "6 lines were new, 0 were known\n"
-    assert data(elf("import", str(first), "--json", agent="writer")) == {"new": 0, "known": 6}
+    assert elf("export", str(first)).err.startswith("elf: 8 lines exported; ")
+    assert elf("import", str(first), agent="writer").out == "8 lines were new, 0 were known\n"
+    assert data(elf("import", str(first), "--json", agent="writer")) == {"new": 0, "known": 8}
     elf("export", str(second), agent="writer")
     assert second.read_text().replace('"writer"', '"planner"') == first.read_text()
     assert elf("export", agent="writer").out == second.read_text()
     (folder / "memory.db").write_bytes(b"no database" * 100)
     assert elf("recover").out.startswith("put aside  memory.db.damaged-")
-    assert elf("import", str(first)).out == "6 lines were new, 0 were known\n"
+    assert elf("import", str(first)).out == "8 lines were new, 0 were known\n"
     assert data(elf("erase", "--everything", "--json"))["erased"]["memories"] == 3
     assert elf("export", agent="none").code == 1
 

@@ -99,6 +99,7 @@ GRAPH: Final = OwnCommands(
         "bulletin": show_context,
         "list": show_memories,
         "show": show_memory,
+        "share": show_memory,
         "recover": show_recovered,
     },
     replaced=frozenset({"export", "take_in"}),

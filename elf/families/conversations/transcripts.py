@@ -75,6 +75,16 @@ class ConversationTranscripts:
         readable = {row["conversation_id"] for row in rows}
         return [name for name, id in ids.items() if id in readable]
 
+    async def owners(self, tenant_id: str, conversations: Collection[str]) -> Mapping[str, str]:
+        """Return the owners of those that there are, by the names that were given."""
+        ids = {name: id for name in conversations if (id := _id(name)) is not None}
+        if not ids:
+            return {}
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["owners_of_conversations"], tenant_id, list(ids.values()))
+        owners = {row["conversation_id"]: row["owner_user_id"] for row in rows}
+        return {name: owners[id] for name, id in ids.items() if id in owners}
+
 
 def _id(name: str) -> UUID | None:
     try:

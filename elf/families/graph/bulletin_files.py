@@ -1,10 +1,12 @@
-"""The bulletins of an orchestrator as files: one a message, the newest thousand of them.
+"""The bulletins of an orchestrator as files: one a message and user, the newest thousand of them.
 
-bulletins/<message id>.json, or the hash of an id that is no safe name
+bulletins/<message id>.json             or the hash of an id that is no safe name
+bulletins/~<user>~<message id>.json     what a user was told, by the hash of the user's name
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import time
@@ -25,6 +27,9 @@ from elf.families.graph.rules.ids import file_name
 
 KEPT: Final = 1_000
 SUFFIX: Final = ".json"
+OF_USERS: Final = "~"
+"""With which no name of a message begins."""
+
 MAX_FILE_BYTES: Final = 1_000_000
 """Larger ones are none of ours: a bulletin has at most 20,000 characters."""
 
@@ -53,22 +58,31 @@ class Bulletin(Told, frozen=True, kw_only=True):
     status: BulletinStatus
 
 
-class BulletinFiles:
-    """The bulletins in a folder. Everything blocks, and follows no link."""
+def user_prefix(user: str) -> str:
+    """Return with what the names of the bulletins of a user begin."""
+    return f"{OF_USERS}{hashlib.sha256(user.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}{OF_USERS}"
 
-    def __init__(self, folder: Path) -> None:
+
+class BulletinFiles:
+    """The bulletins in a folder: those of a user, or those of calls without one.
+
+    Everything blocks, and follows no link.
+    """
+
+    def __init__(self, folder: Path, user: str | None = None) -> None:
         self._folder = folder
+        self._prefix = "" if user is None else user_prefix(user)
 
     def read(self, message_id: str) -> Bulletin | None:
         """Return the bulletin of a message; None where there is none, or no file that could be one."""
         with self._opened() as folder:
-            found = _read(folder, file_name(message_id) + SUFFIX)
+            found = _read(folder, self._name(message_id))
         return found if found is not None and found.message_id == message_id else None
 
     def last_fresh(self) -> Bulletin | None:
-        """Return the bulletin that was generated last, of those that were made for their message."""
+        """Return the bulletin that was generated last, of those that were made for their message, and for no user."""
         with self._opened() as folder:
-            read = [_read(folder, name) for name in _bulletins(folder)]
+            read = [_read(folder, name) for name in _bulletins(folder) if not name.startswith(OF_USERS)]
         fresh = [one for one in read if one is not None and one.status == "fresh"]
         return max(fresh, key=lambda one: (one.generated_at, one.message_id), default=None)
 
@@ -77,12 +91,15 @@ class BulletinFiles:
 
         The oldest are removed where there are too many, and so are drafts that nobody finishes.
         """
-        name = file_name(bulletin.message_id) + SUFFIX
+        name = self._name(bulletin.message_id)
         with self._opened() as folder:
             if not _write(folder, name, msgspec.json.encode(bulletin)):
                 return _read(folder, name) or bulletin
             _tidy(folder)
         return bulletin
+
+    def _name(self, message_id: str) -> str:
+        return self._prefix + file_name(message_id) + SUFFIX
 
     @contextmanager
     def _opened(self) -> Iterator[int]:

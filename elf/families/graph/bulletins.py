@@ -28,7 +28,7 @@ from elf.families.graph.recall.place import Folders, Place
 from elf.families.graph.recall.recaller import Question, Recaller
 from elf.families.graph.rules.bulletin_lines import BulletinText, Entry, compose, cut
 from elf.families.graph.store.log_file import append_events
-from elf.families.graph.store.nodes import need_memory
+from elf.families.graph.store.nodes import need_memory, read_memories
 from elf.families.graph.store.statements import Snapshot
 
 ALWAYS: Final[tuple[m.NodeType, ...]] = ("Goal", "Todo", "Decision")
@@ -45,35 +45,47 @@ class Bulletins:
         self._rules = rules
         self._clock = clock
 
-    async def of(self, place: Place, message_id: str, message: str, *, max_chars: int) -> Bulletin:
+    async def of(
+        self, place: Place, message_id: str, message: str, *, max_chars: int, user: str | None = None
+    ) -> Bulletin:
         """Return the bulletin of a message: the one that it has, or a new one, or what there is instead.
 
-        Where the orchestrator has no memory yet it is made and not kept. Raises FileUnusable and GraphDisabled where
-        the memory cannot be used.
+        Each user has one of a message; `place` is what that one sees. Where the orchestrator has no memory yet it is
+        made and not kept. Raises FileUnusable and GraphDisabled where the memory cannot be used.
         """
         folders = place if place.is_there else None
-        if folders is not None and (known := await self._known(folders, message_id)):
-            return _shortened(known, max_chars)
         try:
+            if folders is not None and (known := await self._known(folders, message_id, user)):
+                return _shortened(known if user is None else await _seen(place, known), max_chars)
             bulletin = await self._made(place, message_id, message, max_chars)
         except (FileUnusable, GraphDisabled):
             raise
         except Exception as error:  # noqa: BLE001 - whatever fails, the message is worked on
-            return await self.instead(folders, message_id, max_chars=max_chars, error=error)
+            return await self.instead(folders, message_id, max_chars=max_chars, error=error, user=user)
         if folders is not None:
-            bulletin = await _kept(BulletinFiles(folders.layout.bulletins), bulletin)
+            bulletin = await _kept(BulletinFiles(folders.layout.bulletins, user), bulletin)
         return _shortened(bulletin, max_chars)
 
     async def instead(
-        self, folders: Folders | None, message_id: str, *, max_chars: int, error: Exception
+        self,
+        folders: Folders | None,
+        message_id: str,
+        *,
+        max_chars: int,
+        error: Exception,
+        user: str | None = None,
     ) -> Bulletin:
         """Return what there is for a message whose bulletin cannot be made, and log why.
 
-        That is the one that it has, else the last one that was made, else an empty one.
+        That is the one that it has, else the last one that was made, else an empty one. For a user it is an empty one:
+        nobody can say what the user may see now of what was told before.
         """
-        if folders is None:
+        if folders is None or user is not None:
             bulletin = _fallback(None, message_id, max_chars, self._clock.now())
-            _warn(bulletin, error)
+            if folders is None:
+                _warn(bulletin, error)
+            else:
+                await self._tell(folders, bulletin, error)
             return bulletin
         if known := await self._known(folders, message_id):
             return _shortened(known, max_chars)
@@ -100,21 +112,21 @@ class Bulletins:
         citations = [citation_of(memories[memory_id]) for memory_id in text.citations]
         return _bulletin(text, citations, message_id, "fresh", self._clock.now())
 
-    async def _known(self, folders: Folders, message_id: str) -> Bulletin | None:
+    async def _known(self, folders: Folders, message_id: str, user: str | None = None) -> Bulletin | None:
         """Return the bulletin that a message has, without what may be shown no longer."""
-        return await self._read(folders, lambda files: files.read(message_id))
+        return await self._read(folders, lambda files: files.read(message_id), user)
 
     async def _last(self, folders: Folders) -> Bulletin | None:
         """Return the last bulletin that was made, without what may be shown no longer."""
         return await self._read(folders, BulletinFiles.last_fresh)
 
     async def _read(
-        self, folders: Folders, read: Callable[[BulletinFiles], Bulletin | None]
+        self, folders: Folders, read: Callable[[BulletinFiles], Bulletin | None], user: str | None = None
     ) -> Bulletin | None:
         now = self._clock.now().isoformat()
 
         def look() -> Bulletin | None:
-            found = read(BulletinFiles(folders.layout.bulletins))
+            found = read(BulletinFiles(folders.layout.bulletins, user))
             denied = {} if found is None else _denied(found, folders)
             if found is None or not denied:
                 return found
@@ -178,6 +190,13 @@ def _entry(told: _Told) -> Entry:
         confidence=told.memory.confidence,
         contradicted=told.contradicted,
     )
+
+
+async def _seen(place: Place, bulletin: Bulletin) -> Bulletin:
+    """Return a bulletin without what its user sees no longer."""
+    cited = {one.memory_id for one in bulletin.citations}
+    seen = await place.read(lambda snapshot: read_memories(snapshot, cited))
+    return bulletin if cited <= seen.keys() else _without(bulletin, cited - seen.keys())
 
 
 def _denied(bulletin: Bulletin, folders: Folders) -> dict[str, str]:

@@ -70,13 +70,17 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Occasion:
-    """What a context is for. `message` is what the bulletin is about, `prompt` what is looked for beside it."""
+    """What a context is for. `message` is what the bulletin is about, `prompt` what is looked for beside it.
+
+    `user` is the user for whom it is: what is other users' is not in it.
+    """
 
     purpose: Purpose
     message_id: str
     message: str
     prompt: str
     max_chars: int
+    user: str | None = None
 
 
 class Contexts:
@@ -106,13 +110,13 @@ class Contexts:
         if occasion.purpose == "diagnostics":
             return Context(status=status)
         bulletin = await self._bulletins.instead(
-            folders, occasion.message_id, max_chars=occasion.max_chars, error=error
+            folders, occasion.message_id, max_chars=occasion.max_chars, error=error, user=occasion.user
         )
         return Context(status=status, bulletin=bulletin)
 
     async def _with_bulletin(self, place: Place, occasion: Occasion) -> Context:
         bulletin = await self._bulletins.of(
-            place, occasion.message_id, occasion.message, max_chars=occasion.max_chars
+            place, occasion.message_id, occasion.message, max_chars=occasion.max_chars, user=occasion.user
         )
         recall = await self._recalled(place, occasion.prompt) if occasion.purpose == "step" else None
         complete = bulletin.status == "fresh" and (recall is not None or occasion.purpose != "step")

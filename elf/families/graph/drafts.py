@@ -32,7 +32,7 @@ def new_memory(told: w.NewMemory, orchestrator_id: str, *, now: datetime, at: st
         confidence=told.confidence, source=source_of(told.source), status=told.status,
         created_at=created, updated_at=told.updatedAt or now,
     )  # fmt: skip
-    return NewMemory(memory=memory, key=key_of(memory))
+    return NewMemory(memory=memory, key=key_of(memory), path=f"{at}.memoryId")
 
 
 def new_edge(told: w.NewEdge, *, now: datetime) -> m.MemoryEdge:

@@ -11,6 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from elf.core.errors import Unavailable
+from elf.families.graph.bulletin_files import user_prefix
 from elf.families.graph.ingest.names import MANIFEST_SUFFIX
 from elf.families.graph.store.damage import DAMAGED
 from elf.families.graph.store.layout import Layout
@@ -37,12 +38,21 @@ def remove_damaged(layout: Layout) -> int:
     return _remove(layout.memory, lambda _, name: name.startswith(DAMAGED))
 
 
-def remove_bulletins(layout: Layout, memory_ids: Collection[str], *, everything: bool) -> int:
-    """Remove the bulletins that cite memories, and those of which nobody can say; return how many went.
+def remove_bulletins(
+    layout: Layout, memory_ids: Collection[str], *, everything: bool, user: str | None = None
+) -> int:
+    """Remove the bulletins that cite memories, those that a user was told, and those of which nobody can say; return
+    how many went.
 
     Blocks. Raises Unavailable.
     """
-    return _remove(layout.bulletins, lambda folder, name: everything or _cites(folder, name, memory_ids))
+    told = None if user is None else user_prefix(user)
+
+    def is_going(folder: int, name: str) -> bool:
+        is_told = told is not None and name.startswith((told, f".{told}"))
+        return everything or is_told or _cites(folder, name, memory_ids)
+
+    return _remove(layout.bulletins, is_going)
 
 
 def _remove(folder: Path, is_going: Callable[[int, str], bool]) -> int:

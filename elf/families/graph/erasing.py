@@ -57,5 +57,5 @@ def _beside(layout: Layout, asked: Erasure, erased: Erased) -> dict[str, int]:
     ids = erased.memory_ids | frozenset(asked.memory_ids)
     return {
         "files": remove_sources(layout, paths, everything=asked.everything) + remove_damaged(layout),
-        "bulletins": remove_bulletins(layout, ids, everything=asked.everything),
+        "bulletins": remove_bulletins(layout, ids, everything=asked.everything, user=asked.user),
     }

@@ -11,13 +11,15 @@ Unavailable 503
     ├── MemoryDbTooNew      memory_db_too_new: a later version of ELF has written it
     ├── UnsafeLayout        unsafe_layout: a folder leads out of its root, or is no folder
     └── NetworkFileSystem   network_file_system: files are not locked reliably there
+Forbidden 403
+└── NotTheUsersOwn          FORBIDDEN: a user's call is to change what is not that user's
 InternalError 500
 └── InvalidRow              memory_row_invalid: somebody wrote what the family does not
 """
 
 from __future__ import annotations
 
-from elf.core.errors import InternalError, NotFound, Unavailable
+from elf.core.errors import Forbidden, InternalError, NotFound, Unavailable
 
 
 class GraphLivesElsewhere(Unavailable):
@@ -96,6 +98,16 @@ class NetworkFileSystem(FileUnusable):
     """A memory would be on a network file system, where locks of several processes cannot be relied on."""
 
     error_code = "network_file_system"
+
+
+class NotTheUsersOwn(Forbidden):
+    """A call with a user is to change what other users read, too."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(
+            f"{path}: this is not the user's own, and other users read it; who calls without a user changes it",
+            fields=[path],
+        )
 
 
 class InvalidRow(InternalError):

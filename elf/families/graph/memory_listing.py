@@ -18,7 +18,7 @@ from elf.families.graph.paging import behind, next_cursor
 from elf.families.graph.places import Places
 from elf.families.graph.recall.bundle import Told
 from elf.families.graph.recall.grants import Grants, tell_denied
-from elf.families.graph.scope import check_scope
+from elf.families.graph.scope import check_scope, viewer_of
 from elf.families.graph.store.edges import edges_of, unresolved_contradictions
 from elf.families.graph.store.nodes import (
     MemoryFilter,
@@ -28,7 +28,7 @@ from elf.families.graph.store.nodes import (
     read_versions,
 )
 from elf.families.graph.store.rows import StoredEdge
-from elf.families.graph.store.statements import Snapshot
+from elf.families.graph.store.statements import Snapshot, Viewer
 
 T = TypeVar("T")
 P = TypeVar("P")
@@ -110,14 +110,18 @@ class MemoryListing:
         most, place = request.limit + 1, int(_text(request) or 0)
 
         def look(snapshot: Snapshot, grants: Grants) -> list[m.MemoryVersion]:
+            memory_id = _needed(snapshot, request.memory_id, grants).memory_id
+
             def page(behind: int) -> list[m.MemoryVersion]:
-                return read_versions(snapshot, request.memory_id, behind=behind, limit=most)
+                return read_versions(snapshot, memory_id, behind=behind, limit=most)
 
             def allow(one: m.MemoryVersion) -> bool:
-                return grants.allow_path(one.memory.source.source_path)
+                return grants.allow_path(one.memory.source.source_path) and _may_see(
+                    one.memory, snapshot.viewer
+                )
 
-            _needed(snapshot, request.memory_id, grants)
-            return _allowed(page, allow, lambda last: last.version, place, most=most)
+            found = _allowed(page, allow, lambda last: last.version, place, most=most)
+            return [_seen(one, snapshot.viewer) for one in found]
 
         return _listed(request, await self._read(request, caller, look), lambda last: last.version)
 
@@ -126,9 +130,11 @@ class MemoryListing:
         most, types = request.limit + 1, None if request.edge_type is None else [request.edge_type]
 
         def look(snapshot: Snapshot, grants: Grants) -> list[StoredEdge]:
+            memory_id = _needed(snapshot, request.memory_id, grants).memory_id
+
             def page(behind: str) -> list[StoredEdge]:
                 return edges_of(
-                    snapshot, request.memory_id, direction=request.direction, edge_types=types, behind=behind,
+                    snapshot, memory_id, direction=request.direction, edge_types=types, behind=behind,
                     limit=most,
                 )  # fmt: skip
 
@@ -136,7 +142,6 @@ class MemoryListing:
                 ends = read_memories(snapshot, (one.edge.from_memory_id, one.edge.to_memory_id)).values()
                 return all(grants.allow_path(end.memory.source.source_path) for end in ends)
 
-            _needed(snapshot, request.memory_id, grants)
             return _allowed(page, allow, lambda last: last.edge.edge_id, _text(request), most=most)
 
         found = [
@@ -167,14 +172,35 @@ class MemoryListing:
         await check_scope(self._places, request, caller)
         async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
             grants = Grants(place.is_granted)
+            seen = place.seen_by(viewer_of(caller))
             try:
-                return await place.read(lambda snapshot: look(snapshot, grants))
+                return await seen.read(lambda snapshot: look(snapshot, grants))
             finally:
                 await tell_denied(place, grants.denied)
 
 
 def _needed(snapshot: Snapshot, memory_id: str, grants: Grants) -> m.MemoryNode:
     return grants.need(need_memory(snapshot, memory_id).memory)
+
+
+def _may_see(memory: m.MemoryNode, viewer: Viewer | None) -> bool:
+    """Tell whether a viewer who may see a memory may see what it has been, too."""
+    if viewer is None or memory.shared or memory.user_id == viewer.user:
+        return True
+    return memory.user_id is None and memory.source.conversation_id is None
+
+
+def _seen(version: m.MemoryVersion, viewer: Viewer | None) -> m.MemoryVersion:
+    """Return what a memory has been as a viewer is told of it: another user is not named."""
+    if viewer is None:
+        return version
+    others = {None, viewer.user}
+    user_id = version.memory.user_id if version.memory.user_id in others else None
+    return msgspec.structs.replace(
+        version,
+        memory=msgspec.structs.replace(version.memory, user_id=user_id),
+        actor=version.actor if version.actor in others else None,
+    )
 
 
 def _allowed(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os.path
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from copy import copy
+from typing import Self, TypeVar
 
 from anyio import to_thread
 
@@ -17,7 +18,7 @@ from elf.families.graph.rules.provenance import check_path, is_granted
 from elf.families.graph.store.empty import EmptyMemory
 from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.layout import Layout
-from elf.families.graph.store.statements import Change, OwnerKey, Snapshot
+from elf.families.graph.store.statements import Change, OwnerKey, Snapshot, Viewer
 
 T = TypeVar("T")
 
@@ -27,7 +28,14 @@ class MemoryFolders:
 
     def __init__(self, layout: Layout, residence: Residence) -> None:
         self.layout = layout
+        self.viewer: Viewer | None = None
         self._residence = residence
+
+    def seen_by(self, viewer: Viewer | None) -> Self:
+        """Return the same as a user may see it; with None all of it."""
+        seen = copy(self)
+        seen.viewer = viewer
+        return seen
 
     @property
     def key(self) -> OwnerKey:
@@ -60,11 +68,11 @@ class MemoryPlace(MemoryFolders):
 
     async def read(self, look: Callable[[Snapshot], T]) -> T:
         """Look at one state of the memory, in a thread, and return what was seen."""
-        return await self.file.read(look)
+        return await self.file.read(look, viewer=self.viewer)
 
     async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
         """Make a change, in a thread, and return what it returned once it is on the disk."""
-        return await self.file.write(change, actor=actor)
+        return await self.file.write(change, actor=actor, viewer=self.viewer)
 
     def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
         """Return the ids of the memories that have vectors of a version, by cosine and id. Blocks."""
@@ -88,7 +96,9 @@ class EmptyPlace(MemoryFolders):
         """Look at an empty memory, in a thread, and return what was seen."""
 
         def seen() -> T:
-            with self._empty.change(self.key, self.layout.database, actor=None) as snapshot:
+            with self._empty.change(
+                self.key, self.layout.database, actor=None, viewer=self.viewer
+            ) as snapshot:
                 return look(snapshot)
 
         return await to_thread.run_sync(seen, limiter=self._kit.read_threads)
@@ -97,7 +107,7 @@ class EmptyPlace(MemoryFolders):
         """Try a change on an empty memory, in a thread, and return what it returned."""
 
         def tried() -> T:
-            with self._empty.change(self.key, self.layout.database, actor=actor) as at:
+            with self._empty.change(self.key, self.layout.database, actor=actor, viewer=self.viewer) as at:
                 return change(at)
 
         return await to_thread.run_sync(tried, limiter=self._kit.write_threads)

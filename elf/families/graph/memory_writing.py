@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import msgspec
@@ -15,13 +16,14 @@ from elf.core.errors import InvalidRequest
 from elf.families.graph import drafts
 from elf.families.graph import model as m
 from elf.families.graph.api import writing as w
+from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.places import Places, write_at
 from elf.families.graph.recall.bundle import Told
 from elf.families.graph.recall.place import Place
 from elf.families.graph.rules.texts import summary_of
-from elf.families.graph.scope import actor_of, check_scope
+from elf.families.graph.scope import actor_of, check_scope, viewer_of
 from elf.families.graph.store import changes
-from elf.families.graph.store.nodes import NewMemory, need_memory
+from elf.families.graph.store.nodes import NewMemory, need_memory, refuse_others
 from elf.families.graph.store.statements import Change
 
 Done = tuple[Sequence[m.MemoryNode], Sequence[m.MemoryEdge]]
@@ -58,12 +60,22 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemoryWriting:
-    """`embedding_version` is that of the vectors to be made, and `ring` wakes whoever makes them."""
+    """What a call with a user writes is that user's; what is from a conversation, else, that of its owner.
+
+    `embedding_version` is that of the vectors to be made, and `ring` wakes whoever makes them.
+    """
 
     def __init__(
-        self, places: Places, clock: Clock, *, embedding_version: str, ring: Callable[[], None]
+        self,
+        places: Places,
+        clock: Clock,
+        owners: ConversationOwners,
+        *,
+        embedding_version: str,
+        ring: Callable[[], None],
     ) -> None:
         self._places = places
+        self._owners = owners
         self._clock = clock
         self._version = embedding_version
         self._ring = ring
@@ -87,6 +99,8 @@ class MemoryWriting:
         """Write memories and edges, all or none."""
         await check_scope(self._places, request, caller)
         memories = await to_thread.run_sync(_drafted, request, self._clock.now(), limiter=self._drafting)
+        if viewer_of(caller) is None:
+            memories = await self._owners.owned(request.tenant_id, memories)
         return await self._write(request, caller, memories)
 
     async def write_edges(self, request: w.WriteEdges, caller: Caller) -> Written:
@@ -97,10 +111,11 @@ class MemoryWriting:
     async def update(self, request: w.UpdateMemory, caller: Caller) -> Changed:
         """Change what is said of a memory, and leave the rest."""
         drafts.refuse_secrets({"$.reason": request.reason})
+        owner = await self._owner(request.tenant_id, request.source, caller)
 
         def change(change: Change, place: Place) -> Done:
             before = need_memory(change, request.memory_id).memory
-            after = _updated(before, request)
+            after = _updated(before, request, owner)
             drafts.check_memory(after, at="$")
             drafts.check_source_path(after, place.check_path, at="$")
             new = NewMemory(
@@ -117,16 +132,17 @@ class MemoryWriting:
         """Say that a memory is superseded, by one that there is or by a new one."""
         drafts.refuse_secrets({"$.reason": request.reason})
         given, reason = request.memory, request.reason
+        owner = await self._owner(request.tenant_id, None if given is None else given.source, caller)
 
         def change(change: Change, place: Place) -> Done:
-            need_memory(change, request.memory_id)
+            loser = need_memory(change, request.memory_id).memory
             if given is None:
-                winner = need_memory(change, request.by_memory_id or "", path="$.by_memory_id").memory
+                winner = _winner(change, request.by_memory_id or "")
             else:
-                winner = self._put(change, place, given, "$.memory")
-            if winner.memory_id == request.memory_id:
+                winner = self._put(change, place, given, "$.memory", owner)
+            if winner.memory_id == loser.memory_id:
                 raise InvalidRequest("$.memory_id: no memory supersedes itself", fields=["$.memory_id"])
-            after, edge = changes.supersede(change, request.memory_id, winner.memory_id, reason=reason)
+            after, edge = changes.supersede(change, loser.memory_id, winner.memory_id, reason=reason)
             return [after, winner], [edge]
 
         return await self._change(request, caller, change)
@@ -160,9 +176,18 @@ class MemoryWriting:
 
         return await self._change(request, caller, change)
 
-    def _put(self, change: Change, place: Place, given: w.NewMemory, at: str) -> m.MemoryNode:
+    async def _owner(self, tenant_id: str, source: w.NewSource | None, caller: Caller) -> str | None:
+        """Return whose what is from a source is, where a call without a user writes it and somebody knows."""
+        if source is None or viewer_of(caller) is not None:
+            return None
+        return await self._owners.of(tenant_id, source.conversationId)
+
+    def _put(
+        self, change: Change, place: Place, given: w.NewMemory, at: str, owner: str | None
+    ) -> m.MemoryNode:
         """Write a memory of a request within a change, and return it as it stands."""
         new = drafts.new_memory(given, change.key.orchestrator_id, now=change.now, at=at)
+        new = replace(new, memory=msgspec.structs.replace(new.memory, user_id=owner))
         drafts.check_memory(new.memory, at=at)
         drafts.check_source_path(new.memory, place.check_path, at=at)
         written = changes.write_all(change, [new], [], embedding_version=self._version)
@@ -182,7 +207,7 @@ class MemoryWriting:
         async def write(place: Place) -> changes.Written:
             if any(new.memory.source.source_path is not None for new in memories):
                 await to_thread.run_sync(_check_paths, place, memories)
-            return await place.write(
+            return await place.seen_by(viewer_of(caller)).write(
                 lambda change: changes.write_all(change, memories, edges, embedding_version=self._version),
                 actor=actor_of(caller),
             )
@@ -205,7 +230,9 @@ class MemoryWriting:
             self._places,
             request.tenant_id,
             request.orchestrator_id,
-            lambda place: place.write(lambda at: change(at, place), actor=actor_of(caller)),
+            lambda place: place.seen_by(viewer_of(caller)).write(
+                lambda at: change(at, place), actor=actor_of(caller)
+            ),
         )
         self._ring()
         return Changed(memories=list(memories), edges=list(edges))
@@ -240,14 +267,24 @@ def _check_paths(place: Place, memories: Sequence[NewMemory]) -> None:
         drafts.check_source_path(new.memory, place.check_path, at=f"$.memories[{number}]")
 
 
-def _updated(before: m.MemoryNode, request: w.UpdateMemory) -> m.MemoryNode:
-    """Return a memory with what a request says of it."""
+def _winner(change: Change, memory_id: str) -> m.MemoryNode:
+    """Return what is to supersede another memory. Raises NoSuchMemory and NotTheUsersOwn."""
+    path = "$.by_memory_id"
+    found = need_memory(change, memory_id, path=path)
+    if found.owner is not None:
+        refuse_others(change, found, path=path)
+    return found.memory
+
+
+def _updated(before: m.MemoryNode, request: w.UpdateMemory, owner: str | None) -> m.MemoryNode:
+    """Return a memory with what a request says of it; `owner` is that of the conversation that it is from now."""
     said = {name: getattr(request, name) for name in ("type", "importance", "content", "confidence")}
     after = msgspec.structs.replace(
         before, **{name: value for name, value in said.items() if value is not None}
     )
     if request.source is not None:
-        after = msgspec.structs.replace(after, source=drafts.source_of(request.source))
+        source = drafts.source_of(request.source)
+        after = msgspec.structs.replace(after, source=source, user_id=owner or before.user_id)
     if request.summary is None and after.content == before.content:
         return after
     return msgspec.structs.replace(after, summary=summary_of(after.content, request.summary))

@@ -58,6 +58,7 @@ MAX_QUERY_CHARS: Final = 8_192
 Importance: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_IMPORTANCE)]
 UnitInterval: TypeAlias = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Id: TypeAlias = Annotated[str, msgspec.Meta(pattern=ID_PATTERN)]
+UserId: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 Content: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_CONTENT_CHARS)]
 Summary: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_SUMMARY_CHARS)]
 Reason: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=MAX_REASON_CHARS)]
@@ -78,8 +79,12 @@ class Source(Record, frozen=True, kw_only=True):
     step_id: str | None = None
 
 
-class MemoryNode(Record, frozen=True, kw_only=True):
-    """A memory. `content` and `summary` are plain text with whitespace collapsed; times are in UTC."""
+class MemoryNode(Record, frozen=True, kw_only=True, omit_defaults=True):
+    """A memory. `content` and `summary` are plain text with whitespace collapsed; times are in UTC.
+
+    `user_id` is the user whose it is: other users are not told of it unless it is `shared`. Without one it is
+    everybody's, or from a conversation of which nobody knows whose it is.
+    """
 
     memory_id: Id
     orchestrator_id: str
@@ -92,6 +97,8 @@ class MemoryNode(Record, frozen=True, kw_only=True):
     status: Status
     created_at: datetime
     updated_at: datetime
+    user_id: UserId | None = None
+    shared: bool = False
 
 
 class MemoryEdge(Record, frozen=True, kw_only=True):

@@ -1,8 +1,9 @@
 """What the family offers to whoever stands above all families: memories as candidates for an answer, and as items.
 
 The kind of a memory is the orchestrator whose it is, which is the agent of a subject; a subject without one has no
-candidates here. A user is told of what is from a conversation, where whoever stands above finds that the user may read
-it, and of what is from a file of a shared workspace.
+candidates here. A user is told of what is the user's own, of what is shared, and of what is no user's, as far as is
+known, where it is from a conversation or from a file of a shared workspace. Whoever stands above leaves out what is
+from a conversation that the user may not read.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from contextlib import asynccontextmanager
 from functools import cached_property
 from typing import Final
 
+import msgspec
 import numpy as np
 
 from elf.api.caller import Caller
@@ -34,8 +36,8 @@ from elf.families.graph.store.changes import retract
 from elf.families.graph.store.edges import superseding
 from elf.families.graph.store.nodes import need_memory
 from elf.families.graph.store.rows import VersionedMemory
-from elf.families.graph.store.statements import Change, Snapshot
-from elf.offers import Item, Question, Subject
+from elf.families.graph.store.statements import Change, Snapshot, Viewer
+from elf.offers import Item, Question, Subject, user_named
 
 FORGOTTEN: Final = "it was to be forgotten"
 CONTRADICTED: Final = "contradicted"
@@ -66,10 +68,10 @@ class GraphRecall:
         try:
             async with self._places.known(question.subject.tenant_id, whose) as place:
                 view = _View(place, question.subject, caller)
-                recalled = await recaller.recall(place, self._asked(query, question, view), view.of)
+                recalled = await recaller.recall(view.place, self._asked(query, question, view), view.of)
         except (NotFound, GraphDisabled):
             return []
-        return [_candidate(one) for one in recalled.beside]
+        return [view.told(_candidate(one), one.memory) for one in recalled.beside]
 
     def _asked(self, query: str, question: Question, view: _View) -> Asked:
         rules = self._rules
@@ -95,51 +97,59 @@ class GraphItems:
 
     async def read(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> Item:
         """Read a memory of the orchestrator that is its kind, unless it is retracted. Raises NotFound."""
-        async with self._looking(kind, item_id, subject, caller) as (place, view):
-            return await place.read(lambda snapshot: _item(snapshot, view.need(snapshot, item_id)))
+        async with self._looking(kind, item_id, subject, caller) as view:
+
+            def look(snapshot: Snapshot) -> Item:
+                found = view.need(snapshot, item_id)
+                return view.told(_item(snapshot, found), found.memory)
+
+            return await view.place.read(look)
 
     async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
         """Retract a memory, which is never recalled again.
 
-        Raises NotFound, and Forbidden where a user asks for what is of no conversation: it is not that user's alone.
+        Raises NotFound, and Forbidden where a user asks for what is not that user's alone.
         """
-        async with self._looking(kind, item_id, subject, caller) as (place, view):
+        async with self._looking(kind, item_id, subject, caller) as view:
 
             def change(change: Change) -> None:
                 memory = view.need(change, item_id).memory
-                if view.is_of_a_user and memory.source.conversation_id is None:
+                if view.is_of_all(memory):
                     raise Forbidden("it is from a shared file, and not forgotten for one user")
                 retract(change, item_id, reason=FORGOTTEN)
 
-            await place.write(change, actor=actor_of(caller))
+            await view.place.write(change, actor=actor_of(caller))
 
     @asynccontextmanager
     async def _looking(
         self, kind: str, item_id: str, subject: Subject, caller: Caller
-    ) -> AsyncGenerator[tuple[Place, _View]]:
+    ) -> AsyncGenerator[_View]:
         """Open the memory of an orchestrator for one who may ask, and log what that one may not see."""
         if not _may_ask(kind, subject, caller):
             raise NoSuchMemory(item_id)
         async with self._places.known(subject.tenant_id, kind) as place:
             view = _View(place, subject, caller)
             try:
-                yield place, view
+                yield view
             finally:
                 await tell_denied(place, view.grants.denied)
 
 
 class _View:
-    """What may be shown of a memory to whoever asks: by the files that are granted, and to users by shared folders."""
+    """What may be shown of a memory to whoever asks: by the files that are granted, and to users by whose it is and by
+    shared folders.
+    """
 
     def __init__(self, place: Place, subject: Subject, caller: Caller) -> None:
         self.grants = Grants(place.is_granted)
         self.is_of_a_user = subject.user is not None or caller.user is not None
-        self._place = place
+        self._user = user_named(subject, caller)
+        self.place = place.seen_by(None if self._user is None else Viewer(self._user, sees_unknown=True))
 
     @cached_property
     def shared(self) -> Sequence[str]:
         """The folders that are shared. Blocks."""
-        return self._place.shared_folders()
+        return self.place.shared_folders()
 
     def prefixes(self) -> list[str]:
         """Return what the paths of shared files begin with. Blocks."""
@@ -152,9 +162,24 @@ class _View:
     def shows(self, memory: MemoryNode) -> bool:
         """Tell whether a memory whose file is granted may be shown. Blocks."""
         path = memory.source.source_path
-        if not self.is_of_a_user or memory.source.conversation_id is not None:
+        if not self.is_of_a_user or memory.shared or self._is_own(memory):
+            return True
+        if memory.source.conversation_id is not None:
             return True
         return path is not None and is_granted(path, real=os.path.realpath(path), folders=self.shared)
+
+    def is_of_all(self, memory: MemoryNode) -> bool:
+        """Tell whether a memory is another's, too, than the user's for whom it is asked."""
+        return self.is_of_a_user and memory.source.conversation_id is None and not self._is_own(memory)
+
+    def told(self, item: Item, memory: MemoryNode) -> Item:
+        """Return an item as it is told: of what others share, nobody has to be able to read the conversation."""
+        if not memory.shared or self._is_own(memory):
+            return item
+        return msgspec.structs.replace(item, conversation=None)
+
+    def _is_own(self, memory: MemoryNode) -> bool:
+        return self._user is not None and memory.user_id == self._user
 
     def need(self, snapshot: Snapshot, memory_id: str) -> VersionedMemory:
         """Return a memory that may be shown and is not retracted. Blocks. Raises NoSuchMemory."""

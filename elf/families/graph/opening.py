@@ -27,11 +27,13 @@ from elf.families.graph.offers import GraphItems, GraphRecall
 from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.orchestrators import Orchestrators
 from elf.families.graph.overseeing import Overseeing
+from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.recall.query_vectors import EmbeddedQueries
 from elf.families.graph.recall.recaller import Recaller
 from elf.families.graph.recovering import Recovering
 from elf.families.graph.remains import GraphRemains
 from elf.families.graph.service import RecallService, WriteBackService
+from elf.families.graph.sharing import Sharing
 from elf.families.graph.status import StatusReader
 from elf.families.graph.steward import Steward
 from elf.families.graph.store.connections import refuse_racy_sqlite
@@ -68,7 +70,10 @@ def open_graph(ground: Ground) -> Opened:
     texts, orchestrators = _guarded(ground.texts), _orchestrators(ground, table, queries)
     extractor, rules = text_extractor(ground.models.extractor), _ingest_rules(table, texts.version)
     is_ingesting = table.enabled and table.ingest.enabled
-    ingestion = Ingestion(orchestrators, extractor, clock, rules, tallies) if is_ingesting else None
+    owners = ConversationOwners(
+        next((one.transcripts for one in ground.below.values() if one.transcripts is not None), None)
+    )
+    ingestion = Ingestion(orchestrators, extractor, clock, rules, tallies, owners) if is_ingesting else None
     telling = Telling(ground.database, queries)
     untold: set[OwnerKey] | None = set() if table.enabled and is_wanted(ground.config.webhooks) else None
     steward = Steward(
@@ -81,6 +86,7 @@ def open_graph(ground: Ground) -> Opened:
                 turns=ground.turns,
                 max_process_deaths=ground.config.outbox.max_process_deaths,
             ),
+            owners,
             *([ingestion] if ingestion else []),
             *([] if untold is None else [telling]),
         ]
@@ -93,14 +99,15 @@ def open_graph(ground: Ground) -> Opened:
     overseeing = Overseeing(orchestrators, files, losses)
     services = (
         overseeing,
-        MemoryWriting(files, clock, embedding_version=texts.version, ring=bell.ring),
+        MemoryWriting(files, clock, owners, embedding_version=texts.version, ring=bell.ring),
         MemoryListing(files),
         Erasing(files),
+        Sharing(files),
         TransferService(files, embedding_version=texts.version, ring=bell.ring),
-        Recovering(orchestrators, files, losses, extractor, clock, rules, ring=bell.ring),
+        Recovering(orchestrators, files, losses, extractor, clock, rules, owners, ring=bell.ring),
         StatusReader(files, embedding_version=texts.version),
         RecallService(files, recaller, contexts, table.retrieval, tallies),
-        WriteBackService(files, embedding_version=texts.version, ring=bell.ring),
+        WriteBackService(files, owners, embedding_version=texts.version, ring=bell.ring),
         IngestService(files, watcher),
     )
     return Opened(

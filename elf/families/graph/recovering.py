@@ -21,6 +21,7 @@ from elf.families.graph.losses import Losses
 from elf.families.graph.memory_place import MemoryPlace
 from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.orchestrators import Orchestrators
+from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.scope import actor_of, check_scope
 from elf.families.graph.store.statements import Change, OwnerKey
 
@@ -36,6 +37,7 @@ class Recovering:
         extractor: TextExtractor,
         clock: Clock,
         rules: IngestRules,
+        owners: ConversationOwners,
         *,
         ring: Callable[[], None],
     ) -> None:
@@ -45,6 +47,7 @@ class Recovering:
         self._extractor = extractor
         self._clock = clock
         self._rules = rules
+        self._owners = owners
         self._ring = ring
 
     def handlers(self) -> Mapping[Operation, Handler]:
@@ -81,7 +84,7 @@ class Recovering:
         home = await anyio.to_thread.run_sync(home_of, residence, str(place.layout.memory))
         return Retaking(
             home,
-            Ledger(place.file, embedding_version=self._rules.embedding_version),
+            Ledger(place.file, embedding_version=self._rules.embedding_version, owners=self._owners),
             FileReader(home, self._extractor, indexed_chars=self._rules.indexed_chars),
             self._clock,
             max_bytes=self._rules.max_bytes,

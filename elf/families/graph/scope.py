@@ -10,7 +10,7 @@ from elf.api.caller import Caller
 from elf.core.errors import ScopeDenied, ServiceError
 from elf.families.graph.api.fields import InOrchestrator
 from elf.families.graph.places import Places
-from elf.families.graph.store.statements import Change
+from elf.families.graph.store.statements import Change, Viewer
 
 DENIED: Final = "memory.recall.scope_denied"
 PATH: Final = "$.requesting_orchestrator_id"
@@ -43,6 +43,11 @@ async def _tell(places: Places, request: InOrchestrator, other: str, caller: Cal
 
     async with places.known(request.tenant_id, request.orchestrator_id) as place:
         await place.write(tell, actor=actor_of(caller))
+
+
+def viewer_of(caller: Caller) -> Viewer | None:
+    """Return the user from whom what is other users' is kept; None for an orchestrator, which has all of its memory."""
+    return None if caller.named_user is None else Viewer(caller.named_user)
 
 
 def actor_of(caller: Caller) -> str | None:

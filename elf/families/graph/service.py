@@ -15,13 +15,15 @@ from elf.families.graph.api import writing_back as w
 from elf.families.graph.context import Context, Contexts, Occasion
 from elf.families.graph.errors import GraphLivesElsewhere, NoSuchOrchestrator
 from elf.families.graph.model import Source
+from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.places import Places, write_at
 from elf.families.graph.recall.bundle import Bundle, bundle_of
 from elf.families.graph.recall.finding import edges_around
 from elf.families.graph.recall.legs import Where
 from elf.families.graph.recall.recaller import Question, Recaller
 from elf.families.graph.rules.captures import WriteBack, of_finding, of_message, of_outputs
-from elf.families.graph.scope import actor_of, check_scope
+from elf.families.graph.scope import actor_of, check_scope, viewer_of
+from elf.families.graph.store.statements import Viewer
 from elf.families.graph.tallies import Tallies
 from elf.families.graph.writeback import WrittenBack, prepare, write_back
 
@@ -46,7 +48,8 @@ class RecallService:
         """Find memories. Raises ScopeDenied for another orchestrator's, and Unavailable without the file."""
         await check_scope(self._places, request, caller)
         async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
-            recalled = await self._recaller.recall(place, self._question(request), edges_around)
+            seen = place.seen_by(viewer_of(caller))
+            recalled = await self._recaller.recall(seen, self._question(request), edges_around)
         if "embedding" in recalled.degraded:
             self._tallies.fell_back("full_text")
         return bundle_of(recalled, explain=request.explain)
@@ -57,22 +60,23 @@ class RecallService:
         Raises ScopeDenied for another orchestrator's, and GraphLivesElsewhere for one on another host.
         """
         await check_scope(self._places, request, caller)
-        context = await self._context(request)
+        context = await self._context(request, viewer_of(caller))
         if context.status != "ok":
             self._tallies.fell_back("disabled" if context.status == "disabled" else "bulletin")
         return context
 
-    async def _context(self, request: r.Context) -> Context:
+    async def _context(self, request: r.Context, viewer: Viewer | None) -> Context:
         occasion = Occasion(
             purpose=request.purpose,
             message_id=request.message_id or "",
             message=request.message or "",
             prompt=request.prompt or "",
             max_chars=request.max_chars,
+            user=None if viewer is None else viewer.user,
         )
         try:
             async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
-                return await self._contexts.of(place, occasion)
+                return await self._contexts.of(place.seen_by(viewer), occasion)
         except GraphLivesElsewhere:
             raise  # who asks is to go there
         except NoSuchOrchestrator as error:
@@ -102,8 +106,16 @@ class RecallService:
 class WriteBackService:
     """Write-backs. `embedding_version` is that of the vectors to be made, and `ring` wakes whoever makes them."""
 
-    def __init__(self, places: Places, *, embedding_version: str, ring: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        places: Places,
+        owners: ConversationOwners,
+        *,
+        embedding_version: str,
+        ring: Callable[[], None],
+    ) -> None:
         self._places = places
+        self._owners = owners
         self._version = embedding_version
         self._ring = ring
 
@@ -116,7 +128,8 @@ class WriteBackService:
         source = Source(
             source_type="channel_transcript", captured_by="system", conversation_id=request.conversation_id
         )
-        return await self._write(request, caller, of_message(request.message_id, request.text, source))
+        asked = of_message(request.message_id, request.text, source, user=caller.named_user)
+        return await self._write(request, caller, asked)
 
     async def output(self, request: w.WorkflowOutput, caller: Caller) -> WrittenBack:
         """Write the outputs of a step back."""
@@ -127,7 +140,14 @@ class WriteBackService:
             workflow_run_id=request.workflow_run_id,
             step_id=request.step_id,
         )
-        asked = of_outputs(request.workflow_run_id, request.step_id, request.attempt, request.outputs, source)
+        asked = of_outputs(
+            request.workflow_run_id,
+            request.step_id,
+            request.attempt,
+            request.outputs,
+            source,
+            user=caller.named_user,
+        )
         return await self._write(request, caller, asked)
 
     async def diagnostics(self, request: w.Diagnostics, caller: Caller) -> WrittenBack:
@@ -139,7 +159,9 @@ class WriteBackService:
             workflow_run_id=request.workflow_run_id,
             step_id=request.step_id,
         )
-        asked = of_finding(request.finding_id, request.text, request.related_memory_ids, source)
+        asked = of_finding(
+            request.finding_id, request.text, request.related_memory_ids, source, user=caller.named_user
+        )
         return await self._write(request, caller, asked)
 
     async def _write(
@@ -147,12 +169,15 @@ class WriteBackService:
     ) -> WrittenBack:
         await check_scope(self._places, request, caller)
         prepared = await to_thread.run_sync(prepare, asked)
+        viewer = viewer_of(caller)
+        conversation_id = None if viewer else request.conversation_id
+        owner = await self._owners.of(request.tenant_id, conversation_id)
         answer = await write_at(
             self._places,
             request.tenant_id,
             request.orchestrator_id,
-            lambda place: place.write(
-                lambda change: write_back(change, prepared, embedding_version=self._version),
+            lambda place: place.seen_by(viewer).write(
+                lambda change: write_back(change, prepared, embedding_version=self._version, owner=owner),
                 actor=actor_of(caller),
             ),
         )

@@ -15,7 +15,7 @@ from elf.families.graph.api import status as a
 from elf.families.graph.errors import FileUnusable, GraphDisabled, GraphLivesElsewhere
 from elf.families.graph.places import Places
 from elf.families.graph.recall.place import Place
-from elf.families.graph.scope import check_scope
+from elf.families.graph.scope import check_scope, viewer_of
 from elf.families.graph.store.backlog import count_vectors_to_make
 from elf.families.graph.store.layout import Layout
 from elf.families.graph.store.statements import Snapshot
@@ -40,7 +40,9 @@ class StatusReader:
         await check_scope(self._places, request, caller)
         try:
             async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
-                return _status(request.orchestrator_id, "ok", None, await self._counts(place))
+                return _status(
+                    request.orchestrator_id, "ok", None, await self._counts(place.seen_by(viewer_of(caller)))
+                )
         except (GraphDisabled, FileUnusable, GraphLivesElsewhere) as error:
             return _status(request.orchestrator_id, "disabled", error, None)
 
@@ -56,7 +58,7 @@ class StatusReader:
                 edges=dict(snapshot.rows("count_edges")),
                 unresolved_contradictions=_number(snapshot, "count_contradictions"),
                 vectors_to_make=count_vectors_to_make(snapshot, self._version),
-                file_bytes=size,
+                file_bytes=None if snapshot.viewer else size,
             )
 
         return await place.read(look)

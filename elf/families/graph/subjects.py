@@ -1,8 +1,8 @@
 """Takes all memories of a tenant, of one of its agents, or of one of its users, out of the graph: for good, or to take
 along.
 
-The agent of an orchestrator is the one of its name. A user's is what is from the user's conversations, or from one that
-has the user's name; of a user and an agent, what the orchestrator has of these.
+The agent of an orchestrator is the one of its name. A user's is what the user's calls have written and what is from the
+user's conversations, or from one that has the user's name; of a user and an agent, what the orchestrator has of these.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class GraphSubjects:
         counts: Counter[str] = Counter()
         asked = Erasure(everything=True, is_told=False)
         if subject.user is not None:
-            conversations = sorted(_conversations(subject) or ())
-            asked = Erasure(conversations=conversations, actor=subject.user, is_told=False)
+            conversations = sorted(_conversations(subject))
+            asked = Erasure(conversations=conversations, user=subject.user, is_told=False)
         for key in await self._keys(subject):
             async with self._files.known(key.tenant_id, key.orchestrator_id) as place:
                 erased, _ = await erase_at(place, asked, actor=None)
@@ -78,7 +78,7 @@ class GraphSubjects:
             whose = {"tenant_id": key.tenant_id, "orchestrator_id": key.orchestrator_id}
             async with (
                 self._files.known(key.tenant_id, key.orchestrator_id) as place,
-                aclosing(lines_at(place, _conversations(subject))) as lines,
+                aclosing(lines_at(place, subject.user, _conversations(subject))) as lines,
             ):
                 async for line in lines:
                     yield whose | msgspec.to_builtins(line)
@@ -106,9 +106,9 @@ class GraphSubjects:
         return await self._orchestrators.of_tenant(subject.tenant_id, subject.agent_id)
 
 
-def _conversations(subject: Subject) -> Collection[str] | None:
-    """Return from which conversations a user's memories are; None for all memories."""
-    return None if subject.user is None else subject.conversations | {subject.user}
+def _conversations(subject: Subject) -> Collection[str]:
+    """Return from which conversations a user's memories are."""
+    return subject.conversations if subject.user is None else subject.conversations | {subject.user}
 
 
 def _read(exported: Mapping[str, Any]) -> Exported:

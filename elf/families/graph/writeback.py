@@ -62,10 +62,13 @@ def prepare(asked: WriteBack) -> Prepared:
     )
 
 
-def write_back(change: Change, prepared: Prepared, *, embedding_version: str) -> WrittenBack:
+def write_back(
+    change: Change, prepared: Prepared, *, embedding_version: str, owner: str | None = None
+) -> WrittenBack:
     """Write what is written back, with a line in the log that tells of it, or nothing of what was there already.
 
-    Raises NoSuchMemory where something is related to what there is not.
+    `owner` is the user whose it is, where no user writes it and somebody knows. Raises NoSuchMemory where something is
+    related to what there is not.
     """
     asked = prepared.asked
     known = change.row("writeback", series=asked.series, attempt=asked.attempt)
@@ -76,7 +79,7 @@ def write_back(change: Change, prepared: Prepared, *, embedding_version: str) ->
         return _told(change, WrittenBack(status="outdated", key=asked.key), asked)
     for place, memory_id in enumerate(asked.related):
         need_memory(change, memory_id, path=f"$.related_memory_ids[{place}]")
-    memories = [NewMemory(memory=_memory(change, one, asked), key=key) for one, key in prepared.taken]
+    memories = [NewMemory(memory=_memory(change, one, asked, owner), key=key) for one, key in prepared.taken]
     edges = [_relation(change, one, new.memory.memory_id) for new in memories for one in asked.related]
     written = write_all(change, memories, edges, embedding_version=embedding_version)
     answer = WrittenBack(
@@ -114,7 +117,7 @@ def _told(change: Change, answer: WrittenBack, asked: WriteBack) -> WrittenBack:
     return answer
 
 
-def _memory(change: Change, captured: Captured, asked: WriteBack) -> m.MemoryNode:
+def _memory(change: Change, captured: Captured, asked: WriteBack, owner: str | None) -> m.MemoryNode:
     """Return a memory as it is to be; one that was superseded or retracted stays so."""
     before = read_memory(change, captured.memory_id)
     return m.MemoryNode(
@@ -129,6 +132,7 @@ def _memory(change: Change, captured: Captured, asked: WriteBack) -> m.MemoryNod
         status="active" if before is None else before.memory.status,
         created_at=change.now,
         updated_at=change.now,
+        user_id=owner,
     )
 
 

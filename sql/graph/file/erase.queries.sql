@@ -1,8 +1,8 @@
 -- What is removed of one file for good.
 
 -- name: memories_to_erase
--- Reads the ids of the memories that are to go, and the files that they are from: those of a JSON list, of a
--- JSON list of conversations, of a file, or all.
+-- Reads the ids of the memories that are to go, and the files that they are from: those of a JSON list, of a user, of a
+-- JSON list of conversations, of a file, or all. Of the conversations of a user, those of other users stay.
 SELECT m.memory_id, s.source_path
 FROM memories m
 LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
@@ -10,7 +10,11 @@ WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id
   AND (
     :everything
     OR m.memory_id IN (SELECT value FROM json_each(:memory_ids))
-    OR s.conversation_id IN (SELECT value FROM json_each(:conversations))
+    OR m.user_id = :owner
+    OR (
+      s.conversation_id IN (SELECT value FROM json_each(:conversations))
+      AND (:owner IS NULL OR coalesce(m.user_id, '') = '')
+    )
     OR s.source_path = :source_path
   )
 ORDER BY m.memory_id;
@@ -37,6 +41,11 @@ SELECT
 DELETE FROM memories
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
   AND memory_id IN (SELECT value FROM json_each(:memory_ids));
+
+-- name: erase_versions
+-- Removes what memories have been while they were a user's; by now they are somebody else's.
+DELETE FROM memory_versions
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory ->> '$.userId' = :owner;
 
 -- name: erase_ingests
 -- Forgets the files that were taken in, are where they end, and of which no memory is left, or all.

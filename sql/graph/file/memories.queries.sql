@@ -1,31 +1,49 @@
 -- Memories of one file, with their sources, spans, versions and the vectors that are to be made of them.
--- A memory is read in the order of the fields of its record, and then its version. What is written comes as a JSON list
--- of rows, so that a request is one statement a table, during which the interpreter is free for others.
+-- A memory is read in the order of the fields of its record, and then its version, and whose it is. With a :viewer, only
+-- what is that user's, everybody's or shared is there; :unknown is the viewer as well, or the name that stands for users
+-- whom nobody knows. What is written comes as a JSON list of rows, so that a request is one statement a table, during
+-- which the interpreter is free for others.
 
 -- name: memory_by_id
 -- Reads one memory.
 SELECT m.memory_id, m.orchestrator_id, m.type, m.importance, m.content, m.summary, m.confidence,
        s.source_type, s.captured_by, s.source_path, s.conversation_id, s.workflow_run_id, s.step_id,
-       m.status, m.created_at, m.updated_at, m.version
+       m.status, m.created_at, m.updated_at, m.version, m.user_id, m.shared
 FROM memories m
 LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
+WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = :memory_id
+  AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown));
+
+-- name: memory_is_seen
+-- Says of an id that is taken whether its memory is there for the viewer.
+SELECT (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
+FROM memories m
 WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = :memory_id;
+
+-- name: hidden_memories
+-- Says which memories of a JSON list of ids are there, and not for the viewer.
+SELECT m.memory_id
+FROM json_each(:memory_ids) asked
+CROSS JOIN memories m
+  ON m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = asked.value
+WHERE NOT (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown));
 
 -- name: memories_by_ids
 -- Reads the memories of a JSON list of ids, those that there are.
 SELECT m.memory_id, m.orchestrator_id, m.type, m.importance, m.content, m.summary, m.confidence,
        s.source_type, s.captured_by, s.source_path, s.conversation_id, s.workflow_run_id, s.step_id,
-       m.status, m.created_at, m.updated_at, m.version
+       m.status, m.created_at, m.updated_at, m.version, m.user_id, m.shared
 FROM json_each(:memory_ids) AS asked
 CROSS JOIN memories m
   ON m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = asked.value
-LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id);
+LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
+WHERE (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown));
 
 -- name: page_of_memories
 -- Reads a page of memories, those changed last first, behind a moment and an id. A filter that is NULL takes all.
 SELECT m.memory_id, m.orchestrator_id, m.type, m.importance, m.content, m.summary, m.confidence,
        s.source_type, s.captured_by, s.source_path, s.conversation_id, s.workflow_run_id, s.step_id,
-       m.status, m.created_at, m.updated_at, m.version
+       m.status, m.created_at, m.updated_at, m.version, m.user_id, m.shared
 FROM memories m
 LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
 WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id
@@ -37,6 +55,7 @@ WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id
   AND (:conversation_id IS NULL OR s.conversation_id = :conversation_id)
   AND (:source_path IS NULL OR s.source_path = :source_path)
   AND (:min_importance IS NULL OR m.importance >= :min_importance)
+  AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
 ORDER BY m.updated_at DESC, m.memory_id
 LIMIT :limit;
 
@@ -44,12 +63,12 @@ LIMIT :limit;
 -- Adds memories.
 INSERT INTO memories (
   tenant_id, orchestrator_id, memory_id, type, importance, content, summary, confidence, status, subject, attribute,
-  value, created_at, updated_at, version, is_indexed
+  value, created_at, updated_at, version, is_indexed, user_id, shared
 )
 SELECT :tenant_id, :orchestrator_id, value ->> 'memory_id', value ->> 'type', value ->> 'importance',
        value ->> 'content', value ->> 'summary', value ->> 'confidence', value ->> 'status', value ->> 'subject',
        value ->> 'attribute', value ->> 'value', value ->> 'created_at', value ->> 'updated_at', value ->> 'version',
-       value ->> 'is_indexed'
+       value ->> 'is_indexed', value ->> 'user_id', value ->> 'shared'
 FROM jsonb_each(:rows);
 
 -- name: update_memory
@@ -57,14 +76,54 @@ FROM jsonb_each(:rows);
 UPDATE memories
 SET type = :type, importance = :importance, content = :content, summary = :summary, confidence = :confidence,
     status = :status, subject = :subject, attribute = :attribute, value = :value, updated_at = :updated_at,
-    version = :version, is_indexed = is_indexed OR content <> :content
+    version = :version, is_indexed = is_indexed OR content <> :content, user_id = :user_id,
+    shared = :shared
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
 
 -- name: change_status
--- Changes the status of a memory.
+-- Changes the status of a memory, and whether it is shared.
 UPDATE memories
-SET status = :status, updated_at = :updated_at, version = :version
+SET status = :status, updated_at = :updated_at, version = :version, shared = :shared
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
+
+-- name: share_memory
+-- Says whether a memory is shared.
+UPDATE memories
+SET shared = :shared, version = :version
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND memory_id = :memory_id;
+
+-- name: unknown_conversations
+-- Reads the conversations of which nobody knows whose they are.
+SELECT DISTINCT s.conversation_id
+FROM memories m INDEXED BY memories_of_unknown
+CROSS JOIN memory_sources s
+  ON s.tenant_id = m.tenant_id AND s.orchestrator_id = m.orchestrator_id AND s.memory_id = m.memory_id
+WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.user_id = ''
+  AND s.conversation_id IS NOT NULL;
+
+-- name: own_versions
+-- Says whose memories of a conversation have been, of which it was not known.
+UPDATE memory_versions SET memory = json_set(memory, '$.userId', :owner)
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
+  AND memory ->> '$.source.conversationId' = :conversation_id AND memory ->> '$.userId' IS NULL
+  AND memory_id IN (
+    SELECT s.memory_id
+    FROM memory_sources s
+    CROSS JOIN memories m
+      ON m.tenant_id = s.tenant_id AND m.orchestrator_id = s.orchestrator_id AND m.memory_id = s.memory_id
+    WHERE s.tenant_id = :tenant_id AND s.orchestrator_id = :orchestrator_id AND s.conversation_id = :conversation_id
+      AND m.user_id = ''
+  );
+
+-- name: own_memories
+-- Says whose the memories of a conversation are, of which it was not known.
+UPDATE memories SET user_id = :owner
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND user_id = ''
+  AND memory_id IN (
+    SELECT s.memory_id
+    FROM memory_sources s
+    WHERE s.tenant_id = :tenant_id AND s.orchestrator_id = :orchestrator_id AND s.conversation_id = :conversation_id
+  );
 
 -- name: put_sources
 -- Says where memories are from.
@@ -109,11 +168,13 @@ ORDER BY version
 LIMIT :limit;
 
 -- name: contradicted_by_keys
--- Finds the active memories that say something else of the same attribute of the same subject as some memories do.
+-- Finds the active memories that say something else of the same attribute of the same subject as some memories do. Those of
+-- two users are of two matters.
 SELECT told.value ->> 'memory_id', m.memory_id
 FROM jsonb_each(:rows) told
 CROSS JOIN memories m
   ON m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.type = told.value ->> 'type'
     AND m.subject = told.value ->> 'subject' AND m.attribute = told.value ->> 'attribute'
 WHERE m.status = 'active' AND m.value <> told.value ->> 'value' AND m.memory_id <> told.value ->> 'memory_id'
+  AND coalesce(m.user_id = told.value ->> 'user_id', true)
 ORDER BY told.key, m.memory_id;

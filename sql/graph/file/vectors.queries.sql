@@ -59,9 +59,16 @@ WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.ve
 -- name: count_vectors_to_make
 -- Counts the memories that vectors are to be made of.
 SELECT count(*)
-FROM memory_embeddings
-WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND embedding_version = :embedding_version
-  AND vector IS NULL;
+FROM memory_embeddings e
+WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.embedding_version = :embedding_version
+  AND e.vector IS NULL AND (
+    :viewer IS NULL OR EXISTS (
+      SELECT 1
+      FROM memories m
+      WHERE m.tenant_id = e.tenant_id AND m.orchestrator_id = e.orchestrator_id AND m.memory_id = e.memory_id
+        AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
+    )
+  );
 
 -- name: insert_vectors
 -- Adds vectors of memories, which stand one behind the other in :vectors. Each gets a number that no vector had before.

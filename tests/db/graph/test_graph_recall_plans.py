@@ -17,6 +17,7 @@ ALL = {
     "memory_ids": '["m1", "m2"]', "words": '"office"', "type": "Goal", "series": "t-1", "attempt": 1,
     "tenant_id": KEY.tenant_id, "orchestrator_id": KEY.orchestrator_id, "embedding_version": "v", "after": 0,
     "rows": "[{}]", "memory_id": "m1", "edge_types": None, "behind": "", "limit": 10, "numbers": "[1, 2]",
+    "viewer": "ana", "unknown": "",
 }  # fmt: skip
 
 

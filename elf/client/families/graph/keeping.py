@@ -10,7 +10,7 @@ from elf.client.context import Given
 from elf.client.families.graph import results as r
 from elf.client.families.graph.finding import ROOT
 from elf.client.families.graph.inputs import IngestStatus, each
-from elf.client.families.graph.reading import PageSize
+from elf.client.families.graph.reading import PageSize, one_memory
 from elf.client.family import C_co, FamilyClient
 from elf.client.json_value import JsonObject
 from elf.client.method import method
@@ -97,6 +97,20 @@ class Keeping(FamilyClient[C_co]):
         """
         body = {**self.owner, "items": each(lines, "lines")}
         return operators(post(f"{ADMIN}/import", body, reader(r.Imported)))
+
+    @method
+    def share(
+        self,
+        memory_id: Annotated[str, "the id of the memory"],
+        *,
+        shared: Annotated[bool, "whether they are; --no-shared takes it back"] = True,
+    ) -> Call[r.Memory]:
+        """For operators: say whether other users are told of a user's memory.
+
+        Raises NotFound where there is no such memory.
+        """
+        body = {**self.owner, "memory_id": memory_id, "shared": shared}
+        return operators(post(f"{ADMIN}/share", body, one_memory()))
 
     @method
     def erase(

@@ -24,7 +24,7 @@ class Reading(FamilyClient[C_co]):
     @method
     def show(self, memory_id: MemoryId) -> Call[r.Memory]:
         """Read a memory. Raises NotFound."""
-        return get(filled(MEMORY, {"memory_id": memory_id}), self.owner, _memory())
+        return get(filled(MEMORY, {"memory_id": memory_id}), self.owner, one_memory())
 
     @method
     def list(
@@ -78,6 +78,6 @@ class Reading(FamilyClient[C_co]):
         return listing(f"{ROOT}/contradictions", params, Page[r.Contradiction], cursor)
 
 
-def _memory() -> Callable[[bytes], r.Memory]:
+def one_memory() -> Callable[[bytes], r.Memory]:
     read = reader(r.GotMemory)
     return lambda content: read(content).memory

@@ -41,7 +41,11 @@ class Source(Wired, frozen=True, kw_only=True):
 
 
 class Memory(Wired, frozen=True, kw_only=True):
-    """A memory. `importance` is 0 to 100, `confidence` 0 to 1."""
+    """A memory. `importance` is 0 to 100, `confidence` 0 to 1.
+
+    `user_id` is the user whose it is, None where it is everybody's. Other users are told of it where it is `shared`,
+    and not whose it is.
+    """
 
     memory_id: str
     orchestrator_id: str
@@ -54,6 +58,8 @@ class Memory(Wired, frozen=True, kw_only=True):
     status: Status
     created_at: datetime
     updated_at: datetime
+    user_id: str | None = None
+    shared: bool = False
 
 
 class Edge(Wired, frozen=True, kw_only=True):
@@ -317,13 +323,15 @@ class LookedNow(Struct, frozen=True, kw_only=True):
 
 
 class MemoryCounts(Struct, frozen=True, kw_only=True):
-    """What a memory holds: memories by status and type, edges by type. `file_bytes` has the write-ahead log in it."""
+    """What a memory holds: memories by status and type, edges by type. `file_bytes` has the write-ahead log in it, and
+    is None for a user.
+    """
 
     memories: dict[str, dict[str, int]]
     edges: dict[str, int]
     unresolved_contradictions: int
     vectors_to_make: int
-    file_bytes: int
+    file_bytes: int | None
 
 
 class MemoryStatus(Struct, frozen=True, kw_only=True):

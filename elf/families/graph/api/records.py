@@ -36,6 +36,12 @@ class Memory(Response):
     status: m.Status
     createdAt: datetime
     updatedAt: datetime
+    userId: str | None = Field(
+        default=None, description="The user whose it is; other users are not named. Left out: everybody's."
+    )
+    shared: bool = Field(
+        default=False, description="Whether other users are told of it. Left out where they are not."
+    )
 
 
 class Edge(Response):

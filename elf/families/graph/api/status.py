@@ -23,7 +23,10 @@ class MemoryCounts(Response):
     edges: dict[str, int] = Field(description="By type.")
     unresolved_contradictions: int
     vectors_to_make: int = Field(description="Memories that are found by their words only, as yet.")
-    file_bytes: int = Field(description="The size of memory.db and its write-ahead log.")
+    file_bytes: int | None = Field(
+        description="The size of memory.db and its write-ahead log; null for a call with a user, for whom only "
+        "what that user may see is counted."
+    )
 
 
 class Status(Response):

@@ -59,6 +59,10 @@ class ExportedMemory(Request):
     status: m.Status
     createdAt: Moment
     updatedAt: Moment
+    userId: Annotated[str, Field(min_length=1, max_length=1_000)] | None = Field(
+        default=None, description="Whose it is; null: everybody's."
+    )
+    shared: bool = Field(default=False, description="Whether other users are told of it.")
 
 
 class ExportedQuote(Request):

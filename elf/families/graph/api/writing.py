@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from elf.api.bodies import Request, Response
 from elf.api.operation import Operation
-from elf.core.errors import Conflict, NotFound, ScopeDenied, Unavailable
+from elf.core.errors import Conflict, Forbidden, NotFound, ScopeDenied, Unavailable
 from elf.families.graph import model as m
 from elf.families.graph.api import fields as f
 from elf.families.graph.api.records import Edge, Memory
@@ -193,7 +193,7 @@ def _post(
 ) -> Operation:
     return Operation(
         name, "POST", f"/v1/graph/{path}", summary, request, response,
-        tag=TAG, text="any", errors=(NotFound, ScopeDenied, Unavailable, *errors),
+        tag=TAG, text="any", errors=(NotFound, ScopeDenied, Forbidden, Unavailable, *errors),
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from elf.families.graph.ingest.reading import Home
 from elf.families.graph.ingest.rest import REST_S, Rest
 from elf.families.graph.ingest.settling import EndedFile
 from elf.families.graph.orchestrators import Orchestrators, Residence
+from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.store.file import MemoryFile
 from elf.families.graph.store.statements import OwnerKey
 from elf.families.graph.tallies import Tallies
@@ -76,12 +77,14 @@ class Ingestion:
         clock: Clock,
         rules: IngestRules,
         tallies: Tallies | None = None,
+        owners: ConversationOwners | None = None,
     ) -> None:
         self._orchestrators = orchestrators
         self._extractor = extractor
         self._clock = clock
         self._rules = rules
         self._tallies = tallies or Tallies()
+        self._owners = owners
         self._desks: dict[OwnerKey, _Desk] = {}
 
     def ring(self, key: OwnerKey) -> None:
@@ -145,7 +148,7 @@ class Ingestion:
         residence = await self._orchestrators.residence(file.key)
         return Pipeline(
             home=await to_thread.run_sync(home_of, residence, str(file.layout.memory)),
-            ledger=Ledger(file, embedding_version=self._rules.embedding_version),
+            ledger=Ledger(file, embedding_version=self._rules.embedding_version, owners=self._owners),
             extractor=self._extractor,
             clock=self._clock,
             rest=Rest(),

@@ -15,6 +15,7 @@ import msgspec
 from elf.core.structs import read_json
 from elf.families.graph.extraction.candidate import Skipped
 from elf.families.graph.ingest.material import Material
+from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.store.changes import write_all
 from elf.families.graph.store.file import MemoryFile
 from elf.families.graph.store.nodes import NewMemory
@@ -44,10 +45,13 @@ class IngestedFile:
 
 
 class Ledger:
-    """The files that went into one memory."""
+    """The files that went into one memory. `owners` knows whose the conversations are that a file names."""
 
-    def __init__(self, file: MemoryFile, *, embedding_version: str) -> None:
+    def __init__(
+        self, file: MemoryFile, *, embedding_version: str, owners: ConversationOwners | None = None
+    ) -> None:
         self._file = file
+        self._owners = owners or ConversationOwners(None)
         self._embedding_version = embedding_version
 
     async def ingested(self, key: str) -> IngestedFile | None:
@@ -70,19 +74,20 @@ class Ledger:
         one where it never will.
         """
         dropped_name, final_name = names
+        memories = await self._owners.owned(self._file.key.tenant_id, _new(material))
 
         def write(change: Change) -> IngestedFile:
             if (before := _row(change, key)) is not None:
                 return before
-            memories, edges = _written(change, material, self._embedding_version)
+            memories_written, edges_written = _written(change, memories, material, self._embedding_version)
             file = IngestedFile(
                 key=key,
                 dropped_name=dropped_name,
                 final_name=final_name,
                 taken_at=taken_at,
                 memory_ids=[memory.memory_id for memory in material.memories],
-                memories_written=memories,
-                edges_written=edges,
+                memories_written=memories_written,
+                edges_written=edges_written,
                 extractor=material.extractor,
                 skipped=material.skipped,
                 indexed_chars=material.indexed_chars,
@@ -106,9 +111,8 @@ def key_of(dropped_path: str, data: bytes) -> str:
     return hashlib.sha256(os.fsencode(dropped_path) + b"\0" + data).hexdigest()
 
 
-def _written(change: Change, material: Material, embedding_version: str) -> tuple[int, int]:
-    """Write memories and edges; return how many of each are new or were changed."""
-    new = [
+def _new(material: Material) -> list[NewMemory]:
+    return [
         NewMemory(
             memory=memory,
             key=material.keys.get(memory.memory_id),
@@ -116,6 +120,12 @@ def _written(change: Change, material: Material, embedding_version: str) -> tupl
         )
         for memory in material.memories
     ]
+
+
+def _written(
+    change: Change, new: Sequence[NewMemory], material: Material, embedding_version: str
+) -> tuple[int, int]:
+    """Write memories and edges; return how many of each are new or were changed."""
     written = write_all(change, new, material.edges, embedding_version=embedding_version)
     for memory_id, quote in material.quotes.items():
         change.run("put_quote", memory_id=memory_id, quote=quote.text, start=quote.start, end=quote.end)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from anyio import to_thread
@@ -13,11 +14,13 @@ from elf.core.errors import NotOffered
 from elf.families.graph.api import ingesting as a
 from elf.families.graph.ingest.actor import IngestActor
 from elf.families.graph.ingest.ended_files import Ended, ended_files
+from elf.families.graph.ingest.ended_files import Place as EndedPlace
 from elf.families.graph.ingest.manifests import ProcessedManifest
 from elf.families.graph.paging import behind, next_cursor
 from elf.families.graph.places import Places
-from elf.families.graph.scope import check_scope
-from elf.families.graph.store.statements import OwnerKey
+from elf.families.graph.recall.place import Place
+from elf.families.graph.scope import check_scope, viewer_of
+from elf.families.graph.store.statements import OwnerKey, Snapshot
 
 
 class IngestService:
@@ -37,8 +40,8 @@ class IngestService:
         await check_scope(self._places, request, caller)
         async with self._places.found(request.tenant_id, request.orchestrator_id) as place:
             memory = str(place.layout.memory)
-            look = partial(ended_files, memory, status=request.status, behind=last, limit=request.limit + 1)
-            found = await to_thread.run_sync(look) if place.is_there else []
+            look = partial(ended_files, memory, status=request.status, limit=request.limit + 1)
+            found = await _shown(place.seen_by(viewer_of(caller)), look, last, request.limit + 1)
         return a.IngestedFiles(
             items=[_told(one) for one in found[: request.limit]],
             next_cursor=next_cursor(request, found, lambda one: one.place),
@@ -55,6 +58,32 @@ class IngestService:
             for one in looked.ended
         ]
         return a.LookedNow(here=looked.here, files=files)
+
+
+async def _shown(
+    place: Place, look: Callable[..., list[Ended]], behind: EndedPlace | None, most: int
+) -> list[Ended]:
+    """Return the first files of pages of so many each, but for those of which a memory is not there for a user."""
+    found: list[Ended] = []
+    while place.is_there and len(found) < most:
+        some = await to_thread.run_sync(partial(look, behind=behind))
+        found += await place.read(lambda snapshot, page=some: _without_hidden(snapshot, page))  # type: ignore[misc]
+        if len(some) < most:
+            break
+        behind = some[-1].place
+    return found[:most]
+
+
+def _without_hidden(snapshot: Snapshot, ended: Sequence[Ended]) -> list[Ended]:
+    if snapshot.viewer is None:
+        return list(ended)
+    named = {id for one in ended for id in _memory_ids(one)}
+    hidden = {id for (id,) in snapshot.rows("hidden_memories", memory_ids=json.dumps(sorted(named)))}
+    return [one for one in ended if hidden.isdisjoint(_memory_ids(one))]
+
+
+def _memory_ids(ended: Ended) -> Sequence[str]:
+    return ended.manifest.memory_ids if isinstance(ended.manifest, ProcessedManifest) else ()
 
 
 def _told(ended: Ended) -> a.IngestedFile:

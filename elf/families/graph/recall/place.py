@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from elf.families.graph.store.layout import Layout
-from elf.families.graph.store.statements import Change, OwnerKey, Snapshot
+from elf.families.graph.store.statements import Change, OwnerKey, Snapshot, Viewer
 
 T = TypeVar("T")
 
@@ -40,6 +40,10 @@ class Place(Folders, Protocol):
     @property
     def is_there(self) -> bool:
         """Whether there is a memory; else nothing is in it, and nothing that is written stays."""
+        ...
+
+    def seen_by(self, viewer: Viewer | None) -> Self:
+        """Return the same as a user may see it; with None all of it."""
         ...
 
     async def read(self, look: Callable[[Snapshot], T]) -> T:

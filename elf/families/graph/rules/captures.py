@@ -59,9 +59,12 @@ class WriteBack:
     related: Sequence[str] = ()
 
 
-def of_message(message_id: str, text: str, source: Source) -> WriteBack:
-    """Return what becomes of a message in a channel: an observation, whatever else it may be."""
-    memory_id = derived_id("t", message_id)
+def of_message(message_id: str, text: str, source: Source, *, user: str | None = None) -> WriteBack:
+    """Return what becomes of a message in a channel: an observation, whatever else it may be.
+
+    What a user's call writes back is apart from what others write back under the same names, here as below.
+    """
+    memory_id = derived_id("t", message_id, *_of_user(user))
     observation = _observation(memory_id, text, importance=45, confidence=0.7)
     return WriteBack(
         key=f"channel_transcript:{message_id}",
@@ -73,7 +76,13 @@ def of_message(message_id: str, text: str, source: Source) -> WriteBack:
 
 
 def of_outputs(
-    run_id: str, step_id: str, attempt: int, outputs: Mapping[str, Any], source: Source
+    run_id: str,
+    step_id: str,
+    attempt: int,
+    outputs: Mapping[str, Any],
+    source: Source,
+    *,
+    user: str | None = None,
 ) -> WriteBack:
     """Return what becomes of the outputs of a step: a memory each, of a kind that its name tells.
 
@@ -81,16 +90,18 @@ def of_outputs(
     """
     return WriteBack(
         key=f"workflow_output:{run_id}:{step_id}:{attempt}",
-        series=derived_id("w", run_id, step_id),
+        series=derived_id("w", run_id, step_id, *_of_user(user)),
         attempt=attempt,
         source=source,
-        captured=[_output(run_id, step_id, name, value) for name, value in outputs.items()],
+        captured=[_output(run_id, step_id, name, value, user) for name, value in outputs.items()],
     )
 
 
-def of_finding(finding_id: str, text: str, related: Sequence[str], source: Source) -> WriteBack:
+def of_finding(
+    finding_id: str, text: str, related: Sequence[str], source: Source, *, user: str | None = None
+) -> WriteBack:
     """Return what becomes of a finding of diagnostics: an observation that other memories are related to."""
-    memory_id = derived_id("d", finding_id)
+    memory_id = derived_id("d", finding_id, *_of_user(user))
     observation = _observation(memory_id, text, importance=70, confidence=0.8)
     return WriteBack(
         key=f"diagnostics:{finding_id}",
@@ -107,6 +118,11 @@ def edge_id_of(related: str, memory_id: str) -> str:
     return derived_id("d", related, memory_id)
 
 
+def _of_user(user: str | None) -> tuple[str, ...]:
+    """Return what a user adds to the parts of an id: as many parts as no other id of its origin has."""
+    return () if user is None else ("", "user", user)
+
+
 def _observation(memory_id: str, text: str, *, importance: int, confidence: float) -> Captured:
     return Captured(
         memory_id=memory_id,
@@ -118,10 +134,10 @@ def _observation(memory_id: str, text: str, *, importance: int, confidence: floa
     )
 
 
-def _output(run_id: str, step_id: str, name: str, value: Any) -> Captured:
+def _output(run_id: str, step_id: str, name: str, value: Any, user: str | None) -> Captured:
     node_type, importance = _kind_of(name)
     return Captured(
-        memory_id=derived_id("w", run_id, step_id, name),
+        memory_id=derived_id("w", run_id, step_id, name, *_of_user(user)),
         type=node_type,
         importance=importance,
         confidence=0.75,

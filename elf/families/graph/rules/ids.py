@@ -9,8 +9,10 @@ from uuid import uuid4
 
 from elf.families.graph.model import ID_PATTERN, ORCHESTRATOR_PATTERN
 
-Origin: TypeAlias = Literal["ingest", "t", "w", "d"]
-"""What a derived id starts with: it is from a file, a transcript, the output of a workflow, or diagnostics."""
+Origin: TypeAlias = Literal["ingest", "t", "w", "d", "u"]
+"""What a derived id starts with: it is from a file, a transcript, the output of a workflow, diagnostics, or was given
+by a user and is taken by what that user does not see.
+"""
 
 DERIVED_DIGITS: Final = 24
 _SEPARATOR: Final = "\0"

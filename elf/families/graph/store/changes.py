@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from elf.core.errors import Conflict
 from elf.families.graph import model as m
+from elf.families.graph.errors import NotTheUsersOwn
 from elf.families.graph.rules.ids import new_id
 from elf.families.graph.store.edges import need_edge, resolve_edge, write_edge
-from elf.families.graph.store.nodes import NewMemory, change_status, contradicted, need_memory, write_memories
+from elf.families.graph.store.nodes import (
+    NewMemory,
+    change_status,
+    contradicted,
+    need_memory,
+    refuse_others,
+    write_memories,
+)
 from elf.families.graph.store.statements import Change
 
 CONTRADICTED: Final = "says something else of the same matter"
 EDGES: Final = "$.edges"
+EDGE: Final = "$.edge_id"
+MEMORY: Final = "$.memory_id"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,70 +42,82 @@ def write_all(
     """Write memories, of which each id comes once, and then edges between them and those that there are.
 
     A memory that says another value of what an active one says gets a Contradicts edge to it. Raises NoSuchMemory,
-    InvalidRequest and Conflict, naming the path of the edge in the request.
+    InvalidRequest, NotTheUsersOwn and Conflict, naming the path in the request.
     """
     written = write_memories(change, memories, embedding_version=embedding_version)
     linked = [write_edge(change, edge, path=f"{EDGES}[{place}]") for place, edge in enumerate(edges)]
-    changed = [new for new, (_, outcome) in zip(memories, written, strict=True) if outcome != "NONE"]
+    changed = [
+        replace(new, memory=memory)
+        for new, (memory, outcome) in zip(memories, written, strict=True)
+        if outcome != "NONE"
+    ]
     return Written(written, linked, _contradict(change, changed))
 
 
 def supersede(
-    change: Change, loser: str, winner: str, *, reason: str | None
+    change: Change, loser: str, winner: str, *, reason: str | None, path: str = MEMORY
 ) -> tuple[m.MemoryNode, m.MemoryEdge]:
     """Say that a memory is superseded by another one, with an edge from this to that.
 
-    Raises NoSuchMemory and InvalidRequest.
+    Raises NoSuchMemory, InvalidRequest and NotTheUsersOwn.
     """
+    refuse_others(change, need_memory(change, loser, path=path), path=path)
     edge = m.MemoryEdge(
         edge_id=new_id(), from_memory_id=winner, to_memory_id=loser, edge_type="Updates", weight=1.0, reason=reason,
         created_at=change.now,
     )  # fmt: skip
     known = _edge_between(change, winner, loser, "Updates")
     linked = known or write_edge(change, edge, path="$")[0]
-    after = change_status(change, loser, "superseded", "SUPERSEDE", reason=reason, path="$.memory_id")
+    after = change_status(change, loser, "superseded", "SUPERSEDE", reason=reason, path=path)
     return after, linked
 
 
-def retract(change: Change, memory_id: str, *, reason: str | None) -> m.MemoryNode:
-    """Say that a memory is not true. Raises NoSuchMemory."""
-    return change_status(change, memory_id, "retracted", "RETRACT", reason=reason, path="$.memory_id")
+def retract(change: Change, memory_id: str, *, reason: str | None, path: str = MEMORY) -> m.MemoryNode:
+    """Say that a memory is not true. Raises NoSuchMemory and NotTheUsersOwn."""
+    return change_status(change, memory_id, "retracted", "RETRACT", reason=reason, path=path)
 
 
 def restore(change: Change, memory_id: str, *, reason: str | None) -> m.MemoryNode:
-    """Make a memory active again. Raises NoSuchMemory."""
-    return change_status(change, memory_id, "active", "RESTORE", reason=reason, path="$.memory_id")
+    """Make a memory active again. Raises NoSuchMemory and NotTheUsersOwn."""
+    return change_status(change, memory_id, "active", "RESTORE", reason=reason, path=MEMORY)
 
 
 def resolve(change: Change, edge_id: str, outcome: m.ResolutionOutcome, *, reason: str) -> m.MemoryEdge:
     """Resolve a contradiction: one end is superseded by the other, or ends are retracted, or both are true.
 
-    Raises NoSuchEdge, and Conflict for an edge that is no contradiction, or no unresolved one.
+    Raises NoSuchEdge, NotTheUsersOwn where a viewer decides what is true for others, and Conflict for an edge that is
+    no contradiction, or no unresolved one.
     """
     found = need_edge(change, edge_id)
     edge = found.edge
-    ends = [need_memory(change, end).memory for end in (edge.from_memory_id, edge.to_memory_id)]
+    read = [need_memory(change, end) for end in (edge.from_memory_id, edge.to_memory_id)]
+    ends = [one.memory for one in read]
+    if change.viewer is not None and not any(one.owner in change.viewer.names for one in read):
+        raise NotTheUsersOwn(EDGE)
     if edge.edge_type != "Contradicts":
         raise Conflict(f"$.edge_id: {edge_id} is no contradiction", fields=["$.edge_id"])
     if found.resolution is not None or any(end.status != "active" for end in ends):
         raise Conflict(f"$.edge_id: the contradiction {edge_id} is resolved already", fields=["$.edge_id"])
     resolution = m.Resolution(outcome=outcome, reason=reason, resolved_at=change.now)
-    resolve_edge(change, edge_id, resolution)
+    resolve_edge(change, edge.edge_id, resolution)
     first, second = (end.memory_id for end in ends)
     match outcome:
         case "keep_from":
-            supersede(change, second, first, reason=reason)
+            supersede(change, second, first, reason=reason, path=EDGE)
         case "keep_to":
-            supersede(change, first, second, reason=reason)
+            supersede(change, first, second, reason=reason, path=EDGE)
         case "retract_from" | "retract_to" | "retract_both":
             for memory_id, wanted in ((first, "retract_from"), (second, "retract_to")):
                 if outcome in (wanted, "retract_both"):
-                    retract(change, memory_id, reason=reason)
+                    retract(change, memory_id, reason=reason, path=EDGE)
         case "both_true":
             pass
     change.log(
-        "memory.contradiction.resolved", edge_id=edge_id, outcome=outcome, orchestrator_id=change.key.orchestrator_id
-    )  # fmt: skip
+        "memory.contradiction.resolved",
+        edge_id=edge.edge_id,
+        outcome=outcome,
+        orchestrator_id=change.key.orchestrator_id,
+    )
     return edge
 
 

@@ -11,7 +11,8 @@ import msgspec
 
 from elf.core.errors import Conflict, InvalidRequest
 from elf.families.graph import model as m
-from elf.families.graph.errors import NoSuchEdge, NoSuchMemory
+from elf.families.graph.errors import NoSuchEdge, NoSuchMemory, NotTheUsersOwn
+from elf.families.graph.rules.ids import derived_id
 from elf.families.graph.store.nodes import read_memory
 from elf.families.graph.store.rows import StoredEdge, edge_of
 from elf.families.graph.store.statements import Change, Snapshot, stored_moment
@@ -23,7 +24,7 @@ FIRST: Final = -(2**62)
 
 def need_edge(snapshot: Snapshot, edge_id: str) -> StoredEdge:
     """Return an edge. Raises NoSuchEdge and InvalidRow."""
-    row = snapshot.row("edge_by_id", edge_id=edge_id)
+    row = snapshot.row("edge_by_id", edge_id=_own_id(snapshot, edge_id))
     if row is None:
         raise NoSuchEdge(edge_id)
     return edge_of(row)
@@ -38,7 +39,7 @@ def edges_of(
     behind: str,
     limit: int,
 ) -> list[StoredEdge]:
-    """Return a page of the edges of a memory, by id, behind one. Raises InvalidRow."""
+    """Return a page of the edges of a memory of this id, by theirs, behind one. Raises InvalidRow."""
     statements = {"outgoing": ["edges_from_memory"], "incoming": ["edges_to_memory"]}.get(
         direction, ["edges_from_memory", "edges_to_memory"]
     )
@@ -73,10 +74,10 @@ def write_edge(change: Change, edge: m.MemoryEdge, *, path: str) -> tuple[m.Memo
     """Add an edge, or change the weight and reason of the one of its type between its ends; return what stands now.
 
     There is one edge of a type from one memory to another: it keeps its id and the time it was created. Raises
-    NoSuchMemory, naming the path, when an end is missing, InvalidRequest for an edge to itself, and Conflict when its
-    id is that of an edge between others.
+    NoSuchMemory, naming the path, when an end is missing, InvalidRequest for an edge to itself, NotTheUsersOwn where a
+    viewer links what is not the viewer's own, and Conflict when its id is that of an edge between others.
     """
-    _refuse_ends(change, edge, path)
+    edge = _between(change, edge, path)
     between = change.row(
         "edge_between",
         from_memory_id=edge.from_memory_id,
@@ -103,13 +104,43 @@ def resolve_edge(change: Change, edge_id: str, resolution: m.Resolution) -> None
     )  # fmt: skip
 
 
-def _refuse_ends(change: Change, edge: m.MemoryEdge, path: str) -> None:
+def _own_id(snapshot: Snapshot, edge_id: str) -> str:
+    """Return the id that the edge of an id has for the viewer, as that of a memory."""
+    if snapshot.viewer is None:
+        return edge_id
+    own = derived_id("u", snapshot.viewer.user, edge_id)
+    is_hidden = _is_seen(snapshot, edge_id) is False
+    return _own_id(snapshot, own) if is_hidden or _is_seen(snapshot, own) else edge_id
+
+
+def _is_seen(snapshot: Snapshot, edge_id: str) -> bool | None:
+    """Tell whether the viewer sees the edge of an id; None where it is not taken."""
+    row = snapshot.row("edge_is_seen", edge_id=edge_id)
+    return None if row is None else bool(row[0])
+
+
+def _between(change: Change, edge: m.MemoryEdge, path: str) -> m.MemoryEdge:
+    """Return an edge as it is written. That of a viewer leads to or from the viewer's own, and to no other user's."""
     if edge.from_memory_id == edge.to_memory_id:
         field = f"{path}.toMemoryId"
         raise InvalidRequest(f"{field}: an edge leads to another memory", fields=[field])
+    found = []
     for end, name in ((edge.from_memory_id, "fromMemoryId"), (edge.to_memory_id, "toMemoryId")):
-        if read_memory(change, end) is None:
+        if (one := read_memory(change, end)) is None:
             raise NoSuchMemory(end, path=f"{path}.{name}")
+        found.append(one)
+    if change.viewer is None:
+        return edge
+    own = [one.owner in change.viewer.names for one in found]
+    for is_own, one, other, name in zip(
+        own, found, reversed(own), ("fromMemoryId", "toMemoryId"), strict=True
+    ):
+        if not is_own and not (other and one.owner is None):
+            raise NotTheUsersOwn(f"{path}.{name}")
+    start, end = (one.memory.memory_id for one in found)
+    return msgspec.structs.replace(
+        edge, edge_id=_own_id(change, edge.edge_id), from_memory_id=start, to_memory_id=end
+    )
 
 
 def _refuse_taken(change: Change, edge: m.MemoryEdge, path: str) -> None:

@@ -10,7 +10,7 @@ from typing import Final
 from elf.families.graph.store.connections import connect, failures, transaction
 from elf.families.graph.store.file import FileKit, own
 from elf.families.graph.store.schema import bring_up
-from elf.families.graph.store.statements import Change, OwnerKey
+from elf.families.graph.store.statements import Change, OwnerKey, Viewer
 
 _IN_MEMORY: Final = Path(":memory:")
 
@@ -23,7 +23,9 @@ class EmptyMemory:
         self._image: bytes | None = None
 
     @contextmanager
-    def change(self, key: OwnerKey, path: Path, *, actor: str | None) -> Iterator[Change]:
+    def change(
+        self, key: OwnerKey, path: Path, *, actor: str | None, viewer: Viewer | None = None
+    ) -> Iterator[Change]:
         """Begin a change of an empty memory of somebody, for the block. Blocks.
 
         Failures are told as those of the file at a path, which is not looked at.
@@ -34,7 +36,12 @@ class EmptyMemory:
                 connection.deserialize("main", self._schema())
                 with transaction(connection):
                     change = Change(
-                        connection, self._kit.queries, key, now=self._kit.clock.now(), actor=actor
+                        connection,
+                        self._kit.queries,
+                        key,
+                        now=self._kit.clock.now(),
+                        actor=actor,
+                        viewer=viewer,
                     )
                     own(change)
                     yield change

@@ -14,12 +14,13 @@ from elf.families.graph.store.statements import Change
 class Erasure:
     """Which memories are to go: those of the ids, of conversations, of a source file, or everything.
 
-    The name of an `actor` goes off all that stays. Nobody is told of them unless it `is_told`.
+    And those of a `user`, where one is named: then those of conversations that are other users' stay, and the name of
+    the user goes off all that stays. Nobody is told of them unless it `is_told`.
     """
 
     memory_ids: Sequence[str] = ()
     conversations: Sequence[str] = ()
-    actor: str | None = None
+    user: str | None = None
     source_path: str | None = None
     everything: bool = False
     is_told: bool = True
@@ -39,6 +40,7 @@ def erase(change: Change, asked: Erasure) -> Erased:
     rows = change.rows(
         "memories_to_erase", memory_ids=json.dumps(list(asked.memory_ids)),
         conversations=json.dumps(list(asked.conversations)), source_path=asked.source_path, everything=asked.everything,
+        owner=asked.user,
     )  # fmt: skip
     memory_ids = [memory_id for memory_id, _ in rows]
     going = json.dumps(memory_ids)
@@ -49,9 +51,10 @@ def erase(change: Change, asked: Erasure) -> Erased:
     if not asked.is_told:
         drop_changes(change, None if asked.everything else memory_ids)
     counts["ingests"] = change.run("erase_ingests", memory_ids=going, everything=asked.everything)
-    if asked.actor is not None:
+    if asked.user is not None:
+        counts["versions"] += change.run("erase_versions", owner=asked.user)
         for statement in ("unsign_versions", "unsign_audit"):
-            change.run(statement, actor=asked.actor)
+            change.run(statement, actor=asked.user)
     change.log("memory.erased", orchestrator_id=change.key.orchestrator_id, **counts)
     paths = frozenset(path for _, path in rows if path is not None)
     return Erased(frozenset(memory_ids), paths, counts)

@@ -24,7 +24,7 @@ from elf.families.graph.store.layout import Layout
 from elf.families.graph.store.opened_file import OpenedFile
 from elf.families.graph.store.presence import Presence
 from elf.families.graph.store.schema import bring_up
-from elf.families.graph.store.statements import Change, OwnerKey, Snapshot, stored_moment
+from elf.families.graph.store.statements import Change, OwnerKey, Snapshot, Viewer, stored_moment
 from elf.families.graph.store.vectors import VectorCache
 from elf.families.graph.store.writer import Writer
 from elf.families.graph.tallies import Tallies
@@ -97,19 +97,21 @@ class MemoryFile:
             with anyio.CancelScope(shield=True):
                 await to_thread.run_sync(self._close, connection, limiter=self._kit.write_threads)
 
-    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
+    async def write(
+        self, change: Callable[[Change], T], *, actor: str | None = None, viewer: Viewer | None = None
+    ) -> T:
         """Make a change, in a thread, and return what it returned once it is on the disk. What it raises undoes it.
 
         Raises Unavailable when the file is closed or cannot be written, and FileUnusable when it is damaged.
         """
-        return await self._open_writer().write(change, actor=actor)
+        return await self._open_writer().write(change, actor=actor, viewer=viewer)
 
-    async def read(self, look: Callable[[Snapshot], T]) -> T:
+    async def read(self, look: Callable[[Snapshot], T], *, viewer: Viewer | None = None) -> T:
         """Look at one state of the memory, in a thread, and return what was seen.
 
         Raises Unavailable when the file is closed or cannot be read, and FileUnusable when it is damaged.
         """
-        return await to_thread.run_sync(self._read_now, look, limiter=self._kit.read_threads)
+        return await to_thread.run_sync(self._read_now, look, viewer, limiter=self._kit.read_threads)
 
     async def read_on(
         self, look: Callable[[Snapshot], Generator[T]], *, size: int
@@ -163,7 +165,7 @@ class MemoryFile:
             own(change)
             keep_changes(change, is_on=self._kit.untold is not None)
 
-    def _read_now(self, look: Callable[[Snapshot], T]) -> T:
+    def _read_now(self, look: Callable[[Snapshot], T], viewer: Viewer | None) -> T:
         path = self.layout.database
         with self._at_work():
             connection = self._idle_connection() or connect(path, writes=False)
@@ -171,7 +173,7 @@ class MemoryFile:
                 assert self._opened is not None, "it is there before the writer"
                 self._opened.check(connection)
                 with failures(path), transaction(connection):
-                    return look(Snapshot(connection, self._kit.queries, self.key))
+                    return look(Snapshot(connection, self._kit.queries, self.key, viewer=viewer))
             finally:
                 self._idle.append(connection)
                 if self._writer is None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
 import msgspec
 
 from elf.families.graph import model as m
-from elf.families.graph.errors import NoSuchMemory
+from elf.families.graph.errors import NoSuchMemory, NotTheUsersOwn
+from elf.families.graph.rules.ids import derived_id
 from elf.families.graph.rules.spans import spans_of
 from elf.families.graph.rules.subjects import Key
 from elf.families.graph.store.rows import VersionedMemory, memory_of, version_of
-from elf.families.graph.store.statements import Change, Snapshot, stored_moment
+from elf.families.graph.store.statements import UNKNOWN, Change, Snapshot, stored_moment
 
 NEVER: Final = 2**62
 """Later than every moment that is stored."""
@@ -25,13 +26,14 @@ NEVER: Final = 2**62
 class NewMemory:
     """A memory to be written, what it is about where a rule knows it, and why it is written.
 
-    One that is not indexed is read and not found.
+    One that is not indexed is read and not found. `path` is where a request names it.
     """
 
     memory: m.MemoryNode
     key: Key | None = None
     reason: str | None = None
     is_indexed: bool = True
+    path: str = "$.memory_id"
 
 
 class _Version(msgspec.Struct, frozen=True):
@@ -55,10 +57,23 @@ class MemoryFilter:
     min_importance: int | None = None
 
 
+def own_id(snapshot: Snapshot, memory_id: str) -> str:
+    """Return the id that the memory of an id has for the viewer.
+
+    What is taken by a memory that the viewer does not see is another one's for the viewer, and stays so: two users may
+    give the same id to what is their own.
+    """
+    if snapshot.viewer is None:
+        return memory_id
+    own = derived_id("u", snapshot.viewer.user, memory_id)
+    is_hidden = _is_seen(snapshot, memory_id) is False
+    return own_id(snapshot, own) if is_hidden or _is_seen(snapshot, own) else memory_id
+
+
 def read_memory(snapshot: Snapshot, memory_id: str) -> VersionedMemory | None:
     """Return a memory; None where there is no such one. Raises InvalidRow."""
-    row = snapshot.row("memory_by_id", memory_id=memory_id)
-    return None if row is None else memory_of(row)
+    row = snapshot.row("memory_by_id", memory_id=own_id(snapshot, memory_id))
+    return None if row is None else _seen(snapshot, memory_of(row))
 
 
 def need_memory(snapshot: Snapshot, memory_id: str, *, path: str = "$.memory_id") -> VersionedMemory:
@@ -72,7 +87,8 @@ def need_memory(snapshot: Snapshot, memory_id: str, *, path: str = "$.memory_id"
 def read_memories(snapshot: Snapshot, memory_ids: Iterable[str]) -> dict[str, VersionedMemory]:
     """Return those memories that there are, by id. Raises InvalidRow."""
     rows = snapshot.rows("memories_by_ids", memory_ids=json.dumps(list(memory_ids)))
-    return {found.memory.memory_id: found for found in map(memory_of, rows)}
+    read = (_seen(snapshot, memory_of(row)) for row in rows)
+    return {found.memory.memory_id: found for found in read}
 
 
 def page_of_memories(
@@ -85,11 +101,14 @@ def page_of_memories(
         source_types=_list(where.source_types), conversation_id=where.conversation_id, source_path=where.source_path,
         min_importance=where.min_importance, before=moment, behind=memory_id, limit=limit,
     )  # fmt: skip
-    return [memory_of(row).memory for row in rows]
+    return [_seen(snapshot, memory_of(row)).memory for row in rows]
 
 
 def read_versions(snapshot: Snapshot, memory_id: str, *, behind: int, limit: int) -> list[m.MemoryVersion]:
-    """Return a page of what a memory has been, oldest first, behind a version. Raises InvalidRow."""
+    """Return a page of what a memory of this id has been, oldest first, behind a version. Raises InvalidRow.
+
+    They are all there, whosever they were.
+    """
     rows = snapshot.rows("versions_of_memory", memory_id=memory_id, behind=behind, limit=limit)
     return [version_of(memory_id, row) for row in rows]
 
@@ -100,8 +119,10 @@ def write_memories(
     """Add memories, or change those of their ids, each of which comes once; return each as it is now.
 
     Text, spans, words and version go together, and a vector is to be made. When a memory was created stays, and the log
-    tells of another status. Where nothing is different, nothing is done.
+    tells of another status. Where nothing is different, nothing is done. A viewer writes the viewer's own: raises
+    NotTheUsersOwn.
     """
+    memories = [_owned(change, new) for new in memories]
     before = read_memories(change, [new.memory.memory_id for new in memories])
     _add(change, [new for new in memories if new.memory.memory_id not in before], embedding_version)
     return [
@@ -129,12 +150,23 @@ def _add(change: Change, added: Sequence[NewMemory], embedding_version: str) -> 
 def _updated(
     change: Change, before: VersionedMemory, new: NewMemory, embedding_version: str
 ) -> tuple[m.MemoryNode, m.Outcome]:
-    after = msgspec.structs.replace(new.memory, created_at=before.memory.created_at)
+    refuse_others(change, before, path=new.path)
+    after = msgspec.structs.replace(
+        new.memory,
+        created_at=before.memory.created_at,
+        user_id=new.memory.user_id or before.memory.user_id,
+        shared=before.memory.shared,
+    )
     if _same(before.memory, after):
         return before.memory, "NONE"
+    if change.viewer is not None or after.user_id != before.memory.user_id:
+        after = msgspec.structs.replace(after, shared=False)  # nobody has looked at what it says now
     version = before.version + 1
     changed = NewMemory(memory=after, key=new.key, reason=new.reason)
-    change.run("update_memory", **_stored(changed, version=version))
+    stored = _stored(changed, version=version)
+    if before.owner == UNKNOWN and after.user_id is None:
+        stored["user_id"] = UNKNOWN  # it may still say what it said
+    change.run("update_memory", **stored)
     change.run_all("put_sources", [_source(after)])
     if after.content != before.memory.content:
         change.run("delete_spans", memory_id=after.memory_id)
@@ -170,23 +202,48 @@ def change_status(
 ) -> m.MemoryNode:
     """Change the status of a memory, with a version and a line in the log; one that has it already stays as it is.
 
-    Raises NoSuchMemory, naming the path.
+    One that is shared is so no longer when its user changes it. Raises NoSuchMemory and NotTheUsersOwn, naming the
+    path.
     """
     before = need_memory(change, memory_id, path=path)
+    refuse_others(change, before, path=path)
     if before.memory.status == status:
         return before.memory
-    after = msgspec.structs.replace(before.memory, status=status, updated_at=change.now)
+    shared = before.memory.shared and change.viewer is None
+    after = msgspec.structs.replace(before.memory, status=status, updated_at=change.now, shared=shared)
     version = before.version + 1
     change.run(
         "change_status",
-        memory_id=memory_id,
+        memory_id=after.memory_id,
         status=status,
         updated_at=stored_moment(change.now),
         version=version,
+        shared=shared,
     )
     _keep_versions(change, [_Version(after, version, operation, reason)])
     _log_status(change, before.memory, after)
     return after
+
+
+def share(change: Change, memory_id: str, *, shared: bool) -> m.MemoryNode:
+    """Say whether other users are told of a memory, with a version and a line in the log. Raises NoSuchMemory."""
+    before = need_memory(change, memory_id)
+    if before.memory.shared == shared:
+        return before.memory
+    after = msgspec.structs.replace(before.memory, shared=shared)
+    version = before.version + 1
+    change.run("share_memory", memory_id=memory_id, shared=shared, version=version)
+    _keep_versions(change, [_Version(after, version, "UPDATE", None)])
+    change.log(
+        "memory.shared", memory_id=memory_id, shared=shared, orchestrator_id=change.key.orchestrator_id
+    )
+    return after
+
+
+def refuse_others(change: Change, found: VersionedMemory, *, path: str) -> None:
+    """Raise NotTheUsersOwn, naming the path, where a viewer is to change what is not the viewer's own."""
+    if change.viewer is not None and found.owner not in change.viewer.names:
+        raise NotTheUsersOwn(path)
 
 
 def contradicted(change: Change, memories: Iterable[NewMemory]) -> list[tuple[str, str]]:
@@ -194,8 +251,39 @@ def contradicted(change: Change, memories: Iterable[NewMemory]) -> list[tuple[st
     same subject.
     """
     keyed = ((new.memory, new.key) for new in memories if new.key is not None)
-    told = [{"memory_id": memory.memory_id, "type": memory.type, **_told_key(key)} for memory, key in keyed]
+    told = [
+        {"memory_id": memory.memory_id, "type": memory.type, "user_id": _owner(memory), **_told_key(key)}
+        for memory, key in keyed
+    ]
     return change.rows("contradicted_by_keys", rows=json.dumps(told)) if told else []
+
+
+def _is_seen(snapshot: Snapshot, memory_id: str) -> bool | None:
+    """Tell whether the viewer sees the memory of an id; None where it is not taken."""
+    row = snapshot.row("memory_is_seen", memory_id=memory_id)
+    return None if row is None else bool(row[0])
+
+
+def _seen(snapshot: Snapshot, found: VersionedMemory) -> VersionedMemory:
+    """Return a memory as the viewer is told of it: another user is not named."""
+    viewer = snapshot.viewer
+    if viewer is None or found.memory.user_id in (None, viewer.user):
+        return found
+    return VersionedMemory(msgspec.structs.replace(found.memory, user_id=None), found.version, found.owner)
+
+
+def _owned(change: Change, new: NewMemory) -> NewMemory:
+    """Return a memory as it is written: that of a viewer is the viewer's own."""
+    if change.viewer is None:
+        return new
+    memory_id = own_id(change, new.memory.memory_id)
+    memory = msgspec.structs.replace(new.memory, memory_id=memory_id, user_id=change.viewer.user)
+    return replace(new, memory=memory)
+
+
+def _owner(memory: m.MemoryNode) -> str | None:
+    """Return whose a memory is, as it is stored."""
+    return memory.user_id or (None if memory.source.conversation_id is None else UNKNOWN)
 
 
 def _same(before: m.MemoryNode, after: m.MemoryNode) -> bool:
@@ -229,7 +317,7 @@ def _stored(new: NewMemory, *, version: int) -> dict[str, Any]:
         "memory_id": memory.memory_id, "type": memory.type, "importance": memory.importance, "content": memory.content,
         "summary": memory.summary, "confidence": memory.confidence, "status": memory.status, **_told_key(new.key),
         "created_at": stored_moment(memory.created_at), "updated_at": stored_moment(memory.updated_at),
-        "version": version, "is_indexed": int(new.is_indexed),
+        "version": version, "is_indexed": int(new.is_indexed), "user_id": _owner(memory), "shared": int(memory.shared),
     }  # fmt: skip
 
 

@@ -18,10 +18,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class VersionedMemory:
-    """A memory, and how often it was written."""
+    """A memory, and how often it was written. `owner` says whose it is, as it is stored: the memory itself does not say
+    so to everybody.
+    """
 
     memory: m.MemoryNode
     version: int
+    owner: str | None = None
 
     @property
     def said_at(self) -> datetime:
@@ -41,7 +44,7 @@ def memory_of(row: Row) -> VersionedMemory:
     """Return the memory of a row. Raises InvalidRow, which names it, for one that breaks the rules."""
     memory_id, orchestrator_id, type, importance, content, summary, confidence, *rest = row
     source_type, captured_by, source_path, conversation_id, workflow_run_id, step_id, *rest = rest
-    status, created_at, updated_at, version = rest
+    status, created_at, updated_at, version, user_id, shared = rest
     where = f"memories {memory_id!r}"
     source = {
         "sourceType": source_type, "capturedBy": captured_by, "sourcePath": source_path,
@@ -53,8 +56,9 @@ def memory_of(row: Row) -> VersionedMemory:
         "memoryId": memory_id, "orchestratorId": orchestrator_id, "type": type, "importance": importance,
         "content": content, "summary": summary, "confidence": confidence, "source": source, "status": status,
         "createdAt": _moment(created_at, where), "updatedAt": _moment(updated_at, where),
+        "userId": user_id or None, "shared": bool(shared),
     }  # fmt: skip
-    return VersionedMemory(_record(values, m.MemoryNode, where), version)
+    return VersionedMemory(_record(values, m.MemoryNode, where), version, user_id)
 
 
 def edge_of(row: Row) -> StoredEdge:

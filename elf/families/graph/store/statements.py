@@ -14,6 +14,9 @@ import msgspec
 from elf.db.queries import Queries
 
 Row: TypeAlias = tuple[Any, ...]
+UNKNOWN: Final = ""
+"""Whose a memory is, as it is stored, that is from a conversation of which nobody knows whose it is."""
+
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 
@@ -24,6 +27,22 @@ class OwnerKey:
 
     tenant_id: str
     orchestrator_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """The user for whom a memory is read and changed: what is another user's is not there, unless it is shared.
+
+    With `sees_unknown` there is what is from a conversation of which nobody knows whose it is.
+    """
+
+    user: str
+    sees_unknown: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Whose memories are there, as they are stored."""
+        return (self.user, UNKNOWN) if self.sees_unknown else (self.user,)
 
 
 def stored_moment(moment: datetime) -> int:
@@ -45,13 +64,24 @@ class Moment(NamedTuple):
 
 
 class Snapshot:
-    """What a memory is at one moment: every statement of a read sees the same."""
+    """What a memory is at one moment: every statement of a read sees the same.
 
-    def __init__(self, connection: apsw.Connection, queries: Queries, key: OwnerKey) -> None:
+    With a `viewer`, it is what that one may see of it.
+    """
+
+    def __init__(
+        self, connection: apsw.Connection, queries: Queries, key: OwnerKey, *, viewer: Viewer | None = None
+    ) -> None:
         self.key = key
+        self.viewer = viewer
         self._connection = connection
         self._queries = queries
-        self._own: Mapping[str, Any] = {"tenant_id": key.tenant_id, "orchestrator_id": key.orchestrator_id}
+        self._own: Mapping[str, Any] = {
+            "tenant_id": key.tenant_id,
+            "orchestrator_id": key.orchestrator_id,
+            "viewer": None if viewer is None else viewer.names[0],
+            "unknown": None if viewer is None else viewer.names[-1],
+        }
 
     def rows(self, statement: str, **values: Any) -> list[Row]:
         """Return all rows of a statement."""
@@ -103,8 +133,9 @@ class Change(Snapshot):
         *,
         now: datetime,
         actor: str | None,
+        viewer: Viewer | None = None,
     ) -> None:
-        super().__init__(connection, queries, key)
+        super().__init__(connection, queries, key, viewer=viewer)
         self.now = now
         self.actor = actor
         self.events: list[Mapping[str, Any]] = []

@@ -24,7 +24,7 @@ from elf.families.graph.store.connections import failures, transaction
 from elf.families.graph.store.layout import Layout
 from elf.families.graph.store.log_file import append_events
 from elf.families.graph.store.opened_file import OpenedFile
-from elf.families.graph.store.statements import Change, OwnerKey
+from elf.families.graph.store.statements import Change, OwnerKey, Viewer
 from elf.families.graph.tallies import Tallies
 
 AT_ONCE: Final = 64
@@ -37,6 +37,7 @@ class _Waiting(Generic[T]):
 
     change: Callable[[Change], T]
     actor: str | None
+    viewer: Viewer | None
     done: anyio.Event = field(default_factory=anyio.Event)
     wanted: bool = True
     result: T | None = None
@@ -73,12 +74,14 @@ class Writer:
         self._written = written
         self._send, self._receive = anyio.create_memory_object_stream[_Waiting[Any]](AT_ONCE)
 
-    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
+    async def write(
+        self, change: Callable[[Change], T], *, actor: str | None = None, viewer: Viewer | None = None
+    ) -> T:
         """Make a change, in a thread, and return what it returned. What it raises undoes it.
 
         Raises Unavailable when the file is closed, and what `failures` says.
         """
-        waiting = _Waiting(change, actor)
+        waiting = _Waiting(change, actor, viewer)
         self._tallies.waiting += 1
         try:
             await self._send.send(waiting)
@@ -142,7 +145,9 @@ class Writer:
 
     def _attempt(self, connection: apsw.Connection, waiting: _Waiting[Any], now: datetime) -> None:
         """Make a change within its savepoint. Raises apsw.Error where the whole transaction is lost."""
-        change = Change(connection, self._queries, self._key, now=now, actor=waiting.actor)
+        change = Change(
+            connection, self._queries, self._key, now=now, actor=waiting.actor, viewer=waiting.viewer
+        )
         try:
             with transaction(connection):
                 waiting.result = waiting.change(change)

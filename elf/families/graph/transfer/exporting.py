@@ -16,14 +16,14 @@ from elf.families.graph.transfer.line import Line, Quote, told_from
 
 
 def lines_of(
-    snapshot: Snapshot, folder: Path, conversations: Collection[str] | None = None
+    snapshot: Snapshot, folder: Path, user: str | None = None, conversations: Collection[str] = ()
 ) -> Generator[Line]:
     """Yield the lines of a memory whose files are in a folder, by the ids of memories and edges.
 
-    All of them, or those of what is from `conversations`. Raises InvalidRow.
+    All of them, or those of what is a user's, or from `conversations` of that user. Raises InvalidRow.
     """
-    chosen = None if conversations is None else json.dumps(sorted(conversations))
-    with closing(snapshot.each("memories_to_export", conversations=chosen)) as memories:
+    chosen = {"owner": user, "conversations": json.dumps(sorted(conversations))}
+    with closing(snapshot.each("memories_to_export", **chosen)) as memories:
         for *row, is_indexed, quote, start, end in memories:
             found = memory_of(tuple(row))
             yield Line(
@@ -32,15 +32,15 @@ def lines_of(
                 indexed=bool(is_indexed),
                 quote=None if quote is None else Quote(quote=quote, start=start, end=end),
             )
-            yield from _versions(snapshot, folder, found.memory.memory_id)
-    with closing(snapshot.each("edges_to_export", conversations=chosen)) as edges:
+            yield from _versions(snapshot, folder, found.memory.memory_id, user)
+    with closing(snapshot.each("edges_to_export", **chosen)) as edges:
         for edge in edges:
             one = edge_of(edge)
             yield Line(edge=one.edge, resolution=one.resolution)
 
 
-def _versions(snapshot: Snapshot, folder: Path, memory_id: str) -> Generator[Line]:
-    with closing(snapshot.each("versions_to_export", memory_id=memory_id)) as versions:
+def _versions(snapshot: Snapshot, folder: Path, memory_id: str, user: str | None) -> Generator[Line]:
+    with closing(snapshot.each("versions_to_export", memory_id=memory_id, owner=user)) as versions:
         for row in versions:
             yield Line(memory_version=_told(folder, memory_id, row))
 

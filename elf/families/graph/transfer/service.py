@@ -70,9 +70,11 @@ class TransferService:
                 yield line
 
 
-async def lines_at(place: MemoryPlace, conversations: Collection[str] | None = None) -> AsyncGenerator[Line]:
-    """Yield the lines of a memory, or of what is from conversations, all of them of one moment."""
-    look = partial(lines_of, folder=place.layout.memory, conversations=conversations)
+async def lines_at(
+    place: MemoryPlace, user: str | None = None, conversations: Collection[str] = ()
+) -> AsyncGenerator[Line]:
+    """Yield the lines of a memory, or of what is a user's or from conversations of that user, all of one moment."""
+    look = partial(lines_of, folder=place.layout.memory, user=user, conversations=conversations)
     async with aclosing(place.file.read_on(look, size=AT_ONCE)) as pages:
         async for page in pages:
             for line in page:
