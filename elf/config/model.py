@@ -21,6 +21,7 @@ from elf.config.mcp import Mcp
 from elf.config.optional import (
     SPEC_FUSION,
     SPEC_MERGING,
+    Audit,
     Budget,
     Fusion,
     Gc,
@@ -439,6 +440,7 @@ class Config(Table):
     indexing: Indexing = Indexing()
     outbox: Outbox = Outbox()
     gc: Gc = Gc()
+    audit: Audit = Audit()
     recall: Recall = Recall()
     remember: Remember = Remember()
     local_model: LocalModel = LocalModel()
