@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import pytest
 
 from elf.core.api_key import new_key
 from tests.folders import fresh_folder
 from tests.keys_kit import with_keys
-from tests.system.service import RunningService, note, write_config
-from tests.system.truth import rows
+from tests.system.service import RunningService, write_config
 
 OPERATOR, AUDITOR, BOUND, USER = new_key(), new_key(), new_key(), new_key()
 KEYS: list[dict[str, Any]] = [
