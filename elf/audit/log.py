@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from elf.api.audit import BEGUN, AuditEntry, AuditOutcome, DataSubject, Subject
+from elf.api.caller import DEFAULT_TENANT
 from elf.core.clock import Clock
 from elf.db.database import Connection, Database
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
 from elf.db.schema import COMMON
-from elf.identity.known_callers import DEFAULT_TENANT
 from elf.identity.roles import ROLES
 
 RENAMED_AT_ONCE: Final = 1000
@@ -119,14 +119,12 @@ class AuditRows:
                 pass
 
     async def _rename_some(self, connection: Connection, erased: DataSubject, hashed: Hasher) -> int:
-        tenant = erased.tenant_id
+        tenants = erased.tenant_id, hashed(DataSubject(erased.tenant_id, "tenant", erased.tenant_id))
         if erased.kind == "tenant":
-            rows = await connection.fetch(self._sql["audited_calls_of_tenant"], tenant, RENAMED_AT_ONCE)
+            rows = await connection.fetch(self._sql["audited_calls_of_tenant"], *tenants, RENAMED_AT_ONCE)
         else:
-            rows = await connection.fetch(
-                self._sql[f"audited_calls_naming_{erased.kind}"], tenant, hashed(DataSubject(tenant, "tenant", tenant)),
-                erased.name, RENAMED_AT_ONCE,
-            )  # fmt: skip
+            statement = self._sql[f"audited_calls_naming_{erased.kind}"]
+            rows = await connection.fetch(statement, *tenants, erased.name, RENAMED_AT_ONCE)
         renamed = [_renamed(row, erased, hashed) for row in rows]
         if renamed:
             await connection.execute(
@@ -153,13 +151,17 @@ def _renamed(
     row: Mapping[str, Any], erased: DataSubject, hashed: Hasher
 ) -> tuple[Any, str | None, str | None, str | None, Subject]:
     """Return a row without the names of somebody."""
-    tenant, subject = erased.tenant_id, row["subject"]
-    user, client, of = row["caller_user"], row["caller_client"], row["tenant_id"]
+    user, client, of, subject = (
+        row[name] for name in ("caller_user", "caller_client", "tenant_id", "subject")
+    )
     if erased.kind == "tenant":
-        user = user and hashed(DataSubject(tenant, "user", user))
-        client = client and hashed(DataSubject(tenant, "agent", client))
+        user = user and _of_tenant("user_id", user, erased, hashed)
+        client = client and _of_tenant("agent_id", client, erased, hashed)
         of = hashed(erased)
-        subject = {field: _of_tenant(field, name, erased, hashed) for field, name in subject.items()}
+        subject = {
+            field: one if isinstance(one, list) else _of_tenant(field, one, erased, hashed)
+            for field, one in subject.items()
+        }
     else:
         hash = hashed(erased)
         user = hash if erased.kind == "user" and user == erased.name else user
@@ -174,10 +176,10 @@ def _replaced(value: str | list[str], name: str, hash: str) -> str | list[str]:
     return hash if value == name else value
 
 
-def _of_tenant(field: str, value: str | list[str], erased: DataSubject, hashed: Hasher) -> str | list[str]:
+def _of_tenant(field: str, value: str, erased: DataSubject, hashed: Hasher) -> str:
     """Return what stands for a name in a row of a tenant that was erased; ids of what is gone name nobody."""
     if value == erased.name:
         return hashed(erased)
-    if isinstance(value, list) or field not in _AGENTS | _USERS or value.startswith("hmac-"):
+    if field not in _AGENTS | _USERS or value.startswith("hmac-"):
         return value
     return hashed(DataSubject(erased.tenant_id, "agent" if field in _AGENTS else "user", value))

@@ -23,10 +23,9 @@ from elf.api.audit import (
     shown_name,
     subject_of,
 )
-from elf.api.caller import Caller
+from elf.api.caller import DEFAULT_TENANT, Caller
 from elf.api.operation import Answer, Events, Operation, Outcome, Stream
 from elf.core.errors import ServiceError, Unavailable
-from elf.identity.known_callers import DEFAULT_TENANT
 from elf.identity.roles import highest
 from elf.web.failures import as_service_error
 

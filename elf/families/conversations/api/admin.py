@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
 from elf.api.audit import DataSubject
 from elf.api.bodies import WHOLE, Request, Response
-from elf.api.caller import Caller
+from elf.api.caller import DEFAULT_TENANT, Caller
 from elf.api.moment import moments
 from elf.api.operation import Operation, Watchable
 from elf.core.errors import Conflict, Forbidden, NotFound, ServiceError, Unavailable
@@ -23,7 +23,6 @@ from elf.families.conversations.api import search as s
 from elf.families.conversations.audit import AdminAudit
 from elf.families.conversations.errors import STYLE
 from elf.families.conversations.rules.duration import parsed_duration
-from elf.identity.known_callers import DEFAULT_TENANT
 
 TAG: Final = "conversations admin"
 ROOT: Final = "/v1/admin/conversations"
