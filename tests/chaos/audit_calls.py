@@ -26,7 +26,7 @@ from tests.system.truth import rows
 
 CONVERSATIONS: Final = "/v1/admin/conversations"
 DELAYS: Final = (-3.0, -0.7)
-"""How long after a call is sent the service is killed, in seconds: between these powers of ten, as long as calls take."""
+"""How long after a call is sent the service is killed, in seconds: between these powers of ten, as calls take."""
 REFUSED: Final = 0.1
 """The share of calls that are refused, by a wrong key or for a field that nobody knows."""
 
