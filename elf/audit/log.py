@@ -10,6 +10,7 @@ from elf.api.audit import BEGUN, AuditEntry, AuditOutcome, DataSubject, Subject
 from elf.api.caller import DEFAULT_TENANT
 from elf.core.clock import Clock
 from elf.db.database import Connection, Database
+from elf.db.errors import retrying
 from elf.db.garbage import GarbageStep
 from elf.db.queries import Queries, sql_folder
 from elf.db.schema import COMMON
@@ -107,25 +108,35 @@ class AuditRows:
 
     async def pseudonymize(self, erased: DataSubject) -> None:
         """Replace the names of somebody who was erased, in every row: those of a tenant with all that it names."""
-        hashed = await self._hashing()
-        while True:
-            async with self._database.transaction() as connection:
-                if not await self._rename_some(connection, erased, hashed):
-                    break
-        # What was being recorded meanwhile is done when this lock is held, and what comes after it finds the hash.
+        hashed, stand_ins = await self._hashing(), set[str]()
+
+        def replaced(subject: DataSubject) -> str:
+            stand_ins.add(stand_in := hashed(subject))
+            return stand_in
+
+        replaced(erased)
+        while await retrying(lambda: self._rename_apart(erased, replaced)):
+            pass
+        # What was being recorded meanwhile is done when this lock is held, and what comes after it finds the hashes.
         async with self._database.transaction() as connection:
             await connection.execute(self._sql["lock_audit_log"])
-            while await self._rename_some(connection, erased, hashed):
+            while await self._rename_some(connection, erased, replaced):
                 pass
+            await connection.execute(self._sql["keep_pseudonyms"], sorted(stand_ins))
 
-    async def _rename_some(self, connection: Connection, erased: DataSubject, hashed: Hasher) -> int:
+    async def _rename_apart(self, erased: DataSubject, replaced: Hasher) -> int:
+        async with self._database.transaction() as connection:
+            return await self._rename_some(connection, erased, replaced)
+
+    async def _rename_some(self, connection: Connection, erased: DataSubject, replaced: Hasher) -> int:
+        hashed = await self._hashing()
         tenants = erased.tenant_id, hashed(DataSubject(erased.tenant_id, "tenant", erased.tenant_id))
         if erased.kind == "tenant":
             rows = await connection.fetch(self._sql["audited_calls_of_tenant"], *tenants, RENAMED_AT_ONCE)
         else:
             statement = self._sql[f"audited_calls_naming_{erased.kind}"]
             rows = await connection.fetch(statement, *tenants, erased.name, RENAMED_AT_ONCE)
-        renamed = [_renamed(row, erased, hashed) for row in rows]
+        renamed = [_renamed(row, erased, replaced) for row in rows]
         if renamed:
             await connection.execute(
                 self._sql["rename_in_audited_calls"], *map(list, zip(*renamed, strict=True))
@@ -148,38 +159,38 @@ class AuditRows:
 
 
 def _renamed(
-    row: Mapping[str, Any], erased: DataSubject, hashed: Hasher
+    row: Mapping[str, Any], erased: DataSubject, replaced: Hasher
 ) -> tuple[Any, str | None, str | None, str | None, Subject]:
     """Return a row without the names of somebody."""
     user, client, of, subject = (
         row[name] for name in ("caller_user", "caller_client", "tenant_id", "subject")
     )
     if erased.kind == "tenant":
-        user = user and _of_tenant("user_id", user, erased, hashed)
-        client = client and _of_tenant("agent_id", client, erased, hashed)
-        of = hashed(erased)
+        user = user and _of_tenant("user_id", user, erased, replaced)
+        client = client and _of_tenant("agent_id", client, erased, replaced)
+        of = replaced(erased)
         subject = {
-            field: one if isinstance(one, list) else _of_tenant(field, one, erased, hashed)
+            field: one if isinstance(one, list) else _of_tenant(field, one, erased, replaced)
             for field, one in subject.items()
         }
     else:
-        hash = hashed(erased)
+        hash = replaced(erased)
         user = hash if erased.kind == "user" and user == erased.name else user
         client = hash if erased.kind == "agent" and client == erased.name else client
-        subject = {field: _replaced(name, erased.name, hash) for field, name in subject.items()}
+        subject = {field: _with_hash(name, erased.name, hash) for field, name in subject.items()}
     return row["call_id"], user, client, of, subject
 
 
-def _replaced(value: str | list[str], name: str, hash: str) -> str | list[str]:
+def _with_hash(value: str | list[str], name: str, hash: str) -> str | list[str]:
     if isinstance(value, list):
         return [hash if one == name else one for one in value]
     return hash if value == name else value
 
 
-def _of_tenant(field: str, value: str, erased: DataSubject, hashed: Hasher) -> str:
+def _of_tenant(field: str, value: str, erased: DataSubject, replaced: Hasher) -> str:
     """Return what stands for a name in a row of a tenant that was erased; ids of what is gone name nobody."""
     if value == erased.name:
-        return hashed(erased)
+        return replaced(erased)
     if field not in _AGENTS | _USERS or value.startswith("hmac-"):
         return value
-    return hashed(DataSubject(erased.tenant_id, "agent" if field in _AGENTS else "user", value))
+    return replaced(DataSubject(erased.tenant_id, "agent" if field in _AGENTS else "user", value))

@@ -3,21 +3,19 @@
 -- name: record_audited_call
 -- Records a call: that it begins (with the outcome `begun`), or what became of it. $13 to $16 are the fields of the subject
 -- that hold one name each, the names, and for each name the hashes that stand for a user and for an agent of that name; $9
--- is the hash of the tenant. A hash that is in the log already is of somebody who was erased, and takes the place of the
--- name. A beginning that comes late changes nothing.
+-- is the hash of the tenant. The hash of somebody who was erased takes the place of the name. A beginning that comes late
+-- changes nothing.
 INSERT INTO audit_log AS c (
   call_id, called_at, request_id, operation, caller_user, caller_client, caller_role, tenant_id, subject,
   outcome, status, items, ended_at)
 SELECT
   $1, $2, $3, $4, $5, $6, $7,
-  CASE WHEN EXISTS (SELECT FROM audit_log AS a WHERE a.tenant_id = $9::text) THEN $9 ELSE $8::text END,
+  coalesce((SELECT p.pseudonym FROM audit_pseudonyms AS p WHERE p.pseudonym = $9::text), $8::text),
   $17::jsonb || coalesce((
-    SELECT jsonb_object_agg(n.field, CASE
-      WHEN EXISTS (SELECT FROM audit_log AS a WHERE jsonb_path_query_array(a.subject, '$.*[*]') ? n.as_user) THEN n.as_user
-      WHEN EXISTS (SELECT FROM audit_log AS a WHERE jsonb_path_query_array(a.subject, '$.*[*]') ? n.as_agent) THEN n.as_agent
-      ELSE n.name
-    END)
+    SELECT jsonb_object_agg(n.field, coalesce(u.pseudonym, g.pseudonym, n.name))
     FROM unnest($13::text[], $14::text[], $15::text[], $16::text[]) AS n (field, name, as_user, as_agent)
+    LEFT JOIN audit_pseudonyms AS u ON u.pseudonym = n.as_user
+    LEFT JOIN audit_pseudonyms AS g ON g.pseudonym = n.as_agent
   ), '{}'),
   $10, $11, $12, CASE WHEN $10 = 'begun' THEN NULL ELSE $18::timestamptz END
 ON CONFLICT (call_id) DO UPDATE
@@ -72,6 +70,10 @@ SET caller_user = n.caller_user, caller_client = n.caller_client, tenant_id = n.
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::jsonb[])
   AS n (call_id, caller_user, caller_client, tenant_id, subject)
 WHERE a.call_id = n.call_id;
+
+-- name: keep_pseudonyms
+-- Has calls that come later say the hashes of those who were erased.
+INSERT INTO audit_pseudonyms (pseudonym) SELECT unnest($1::text[]) ON CONFLICT DO NOTHING;
 
 -- name: lock_audit_log
 -- Waits for calls that are being recorded, and keeps others waiting until the transaction ends.

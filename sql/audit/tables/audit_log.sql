@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS audit_log (
 -- The listing, newest first, and what is older than its retention.
 CREATE INDEX IF NOT EXISTS idx_audit_log_called ON audit_log (called_at DESC, call_id DESC);
 
--- The listing of a tenant, and whether a tenant was erased.
+-- The listing of a tenant.
 CREATE INDEX IF NOT EXISTS idx_audit_log_tenant ON audit_log (tenant_id, called_at DESC, call_id DESC);
 
 -- Who was named as a caller, and who or what as a subject: for the listing, and for erasing.
@@ -30,3 +30,9 @@ CREATE INDEX IF NOT EXISTS idx_audit_log_user ON audit_log (caller_user) WHERE c
 CREATE INDEX IF NOT EXISTS idx_audit_log_client ON audit_log (caller_client) WHERE caller_client IS NOT NULL;
 
 CREATE INDEX IF NOT EXISTS idx_audit_log_subject ON audit_log USING gin (jsonb_path_query_array(subject, '$.*[*]'));
+
+-- The keyed hashes that stand in the log for users, agents and tenants who were erased: calls about them that come later say
+-- the hash as well.
+CREATE TABLE IF NOT EXISTS audit_pseudonyms (
+  pseudonym text PRIMARY KEY
+);
