@@ -29,9 +29,11 @@ from actors.processes.changed_auth import warn_of
 from actors.processes.process import Say, new_supervisor, run_process, start_log
 from actors.telemetry.metrics import Metrics
 from actors.telemetry.span_exporter import tracer_for
+from elf.api.caller import Caller
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy
 from elf.api.rpc import Servicer
+from elf.audit.operations import LIST_AUDIT
 from elf.config.limits import Limits, body_budget
 from elf.config.load import load
 from elf.config.model import Config
@@ -273,6 +275,7 @@ class _Builder:
                 handlers,
                 self._sockets.http,
                 about=PUBLIC,
+                identify=self._identify,
                 admission=self._admission,
                 policies=[policy for family in self._families for policy in family.paths],
             )
@@ -284,6 +287,7 @@ class _Builder:
                 self._guarded(
                     [
                         COLLECT_GARBAGE,
+                        LIST_AUDIT,
                         *(one for family in self._families for one in family.admin_operations),
                         *INDEX_OPERATIONS,
                         *JOB_OPERATIONS,
@@ -292,6 +296,7 @@ class _Builder:
                 work.handlers,
                 self._sockets.admin,
                 about=ADMIN,
+                identify=self._identify_operator,
             )
             self._metrics.add_page(admin, admits=self._admits_auditor)
         return api
@@ -318,10 +323,15 @@ class _Builder:
         )
 
     def _guarded(self, operations: Sequence[Operation]) -> Sequence[Operation]:
-        """Return what operators do, for those who have the role once it must be proved who calls."""
-        if self._config.security.auth.mode == "off":
-            return operations
-        return [replace(one, role=AUDITOR if one.method == "GET" else ADMIN_ROLE) for one in operations]
+        """Return what operators do, audited; for those who have its role, once it must be proved who calls.
+
+        It is for admins where it does not say otherwise.
+        """
+        is_open = self._config.security.auth.mode == "off"
+        return [
+            replace(one, role=None if is_open else one.role or ADMIN_ROLE, is_audited=True)
+            for one in operations
+        ]
 
     async def _admits_auditor(self, headers: Headers) -> None:
         if self._config.security.auth.mode != "off":
@@ -330,6 +340,10 @@ class _Builder:
     @cached_property
     def _identify(self) -> Identify:
         return add_identity(self._config.security.auth, self.supervisor, reload=self._reload)
+
+    async def _identify_operator(self, headers: Headers) -> Caller:
+        """Say who calls the admin server, where a tenant that is left out stands for all that the caller may see."""
+        return replace(await self._identify(headers), needed=frozenset())
 
     @cached_property
     def _admission(self) -> Admission | None:
@@ -353,6 +367,7 @@ class _Builder:
         sock: socket.socket,
         *,
         about: About,
+        identify: Identify,
         admission: Admission | None = None,
         policies: Sequence[PathPolicy] = (),
     ) -> Application:
@@ -364,9 +379,10 @@ class _Builder:
             about=replace(about, asks_who=self._config.security.auth.mode != "off"),
             visitors=visitors,
             admission=admission,
-            identify=self._identify,
+            identify=identify,
             policies=policies,
             bodies=self._bodies,
+            audit_log=None if self._work is None else self._work.audit,
         )
         self._metrics.count_requests(app, front=name)
         if admission is not None:

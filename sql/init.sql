@@ -10,6 +10,7 @@
 \ir common/004-discarded-jobs.sql
 \ir common/005-process-deaths.sql
 \ir common/006-webhook-heads.sql
+\ir common/007-audit-log.sql
 \ir notes/001-tables.sql
 \ir notes/002-leases.sql
 \ir notes/003-corpus.sql

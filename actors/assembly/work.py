@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TypeVar
 
 from actors.assembly.fleet import add_fleet
@@ -17,18 +18,24 @@ from actors.kernel import Supervisor
 from actors.signals.outbox_wake import OutboxListener
 from actors.telemetry.metrics import Metrics
 from actors.workers.gc_ticker import GcTicker
+from elf.api.audit import DataSubject
 from elf.api.operation import Handler
 from elf.api.rpc import Servicer
+from elf.audit.admin import audit_handlers
+from elf.audit.log import AuditRows, Hasher
 from elf.config.model import Config
 from elf.db.garbage import GarbageCollector
 from elf.db.health import DatabaseHealth
-from elf.db.queries import Queries
+from elf.db.queries import Queries, sql_folder
 from elf.db.schema import schema_steps
 from elf.family import Family, Opened
 from elf.ground import Ground, Models, Roles, texts_of
 from elf.indexing.admin import index_handlers
 from elf.indexing.fleet import Fleet
 from elf.indexing.indexed import IndexedCorpus
+from elf.memory.erasing.signing import signer_of
+from elf.memory.erasing.whose import Somebody
+from elf.memory.model import FAMILY as MEMORY
 from elf.outbox.admin import job_handlers
 from elf.outbox.chores import ChoreRuns
 from elf.outbox.given_up import OperatorJobs
@@ -44,11 +51,12 @@ T = TypeVar("T")
 class Work:
     """What the fronts of a process are made of: what carries out each operation, by its name, and how it is.
 
-    `servicers` are what is served over gRPC, `warnings` what an operator has to know now. `close` ends what is open
-    once the actors have stopped.
+    `servicers` are what is served over gRPC, `audit` keeps the calls of operators, `warnings` are what an operator has
+    to know now. `close` ends what is open once the actors have stopped.
     """
 
     handlers: Mapping[str, Handler]
+    audit: AuditRows
     servicers: Sequence[Servicer]
     health: DatabaseHealth
     warnings: Callable[[], Sequence[str]]
@@ -89,7 +97,8 @@ def add_work(
     corpora = _all(one.corpora for one in opened.values())
     add_fleet(shared, ground.fleet, ground.texts, corpora, indexes=roles.works)
     _add_families(shared, opened.values(), listener, roles, is_crowded)
-    collector = _collector(shared, opened.values(), queries)
+    audit = _audit(shared)
+    collector = _collector(shared, opened.values(), queries, audit)
     if roles.works:
         ticker = GcTicker(collector, interval_s=config.gc.interval_hours * 3600.0)
         supervisor.add(ticker, needs=["database"])
@@ -100,10 +109,12 @@ def add_work(
     return Work(
         handlers={
             **common_admin_handlers(collector),
+            **audit_handlers(audit),
             **index_handlers(corpora),
             **job_handlers(_operator_jobs(shared, opened.values(), traces), shared.bells.ring_if_there),
             **handlers,
         },
+        audit=audit,
         servicers=_all(one.grpc for one in opened.values()),
         health=health,
         warnings=lambda: [*ground.fleet.warnings(), *_all(one.warnings() for one in opened.values())],
@@ -196,12 +207,30 @@ def _operator_jobs(
     return jobs
 
 
-def _collector(shared: Shared, families: Collection[Opened], queries: Queries) -> GarbageCollector:
+def _audit(shared: Shared) -> AuditRows:
+    """Return the audit log, which hashes the names of those who are erased as receipts do."""
+    queries = Queries.load(sql_folder() / MEMORY)
+
+    async def hasher() -> Hasher:
+        signer = await signer_of(shared.database, queries, shared.clock.now())
+
+        def hashed(erased: DataSubject) -> str:
+            return signer.hash(Somebody(*erased))
+
+        return hashed
+
+    return AuditRows(shared.database, hasher, shared.clock)
+
+
+def _collector(
+    shared: Shared, families: Collection[Opened], queries: Queries, audit: AuditRows
+) -> GarbageCollector:
     """Return what collects everything that has outlived its time."""
     steps = [
         *_all(family.garbage for family in families),
         *retention_steps(shared.database, queries),
         ChoreRuns(shared.database).garbage(),
+        audit.garbage(timedelta(days=shared.config.audit.retention_days)),
     ]
     batch_size = shared.config.gc.batch_size
     collector = GarbageCollector(shared.database, steps, clock=shared.clock, batch_size=batch_size)

@@ -9,6 +9,9 @@ from typing import Final
 
 from elf.core.errors import Forbidden, Unauthorized
 
+DEFAULT_TENANT: Final = "default"
+"""The tenant of users whose token names none."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 from pydantic import BaseModel
 
-from elf.api.audit import Audit
+from elf.api.audit import Audit, DataSubject
 from elf.api.caller import Caller
 from elf.api.error_style import ErrorStyle
 from elf.api.json_bounds import USUAL, JsonBounds
@@ -27,6 +27,9 @@ TextPolicy: TypeAlias = Literal["english", "any"]
 
 Outcome: TypeAlias = Answer | Events | None
 """An answer; of a stream its events, and of an operation with status 204 nothing."""
+
+Erases: TypeAlias = Callable[[Any, Caller], DataSubject | None]
+"""Tells by a request who is gone once it is done; None when it erased nobody whole."""
 
 Handler: TypeAlias = Callable[[Any, Caller], Awaitable[Outcome]]
 """Carries out an operation: takes its request, checked, and who makes it."""
@@ -48,7 +51,10 @@ class Operation:
     body. `error_style` is the form of its errors, where it is not that of the front. `is_open` when nobody is asked who
     calls, `needs_user` when a caller without a user is refused. `query` names the fields that the query string has
     although there is a body; a DELETE with `takes_body` may have one, too. `json_bounds` says how much its JSON may
-    hold. `audit` is told of each of its calls, also of those that are refused.
+    hold. `audit` is told of each of its calls, also of those that are refused. With `is_audited`, each call has a row
+    in the audit log, and `counted` are the fields of its response that say how many items it changed or found; without
+    them the items of a list are counted, or the one thing that it is about. `erases` is there when it may erase
+    somebody.
     """
 
     name: str
@@ -74,6 +80,9 @@ class Operation:
     takes_body: bool = field(default=False, kw_only=True)
     json_bounds: JsonBounds = field(default=USUAL, kw_only=True)
     audit: Audit | None = field(default=None, kw_only=True)
+    is_audited: bool = field(default=False, kw_only=True)
+    counted: tuple[str, ...] = field(default=(), kw_only=True)
+    erases: Erases | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.response is None and self.status == 201:
@@ -82,6 +91,10 @@ class Operation:
             raise ValueError(f"{self.name}: status 204 has no response")
         if self.is_open and self.method != "GET":
             raise ValueError(f"{self.name}: only what is read may be open to everybody")
+        if unknown := [
+            name for name in self.counted if self.response is None or name not in self.response.model_fields
+        ]:
+            raise ValueError(f"{self.name}: its response has no field {unknown[0]}")
         if self.body is not None and not (self.has_body and self.body in self.request.model_fields):
             raise ValueError(f"{self.name}: the body {self.body} is no field of a request that has a body")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from elf.cli import (
+    audit,
     changes,
     check,
     collect,
@@ -102,7 +103,7 @@ def parser(families: Sequence[type[FamilyClient[Any]]] = FAMILY_CLIENTS) -> Pars
     commands.group("mcp", "set up programs that speak MCP", partial(_mcp, families=with_tools))
     commands.group("model", "list and fetch the models that run in the service's process", _model)
     commands.group("key", "make keys for programs that call the service", _key)
-    commands.group("admin", "what operators do about work that the service left", _admin)
+    commands.group("admin", "jobs that were given up, and the audit log", _admin)
     for family in families:
         commands.group(family.name, family.about, partial(add_family, family))
     return root
@@ -128,6 +129,9 @@ def _key(commands: Commands) -> None:
 def _admin(commands: Commands) -> None:
     commands.group(
         "jobs", "jobs of all queues: list them, retry or discard those given up", jobs.add_commands
+    )
+    audit.add_arguments(
+        commands.add("audit", audit.audit, "list who called the admin server, about what, and the outcome")
     )
 
 

@@ -22,6 +22,7 @@ from elf.config.names import MAX_NAME_CHARS
 from elf.config.optional import (
     SPEC_FUSION,
     SPEC_MERGING,
+    Audit,
     Budget,
     Fusion,
     Gc,
@@ -440,6 +441,7 @@ class Config(Table):
     indexing: Indexing = Indexing()
     outbox: Outbox = Outbox()
     gc: Gc = Gc()
+    audit: Audit = Audit()
     recall: Recall = Recall()
     remember: Remember = Remember()
     local_model: LocalModel = LocalModel()

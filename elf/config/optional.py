@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 
 from elf.config.places import parse_folder
 from elf.config.table import Table
-from elf.config.values import DaysOrNever, Positive, UnitInterval, Weight
+from elf.config.values import Days, DaysOrNever, Positive, UnitInterval, Weight
 
 
 class QdrantServer(Table):
@@ -152,6 +152,12 @@ class Gc(Table):
 
     interval_hours: Annotated[int, Field(ge=1, le=8784)] = 24
     batch_size: Annotated[int, Field(ge=1, le=10_000)] = 500
+
+
+class Audit(Table):
+    """[audit]: how long calls of the admin server stay in the audit log."""
+
+    retention_days: Days = 365
 
 
 class LocalModel(Table):

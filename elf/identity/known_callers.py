@@ -9,7 +9,7 @@ from typing import Any, Final
 import httpx
 from werkzeug.datastructures import Headers
 
-from elf.api.caller import Caller
+from elf.api.caller import DEFAULT_TENANT, Caller
 from elf.config.auth import ApiKey, Auth, Jwt
 from elf.core.errors import ScopeDenied, StartupError
 from elf.identity.credentials import MAX_NAME_CHARS, Credentials
@@ -20,7 +20,6 @@ from elf.identity.roles import USER, roles_of
 from elf.identity.tokens import Tokens, claim, texts
 
 TENANT: Final = "tenant_id"
-DEFAULT_TENANT: Final = "default"
 USER_PLACE: Final = "{user}"
 _HAS_TENANT: Final = frozenset({TENANT})
 

@@ -13,6 +13,15 @@ INDEXER: Final = "indexer"
 USER: Final = "user"
 
 
+ROLES: Final = (USER, INDEXER, AUDITOR, ADMIN)
+"""All roles, by how much they open."""
+
+
+def highest(roles: Collection[str]) -> str | None:
+    """Return the role that opens most; None when there is none."""
+    return next((role for role in reversed(ROLES) if role in roles), None)
+
+
 def roles_of(
     holders: Mapping[str, RoleHolders],
     *,

@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 
 from elf.api.operation import Operation
+from elf.identity.roles import AUDITOR
 
 MAX_EXAMPLES: Final = 100
 PATH: Final = "/v1/admin/index/{corpus}"
@@ -100,7 +101,7 @@ class IndexRepaired(_Counts):
 
 REBUILD_INDEX: Final = Operation(
     "rebuild_index", "POST", f"{PATH}/rebuild", "Write the index of a corpus anew from the vectors in Postgres",
-    OfCorpus, IndexRebuilt, tag="index",
+    OfCorpus, IndexRebuilt, tag="index", counted=("rebuilt_count", "removed_count"),
 )  # fmt: skip
 INDEX_PROGRESS: Final = Operation(
     "index_progress", "GET", f"{PATH}/progress", "Say how far the rebuild of a corpus is",
@@ -108,11 +109,11 @@ INDEX_PROGRESS: Final = Operation(
 )  # fmt: skip
 COMPARE_INDEX: Final = Operation(
     "compare_index", "GET", f"{PATH}/drift", "Compare the index of a corpus with Postgres",
-    CompareIndex, IndexCompared, tag="index",
+    CompareIndex, IndexCompared, tag="index", role=AUDITOR,
 )  # fmt: skip
 REPAIR_INDEX: Final = Operation(
     "repair_index", "POST", f"{PATH}/repair", "Mend what differs between the index of a corpus and Postgres",
-    OfCorpus, IndexRepaired, tag="index",
+    OfCorpus, IndexRepaired, tag="index", counted=("jobs",),
 )  # fmt: skip
 
 INDEX_OPERATIONS: Final = (REBUILD_INDEX, INDEX_PROGRESS, COMPARE_INDEX, REPAIR_INDEX)

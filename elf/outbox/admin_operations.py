@@ -11,6 +11,7 @@ from pydantic import Field
 from elf.api.bodies import GivenIdentifier, Request, Response
 from elf.api.operation import Operation
 from elf.core.errors import NotFound, ScopeDenied
+from elf.identity.roles import AUDITOR
 from elf.outbox.given_up import JobState
 
 TAG: Final = "jobs"
@@ -133,15 +134,15 @@ LIST_JOBS: Final = Operation(
 )  # fmt: skip
 COUNT_JOBS: Final = Operation(
     "count_jobs", "GET", f"{PATH}/counts", "Count the jobs of each queue by state", CountJobs, JobCounts,
-    tag=TAG, text="any", errors=(ScopeDenied,),
+    tag=TAG, text="any", errors=(ScopeDenied,), role=AUDITOR,
 )  # fmt: skip
 RETRY_JOBS: Final = Operation(
     "retry_jobs", "POST", f"{PATH}/retry", "Try jobs again that were given up", RetryJobs, JobsRetried,
-    tag=TAG, text="any", errors=(NotFound, ScopeDenied),
+    tag=TAG, text="any", errors=(NotFound, ScopeDenied), counted=("retried",),
 )  # fmt: skip
 DISCARD_JOBS: Final = Operation(
     "discard_jobs", "POST", f"{PATH}/discard", "Discard jobs that were given up", DiscardJobs, JobsDiscarded,
-    tag=TAG, text="any", errors=(NotFound, ScopeDenied),
+    tag=TAG, text="any", errors=(NotFound, ScopeDenied), counted=("discarded",),
 )  # fmt: skip
 
 JOB_OPERATIONS: Final = (LIST_JOBS, COUNT_JOBS, RETRY_JOBS, DISCARD_JOBS)

@@ -30,6 +30,7 @@ class CollectResponse(BaseModel):
 
 COLLECT_GARBAGE: Final = Operation(
     "collect_garbage", "POST", "/v1/admin/gc", "Expire, purge and clean up now", CollectRequest, CollectResponse,
+    counted=("counts",),
 )  # fmt: skip
 
 

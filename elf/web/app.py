@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 
 from anyio import to_thread
 
+from elf.api.audit import AuditLog
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy, policy_of
 from elf.config.access import EVERYBODY, Visitors
@@ -37,15 +38,16 @@ def create_app(
     identify: Identify = anonymous,
     policies: Sequence[PathPolicy] = (),
     bodies: BodyBudget | None = None,
+    audit_log: AuditLog | None = None,
 ) -> Application:
     """Build the application that serves `operations`, /health, /ready, and their description for programs and people.
 
     `handlers` has what carries out each operation, by its name. `about` says in the description what the application
     is, `visitors` who is served, and `admission` when the operations are; None means at once. `identify` says by the
     headers of a request who makes it, `policies` what holds for paths, also where there is no operation, and `bodies`
-    what bodies of requests may take.
+    what bodies of requests may take. `audit_log` keeps the calls of audited operations.
     """
-    app = Application(visitors=visitors, policies=policies)
+    app = Application(visitors=visitors, policies=policies, audit_log=audit_log)
     streams = EventStreams()
     bodies = bodies or BodyBudget()
     for operation in operations:

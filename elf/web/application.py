@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 import structlog
 
+from elf.api.audit import AuditLog
 from elf.api.path_policy import PathPolicy, policy_of
 from elf.config.access import Visitors
 from elf.core.errors import InvalidRequest, NotFound
@@ -34,11 +35,21 @@ PAGE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
 class Application:
-    """Serves what is added to it. `visitors` says who is served, `policies` what holds for paths."""
+    """Serves what is added to it. `visitors` says who is served, `policies` what holds for paths.
 
-    def __init__(self, *, visitors: Visitors, policies: Sequence[PathPolicy] = ()) -> None:
+    Calls of audited operations are recorded in `audit_log`, where there is one.
+    """
+
+    def __init__(
+        self,
+        *,
+        visitors: Visitors,
+        policies: Sequence[PathPolicy] = (),
+        audit_log: AuditLog | None = None,
+    ) -> None:
         self._visitors = visitors
         self._policies = policies
+        self._audit_log = audit_log
         self._routes = Routes()
         self._notices: list[Notice] = []
 
@@ -68,8 +79,10 @@ class Application:
         try:
             with continued_trace(exchange.headers):
                 response = await self._routed(exchange)
+                if not exchange.audit.is_followed:
+                    await exchange.audit.ended("done")
         except Exception as error:  # noqa: BLE001 - each is answered
-            response = self._failed(exchange, error)
+            response = await self._failed(exchange, error)
         response.headers["x-request-id"] = exchange.request_id
         log_request(exchange, response.status)
         for notice in self._notices:
@@ -83,7 +96,7 @@ class Application:
         except (NotFound, MethodNotAllowed) as error:
             failure = error
         else:
-            _begin_audit(exchange, exchange.route)
+            self._open_audit(exchange, exchange.route)
         _refuse_hidden_slashes(exchange)
         if refusal := self._visitors.refusal(exchange.scope):
             raise (Misdirected if refusal.cause == "host" else InvalidRequest)(refusal.message)
@@ -92,12 +105,22 @@ class Application:
             raise failure
         return await exchange.route.answer(exchange)
 
-    def _failed(self, exchange: Exchange, error: Exception) -> Response:
+    def _open_audit(self, exchange: Exchange, route: Route) -> None:
+        """Begin with a request before anything of it is judged."""
+        operation = route.operation
+        if operation is None or not (operation.is_audited or operation.audit is not None):
+            return
+        in_query = operation.query if operation.has_body else tuple(operation.request.model_fields)
+        sent = dict(reversed(parse_qsl(exchange.query.decode("latin-1"), keep_blank_values=True)))
+        given = {name: sent[name] for name in in_query if name in sent} | exchange.values
+        exchange.audit = RequestAudit(operation, self._audit_log, request_id=exchange.request_id, given=given)
+
+    async def _failed(self, exchange: Exchange, error: Exception) -> Response:
         policy = policy_of(self._policies, exchange.path)
         if isinstance(error, MethodNotAllowed) and policy is not None and policy.hides_methods:
             error = NotFound(f"there is nothing at {exchange.path}")
         failure = as_service_error(error)
-        exchange.audit.ended(failure)
+        await exchange.audit.ended(failure)
         if reason := refusal_reason(failure):
             exchange.refusal = reason
         if is_a_fault(failure):
@@ -106,17 +129,6 @@ class Application:
         operation = None if exchange.route is None else exchange.route.operation
         styled = (one.error_style for one in (operation, policy) if one is not None)
         return error_response(failure, style=next(filter(None, styled), None))
-
-
-def _begin_audit(exchange: Exchange, route: Route) -> None:
-    """Begin with a request before anything of it is judged."""
-    operation = route.operation
-    if operation is None or operation.audit is None:
-        return
-    in_query = operation.query if operation.has_body else tuple(operation.request.model_fields)
-    sent = dict(reversed(parse_qsl(exchange.query.decode("latin-1"), keep_blank_values=True)))
-    given = {name: sent[name] for name in in_query if name in sent}
-    exchange.audit = RequestAudit(operation.audit, given | exchange.values)
 
 
 def _refuse_hidden_slashes(exchange: Exchange) -> None:

@@ -64,6 +64,7 @@ class Exchange:
             try:
                 await self._respond(await answer(self))
             finally:
+                await self.audit.ended("left")  # unless it has ended, as all have that were answered
                 if self._listener is not None:
                     self._listener.cancel()
 

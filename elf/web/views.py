@@ -49,12 +49,6 @@ class View:
         self._policy = policy
 
     async def __call__(self, exchange: Exchange) -> Response:
-        if self._operation.audit is None:
-            return await self._answer(exchange)
-        with exchange.audit.told():
-            return await self._answer(exchange)
-
-    async def _answer(self, exchange: Exchange) -> Response:
         operation = self._operation
         if exchange.values:
             check_path(exchange.raw_path, operation.path)
@@ -95,7 +89,10 @@ class View:
             raise _missing(self._operation, self._policy, values, error) or error from None
         structlog.contextvars.bind_contextvars(tenant=getattr(parsed, "tenant_id", None))
         exchange.audit.request = parsed
-        return await self._handle(parsed, caller)
+        await exchange.audit.begin()
+        outcome = await self._handle(parsed, caller)
+        await exchange.audit.done(outcome)
+        return outcome
 
 
 async def caller_of(operation: Operation, identify: Identify, headers: Headers) -> Caller:

@@ -113,6 +113,6 @@ DEAD_LETTERS: Final = Operation(
 )  # fmt: skip
 RETRY: Final = Operation(
     "retry_webhook", "POST", f"{ADMIN}/{{name}}/retry", "Send what a receiver did not take now", Retry,
-    Retried, tag=TAG, text="any", errors=(NotFound, ScopeDenied),
+    Retried, tag=TAG, text="any", errors=(NotFound, ScopeDenied), counted=("retried",),
 )  # fmt: skip
 ADMIN_OPERATIONS: Final = (LIST, DEAD_LETTERS, RETRY)

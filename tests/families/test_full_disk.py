@@ -90,6 +90,22 @@ def refusals(acts: Mapping[str, Callable[[Client], object]], client: Client) -> 
     return refused
 
 
+def judge_operators(service: RunningService) -> None:
+    """Without room for a row of the audit log, what is read is answered, and nothing is exported or changed."""
+
+    def statuses() -> tuple[int, int, int]:
+        export = service.admin.get("/v1/admin/export", params={"tenant_id": TENANTS[0], "user_id": USER})
+        change = service.admin.post(
+            "/v1/admin/graph/recover", json={"tenant_id": "none", "orchestrator_id": "none"}
+        )
+        return service.admin.get("/v1/admin/jobs/counts").status_code, export.status_code, change.status_code
+
+    wait_for(lambda: statuses() == (200, 503, 503), "there is no room left for a row")
+    told = service.events("audit_unwritten")
+    if {line["operation"] for line in told} != {"count_jobs", "export_memory", "graph_recover"}:
+        raise AssertionError(told)
+
+
 def refuse_none(acts: Mapping[str, Callable[[Client], object]], client: Client) -> None:
     if refused := refusals(acts, client):
         raise AssertionError(refused)
@@ -130,6 +146,7 @@ def live_through_it(config: Path, disk: Path) -> None:
                 wait_refused(client)
                 assert "trace" in client.memories.recall(QUERY, user_id=USER).degraded
             assert Page(service.admin.get("/metrics").text).value("elf_recall_traces_dropped_total") >= 2
+            judge_operators(service)
             (disk / "filler").unlink()
             wait_for(lambda: two[TENANTS[0]].ready().ready, "it is ready again")
             for crew in crews:

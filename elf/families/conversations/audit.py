@@ -10,6 +10,7 @@ import structlog
 
 from elf.api.audit import AuditedCall, CallEnd
 from elf.families.conversations.errors import error_body
+from elf.identity.roles import highest
 
 CONVERSATION: Final = "conversationId"
 JUSTIFICATION: Final = "justification"
@@ -34,7 +35,7 @@ class AdminAudit:
             action=self.action,
             user=None if caller is None else caller.user,
             client=None if caller is None else caller.client,
-            role=None if caller is None else _role(caller.roles),
+            role=None if caller is None else highest(caller.roles),
             target=values.pop(CONVERSATION, None),
             justification=values.pop(JUSTIFICATION, None),
             parameters=values,
@@ -52,11 +53,6 @@ def _values(call: AuditedCall) -> dict[str, Any]:
         **{name: value for name, value in values.items() if name not in _TEXTS},
         **{f"{name}_chars": len(values[name]) for name in _TEXTS if name in values},
     }
-
-
-def _role(roles: frozenset[str]) -> str | None:
-    """Return the role that says most about what a caller may do here."""
-    return next((role for role in ("admin", "auditor", "indexer", "user") if role in roles), None)
 
 
 def _outcome(end: CallEnd) -> str:

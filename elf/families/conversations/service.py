@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
 
 import msgspec
 
-from elf.api.caller import Caller
+from elf.api.caller import DEFAULT_TENANT, Caller
 from elf.api.operation import Handler, Operation
 from elf.core.errors import Forbidden, InvalidRequest
 from elf.families.conversations.api import answers as a
@@ -33,8 +33,6 @@ from elf.families.conversations.rules.history import (
 from elf.families.conversations.sharing import TreeSharing
 from elf.families.conversations.store import ConversationStore, Shown
 from elf.families.conversations.trees import Who
-
-DEFAULT_TENANT: Final = "default"
 
 
 def who_of(caller: Caller) -> Who:

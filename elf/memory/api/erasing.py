@@ -7,7 +7,9 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
+from elf.api.audit import DataSubject
 from elf.api.bodies import NulDropped, Request, Response
+from elf.api.caller import Caller
 from elf.api.operation import Operation
 from elf.api.seen_text import SEEN, seen
 from elf.core.errors import Conflict, NotFound, ScopeDenied, Unavailable
@@ -105,9 +107,18 @@ class Proof(Response):
     points: Counts = Field(description="How many points of the index were looked at, by corpus.")
 
 
+def _who_is_erased(request: Erase, _: Caller) -> DataSubject:
+    if request.user_id is not None:
+        return DataSubject(request.tenant_id, "user", request.user_id)
+    if request.agent_id is not None:
+        return DataSubject(request.tenant_id, "agent", request.agent_id)
+    return DataSubject(request.tenant_id, "tenant", request.tenant_id)
+
+
 ERASE: Final = Operation(
     "erase_memory", "POST", ERASE_PATH, "Erase all of a user, an agent or a tenant for good, over all families", Erase,
     Receipt, tag=TAG, text="any", errors=(Conflict, ScopeDenied, Unavailable), is_slow=True,
+    counted=("erased",), erases=_who_is_erased,
 )  # fmt: skip
 RECEIPT: Final = Operation(
     "read_receipt", "GET", f"{ERASE_PATH}/{{receipt_id}}", "Read the receipt of an erasure", ReadReceipt, Receipt,
@@ -115,7 +126,7 @@ RECEIPT: Final = Operation(
 )  # fmt: skip
 PROVE: Final = Operation(
     "prove_erasure", "POST", f"{ERASE_PATH}/prove", "Check a receipt, and search for what should be gone", ProveErased,
-    Proof, tag=TAG, text="any", reads=True, errors=(ScopeDenied, Unavailable), is_slow=True,
+    Proof, tag=TAG, text="any", reads=True, errors=(ScopeDenied, Unavailable), is_slow=True, counted=("found",),
 )  # fmt: skip
 
 ERASING: Final = (ERASE, RECEIPT, PROVE)

@@ -51,7 +51,7 @@ EXPORT: Final = Stream(
 IMPORT: Final = Operation(
     "import_memory", "POST", "/v1/admin/import", "Take lines of an export in", Import, Imported,
     tag=TAG, text="any", max_body_bytes=MAX_BODY_BYTES, json_bounds=BOUNDS,
-    errors=(Conflict, NonEnglishInput, ScopeDenied, Unavailable),
+    errors=(Conflict, NonEnglishInput, ScopeDenied, Unavailable), counted=("new",),
 )  # fmt: skip
 
 TRANSFERRING: Final = (EXPORT, IMPORT)

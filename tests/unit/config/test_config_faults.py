@@ -175,7 +175,8 @@ def test_vectors_of_another_length_than_the_local_model_has_are_a_fault() -> Non
         ("log_level", "loglevel", "service.loglevel", "is not a known key; did you mean log_level?"),
         ("[ranking]", "[rank]", "rank", "is not a known key; did you mean ranking, one table"),
         ("[memory]", "[memory]\nzzz = 1", "memory.zzz", "is not a known key; known here are max_notes_per_add_event"),
-        ("[memory]", "[memory]\nretention_days = 1", "memory.retention_days", "mean search.explain.retention_days?"),
+        ("[memory]", "[memory]\nretention_days = 1", "memory.retention_days",
+         "mean search.explain.retention_days or audit.retention_days?"),
         ("[memory]", '[memory]\n"a.b" = 1', 'memory."a.b"', "is not a known key"),
     ],
 )  # fmt: skip

@@ -42,5 +42,5 @@ class Consolidated(Response):
 
 CONSOLIDATE: Final = Operation(
     "consolidate_assistant", "POST", "/v1/admin/assistant/consolidate", "Compare memories now", Consolidate,
-    Consolidated, tag=TAG, is_slow=True,
+    Consolidated, tag=TAG, is_slow=True, counted=("merged",),
 )  # fmt: skip

@@ -7,7 +7,9 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
+from elf.api.audit import DataSubject
 from elf.api.bodies import WHOLE, GivenIdentifier, Request, Response
+from elf.api.caller import Caller
 from elf.api.operation import Operation, Stream
 from elf.core.errors import ScopeDenied, Unavailable
 from elf.families.assistant import model as m
@@ -208,6 +210,12 @@ class Imported(Response):
     rejected: list[RejectedLine]
 
 
+def _who_is_erased(request: Erase, _: Caller) -> DataSubject | None:
+    if request.what == "tenant" or request.name is None:
+        return None  # the tenant has more than this family keeps
+    return DataSubject(request.tenant_id, request.what, request.name)
+
+
 EXPORT_OWN: Final = Stream(
     "export_own_assistant_memory", "GET", "/v1/assistant/export", "Take one's own memory along, line by line",
     ExportOwn, ExportedLine, tag=TAG, text="any", errors=(ScopeDenied, Unavailable),
@@ -218,11 +226,11 @@ EXPORT: Final = Stream(
 )  # fmt: skip
 IMPORT: Final = Operation(
     "import_assistant_memory", "POST", f"{ADMIN}/import", "Take lines of an export in", Import, Imported,
-    tag=TAG, text="any", max_body_bytes=MAX_BODY_BYTES, errors=(ScopeDenied, Unavailable),
+    tag=TAG, text="any", max_body_bytes=MAX_BODY_BYTES, errors=(ScopeDenied, Unavailable), counted=("new", "proposed"),
 )  # fmt: skip
 ERASE: Final = Operation(
     "erase_assistant_memory", "POST", f"{ADMIN}/erase", "Erase all of a user, an agent or the tenant for good", Erase,
-    Erased, tag=TAG, text="any", errors=(ScopeDenied, Unavailable),
+    Erased, tag=TAG, text="any", errors=(ScopeDenied, Unavailable), counted=("erased",), erases=_who_is_erased,
 )  # fmt: skip
 
 OWN: Final = (EXPORT_OWN,)

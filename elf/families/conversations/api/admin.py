@@ -10,7 +10,9 @@ from uuid import UUID
 from annotated_types import Le
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field
 
+from elf.api.audit import DataSubject
 from elf.api.bodies import WHOLE, Request, Response
+from elf.api.caller import DEFAULT_TENANT, Caller
 from elf.api.moment import moments
 from elf.api.operation import Operation, Watchable
 from elf.core.errors import Conflict, Forbidden, NotFound, ServiceError, Unavailable
@@ -170,6 +172,12 @@ def period_of(request: Evict) -> timedelta:
     return parsed_duration(request.retentionPeriod)
 
 
+def _who_is_erased(request: Erase, caller: Caller) -> DataSubject | None:
+    if request.what == "tenant":
+        return None  # the tenant has more than this family keeps
+    return DataSubject(caller.bound.get("tenant_id", DEFAULT_TENANT), request.what, request.name)
+
+
 def _operation(
     action: str,
     name: str,
@@ -183,7 +191,7 @@ def _operation(
     return Operation(
         name, method, path, summary, request, response, tag=TAG, errors=errors, text="any",  # type: ignore[arg-type]
         status=200 if response is not None else 204, role=AUDITOR if method == "GET" else ADMIN, needs_user=True,
-        takes_body=method == "DELETE", error_style=STYLE, audit=AdminAudit(action),
+        takes_body=method == "DELETE", error_style=STYLE, audit=AdminAudit(action), is_audited=True,
     )  # fmt: skip
 
 
@@ -202,7 +210,7 @@ DELETE: Final = _operation(
 RESTORE: Final = Operation(
     "admin_restore_conversation", "POST", f"{ONE}/restore", "Bring the deleted tree of a conversation back",
     AnyConversation, AdminConversation, tag=TAG, errors=(NotFound, Conflict), text="any", role=ADMIN, needs_user=True,
-    error_style=STYLE, audit=AdminAudit("restoreConversation"),
+    error_style=STYLE, audit=AdminAudit("restoreConversation"), is_audited=True,
 )  # fmt: skip
 ENTRIES: Final = _operation(
     "getEntries", "admin_list_entries", f"GET {ONE}/entries", "List the entries of a conversation of whomever",
@@ -219,16 +227,17 @@ FORKS: Final = _operation(
 SEARCH: Final = Operation(
     "admin_search_conversations", "POST", f"{ROOT}/search", "Search conversations of whomever", SearchEverything,
     s.SearchPage, tag=TAG, errors=(Unavailable,), text="any", role=AUDITOR, needs_user=True, reads=True,
-    query=("justification",), error_style=STYLE, audit=AdminAudit("searchConversations"),
+    query=("justification",), error_style=STYLE, audit=AdminAudit("searchConversations"), is_audited=True,
 )  # fmt: skip
 EVICT: Final = Watchable(
     "admin_evict", "POST", EVICT_PATH, "Remove for good what was deleted long ago", Evict, None, tag=TAG, text="any",
-    status=204, role=ADMIN, needs_user=True, error_style=STYLE, audit=AdminAudit("evict"), event=EvictionProgress,
+    status=204, role=ADMIN, needs_user=True, error_style=STYLE, audit=AdminAudit("evict"), is_audited=True,
+    event=EvictionProgress,
 )  # fmt: skip
 ERASE: Final = Operation(
     "admin_erase_conversations", "POST", f"{ROOT}/erase", "Erase all of a user, an agent or the tenant for good", Erase,
     Erased, tag=TAG, errors=(Forbidden,), text="any", role=ADMIN, needs_user=True, error_style=STYLE,
-    audit=AdminAudit("erase"),
+    audit=AdminAudit("erase"), is_audited=True, counted=("erased",), erases=_who_is_erased,
 )  # fmt: skip
 
 ADMINISTRATION: Final = (LIST, GET, DELETE, RESTORE, ENTRIES, MEMBERSHIPS, FORKS, SEARCH, EVICT, ERASE)

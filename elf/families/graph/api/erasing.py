@@ -44,5 +44,5 @@ class Erased(Response):
 
 ERASE: Final = Operation(
     "graph_erase", "POST", "/v1/admin/graph/erase", "Erase memories for good", Erase, Erased,
-    tag="graph: keeping", text="any", errors=(NotFound, ScopeDenied, Unavailable),
+    tag="graph: keeping", text="any", errors=(NotFound, ScopeDenied, Unavailable), counted=("erased",),
 )  # fmt: skip

@@ -49,5 +49,5 @@ RECOVER: Final = Operation(
     "graph_recover", "POST", "/v1/admin/graph/recover",
     "Put a damaged memory aside, or give a lost one up, and take its files in again",
     Recover, Recovered, tag="graph: keeping", text="any", is_slow=True,
-    errors=(NotFound, Conflict, ScopeDenied, Unavailable),
+    errors=(NotFound, Conflict, ScopeDenied, Unavailable), counted=("files",),
 )  # fmt: skip

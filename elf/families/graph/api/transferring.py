@@ -156,6 +156,7 @@ EXPORT: Final = Stream(
 IMPORT: Final = Operation(
     "graph_import", "POST", "/v1/admin/graph/import", "Take lines of an export in", Import, Imported,
     tag=TAG, text="any", max_body_bytes=MAX_BODY_BYTES, errors=(NotFound, Conflict, ScopeDenied, Unavailable),
+    counted=("new",),
 )  # fmt: skip
 
 TRANSFERRING: Final = (EXPORT, IMPORT)

@@ -180,7 +180,12 @@ RUN_CLEANUP: Final = _post(
 WORKING: Final = (RUN_CONSOLIDATION, RUN_CLEANUP)
 
 ADMIN: Final = "/v1/admin/knowledge"
-SWEEP: Final = _post(f"{ADMIN}/decay_sweep", "decay_sweep", "Sweep now", AllTenants, SweepAnswer)
+SWEPT: Final = (
+    "facts_fading", "facts_recovered", "facts_expired", "rules_fading", "rules_recovered", "rules_forgotten",
+)  # fmt: skip
+SWEEP: Final = _post(
+    f"{ADMIN}/decay_sweep", "decay_sweep", "Sweep now", AllTenants, SweepAnswer, counted=SWEPT
+)
 CONSOLIDATE_ALL: Final = _post(
     f"{ADMIN}/consolidation",
     "consolidate_all",
@@ -188,14 +193,30 @@ CONSOLIDATE_ALL: Final = _post(
     AllTenants,
     ConsolidationAnswer,
     is_slow=True,
+    counted=("episodes_consolidated", "facts_created", "facts_updated", "rules_created"),
 )
 CLEAN_UP_ALL: Final = _post(
-    f"{ADMIN}/episode_cleanup", "clean_up_all", "Clean up now", CleanupAll, CleanupAnswer
+    f"{ADMIN}/episode_cleanup",
+    "clean_up_all",
+    "Clean up now",
+    CleanupAll,
+    CleanupAnswer,
+    counted=("expired_deleted", "capacity_deleted"),
 )
-REQUEUE: Final = _post(f"{ADMIN}/requeue", "requeue_episodes", "Try dead letters again", Requeue, Requeued)
+REQUEUE: Final = _post(
+    f"{ADMIN}/requeue", "requeue_episodes", "Try dead letters again", Requeue, Requeued, counted=("requeued",)
+)
 REEMBED: Final = _post(f"{ADMIN}/reembed", "reembed_knowledge", "Have vectors made by the configured model", Reembed,
-                       ReembedAnswer)  # fmt: skip
-ERASE: Final = _post(f"{ADMIN}/erase", "erase_knowledge", "Erase for good", Erase, Erased, errors=(NotFound,))
+                       ReembedAnswer, counted=("outdated",))  # fmt: skip
+ERASE: Final = _post(
+    f"{ADMIN}/erase",
+    "erase_knowledge",
+    "Erase for good",
+    Erase,
+    Erased,
+    errors=(NotFound,),
+    counted=("erased",),
+)
 SHARE: Final = _post(
     f"{ADMIN}/share",
     "share_knowledge",
