@@ -64,9 +64,11 @@ def _open_closed_streams() -> None:
 
 
 def _main_of(name: str, module: str) -> Callable[..., int]:
+    from elf.core.allocator import use_one_arena
     from elf.core.errors import StartupError
     from elf.core.service_extra import needing_service
 
+    use_one_arena()  # what is imported starts threads
     try:
         with needing_service(name):
             main: Callable[..., int] = importlib.import_module(module).main

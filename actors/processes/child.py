@@ -25,6 +25,7 @@ from actors.processes.entry import run_entry
 from actors.processes.process import Say, exit_in_any_case, run_process
 from elf.config import Config, load
 from elf.config.places import reachable_from_here
+from elf.core.allocator import use_one_arena
 from elf.core.errors import StartupError
 from elf.core.logs import configure_logging
 from elf.family import families_on, tables_of
@@ -34,6 +35,7 @@ log = structlog.get_logger()
 
 def main() -> int:
     """Run the process; returns its exit code."""
+    use_one_arena()
     name = sys.argv[1]
     return run_entry(f"elf: {name}", _run)
 

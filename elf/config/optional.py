@@ -168,7 +168,7 @@ class LocalModel(Table):
 
     cache_dir: Annotated[str, Field(description="a folder; empty for the user's cache folder")] = ""
     threads: Annotated[int, Field(ge=1, le=256)] = 2
-    token_cache_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 64
+    token_cache_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 8
 
     @field_validator("cache_dir")
     @classmethod

@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 import Stemmer
 
 MAX_TERMS: Final = 8
+_MAX_KEPT_WORDS: Final = 10_000
+_MAX_KEPT_CHARS: Final = 40  # of a word: no English one is longer, and what is may be as long as a text
 
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _APOSTROPHES: Final = ("'", "\u2019")
@@ -44,11 +46,14 @@ class Stems:
     """English Snowball stems of words. Keeps a cache of words seen; not to be shared between threads."""
 
     def __init__(self) -> None:
-        self._stemmer = Stemmer.Stemmer("english")
+        self._stemmer = Stemmer.Stemmer("english", _MAX_KEPT_WORDS)
+        self._stemmer_of_long_words = Stemmer.Stemmer("english", 0)
 
     def of(self, words: Iterable[str]) -> list[str]:
         """Return the stem of each word, whatever its case."""
-        stems: list[str] = self._stemmer.stemWords([word.lower() for word in words])
+        lower = [word.lower() for word in words]
+        is_kept = max(map(len, lower), default=0) <= _MAX_KEPT_CHARS
+        stems: list[str] = (self._stemmer if is_kept else self._stemmer_of_long_words).stemWords(lower)
         return stems
 
 

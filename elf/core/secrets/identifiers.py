@@ -7,7 +7,6 @@ providers, JWTs, private keys, seed phrases, addresses with a password, and pass
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Final
 
 from elf.core.secrets.assignments import ASSIGNMENTS
@@ -17,12 +16,13 @@ from elf.core.secrets.folding import fold
 from elf.core.secrets.phrases import SEED_PHRASES
 from elf.core.secrets.private_keys import PRIVATE_KEYS
 from elf.core.secrets.tokens import TOKENS
+from elf.core.text_cache import text_cache
 
 _DETECTORS: Final = tuple(enumerate((PRIVATE_KEYS, TOKENS, CONNECTIONS, SEED_PHRASES, ASSIGNMENTS)))
 _MERELY_RANDOM: Final = "token"
 
 
-@lru_cache(maxsize=4096)  # the same few again and again
+@text_cache(max_texts=4096, max_chars=256)  # the same few again and again
 def find_credential(identifier: str) -> str | None:
     """Return the kind of a credential that an identifier holds, or None."""
     kinds = (found.kind for found, _ in detect(_DETECTORS, fold(identifier).text))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Final
 
 from elf.core.secrets.addresses import ADDRESSES
@@ -25,6 +24,7 @@ from elf.core.secrets.placeholders import MARK, apart, joined
 from elf.core.secrets.private_keys import PRIVATE_KEYS
 from elf.core.secrets.tokens import TOKENS, is_public_after
 from elf.core.secrets.values import is_mixed
+from elf.core.text_cache import text_cache
 
 # Where findings overlap the earlier detector names the kind: the shape of a token says more than its
 # surroundings. Detectors of one rank are alike.
@@ -91,7 +91,7 @@ def is_clean(context: str, text: str) -> bool:
     return all(is_digest and finding.kind == "hex_key" for finding in find_secrets(text))
 
 
-@lru_cache(maxsize=1024)
+@text_cache(max_texts=1024, max_chars=128)  # the same names again and again
 def _may_hide(context: str) -> bool:
     plain = lower(fold(context).text)
     return _HIDING.search(plain) is not None or is_public_after(plain) or may_begin_pair(plain)

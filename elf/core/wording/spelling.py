@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Final
+
+from elf.core.text_cache import text_cache
 
 _IZED: Final = re.compile(
     r"((?:re|un|de|in)?(?:organ|real|optim|normal|serial|initial|synchron|author|summar|priorit|custom|recogn|util|"
@@ -33,7 +34,7 @@ _WORDS: Final[dict[str, str]] = dict(
 )
 
 
-@lru_cache(maxsize=4096)
+@text_cache(max_texts=4096, max_chars=40)
 def american(word: str) -> str:
     """Return a lower-case word in American spelling; any other word as it is."""
     if word in _WORDS:
