@@ -26,8 +26,8 @@ SUBJECT_FIELDS: Final[Mapping[str, str]] = {
     name: name
     for name in (
         "user_id", "agent_id", "project_id", "conversation_id", "note_id", "episode_id", "orchestrator_id",
-        "requesting_orchestrator_id", "memory_ids", "memory_type", "id", "ids", "event_ids", "receipt_id", "queue",
-        "corpus", "name", "what", "everything", "caller", "subject",
+        "requesting_orchestrator_id", "memory_id", "memory_ids", "memory_type", "id", "ids", "event_ids", "receipt_id",
+        "queue", "corpus", "name", "what", "everything", "caller", "subject",
     )
 } | {"userId": "user_id", "conversationId": "conversation_id"}  # fmt: skip
 """The fields of requests that name what a call is about, and how the audit log calls them. None of them holds text."""

@@ -180,6 +180,8 @@ class Siege:
             "graph_import": {**graph, "items": [{"memory": {"content": word}}]},
             "graph_recover": graph,
             "graph_erase": {**graph, "memory_ids": [str(uuid4())]},
+            "graph_share": {**graph, "memory_id": str(uuid4()), "shared": True},
+            "share_knowledge": {**tenant, "memory_type": "fact", "memory_id": str(uuid4()), "shared": True},
             "import_memory": {**tenant, "items": self._random.sample(self._lines, 3)},
             "import_assistant_memory": {**whose, "items": [{"memory": {"text": word}}]},
             "erase_memory": {**tenant, "user_id": gone},

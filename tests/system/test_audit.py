@@ -35,7 +35,8 @@ ADMINS = {
     "collect_garbage", "rebuild_qdrant", "rebuild_progress", "index_repair", "forget_notes", "decay_sweep",
     "consolidate_all", "clean_up_all", "requeue_episodes", "reembed_knowledge", "erase_knowledge",
     "knowledge_schedules", "dead_letters", "graph_orchestrators", "graph_erase", "graph_recover", "graph_export",
-    "graph_import", "consolidate_assistant", "export_assistant_memory", "import_assistant_memory",
+    "graph_import", "graph_share", "share_knowledge",
+    "consolidate_assistant", "export_assistant_memory", "import_assistant_memory",
     "erase_assistant_memory", "list_webhooks", "webhook_dead_letters", "retry_webhook", "erase_memory",
     "read_receipt", "prove_erasure", "export_memory", "import_memory", "rebuild_index", "index_progress",
     "repair_index", "list_jobs", "retry_jobs", "discard_jobs",
@@ -136,6 +137,19 @@ def test_a_call_is_listed_with_its_caller_its_subject_and_its_outcome(guarded: R
     )
     assert (row["outcome"], row["status"], row["items"]) == ("done", 200, 0)
     assert row["called_at"] <= row["ended_at"]
+
+
+@pytest.mark.parametrize(
+    ("family", "of"), [("graph", {"orchestrator_id": "planner"}), ("knowledge", {"memory_type": "fact"})]
+)
+def test_a_call_that_shares_a_memory_is_listed_with_its_id(
+    guarded: RunningService, family: str, of: dict[str, str]
+) -> None:
+    named = {**of, "memory_id": str(uuid4())}
+    body = {"tenant_id": "acme", **named, "shared": True}
+    id, status = call(guarded, "POST", f"/v1/admin/{family}/share", json=body)
+    row = row_of(guarded, id)
+    assert (status, row["tenant_id"], row["subject"], row["outcome"]) == (404, "acme", named, "NOT_FOUND")
 
 
 @pytest.mark.parametrize(
