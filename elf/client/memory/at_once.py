@@ -23,6 +23,7 @@ class AtOnceClient(AsyncClient):
     def __init__(self, client: Client) -> None:  # no more of what an AsyncClient has
         self._blocking = client
         self._credentials = client._credentials
+        self._default_project = client._default_project
         self.calls = client.calls
         self.base_url = client.base_url
 
