@@ -29,7 +29,6 @@ from actors.processes.changed_auth import warn_of
 from actors.processes.process import Say, new_supervisor, run_process, start_log
 from actors.telemetry.metrics import Metrics
 from actors.telemetry.span_exporter import tracer_for
-from elf.api.caller import Caller
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy
 from elf.api.rpc import Servicer
@@ -275,7 +274,6 @@ class _Builder:
                 handlers,
                 self._sockets.http,
                 about=PUBLIC,
-                identify=self._identify,
                 admission=self._admission,
                 policies=[policy for family in self._families for policy in family.paths],
             )
@@ -296,7 +294,6 @@ class _Builder:
                 work.handlers,
                 self._sockets.admin,
                 about=ADMIN,
-                identify=self._identify_operator,
             )
             self._metrics.add_page(admin, admits=self._admits_auditor)
         return api
@@ -341,10 +338,6 @@ class _Builder:
     def _identify(self) -> Identify:
         return add_identity(self._config.security.auth, self.supervisor, reload=self._reload)
 
-    async def _identify_operator(self, headers: Headers) -> Caller:
-        """Say who calls the admin server, where a tenant that is left out stands for all that the caller may see."""
-        return replace(await self._identify(headers), needed=frozenset())
-
     @cached_property
     def _admission(self) -> Admission | None:
         limits = self._config.service.limits
@@ -367,7 +360,6 @@ class _Builder:
         sock: socket.socket,
         *,
         about: About,
-        identify: Identify,
         admission: Admission | None = None,
         policies: Sequence[PathPolicy] = (),
     ) -> Application:
@@ -379,7 +371,7 @@ class _Builder:
             about=replace(about, asks_who=self._config.security.auth.mode != "off"),
             visitors=visitors,
             admission=admission,
-            identify=identify,
+            identify=self._identify,
             policies=policies,
             bodies=self._bodies,
             audit_log=None if self._work is None else self._work.audit,

@@ -94,5 +94,5 @@ class AuditedCalls(Response):
 
 LIST_AUDIT: Final = Operation(
     "list_audit", "GET", "/v1/admin/audit", "List who called which operation of the admin server", ListAudit,
-    AuditedCalls, tag="audit", text="any", errors=(ScopeDenied,), role=AUDITOR,
+    AuditedCalls, tag="audit", text="any", errors=(ScopeDenied,), role=AUDITOR, spans_tenants=True,
 )  # fmt: skip

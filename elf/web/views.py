@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from dataclasses import replace
 
 import structlog
 from pydantic import BaseModel
@@ -103,7 +104,7 @@ async def caller_of(operation: Operation, identify: Identify, headers: Headers) 
         caller.require_user()
     if operation.role is not None:
         caller.require(operation.role)
-    return caller
+    return replace(caller, needed=caller.needed - {"tenant_id"}) if operation.spans_tenants else caller
 
 
 def bind_caller(caller: Caller) -> None:

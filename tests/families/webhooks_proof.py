@@ -15,6 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from uuid import uuid4
 
+import pytest
+
 from tests.chaos.kills import given_up_jobs
 from tests.families import assistant_callers
 from tests.families.assistant_callers import USER
@@ -131,6 +133,10 @@ def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> WebhooksWorld
             reply = fronts.public.ask(operation, {**value, "key": key, **more})
             assert reply.ok, reply.text
     wait_for(lambda: len(world.letters()) == 2 or None, "two dead letters")
+    asked = fronts.admin.ask(
+        "count_forgettable", {**world.place, "project_id": world.word}
+    )  # which is recorded
+    assert asked.ok, asked.text
     return replace(world, jobs={job["id"]: job["subject_id"] for job in world.jobs_of("GIVEN_UP")})
 
 
@@ -180,10 +186,24 @@ ROWS: Final = (
     _row("webhook_dead_letters", "all", sees=True, name=NAME),
     _row("list_jobs", "given up", sees=True, queue=QUEUE, state="GIVEN_UP", limit=200),
     _row("count_jobs", "counts", check=_counts_none),
+    _row("list_audit", "all", sees=True, limit=200),
     _row("retry_webhook", "all", check=_retries_none, name=NAME),
     _row("retry_jobs", "by id", check=_decides_on_none, by_id=True, queue=QUEUE),
     _row("discard_jobs", "by id", check=_decides_on_none, by_id=True, queue=QUEUE),
 )
+
+
+def _lists_all_tenants(patch: pytest.MonkeyPatch, _: WebhooksWorld) -> None:
+    from elf.audit.log import AuditRows
+
+    page = AuditRows.page
+
+    async def loose(rows: AuditRows, wanted: Any, *rest: Any) -> Any:
+        return await page(rows, wanted._replace(tenant_id=None), *rest)
+
+    patch.setattr(AuditRows, "page", loose)
+
+
 LEAKS: Final = Leaks(
     reading=[
         Leak(
@@ -193,7 +213,8 @@ LEAKS: Final = Leaks(
             ("list_webhooks", "list_webhooks"), ("list_events_given_up", "webhook_dead_letters"),
             ("list_jobs", "list_jobs"), ("count_jobs", "count_jobs"),
         )
-    ],
+    ]
+    + [Leak(name="audited calls of all tenants", plant=_lists_all_tenants, operations=("list_audit",))],
     changing=[
         Leak(
             name="events of all tenants are sent again",
@@ -216,6 +237,7 @@ LEAKS: Final = Leaks(
             ["erase_events", "erase_drops"],
             "operators ask for it, and a test of erasing and exporting shows whose it is",
         ),
+        "audited_calls_of_tenant": "operators erase a tenant, and a test of the audit log shows whose rows change",
     },
 )  # fmt: skip
 
