@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import socket
+import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -29,10 +30,12 @@ from actors.processes.changed_auth import warn_of
 from actors.processes.process import Say, new_supervisor, run_process, start_log
 from actors.telemetry.metrics import Metrics
 from actors.telemetry.span_exporter import tracer_for
+from elf.api.audit import AuditLog
 from elf.api.operation import Handler, Operation
 from elf.api.path_policy import PathPolicy
 from elf.api.rpc import Servicer
 from elf.audit.operations import LIST_AUDIT
+from elf.audit.sparing import SparingAuditLog
 from elf.config.limits import Limits, body_budget
 from elf.config.load import load
 from elf.config.model import Config
@@ -276,6 +279,7 @@ class _Builder:
                 about=PUBLIC,
                 admission=self._admission,
                 policies=[policy for family in self._families for policy in family.paths],
+                audit_log=SparingAuditLog(work.audit, time.monotonic),
             )
             if self._sockets.grpc is not None:
                 self._add_grpc(self._sockets.grpc, work.servicers, handlers)
@@ -294,6 +298,7 @@ class _Builder:
                 work.handlers,
                 self._sockets.admin,
                 about=ADMIN,
+                audit_log=work.audit,
             )
             self._metrics.add_page(admin, admits=self._admits_auditor)
         return api
@@ -360,6 +365,7 @@ class _Builder:
         sock: socket.socket,
         *,
         about: About,
+        audit_log: AuditLog,
         admission: Admission | None = None,
         policies: Sequence[PathPolicy] = (),
     ) -> Application:
@@ -374,7 +380,7 @@ class _Builder:
             identify=self._identify,
             policies=policies,
             bodies=self._bodies,
-            audit_log=None if self._work is None else self._work.audit,
+            audit_log=audit_log,
         )
         self._metrics.count_requests(app, front=name)
         if admission is not None:

@@ -66,6 +66,8 @@ async def measure(rows: int, pairs: int, reads: int) -> None:
             async with database.connection() as connection:
                 await connection.execute(SEEDED, rows, timeout=600.0)
                 await connection.execute("ANALYZE audit_log")
+                size = await connection.fetchval("SELECT pg_total_relation_size('audit_log')")
+            print(f"{rows} rows, {size / rows:.0f} bytes a row with its indexes")
             await _measured(database, pairs, reads)
         finally:
             await database.close()

@@ -17,6 +17,7 @@ from werkzeug.datastructures import Headers
 from elf.api.audit import AuditEntry, AuditOutcome, DataSubject
 from elf.api.caller import ANONYMOUS, Caller
 from elf.api.operation import Events, Operation, Outcome, Stream
+from elf.audit.sparing import NAMELESS_A_SECOND, SparingAuditLog
 from elf.core.errors import DatabaseUnavailable, NotFound
 from elf.web import auditing
 from elf.web.app import create_app
@@ -310,6 +311,25 @@ async def test_who_is_erased_is_erased_from_the_log_before_the_answer(
     rows.failing = {"pseudonymize"}
     assert (await client.post("/v1/erase", json={"user_id": "ana"})).status_code == 503
     assert rows.outcomes[-1] == AuditOutcome("UNAVAILABLE", 503, None)
+
+
+async def test_a_flood_of_calls_without_an_identity_is_not_recorded_whole(rows: Rows) -> None:
+    now = [100.0]
+    app = create_app(
+        OPERATIONS,
+        {operation.name: House(rows).read for operation in OPERATIONS},
+        readiness=lambda: Readiness(ready=True, parts=[]),
+        identify=identify,
+        audit_log=SparingAuditLog(rows, lambda: now[0]),
+    )
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://elf") as client:
+        for _ in range(NAMELESS_A_SECOND + 5):
+            assert (await client.get("/v1/read?user_id=ana")).status_code == 401
+        assert len(rows.outcomes) == NAMELESS_A_SECOND
+        assert (await client.get("/v1/read?user_id=ana", headers=BOSS)).status_code == 200
+        now[0] += 1.0
+        assert (await client.get("/v1/read?user_id=ana")).status_code == 401
+    assert [one.status for one in rows.outcomes[NAMELESS_A_SECOND:]] == [200, 401]
 
 
 def test_what_is_counted_is_a_field_of_the_response() -> None:
