@@ -121,8 +121,10 @@ MOST_ROWS: Final[Mapping[str, int]] = {
     # By how many candidates a search compares, and how many texts were not compared before.
     "search_trace_items": 100,
     "memory_tokens": 4,
+    # By how often a drive asks whether all jobs are done.
+    "audit_log": 4,
 }
-"""By how many rows, at most, those tables grow in a cycle that depend on what the texts say."""
+"""By how many rows, at most, tables grow in a cycle that depend on what the texts say or on how long work takes."""
 FEW_ROWS: Final = 24
 """By how many rows any other table may grow in a drive: a conversation for 50 cycles, a run of a chore."""
 KEPT: Final = frozenset(

@@ -220,10 +220,6 @@ SERVICE_ROWS: Final = (
         names=("collect_garbage",), whole_service="it tidies up for everybody, and tells no more than counts"
     ),
     Row(
-        names=("list_audit",),
-        whole_service="it tells auditors who has asked for what, about whom, and no text",
-    ),
-    Row(
         names=("rebuild_index", "index_progress", "compare_index", "repair_index"),
         asked={"corpus": "notes"},
         whole_service="an index is kept right as a whole, and no more than counts and ids are told of it",

@@ -237,7 +237,6 @@ LEAKS: Final = Leaks(
             ["erase_events", "erase_drops"],
             "operators ask for it, and a test of erasing and exporting shows whose it is",
         ),
-        "audited_calls_of_tenant": "operators erase a tenant, and a test of the audit log shows whose rows change",
     },
 )  # fmt: skip
 
