@@ -27,7 +27,7 @@ NOT_SUBJECTS = {
     "groupByConversation", "includeEntry",
     # Filters and rules that name nobody.
     "op", "state", "operation", "since", "until", "includeDeleted", "onlyDeleted", "deletedAfter", "deletedBefore",
-    "retentionPeriod", "resourceTypes", "searchType", "dry_run",
+    "retentionPeriod", "resourceTypes", "searchType", "dry_run", "shared",
     # Texts, and what may hold some.
     "query", "justification", "items", "texts", "receipt", "source_path", "lost_home",
 }  # fmt: skip
