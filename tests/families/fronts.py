@@ -96,15 +96,28 @@ def _in_path(way: Way) -> set[str]:
     return {part for _, part, _, _ in string.Formatter().parse(way.path) if part}
 
 
+def reply_of(text: str, *, is_error: bool) -> Reply:
+    """The answer of a tool, with the status that it has over HTTP."""
+    if not is_error:
+        return Reply(True, text)
+    told = json.loads(text)
+    # Conversations have error bodies of their own, with the code in lower case.
+    code = told.get("error_code") or OWN_CODES.get(told.get("code"))
+    return Reply(False, text, STATUS_OF.get(code, 500))
+
+
 class HttpFront:
     """A front that has an OpenAPI document: its operations by their ids.
 
     `offers` says of each name what it is, in words, and `headers` who asks when nothing else is said.
     """
 
+    is_on_network = True
+
     def __init__(self, name: str, url: str, headers: Mapping[str, str] = {}) -> None:
         self.name = name
         self.headers = headers
+        self.url = url
         self._http = httpx.Client(base_url=url, timeout=TIMEOUT_S, limits=LIMITS)
         self._operations = operations_of(self._http.get("/openapi.json").raise_for_status().json())
         self.offers = {
@@ -153,6 +166,8 @@ class McpFront:
     Here their names have a `prefix`, where a tool at another path has the same name.
     """
 
+    is_on_network = True
+
     def __init__(self, name: str, url: str, headers: Mapping[str, str] = {}, *, prefix: str = "") -> None:
         self.name = name
         self.headers = headers
@@ -179,18 +194,17 @@ class McpFront:
     def ask(
         self, name: str, arguments: Mapping[str, Any], *, headers: Mapping[str, str] | None = None
     ) -> Reply:
-        asked = {"name": name.removeprefix(self._prefix), "arguments": dict(arguments)}
+        asked = {"name": self.tool(name), "arguments": dict(arguments)}
         response = self._send("tools/call", asked, self.headers if headers is None else headers)
         if not response.is_success:
             return Reply(False, response.text, response.status_code)
         result = response.json()["result"]
         (content,) = result["content"]
-        if not result.get("isError", False):
-            return Reply(True, content["text"])
-        told = json.loads(content["text"])
-        # Conversations have error bodies of their own, with the code in lower case.
-        code = told.get("error_code") or OWN_CODES.get(told.get("code"))
-        return Reply(False, content["text"], STATUS_OF.get(code, 500))
+        return reply_of(content["text"], is_error=result.get("isError", False))
+
+    def tool(self, name: str) -> str:
+        """The name of a tool as the server has it."""
+        return name.removeprefix(self._prefix)
 
     def _send(self, method: str, params: Mapping[str, Any], headers: Mapping[str, str]) -> httpx.Response:
         message = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -221,7 +235,7 @@ class Fronts:
         self.identities = identities
         self.public = HttpFront("public", url, headers)
         self.admin = HttpFront("admin", admin_url, headers)
-        self._tools = [
+        self.tools = [
             McpFront(
                 path.strip("/"), mcp_url.removesuffix("/mcp") + path, headers, prefix=PREFIXES.get(path, "")
             )
@@ -230,7 +244,7 @@ class Fronts:
 
     @property
     def all(self) -> Sequence[Front]:
-        return [self.public, self.admin, *self._tools]
+        return [self.public, self.admin, *self.tools]
 
     def offering(self, name: str) -> list[Front]:
         """The fronts that offer something by this name."""

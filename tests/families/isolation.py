@@ -20,6 +20,7 @@ from tests.families.callers import OWNER
 from tests.families.fronts import Front, Fronts, Reply
 from tests.families.identities import ROLES, Identities
 from tests.families.rows import CALLERS, FOREIGN, INCOMPLETE, Arguments, Attempt, Caller, Row, World
+from tests.families.stdio_front import StdioFront, StdioFronts
 
 # Callers beside those of the rows: for everything that is offered a page of another site, and for what operators do the
 # public front.
@@ -104,7 +105,7 @@ def without_row(fronts: Fronts, rows: Iterable[Row]) -> list[str]:
 
 
 def examine(
-    fronts: Fronts,
+    fronts: Fronts | StdioFronts,
     world: World,
     rows: Iterable[Row],
     *,
@@ -133,8 +134,8 @@ OF_AUDITORS: Final = frozenset(
 class _Trial:
     """One operation or tool at one front."""
 
-    fronts: Fronts
-    front: Front
+    fronts: Fronts | StdioFronts
+    front: Front | StdioFront
     name: str
     world: World
     row: Row
@@ -205,6 +206,8 @@ def _examine(trial: _Trial) -> None:
 
 def _try_strangers(trial: _Trial) -> None:
     """A page of another site is not served, and the public front does not do what operators do."""
+    if not trial.front.is_on_network:
+        return
     request = trial.owner.sent(_owners(trial, trial.row.attempts[0])) if trial.row.attempts else {}
     proof = trial.owner.headers(trial.identities, trial.world.place) or trial.front.headers
     trial.table.count(trial.front.name, trial.name, PAGE)

@@ -46,6 +46,11 @@ USERS: Final = (
     ),
     AGENT,
 )
+OWNER_BY_KEY: Final = Caller(
+    "the owner", COLLEAGUE, {}, identity=Identity("key", user=OWNER_PROJECT, role="user")
+)
+"""The same user, who comes by a key over standard input."""
+BY_KEY: Final = tuple(one for one in USERS if one.identity is not None and one.identity.proof == "key")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -305,7 +310,10 @@ GRAPH: Final = UsersProof(
 
 USER_PROOFS: Final = (KNOWLEDGE, GRAPH)
 IDENTITIES: Final = {
-    one.identity for proof in USER_PROOFS for one in (proof.owner, *proof.callers) if one.identity is not None
+    one.identity
+    for proof in USER_PROOFS
+    for one in (proof.owner, OWNER_BY_KEY, *proof.callers)
+    if one.identity is not None
 }
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from elf.memory.manifest import MEMORY
 from tests.database_template import copy_template_for
 from tests.families.fronts import Fronts
 from tests.families.here import running_here
@@ -19,8 +20,16 @@ from tests.families.identities import Identities
 from tests.families.isolation import Table, examine
 from tests.families.leaks import Leak
 from tests.families.rows import World
-from tests.families.served import guarded_config_of_all, loaded
-from tests.families.tenant_users import IDENTITIES, USER_PROOFS, UsersProof, rows_of
+from tests.families.served import FAMILIES, guarded_config_of_all, loaded
+from tests.families.stdio_front import StdioFronts
+from tests.families.tenant_users import (
+    BY_KEY,
+    IDENTITIES,
+    OWNER_BY_KEY,
+    USER_PROOFS,
+    UsersProof,
+    rows_of,
+)
 from tests.folders import fresh_folder
 
 
@@ -53,6 +62,18 @@ def test_what_comes_from_one_user_does_not_exist_for_another(fronts: Fronts, pro
     world = proof.settle(fronts, proof.callers)
     table = examine(fronts, world, proof.rows, callers=proof.callers, owner=proof.owner)
     print(f"\n{table}")  # noqa: T201 - the table is to be read
+    assert [str(finding) for finding in table.findings] == []
+
+
+@pytest.mark.parametrize("proof", USER_PROOFS, ids=lambda proof: proof.name)
+def test_nor_does_it_over_standard_input(fronts: Fronts, proof: UsersProof) -> None:
+    world = proof.settle(fronts, proof.callers)
+    at = {f"/{front.name}": front for front in fronts.tools}
+    families = {one.name: at[one.mcp_path] for one in FAMILIES if one.name in (proof.name, MEMORY.name)}
+    with StdioFronts(fronts.public.url, fronts.identities, families) as over_stdio:
+        table = examine(over_stdio, world, proof.rows, callers=BY_KEY, owner=OWNER_BY_KEY)
+    print(f"\n{table}")  # noqa: T201 - the table is to be read
+    assert table.requests > 20
     assert [str(finding) for finding in table.findings] == []
 
 

@@ -122,7 +122,7 @@ def test_nothing_but_a_change_enqueues_it_again(service: RunningService, tenant:
     assert service.post("update", {**place(tenant), "note_id": note_id, "importance": 0.9}).status_code == 200
     service.wait_found(tenant, QUERY, note_id)
     assert states(service, note_id) == ["DONE"]
-    assert listed(service, tenant_id=tenant) == []
+    assert listed(service, tenant_id=tenant, queue="indexing") == []
 
 
 def test_a_retry_does_it_at_once(service: RunningService, tenant: str) -> None:
