@@ -34,7 +34,7 @@ from tests.system.fork_server import ForkedProcess, fork_server
 
 BATCH: Final = 5
 LEASE_S: Final = 300
-SHARD: Final = Shard("besieged", "travel")
+SHARD: Final = Shard("besieged", "travel", "ana")
 LONGEST_WAIT_S: Final = 0.06
 REPO: Final = Path(__file__).resolve().parents[2]
 

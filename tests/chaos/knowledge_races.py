@@ -278,7 +278,7 @@ async def two_workers_of_a_shard(races: KnowledgeRaces) -> None:
         request = w.StoreEpisode(tenant_id=races.tenant, butler=BUTLER, content=f"Thing {number}")
         await races.house.writing.store_episode(request, ANA)
         races.house.clock.turn(microseconds=1)
-    due = Due(subject=Shard(races.tenant, BUTLER).name, at=races.house.kit.now(), attempt=1)
+    due = Due(subject=Shard(races.tenant, BUTLER, ANA.user).name, at=races.house.kit.now(), attempt=1)
     workers = [process.consolidation for process in races.processes]
 
     async def drained(worker: Consolidation) -> None:

@@ -17,8 +17,10 @@ OWNERS: Final = (
     "tenant_id", "project_id", "agent_id", "user_id", "orchestrator_id", "thread_id", "conversation_id",
     "conversationId", "query", "message", "message_id", "namespace", "key", "entity", "family", "kind", "id",
 )  # fmt: skip
-KEPT: Final = {"public.search_traces", "public.memory_traces", "public.search_trace_outbox"}
-"""What was asked and found stands in traces, which end by themselves."""
+KEPT: Final = {
+    "public.search_traces", "public.memory_traces", "public.search_trace_outbox", "public.audit_log",
+}  # fmt: skip
+"""What was asked stands in traces and in the audit log, which end by themselves."""
 SAID: Final[Mapping[str, Any]] = {
     "scope": "agent_private", "purpose": "selector", "family": "graph", "agent": "supervisor",
     "read_profile": "private_only",
