@@ -133,10 +133,8 @@ def settle(fronts: Fronts, callers: Sequence[Caller] = CALLERS) -> WebhooksWorld
             reply = fronts.public.ask(operation, {**value, "key": key, **more})
             assert reply.ok, reply.text
     wait_for(lambda: len(world.letters()) == 2 or None, "two dead letters")
-    asked = fronts.admin.ask(
-        "count_forgettable", {**world.place, "project_id": world.word}
-    )  # which is recorded
-    assert asked.ok, asked.text
+    asked = {**world.place, "user_id": world.word, "receipt_id": str(uuid4())}
+    assert fronts.admin.ask("read_receipt", asked).status == HTTPStatus.NOT_FOUND  # which is recorded
     return replace(world, jobs={job["id"]: job["subject_id"] for job in world.jobs_of("GIVEN_UP")})
 
 
@@ -163,7 +161,14 @@ def _decides_on_none(reply: Reply, own: WebhooksWorld | None) -> str | None:
 
 
 def _row(
-    operation: str, label: str, *, check: Any = None, sees: bool = False, by_id: bool = False, **fields: Any
+    operation: str,
+    label: str,
+    /,
+    *,
+    check: Any = None,
+    sees: bool = False,
+    by_id: bool = False,
+    **fields: Any,
 ) -> Row:
     attempt = Attempt(
         label=label,
@@ -186,7 +191,7 @@ ROWS: Final = (
     _row("webhook_dead_letters", "all", sees=True, name=NAME),
     _row("list_jobs", "given up", sees=True, queue=QUEUE, state="GIVEN_UP", limit=200),
     _row("count_jobs", "counts", check=_counts_none),
-    _row("list_audit", "all", sees=True, limit=200),
+    _row("list_audit", "of an operation", sees=True, operation="read_receipt", limit=200),
     _row("retry_webhook", "all", check=_retries_none, name=NAME),
     _row("retry_jobs", "by id", check=_decides_on_none, by_id=True, queue=QUEUE),
     _row("discard_jobs", "by id", check=_decides_on_none, by_id=True, queue=QUEUE),
