@@ -26,6 +26,7 @@ KEYS: list[dict[str, Any]] = [
     {"name": "narrow", "key": LESS, "role": "auditor", "tenant_id": "acme", "agent_id": "bot"},
     {"name": "bot", "key": USER, "tenant_id": "acme", "acts_for_users": True},
 ]
+SENT = {"operator": OPERATOR, "inspector": AUDITOR, "wrong": new_key()}
 AUDIT = "/v1/admin/audit"
 CONVERSATIONS = "/v1/admin/conversations"
 AUDITORS = {
@@ -150,16 +151,16 @@ def test_a_call_that_shares_a_memory_is_listed_with_its_id(
 @pytest.mark.parametrize(
     ("method", "path", "key", "status", "told"),
     [
-        ("POST", "/v1/admin/gc", OPERATOR, 200, ("collect_garbage", "boss", "admin", {}, "done")),
-        ("POST", "/v1/admin/gc", AUDITOR, 403, ("collect_garbage", "eve", "auditor", {}, "FORBIDDEN")),
+        ("POST", "/v1/admin/gc", "operator", 200, ("collect_garbage", "boss", "admin", {}, "done")),
+        ("POST", "/v1/admin/gc", "inspector", 403, ("collect_garbage", "eve", "auditor", {}, "FORBIDDEN")),
         ("POST", "/v1/admin/gc", None, 401, ("collect_garbage", None, None, {}, "UNAUTHORIZED")),
-        ("POST", "/v1/admin/gc", "elf_wrong", 401, ("collect_garbage", None, None, {}, "UNAUTHORIZED")),
-        ("POST", "/v1/admin/gc?a=1", OPERATOR, 200, ("collect_garbage", "boss", "admin", {}, "done")),
-        ("GET", "/v1/admin/export?user_id=ana", OPERATOR, 400,
+        ("POST", "/v1/admin/gc", "wrong", 401, ("collect_garbage", None, None, {}, "UNAUTHORIZED")),
+        ("POST", "/v1/admin/gc?a=1", "operator", 200, ("collect_garbage", "boss", "admin", {}, "done")),
+        ("GET", "/v1/admin/export?user_id=ana", "operator", 400,
          ("export_memory", "boss", "admin", {"user_id": "ana"}, "INVALID_REQUEST")),
-        ("GET", "/v1/admin/index/attic/drift", AUDITOR, 404,
+        ("GET", "/v1/admin/index/attic/drift", "inspector", 404,
          ("compare_index", "eve", "auditor", {"corpus": "attic"}, "NOT_FOUND")),
-        ("GET", f"{CONVERSATIONS}?userId=ana", AUDITOR, 200,
+        ("GET", f"{CONVERSATIONS}?userId=ana", "inspector", 200,
          ("admin_list_conversations", "eve", "auditor", {"user_id": "ana"}, "done")),
         ("GET", f"{CONVERSATIONS}/{uuid4()}", None, 401,
          ("admin_get_conversation", None, None, None, "UNAUTHORIZED")),
@@ -168,7 +169,7 @@ def test_a_call_that_shares_a_memory_is_listed_with_its_id(
 def test_each_call_has_one_row_also_when_it_is_refused(
     guarded: RunningService, method: str, path: str, key: str | None, status: int, told: tuple[Any, ...]
 ) -> None:
-    id, answered = call(guarded, method, path, key)
+    id, answered = call(guarded, method, path, None if key is None else SENT[key])
     row = row_of(guarded, id)
     operation, user, role, subject, outcome = told
     assert (answered, row["status"]) == (status, status)
