@@ -216,10 +216,11 @@ class _Handler(BaseHTTPRequestHandler):
         self._write(body[first:])
 
     def _write(self, part: bytes) -> None:
+        self.index.sent += len(part)  # before it is: who has got it all may look at once
         try:
             self.wfile.write(part)
             self.wfile.flush()
         except ConnectionError:  # the client was killed
+            self.index.sent -= len(part)
             self.close_connection = True
             return
-        self.index.sent += len(part)

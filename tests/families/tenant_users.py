@@ -106,7 +106,7 @@ _COUNTED: Final = (
 _OF_OPERATORS: Final = frozenset(
     {
         "decay_sweep", "consolidate_all", "clean_up_all", "requeue_episodes", "reembed_knowledge", "dead_letters",
-        "erase_knowledge", "knowledge_schedules",
+        "erase_knowledge", "share_knowledge", "knowledge_schedules",
     }
 )  # fmt: skip
 _ABOVE: Final = (
