@@ -43,4 +43,9 @@ async def test_a_planted_fault_is_found(
     races: KnowledgeRaces, query: str, was: str, instead: str, found: str
 ) -> None:
     races.loosen(query, was, instead)
-    assert any(found in fault for fault in await races.run(2))
+    faults: list[str] = []
+    for _ in range(5):  # on a busy machine the two may miss each other for once
+        faults += await races.run(2)
+        if any(found in fault for fault in faults):
+            return
+    assert faults == [found]
