@@ -18,7 +18,6 @@ from actors.kernel import Supervisor
 from actors.signals.outbox_wake import OutboxListener
 from actors.telemetry.metrics import Metrics
 from actors.workers.gc_ticker import GcTicker
-from elf.api.audit import DataSubject
 from elf.api.operation import Handler
 from elf.api.rpc import Servicer
 from elf.audit.admin import audit_handlers
@@ -34,7 +33,6 @@ from elf.indexing.admin import index_handlers
 from elf.indexing.fleet import Fleet
 from elf.indexing.indexed import IndexedCorpus
 from elf.memory.erasing.signing import signer_of
-from elf.memory.erasing.whose import Somebody
 from elf.memory.model import FAMILY as MEMORY
 from elf.outbox.admin import job_handlers
 from elf.outbox.chores import ChoreRuns
@@ -212,12 +210,7 @@ def _audit(shared: Shared) -> AuditRows:
     queries = Queries.load(sql_folder() / MEMORY)
 
     async def hasher() -> Hasher:
-        signer = await signer_of(shared.database, queries, shared.clock.now())
-
-        def hashed(erased: DataSubject) -> str:
-            return signer.hash(Somebody(*erased))
-
-        return hashed
+        return (await signer_of(shared.database, queries, shared.clock.now())).hash
 
     return AuditRows(shared.database, hasher, shared.clock)
 

@@ -10,7 +10,7 @@ from elf.api.caller import Caller
 from elf.api.cursor import BEFORE_THE_NEWEST, decode_cursor, encode_cursor
 from elf.api.operation import Handler
 from elf.audit import operations as o
-from elf.audit.log import AuditRows, Place, Wanted
+from elf.audit.log import AuditRows, Wanted
 from elf.identity.roles import ROLES
 
 LISTING: Final = "audit"
@@ -31,7 +31,7 @@ def audit_handlers(rows: AuditRows) -> dict[str, Handler]:
         )
         of = LISTING, *(None if one is None else str(one) for one in wanted)
         start = BEFORE_THE_NEWEST if request.cursor is None else decode_cursor(request.cursor, *of)
-        found = await rows.page(wanted, Place(start.moment, start.id), request.limit + 1)
+        found = await rows.page(wanted, start, request.limit + 1)
         shown = found[: request.limit]
         more = len(found) > request.limit
         return o.AuditedCalls(

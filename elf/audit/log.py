@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from elf.api.audit import BEGUN, AuditEntry, AuditOutcome, DataSubject, Subject
 from elf.api.caller import DEFAULT_TENANT
+from elf.api.cursor import Cursor
 from elf.core.clock import Clock
 from elf.db.database import Connection, Database
 from elf.db.errors import retrying
@@ -23,13 +24,6 @@ _BEGUN: Final = AuditOutcome(BEGUN, None, None)
 
 Hasher: TypeAlias = Callable[[DataSubject], str]
 """Returns the keyed hash that stands for somebody who was erased."""
-
-
-class Place(NamedTuple):
-    """Where a page ended."""
-
-    called_at: datetime
-    call_id: Any
 
 
 class Wanted(NamedTuple):
@@ -68,10 +62,8 @@ class AuditRows:
             )
 
     async def _record(self, entry: AuditEntry, outcome: AuditOutcome) -> None:
-        tenant, names = (
-            entry.tenant_id,
-            {name: one for name, one in entry.subject.items() if isinstance(one, str)},
-        )
+        tenant = entry.tenant_id
+        names = {name: one for name, one in entry.subject.items() if isinstance(one, str)}
         lists = {name: some for name, some in entry.subject.items() if name not in names}
         of_tenant, as_users, as_agents = None, [], []
         if tenant is not None or names:
@@ -87,7 +79,7 @@ class AuditRows:
                 *outcome, [*names], [*names.values()], as_users, as_agents, lists, self._clock.now(),
             )  # fmt: skip
 
-    async def page(self, wanted: Wanted, before: Place, limit: int) -> Sequence[Mapping[str, Any]]:
+    async def page(self, wanted: Wanted, before: Cursor, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return calls before a place, newest first. Those who were erased are found by their names, too."""
         tenants = callers = subjects = None
         if wanted.tenant_id is not None or wanted.caller is not None or wanted.subject is not None:
@@ -102,8 +94,8 @@ class AuditRows:
             subjects = wanted.subject and known_as(wanted.subject)
         async with self._database.connection() as connection:
             return await connection.fetch(
-                self._sql["list_audited_calls"], *before, tenants, callers, wanted.operation, subjects, wanted.since,
-                wanted.until, limit,
+                self._sql["list_audited_calls"], before.moment, before.id, tenants, callers, wanted.operation, subjects,
+                wanted.since, wanted.until, limit,
             )  # fmt: skip
 
     async def pseudonymize(self, erased: DataSubject) -> None:

@@ -8,10 +8,10 @@ from typing import Final
 
 from werkzeug.datastructures import Headers
 
+from elf.config.names import MAX_NAME_CHARS
 from elf.identity.refusal import Refused
 
 MAX_CHARS: Final = 16 * 1024
-MAX_NAME_CHARS: Final = 128
 
 _TEXT = re.compile(r"[!-~]([ -~]*[!-~])?")
 _BEARER = re.compile(r"bearer +([!-~]+)", re.IGNORECASE)

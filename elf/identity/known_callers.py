@@ -11,8 +11,9 @@ from werkzeug.datastructures import Headers
 
 from elf.api.caller import DEFAULT_TENANT, Caller
 from elf.config.auth import ApiKey, Auth, Jwt
+from elf.config.names import MAX_NAME_CHARS
 from elf.core.errors import ScopeDenied, StartupError
-from elf.identity.credentials import MAX_NAME_CHARS, Credentials
+from elf.identity.credentials import Credentials
 from elf.identity.issuer_keys import FetchedKeys, FileKeys
 from elf.identity.keys import Keys
 from elf.identity.refusal import Refused

@@ -34,7 +34,6 @@ from elf.db.database import Database
 from elf.db.embedded import EmbeddedServer
 from elf.db.queries import Queries, sql_folder
 from elf.memory.erasing.signing import signer_of
-from elf.memory.erasing.whose import Somebody
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
 from ops.bench.identity import bounds
@@ -78,8 +77,7 @@ async def _measured(database: Database, pairs: int, reads: int) -> None:
     queries, clock = Queries.load(sql_folder() / "memories"), SystemClock()
 
     async def hasher() -> Hasher:
-        signer = await signer_of(database, queries, clock.now())
-        return lambda subject: signer.hash(Somebody(*subject))
+        return (await signer_of(database, queries, clock.now())).hash
 
     log = AuditRows(database, hasher, clock)
     without, with_row = (_client(log, is_audited=is_audited) for is_audited in (False, True))

@@ -23,7 +23,7 @@ from elf.client import NewNote
 from elf.config import load
 from elf.core.clock import Clock, SystemClock
 from elf.core.logs import configure_logging
-from elf.db.queries import Queries, sql_folder
+from elf.db.queries import sql_folder
 from elf.families.graph.memory_place import MemoryPlace
 from elf.families.graph.model import MAX_NODES, MemoryNode, Source
 from elf.families.graph.orchestrators import Residence
@@ -39,7 +39,7 @@ from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.layout import prepare
 from elf.families.graph.store.nodes import NewMemory, write_memories
 from elf.families.graph.store.schema import read_steps
-from elf.families.graph.store.statements import Change, OwnerKey
+from elf.families.graph.store.statements import Change, OwnerKey, file_queries
 from elf.ground import Models, texts_of
 from elf.indexing.embedding import TextEmbedder
 from elf.providers.factory import open_providers
@@ -119,7 +119,7 @@ async def ask(place: MemoryPlace, chat: Chat, recaller: Recaller) -> list[Result
 def file_kit(clock: Clock) -> FileKit:
     folder = sql_folder() / "graph" / "file"
     return FileKit(
-        queries=Queries.load(folder),
+        queries=file_queries(folder),
         steps=read_steps(folder),
         clock=clock,
         read_threads=CapacityLimiter(1),

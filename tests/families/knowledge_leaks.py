@@ -20,28 +20,28 @@ def _lost(query: str, *operations: str) -> Leak:
     return Leak(name=query, query=query, conditions=(BY_TENANT,), operations=operations)
 
 
-_GET: Final = ("get_memory", f"{TOOL}memory_get")
-_FINDING: Final = (
+GET: Final = ("get_memory", f"{TOOL}memory_get")
+FINDING: Final = (
     "search_knowledge", f"{TOOL}memory_search", "recall", f"{TOOL}memory_recall", "memory_context",
     f"{TOOL}memory_context",
 )  # fmt: skip
-_RESOLVING: Final = ("resolve_entity", f"{TOOL}entity_resolve")
+RESOLVING: Final = ("resolve_entity", f"{TOOL}entity_resolve")
 
 LEAKS: Final = Leaks(
     reading=[
-        _lost("get_fact", *_GET),
-        _lost("get_rule", *_GET),
-        _lost("get_episode", *_GET),
+        _lost("get_fact", *GET),
+        _lost("get_rule", *GET),
+        _lost("get_episode", *GET),
         _lost("is_there", "memory_history", "memory_links"),
         _lost("list_episodes", "list_episodes"),
         _lost("list_facts", "list_facts"),
         _lost("list_rules", "list_rules"),
         _lost("list_entities", "list_entities"),
         _lost("list_events", "list_events"),
-        _lost("find_facts", *_FINDING),
+        _lost("find_facts", *FINDING),
         _lost("get_entity", "get_entity", f"{TOOL}entity_get"),
-        _lost("named_entities", *_RESOLVING),
-        _lost("similar_entities", *_RESOLVING),
+        _lost("named_entities", *RESOLVING),
+        _lost("similar_entities", *RESOLVING),
         Leak(
             name="traces of every tenant",
             plant=patched("elf.families.knowledge.reading.explain._may_see", lambda trace, reach: True),

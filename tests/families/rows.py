@@ -174,3 +174,10 @@ class Row:
     lacks: frozenset[str] = frozenset()
     sent_as: Callable[[Arguments], Arguments] = as_it_is
     unbound_only: str = ""
+
+
+def rows_of(rows: Iterable[Row], operations: Iterable[str]) -> list[Row]:
+    """Return the rows of these operations alone, in the order of the table."""
+    wanted = {*operations}
+    narrowed = [replace(row, names=[name for name in row.names if name in wanted]) for row in rows]
+    return [row for row in narrowed if row.names]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -18,6 +18,7 @@ from tests.families import graph_leaks, graph_rows, graph_world, knowledge_proof
 from tests.families.callers import OWNER_PROJECT
 from tests.families.fronts import Reply
 from tests.families.identities import Identity
+from tests.families.knowledge_leaks import FINDING, GET, RESOLVING
 from tests.families.knowledge_proof import SHARED, TOOL
 from tests.families.leaks import Condition, Leak, patched
 from tests.families.rows import COLLEAGUE, FOREIGN, Attempt, Caller, Row, World
@@ -148,52 +149,35 @@ _KNOWLEDGE_ROWS: Final = (
 )
 
 
-def _lost(query: str, *operations: str) -> Leak:
+def _lost(query: str, *operations: str, of: Condition = BY_USER) -> Leak:
     """A query that no longer keeps users apart."""
-    return Leak(name=query, query=query, conditions=(BY_USER,), operations=operations)
+    return Leak(name=query, query=query, conditions=(of,), operations=operations)
 
-
-_GET: Final = ("get_memory", f"{TOOL}memory_get")
-_FINDING: Final = (
-    "search_knowledge", f"{TOOL}memory_search", "recall", f"{TOOL}memory_recall", "memory_context",
-    f"{TOOL}memory_context",
-)  # fmt: skip
 
 KNOWLEDGE: Final = UsersProof(
     name="knowledge",
     settle=partial(knowledge_proof.settle, owner=OWNER),
     rows=_KNOWLEDGE_ROWS,
     reading=[
-        _lost("get_fact", *_GET),
-        _lost("get_rule", *_GET),
-        _lost("get_episode", *_GET),
+        _lost("get_fact", *GET),
+        _lost("get_rule", *GET),
+        _lost("get_episode", *GET),
         _lost("is_there", "memory_history", "memory_links"),
         _lost("list_episodes", "list_episodes"),
         _lost("list_facts", "list_facts"),
         _lost("list_rules", "list_rules"),
         _lost("list_events", "list_events"),
-        _lost("find_facts", *_FINDING),
+        _lost("find_facts", *FINDING),
         _lost("find_episodes", "search_knowledge", f"{TOOL}memory_search"),
         _lost("memory_stats", "knowledge_stats", f"{TOOL}memory_stats"),
         _lost("pending_shards", "run_consolidation"),
         _lost("count_episodes", "run_episode_cleanup", f"{TOOL}memory_run_episode_cleanup"),
         _lost("offered_fact", "read_item"),
         _lost("offered_rule", "read_item"),
-        Leak(
-            name="list_entities", query="list_entities", conditions=(OF_ENTITY,), operations=("list_entities",)
-        ),
-        Leak(
-            name="get_entity", query="get_entity", conditions=(OF_ENTITY,),
-            operations=("get_entity", f"{TOOL}entity_get"),
-        ),
-        Leak(
-            name="named_entities", query="named_entities", conditions=(OF_ENTITY,),
-            operations=("resolve_entity", f"{TOOL}entity_resolve"),
-        ),
-        Leak(
-            name="similar_entities", query="similar_entities", conditions=(OF_ENTITY,),
-            operations=("resolve_entity", f"{TOOL}entity_resolve"),
-        ),
+        _lost("list_entities", "list_entities", of=OF_ENTITY),
+        _lost("get_entity", "get_entity", f"{TOOL}entity_get", of=OF_ENTITY),
+        _lost("named_entities", *RESOLVING, of=OF_ENTITY),
+        _lost("similar_entities", *RESOLVING, of=OF_ENTITY),
         Leak(
             name="traces of every user",
             plant=patched("elf.families.knowledge.reading.explain._may_see", lambda trace, reach: True),
@@ -205,13 +189,8 @@ KNOWLEDGE: Final = UsersProof(
         _lost("share_episodes", "store_fact"),
         _lost("lock_rule", "confirm_memory", f"{TOOL}memory_confirm", "mark_helpful", f"{TOOL}memory_mark_helpful"),
         _lost("lock_fact", "forget_memory", f"{TOOL}memory_forget"),
-        Leak(
-            name="lock_entities", query="lock_entities", conditions=(OF_ENTITY,),
-            operations=("update_entity", f"{TOOL}entity_update"),
-        ),
-        Leak(
-            name="share_entities", query="share_entities", conditions=(OF_ENTITY,), operations=("store_fact",)
-        ),
+        _lost("lock_entities", "update_entity", f"{TOOL}entity_update", of=OF_ENTITY),
+        _lost("share_entities", "store_fact", of=OF_ENTITY),
     ],
 )  # fmt: skip
 
@@ -315,10 +294,3 @@ IDENTITIES: Final = {
     for one in (proof.owner, OWNER_BY_KEY, *proof.callers)
     if one.identity is not None
 }
-
-
-def rows_of(proof: UsersProof, operations: Sequence[str]) -> list[Row]:
-    """The rows of these operations alone."""
-    wanted = {*operations}
-    narrowed = [replace(row, names=[name for name in row.names if name in wanted]) for row in proof.rows]
-    return [row for row in narrowed if row.names]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from tests.families.here import running_here
 from tests.families.identities import Identities
 from tests.families.isolation import examine
 from tests.families.leaks import BY_TENANT, Leak, queries_by_tenant
-from tests.families.rows import Row, World
+from tests.families.rows import World, rows_of
 from tests.families.served import FAMILIES, guarded_config_of_all, loaded
 from tests.folders import fresh_folder
 
@@ -37,7 +37,7 @@ class Place:
 
     def found(self, family: Proof, world: World, operations: Iterable[str]) -> set[str]:
         """The operations that let something out, as callers met it who should get nothing."""
-        rows = rows_of(operations)
+        rows = rows_of(EVERY_ROW, operations)
         table = examine(
             self.fronts, world, rows, callers=family.guarded, owner=family.owner, until_found=True
         )
@@ -59,13 +59,6 @@ def place(model_folder: Path) -> Iterator[Place]:
 def lasting(place: Place) -> Mapping[str, World]:
     """An owner in each family, for all leaks that leave nothing behind."""
     return {family.name: place.settle(family) for family in PROOFS}
-
-
-def rows_of(operations: Iterable[str]) -> list[Row]:
-    """The rows of these operations alone, in the order of the table."""
-    wanted = {*operations}
-    narrowed = [replace(row, names=[name for name in row.names if name in wanted]) for row in EVERY_ROW]
-    return [row for row in narrowed if row.names]
 
 
 def all_of(kind: str) -> list[Any]:

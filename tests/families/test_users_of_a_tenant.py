@@ -19,7 +19,7 @@ from tests.families.here import running_here
 from tests.families.identities import Identities
 from tests.families.isolation import Table, examine
 from tests.families.leaks import Leak
-from tests.families.rows import World
+from tests.families.rows import World, rows_of
 from tests.families.served import FAMILIES, guarded_config_of_all, loaded
 from tests.families.stdio_front import StdioFronts
 from tests.families.tenant_users import (
@@ -28,7 +28,6 @@ from tests.families.tenant_users import (
     OWNER_BY_KEY,
     USER_PROOFS,
     UsersProof,
-    rows_of,
 )
 from tests.folders import fresh_folder
 
@@ -53,7 +52,7 @@ def lasting(fronts: Fronts) -> Mapping[str, World]:
 def table_of(
     fronts: Fronts, proof: UsersProof, world: World, operations: Iterable[str], *, until_found: bool = False
 ) -> Table:
-    rows = rows_of(proof, [*operations])
+    rows = rows_of(proof.rows, operations)
     return examine(fronts, world, rows, callers=proof.callers, owner=proof.owner, until_found=until_found)
 
 

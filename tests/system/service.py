@@ -250,6 +250,20 @@ class RunningService:
         wait_for(lambda: self.client.get("/ready").status_code == 200, "/ready answers 200")
 
 
+def started_already(service: RunningService) -> type:
+    """Return what stands for the service that `local` would start, which takes seconds: one that runs already."""
+
+    class Started:
+        def __init__(self, _: object) -> None: ...
+
+        def start(self) -> str:
+            return service.url.removeprefix("http://")
+
+        def stop(self) -> None: ...
+
+    return Started
+
+
 def up_command(config: Path) -> list[str]:
     return _command("elf", "up", "-c", config)
 

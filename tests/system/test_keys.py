@@ -23,7 +23,7 @@ from elf.core.api_key import new_key
 from tests.folders import fresh_folder
 from tests.fronts.mcp_kit import failure, over_stdio, read
 from tests.keys_kit import with_keys
-from tests.system.service import RunningService, write_config
+from tests.system.service import RunningService, started_already, write_config
 
 pytestmark = pytest.mark.anyio
 
@@ -142,17 +142,7 @@ async def test_an_async_client_does_the_same(guarded: RunningService) -> None:
 async def test_a_service_of_ones_own_requires_what_its_config_does(
     guarded: RunningService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Started:
-        """Instead of one that takes seconds to start: the service that runs already."""
-
-        def __init__(self, _: object) -> None: ...
-
-        def start(self) -> str:
-            return guarded.url.removeprefix("http://")
-
-        def stop(self) -> None: ...
-
-    monkeypatch.setattr("actors.processes.background.BackgroundSystem", Started)
+    monkeypatch.setattr("actors.processes.background.BackgroundSystem", started_already(guarded))
     config = load(guarded.config)
     async with local(config) as memory:
         with pytest.raises(Unauthorized):

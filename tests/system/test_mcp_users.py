@@ -25,7 +25,7 @@ from tests.fronts.mcp_kit import elf_mcp, failure, read
 from tests.issuer import Issuer, SigningKey
 from tests.keys_kit import with_keys
 from tests.system.fork_server import run_elf
-from tests.system.service import REPO, RunningService, write_config
+from tests.system.service import REPO, RunningService, started_already, write_config
 
 pytestmark = pytest.mark.anyio
 
@@ -367,17 +367,7 @@ async def command(config: Path, user: str, *arguments: str) -> Any:
 async def test_notes_of_a_service_of_ones_own_are_of_the_user_whom_the_key_acts_for(
     guarded: RunningService, monkeypatch: pytest.MonkeyPatch, ana: str, ben: str, given_at: str
 ) -> None:
-    class Started:
-        """Instead of one that takes seconds to start: the service that runs already."""
-
-        def __init__(self, _: object) -> None: ...
-
-        def start(self) -> str:
-            return guarded.url.removeprefix("http://")
-
-        def stop(self) -> None: ...
-
-    monkeypatch.setattr("actors.processes.background.BackgroundSystem", Started)
+    monkeypatch.setattr("actors.processes.background.BackgroundSystem", started_already(guarded))
     config = load(guarded.config)
     if given_at == "entry":
         async with local(config, api_key=AGENCY, for_user=ana) as hers:

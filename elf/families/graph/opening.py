@@ -39,7 +39,7 @@ from elf.families.graph.steward import Steward
 from elf.families.graph.store.connections import refuse_racy_sqlite
 from elf.families.graph.store.file import FileKit
 from elf.families.graph.store.schema import read_steps
-from elf.families.graph.store.statements import OwnerKey
+from elf.families.graph.store.statements import OwnerKey, file_queries
 from elf.families.graph.subjects import GraphSubjects
 from elf.families.graph.tallies import Tallies
 from elf.families.graph.telling import Telling, Untold, is_wanted
@@ -150,7 +150,7 @@ def _files(
 ) -> OpenFiles:
     folder = sql_folder() / FAMILY / "file"
     kit = FileKit(
-        queries=Queries.load(folder),
+        queries=file_queries(folder),
         steps=read_steps(folder),
         clock=ground.clock,
         read_threads=CapacityLimiter(READERS),

@@ -33,6 +33,14 @@ class Whose(Request):
     user_id: Annotated[f.UserIdGiven, Field(description="The user.")] | None = None
     agent_id: Annotated[f.AgentIdGiven, Field(description="The agent.")] | None = None
 
+    def named(self) -> DataSubject:
+        """Return whom it names: the user, or else the agent, or else the tenant."""
+        if self.user_id is not None:
+            return DataSubject(self.tenant_id, "user", self.user_id)
+        if self.agent_id is not None:
+            return DataSubject(self.tenant_id, "agent", self.agent_id)
+        return DataSubject(self.tenant_id, "tenant", self.tenant_id)
+
 
 class WholeTenant(Whose):
     """The same, where exactly one of the three says who is meant."""
@@ -108,11 +116,7 @@ class Proof(Response):
 
 
 def _who_is_erased(request: Erase, _: Caller) -> DataSubject:
-    if request.user_id is not None:
-        return DataSubject(request.tenant_id, "user", request.user_id)
-    if request.agent_id is not None:
-        return DataSubject(request.tenant_id, "agent", request.agent_id)
-    return DataSubject(request.tenant_id, "tenant", request.tenant_id)
+    return request.named()
 
 
 ERASE: Final = Operation(

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from elf.api.audit import DataSubject
 from elf.db.database import Database
 from elf.db.queries import Queries
 from elf.memory.erasing.whose import Somebody
@@ -26,9 +27,9 @@ class Signer:
 
     key: bytes
 
-    def hash(self, somebody: Somebody) -> str:
-        """Return what a receipt says of whom it is."""
-        return self._made("subject", somebody.encoded)
+    def hash(self, somebody: DataSubject) -> str:
+        """Return what a receipt, and the audit log, says of whom it is."""
+        return self._made("subject", Somebody(*somebody).encoded)
 
     def sign(self, receipt: Mapping[str, Any]) -> str:
         """Return the signature of all fields of a receipt but the signature itself."""

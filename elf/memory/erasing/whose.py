@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import blake2b
-from typing import NamedTuple, Self
+from typing import Self
 
 import msgspec
 
+from elf.api.audit import DataSubject
 from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest, ScopeDenied
-from elf.memory.api.erasing import Kind, WholeTenant, Whose
+from elf.memory.api.erasing import WholeTenant, Whose
 from elf.offers import Subject
 
 
@@ -25,12 +26,8 @@ def _refuse_unclear(request: Whose) -> None:
         raise InvalidRequest(f"{', '.join(named)}: one of them has to say who is meant", fields=[*named])
 
 
-class Somebody(NamedTuple):
-    """A user or an agent of a tenant, by name, or the tenant, whose name is its own."""
-
-    tenant_id: str
-    kind: Kind
-    name: str
+class Somebody(DataSubject):
+    """Whom an erasure, an export or a search is about."""
 
     @classmethod
     def of(cls, request: Whose, caller: Caller) -> Self:
@@ -46,11 +43,7 @@ class Somebody(NamedTuple):
         if "read_profile" in caller.bound or project not in (None, request.user_id):
             path = "$.user_id"
             raise ScopeDenied(f"{path}: who calls is bound to less than all of it", fields=[path])
-        if request.user_id is not None:
-            return cls(request.tenant_id, "user", request.user_id)
-        if request.agent_id is not None:
-            return cls(request.tenant_id, "agent", request.agent_id)
-        return cls(request.tenant_id, "tenant", request.tenant_id)
+        return cls(*request.named())
 
     @property
     def encoded(self) -> bytes:

@@ -1,5 +1,5 @@
 -- Edges of one file. An edge is read in the order of the fields of its record, and then its resolution.
--- With a :viewer, only edges are there whose ends are both that user's or everybody's.
+-- With a :viewer, only edges are there whose ends are both that user's or everybody's (`sees_edge`).
 
 -- name: edge_by_id
 -- Reads one edge.
@@ -7,27 +7,13 @@ SELECT edge_id, from_memory_id, to_memory_id, edge_type, weight, created_at, rea
        resolution, resolution_reason, resolved_at
 FROM memory_edges e
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND edge_id = :edge_id
-  AND (
-    :viewer IS NULL OR NOT EXISTS (
-      SELECT 1
-      FROM memories u
-      WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-        AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-        AND u.user_id NOT IN (:viewer, :unknown)
-    )
-  );
+  AND <sees_edge>;
 
 -- name: edge_is_seen
 -- Says of an id that is taken whether its edge is there for the viewer.
-SELECT :viewer IS NULL OR NOT EXISTS (
-  SELECT 1
-  FROM memories u
-  WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-    AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-    AND u.user_id NOT IN (:viewer, :unknown)
-)
+SELECT <sees_edge>
 FROM memory_edges e
-WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.edge_id = :edge_id;
+WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.edge_id = :id;
 
 -- name: edge_between
 -- Reads the edge of a type from one memory to another.
@@ -36,15 +22,7 @@ SELECT edge_id, from_memory_id, to_memory_id, edge_type, weight, created_at, rea
 FROM memory_edges e
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
   AND from_memory_id = :from_memory_id AND to_memory_id = :to_memory_id AND edge_type = :edge_type
-  AND (
-    :viewer IS NULL OR NOT EXISTS (
-      SELECT 1
-      FROM memories u
-      WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-        AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-        AND u.user_id NOT IN (:viewer, :unknown)
-    )
-  );
+  AND <sees_edge>;
 
 -- name: insert_edge
 -- Adds an edge.
@@ -72,15 +50,7 @@ SELECT edge_id, from_memory_id, to_memory_id, edge_type, weight, created_at, rea
 FROM memory_edges e
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND from_memory_id = :memory_id
   AND edge_id > :behind AND (:edge_types IS NULL OR edge_type IN (SELECT value FROM json_each(:edge_types)))
-  AND (
-    :viewer IS NULL OR NOT EXISTS (
-      SELECT 1
-      FROM memories u
-      WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-        AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-        AND u.user_id NOT IN (:viewer, :unknown)
-    )
-  )
+  AND <sees_edge>
 ORDER BY edge_id
 LIMIT :limit;
 
@@ -91,15 +61,7 @@ SELECT edge_id, from_memory_id, to_memory_id, edge_type, weight, created_at, rea
 FROM memory_edges e
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND to_memory_id = :memory_id
   AND edge_id > :behind AND (:edge_types IS NULL OR edge_type IN (SELECT value FROM json_each(:edge_types)))
-  AND (
-    :viewer IS NULL OR NOT EXISTS (
-      SELECT 1
-      FROM memories u
-      WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-        AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-        AND u.user_id NOT IN (:viewer, :unknown)
-    )
-  )
+  AND <sees_edge>
 ORDER BY edge_id
 LIMIT :limit;
 
@@ -115,14 +77,6 @@ JOIN memories b
 WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.edge_type = 'Contradicts'
   AND e.resolution IS NULL AND a.status = 'active' AND b.status = 'active'
   AND (e.created_at > :after OR (e.created_at = :after AND e.edge_id > :behind))
-  AND (
-    :viewer IS NULL OR NOT EXISTS (
-      SELECT 1
-      FROM memories u
-      WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-        AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-        AND u.user_id NOT IN (:viewer, :unknown)
-    )
-  )
+  AND <sees_edge>
 ORDER BY e.created_at, e.edge_id
 LIMIT :limit;

@@ -18,7 +18,7 @@ VALUES (:tenant_id, :orchestrator_id, :event, :actor, :detail, :created_at);
 SELECT type, status, count(*)
 FROM memories m
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
-  AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
+  AND <sees_memory>
 GROUP BY type, status
 ORDER BY type, status;
 
@@ -27,15 +27,7 @@ ORDER BY type, status;
 SELECT edge_type, count(*)
 FROM memory_edges e
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
-  AND (
-    :viewer IS NULL OR NOT EXISTS (
-      SELECT 1
-      FROM memories u
-      WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-        AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-        AND u.user_id NOT IN (:viewer, :unknown)
-    )
-  )
+  AND <sees_edge>
 GROUP BY edge_type
 ORDER BY edge_type;
 
@@ -49,12 +41,4 @@ JOIN memories b
   ON b.tenant_id = e.tenant_id AND b.orchestrator_id = e.orchestrator_id AND b.memory_id = e.to_memory_id
 WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.edge_type = 'Contradicts'
   AND e.resolution IS NULL AND a.status = 'active' AND b.status = 'active'
-  AND (
-    :viewer IS NULL OR NOT EXISTS (
-      SELECT 1
-      FROM memories u
-      WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-        AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-        AND u.user_id NOT IN (:viewer, :unknown)
-    )
-  );
+  AND <sees_edge>;

@@ -1,8 +1,8 @@
 -- Memories of one file, with their sources, spans, versions and the vectors that are to be made of them.
 -- A memory is read in the order of the fields of its record, and then its version, and whose it is. With a :viewer, only
--- what is that user's, everybody's or shared is there; :unknown is the viewer as well, or the name that stands for users
--- whom nobody knows. What is written comes as a JSON list of rows, so that a request is one statement a table, during
--- which the interpreter is free for others.
+-- what is that user's, everybody's or shared is there (`sees_memory`); :unknown is the viewer as well, or the name that
+-- stands for users whom nobody knows. What is written comes as a JSON list of rows, so that a request is one statement a
+-- table, during which the interpreter is free for others.
 
 -- name: memory_by_id
 -- Reads one memory.
@@ -12,13 +12,13 @@ SELECT m.memory_id, m.orchestrator_id, m.type, m.importance, m.content, m.summar
 FROM memories m
 LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
 WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = :memory_id
-  AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown));
+  AND <sees_memory>;
 
 -- name: memory_is_seen
 -- Says of an id that is taken whether its memory is there for the viewer.
-SELECT (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
+SELECT <sees_memory>
 FROM memories m
-WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = :memory_id;
+WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = :id;
 
 -- name: hidden_memories
 -- Says which memories of a JSON list of ids are there, and not for the viewer.
@@ -26,7 +26,7 @@ SELECT m.memory_id
 FROM json_each(:memory_ids) asked
 CROSS JOIN memories m
   ON m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = asked.value
-WHERE NOT (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown));
+WHERE NOT <sees_memory>;
 
 -- name: memories_by_ids
 -- Reads the memories of a JSON list of ids, those that there are.
@@ -37,7 +37,7 @@ FROM json_each(:memory_ids) AS asked
 CROSS JOIN memories m
   ON m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = asked.value
 LEFT JOIN memory_sources s USING (tenant_id, orchestrator_id, memory_id)
-WHERE (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown));
+WHERE <sees_memory>;
 
 -- name: page_of_memories
 -- Reads a page of memories, those changed last first, behind a moment and an id. A filter that is NULL takes all.
@@ -55,7 +55,7 @@ WHERE m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id
   AND (:conversation_id IS NULL OR s.conversation_id = :conversation_id)
   AND (:source_path IS NULL OR s.source_path = :source_path)
   AND (:min_importance IS NULL OR m.importance >= :min_importance)
-  AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
+  AND <sees_memory>
 ORDER BY m.updated_at DESC, m.memory_id
 LIMIT :limit;
 

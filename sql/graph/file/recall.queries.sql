@@ -11,7 +11,7 @@ CROSS JOIN memories m
 WHERE f.memory_span_fts MATCH :words
   AND m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id
   AND m.status IN (SELECT value FROM json_each(:statuses))
-  AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
+  AND <sees_memory>
   AND (:types IS NULL OR m.type IN (SELECT value FROM json_each(:types)))
   AND (:min_importance IS NULL OR m.importance >= :min_importance)
   AND (:since IS NULL OR CASE m.version WHEN 1 THEN m.created_at ELSE m.updated_at END >= :since)
@@ -44,7 +44,7 @@ FROM json_each(:memory_ids) asked
 CROSS JOIN memories m
   ON m.tenant_id = :tenant_id AND m.orchestrator_id = :orchestrator_id AND m.memory_id = asked.value
 WHERE m.status IN (SELECT value FROM json_each(:statuses))
-  AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
+  AND <sees_memory>
   AND (:types IS NULL OR m.type IN (SELECT value FROM json_each(:types)))
   AND (:min_importance IS NULL OR m.importance >= :min_importance)
   AND (:since IS NULL OR CASE m.version WHEN 1 THEN m.created_at ELSE m.updated_at END >= :since)
@@ -89,15 +89,7 @@ WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id
     OR e.to_memory_id IN (SELECT value FROM json_each(:memory_ids))
   )
   AND a.status <> 'retracted' AND b.status <> 'retracted'
-  AND (
-    :viewer IS NULL OR NOT EXISTS (
-      SELECT 1
-      FROM memories u
-      WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-        AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-        AND u.user_id NOT IN (:viewer, :unknown)
-    )
-  )
+  AND <sees_edge>
 ORDER BY e.weight DESC, e.edge_id;
 
 -- name: contradictions_touching
@@ -120,15 +112,7 @@ WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id
     OR e.to_memory_id IN (SELECT value FROM json_each(:memory_ids))
   )
   AND e.edge_type = 'Contradicts' AND e.resolution IS NULL AND a.status = 'active' AND b.status = 'active'
-  AND (
-    :viewer IS NULL OR NOT EXISTS (
-      SELECT 1
-      FROM memories u
-      WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
-        AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
-        AND u.user_id NOT IN (:viewer, :unknown)
-    )
-  )
+  AND <sees_edge>
 ORDER BY e.weight DESC, e.edge_id;
 
 -- name: first_of_type
@@ -136,5 +120,5 @@ ORDER BY e.weight DESC, e.edge_id;
 SELECT memory_id
 FROM memories m
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND type = :type AND status = 'active'
-  AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
+  AND <sees_memory>
 ORDER BY importance DESC, updated_at DESC, memory_id;

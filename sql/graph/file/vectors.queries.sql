@@ -66,7 +66,7 @@ WHERE e.tenant_id = :tenant_id AND e.orchestrator_id = :orchestrator_id AND e.em
       SELECT 1
       FROM memories m
       WHERE m.tenant_id = e.tenant_id AND m.orchestrator_id = e.orchestrator_id AND m.memory_id = e.memory_id
-        AND (:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))
+        AND <sees_memory>
     )
   );
 

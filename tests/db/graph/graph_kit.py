@@ -12,14 +12,14 @@ from anyio import CapacityLimiter
 from anyio.abc import TaskGroup
 
 from elf.core.clock import Clock
-from elf.db.queries import Queries, sql_folder
+from elf.db.queries import sql_folder
 from elf.families.graph.model import MemoryEdge, MemoryNode, Source
 from elf.families.graph.orchestrators import Residence
 from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.layout import prepare
 from elf.families.graph.store.nodes import NewMemory, write_memory
 from elf.families.graph.store.schema import read_steps
-from elf.families.graph.store.statements import OwnerKey
+from elf.families.graph.store.statements import OwnerKey, file_queries
 
 KEY: Final = OwnerKey("acme", "planner")
 VERSION: Final = "test:model:8"
@@ -79,7 +79,7 @@ def file_kit(clock: Clock) -> FileKit:
     """Return what the files of a process share."""
     folder = sql_folder() / "graph" / "file"
     return FileKit(
-        queries=Queries.load(folder),
+        queries=file_queries(folder),
         steps=read_steps(folder),
         clock=clock,
         read_threads=CapacityLimiter(4),

@@ -34,6 +34,7 @@ from elf.core.errors import (
 from elf.web.app import create_app
 from elf.web.failures import MAX_BODY_BYTES
 from elf.web.readiness import Part, Readiness
+from tests.asgi_requests import http_scope
 
 pytestmark = pytest.mark.anyio
 
@@ -337,12 +338,6 @@ async def test_health_says_alive_and_ready_tells_the_parts(client: httpx.AsyncCl
 
 async def call(app: Any, messages: AsyncIterator[dict[str, Any]], sent: list[dict[str, Any]]) -> None:
     """Run one POST to /v1/say with what the client sends, message by message."""
-    scope = {
-        "type": "http", "method": "POST", "path": "/v1/say", "raw_path": b"/v1/say", "query_string": b"",
-        "headers": [(b"host", b"elf")], "scheme": "http", "http_version": "1.1", "root_path": "",
-        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2), "asgi": {"version": "3.0"},
-        "extensions": {},
-    }  # fmt: skip
 
     async def receive() -> dict[str, Any]:
         return await anext(messages)
@@ -350,7 +345,7 @@ async def call(app: Any, messages: AsyncIterator[dict[str, Any]], sent: list[dic
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)
 
-    await app(scope, receive, send)
+    await app(http_scope("/v1/say", method="POST"), receive, send)
 
 
 async def test_a_handler_is_cancelled_when_the_client_goes_away(fake: Fake) -> None:

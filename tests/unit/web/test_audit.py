@@ -20,6 +20,7 @@ from elf.web.app import create_app
 from elf.web.application import Application
 from elf.web.openapi import PUBLIC, openapi_document
 from elf.web.readiness import Readiness
+from tests.asgi_requests import http_scope, sends_nothing_until
 
 pytestmark = pytest.mark.anyio
 
@@ -168,25 +169,11 @@ async def test_what_leads_nowhere_is_no_call(client: httpx.AsyncClient, rooms: R
 
 
 async def test_a_call_whose_client_leaves_is_told(rooms: Rooms) -> None:
-    scope = {
-        "type": "http", "method": "GET", "path": "/v1/rooms/endless", "raw_path": b"/v1/rooms/endless",
-        "query_string": b"", "headers": [(b"host", b"elf"), (b"x-user", b"boss"), (b"x-role", b"admin")],
-        "scheme": "http", "http_version": "1.1", "root_path": "", "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 2), "asgi": {"version": "3.0"}, "extensions": {},
-    }  # fmt: skip
-    messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
-
-    async def receive() -> dict[str, Any]:
-        for message in messages:
-            return message
-        await rooms.begun.wait()
-        return {"type": "http.disconnect"}
-
     async def send(message: dict[str, Any]) -> None:
         raise AssertionError("nobody is there to be answered")
 
     with anyio.fail_after(20):
-        await rooms.app()(scope, receive, send)
+        await rooms.app()(http_scope("/v1/rooms/endless", BOSS), sends_nothing_until(rooms.begun), send)
         await rooms.ended.wait()
     assert rooms.told().end == "left"
 

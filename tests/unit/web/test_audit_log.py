@@ -22,6 +22,7 @@ from elf.core.errors import DatabaseUnavailable, NotFound
 from elf.web import auditing
 from elf.web.app import create_app
 from elf.web.readiness import Readiness
+from tests.asgi_requests import http_scope, sends_nothing_until
 
 pytestmark = pytest.mark.anyio
 
@@ -339,26 +340,9 @@ def test_what_is_counted_is_a_field_of_the_response() -> None:
 
 async def call(house: House, target: str, take: Any, *, left: anyio.Event | None = None) -> None:
     """Call as a client that takes each message, and leaves when `left` says so."""
-    path, _, query = target.partition("?")
-    scope = {
-        "type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": query.encode(),
-        "headers": [(name.lower().encode(), value.encode()) for name, value in (BOSS | {"Host": "elf"}).items()],
-        "scheme": "http", "http_version": "1.1", "root_path": "", "client": ("127.0.0.1", 1),
-        "server": ("127.0.0.1", 2), "asgi": {"version": "3.0"}, "extensions": {},
-    }  # fmt: skip
-    messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
-
-    async def receive() -> dict[str, Any]:
-        for message in messages:
-            return message
-        if left is None:
-            await anyio.sleep_forever()
-        else:
-            await left.wait()
-        return {"type": "http.disconnect"}
 
     async def send(message: dict[str, Any]) -> None:
         take(message)
 
     with anyio.fail_after(20):
-        await house.app(scope, receive, send)
+        await house.app(http_scope(target, BOSS), sends_nothing_until(left), send)

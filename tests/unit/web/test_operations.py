@@ -29,6 +29,7 @@ from elf.web.docs import docs_page
 from elf.web.failures import MASKED, MAX_BODY_BYTES
 from elf.web.openapi import PUBLIC, openapi_document
 from elf.web.readiness import Readiness
+from tests.asgi_requests import http_scope, sends_nothing_until
 
 pytestmark = pytest.mark.anyio
 
@@ -334,25 +335,13 @@ class Watching:
     def __init__(self, app: Any, user: str) -> None:
         self._app = app
         self._user = user
-        self._messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
         self.status = 0
         self.text = b""
         self.gone, self.begun = anyio.Event(), anyio.Event()
 
     async def run(self) -> None:
-        scope = {
-            "type": "http", "method": "GET", "path": "/v1/watch/a", "raw_path": b"/v1/watch/a",
-            "query_string": b"", "headers": [(b"host", b"elf"), (b"x-user", self._user.encode())], "scheme": "http",
-            "http_version": "1.1", "root_path": "", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-            "asgi": {"version": "3.0"}, "extensions": {},
-        }  # fmt: skip
-        await self._app(scope, self._receive, self._send)
-
-    async def _receive(self) -> dict[str, Any]:
-        for message in self._messages:
-            return message
-        await self.gone.wait()
-        return {"type": "http.disconnect"}
+        scope = http_scope("/v1/watch/a", {"X-User": self._user})
+        await self._app(scope, sends_nothing_until(self.gone), self._send)
 
     async def _send(self, message: dict[str, Any]) -> None:
         self.status = message.get("status", self.status)

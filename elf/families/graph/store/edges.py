@@ -12,8 +12,7 @@ import msgspec
 from elf.core.errors import Conflict, InvalidRequest
 from elf.families.graph import model as m
 from elf.families.graph.errors import NoSuchEdge, NoSuchMemory, NotTheUsersOwn
-from elf.families.graph.rules.ids import derived_id
-from elf.families.graph.store.nodes import read_memory
+from elf.families.graph.store.nodes import own_id, read_memory
 from elf.families.graph.store.rows import StoredEdge, edge_of
 from elf.families.graph.store.statements import Change, Snapshot, stored_moment
 
@@ -105,18 +104,7 @@ def resolve_edge(change: Change, edge_id: str, resolution: m.Resolution) -> None
 
 
 def _own_id(snapshot: Snapshot, edge_id: str) -> str:
-    """Return the id that the edge of an id has for the viewer, as that of a memory."""
-    if snapshot.viewer is None:
-        return edge_id
-    own = derived_id("u", snapshot.viewer.user, edge_id)
-    is_hidden = _is_seen(snapshot, edge_id) is False
-    return _own_id(snapshot, own) if is_hidden or _is_seen(snapshot, own) else edge_id
-
-
-def _is_seen(snapshot: Snapshot, edge_id: str) -> bool | None:
-    """Tell whether the viewer sees the edge of an id; None where it is not taken."""
-    row = snapshot.row("edge_is_seen", edge_id=edge_id)
-    return None if row is None else bool(row[0])
+    return own_id(snapshot, edge_id, is_seen="edge_is_seen")
 
 
 def _between(change: Change, edge: m.MemoryEdge, path: str) -> m.MemoryEdge:

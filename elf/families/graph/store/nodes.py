@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -57,17 +57,24 @@ class MemoryFilter:
     min_importance: int | None = None
 
 
-def own_id(snapshot: Snapshot, memory_id: str) -> str:
-    """Return the id that the memory of an id has for the viewer.
+def own_id(
+    snapshot: Snapshot, id: str, *, is_seen: Literal["memory_is_seen", "edge_is_seen"] = "memory_is_seen"
+) -> str:
+    """Return the id that the memory of an id, or the edge, has for the viewer; `is_seen` is the statement that asks.
 
-    What is taken by a memory that the viewer does not see is another one's for the viewer, and stays so: two users may
-    give the same id to what is their own.
+    What is taken by one that the viewer does not see is another one's for the viewer, and stays so: two users may give
+    the same id to what is their own.
     """
     if snapshot.viewer is None:
-        return memory_id
-    own = derived_id("u", snapshot.viewer.user, memory_id)
-    is_hidden = _is_seen(snapshot, memory_id) is False
-    return own_id(snapshot, own) if is_hidden or _is_seen(snapshot, own) else memory_id
+        return id
+
+    def seen(asked: str) -> bool | None:
+        row = snapshot.row(is_seen, id=asked)
+        return None if row is None else bool(row[0])
+
+    own = derived_id("u", snapshot.viewer.user, id)
+    is_hidden = seen(id) is False
+    return own_id(snapshot, own, is_seen=is_seen) if is_hidden or seen(own) else id
 
 
 def read_memory(snapshot: Snapshot, memory_id: str) -> VersionedMemory | None:
@@ -256,12 +263,6 @@ def contradicted(change: Change, memories: Iterable[NewMemory]) -> list[tuple[st
         for memory, key in keyed
     ]
     return change.rows("contradicted_by_keys", rows=json.dumps(told)) if told else []
-
-
-def _is_seen(snapshot: Snapshot, memory_id: str) -> bool | None:
-    """Tell whether the viewer sees the memory of an id; None where it is not taken."""
-    row = snapshot.row("memory_is_seen", memory_id=memory_id)
-    return None if row is None else bool(row[0])
 
 
 def _seen(snapshot: Snapshot, found: VersionedMemory) -> VersionedMemory:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import apsw
@@ -16,6 +17,18 @@ from elf.db.queries import Queries
 Row: TypeAlias = tuple[Any, ...]
 UNKNOWN: Final = ""
 """Whose a memory is, as it is stored, that is from a conversation of which nobody knows whose it is."""
+
+SEES_MEMORY: Final = "(:viewer IS NULL OR m.user_id IS NULL OR m.shared OR m.user_id IN (:viewer, :unknown))"
+"""Whether the memory `m` is there for the viewer: that user's, everybody's, or shared."""
+
+SEES_EDGE: Final = """(:viewer IS NULL OR NOT EXISTS (
+  SELECT 1
+  FROM memories u
+  WHERE u.tenant_id = e.tenant_id AND u.orchestrator_id = e.orchestrator_id
+    AND u.memory_id IN (e.from_memory_id, e.to_memory_id)
+    AND u.user_id NOT IN (:viewer, :unknown)
+))"""
+"""Whether the edge `e` is there for the viewer: both its ends are that user's or everybody's."""
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -43,6 +56,11 @@ class Viewer:
     def names(self) -> tuple[str, ...]:
         """Whose memories are there, as they are stored."""
         return (self.user, UNKNOWN) if self.sees_unknown else (self.user,)
+
+
+def file_queries(folder: Path) -> Queries:
+    """Read the statements of a file. Raises StartupError when one cannot be read."""
+    return Queries.load(folder, values={"sees_memory": SEES_MEMORY, "sees_edge": SEES_EDGE})
 
 
 def stored_moment(moment: datetime) -> int:
