@@ -11,7 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-Respond = Callable[[dict[str, Any]], tuple[int, Any]]
+Answer = tuple[int, Any] | tuple[int, Any, dict[str, str]]
+"""A status, a body, and maybe headers."""
+Respond = Callable[[dict[str, Any]], Answer]
 
 
 class FakeChat:
@@ -33,7 +35,7 @@ class FakeChat:
         """Answer each request with these notes."""
         self.script(lambda body: saying(json.dumps({"notes": list(notes)})))
 
-    def answer(self, body: dict[str, Any], asker: int) -> tuple[int, Any]:
+    def answer(self, body: dict[str, Any], asker: int) -> Answer:
         with self._lock:
             self.asked.append(body)
             self.askers.append(asker)
@@ -57,11 +59,13 @@ def running_chat() -> Iterator[FakeChat]:
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, answer = chat.answer(body, self.client_address[1])
+            status, answer, *headers = chat.answer(body, self.client_address[1])
             content = json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(content)))
+            for name, value in headers[0].items() if headers else ():
+                self.send_header(name, value)
             self.end_headers()
             with suppress(ConnectionError):  # who asked may have been killed meanwhile
                 self.wfile.write(content)

@@ -24,7 +24,8 @@ from tests.system.reembedding import (
 )
 from tests.system.service import RunningService, wait_for
 
-AWAY = (503, {"error": {"message": "overloaded"}})
+# A call is not tried again after a pause that long: none goes on after the model is back, and may be cut off.
+AWAY = (503, {"error": {"message": "overloaded"}}, {"Retry-After": "60"})
 ROWS = 300
 
 
