@@ -11,6 +11,9 @@ import numpy as np
 from tests.system.fake_chat import FakeChat
 
 DIMENSIONS = 384
+# What a model answers that is away. A call is not tried again after a pause that long: none goes on until the model is
+# back, when it might be cut off and its texts be asked for twice.
+AWAY = (503, {"error": {"message": "overloaded"}}, {"Retry-After": "60"})
 
 
 def embedding(text: str) -> list[float]:
@@ -32,7 +35,7 @@ def embedded_texts(model: FakeChat) -> list[str]:
     return [text for body in model.asked for text in body["input"]]
 
 
-def point_embedding(config: Path, api_base: str, *, timeout_ms: int = 600) -> None:
+def point_embedding(config: Path, api_base: str, *, timeout_ms: int = 10_000) -> None:
     """Make the embedding model of a config file that of `api_base`."""
     head, table, rest = config.read_text(encoding="utf-8").partition("[providers.embedding]\n")
     changes = {"api_base": f'"{api_base}"', "path": '"/embeddings"', "timeout_ms": str(timeout_ms)}

@@ -37,7 +37,7 @@ def moving_service(folder: Path) -> Iterator[tuple[RunningService, FakeChat]]:
     with running_chat() as model:
         model.script(embed)
         config = write_config(folder)
-        point_embedding(config, model.api_base, timeout_ms=10_000)
+        point_embedding(config, model.api_base)
         with RunningService(config) as service:
             yield service, model
 

@@ -11,12 +11,11 @@ import pytest
 
 from tests.folders import fresh_folder
 from tests.system.fake_chat import FakeChat
-from tests.system.fake_model import embed, embedded_texts
+from tests.system.fake_model import AWAY, embed, embedded_texts
 from tests.system.reembedding import moving_service
 from tests.system.said import ROOT, Speaker, is_indexed
 from tests.system.service import RunningService, wait_for
 
-AWAY = (503, {"error": {"message": "overloaded"}})
 ALL = {"groupByConversation": False, "includeEntry": False, "limit": 100}
 PLACES = ("harbour", "station", "library", "market", "bridge", "mill", "tower")
 

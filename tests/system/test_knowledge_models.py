@@ -10,7 +10,7 @@ import pytest
 
 from tests.folders import fresh_folder
 from tests.system.fake_chat import FakeChat
-from tests.system.fake_model import embed, embedded_texts
+from tests.system.fake_model import AWAY, embed, embedded_texts
 from tests.system.reembedding import (
     NEW,
     ask,
@@ -24,8 +24,6 @@ from tests.system.reembedding import (
 )
 from tests.system.service import RunningService, wait_for
 
-# A call is not tried again after a pause that long: none goes on after the model is back, and may be cut off.
-AWAY = (503, {"error": {"message": "overloaded"}}, {"Retry-After": "60"})
 ROWS = 300
 
 

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from tests.system.fake_chat import FakeChat, running_chat
-from tests.system.fake_model import embed, embedded_texts, point_embedding
+from tests.system.fake_model import AWAY, embed, embedded_texts, point_embedding
 from tests.system.service import RunningService, note, search_body, wait_for, write_config
 from tests.system.truth import rows, sound_vectors, wait_indexed
-
-AWAY = (503, {"error": {"message": "overloaded"}})
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,7 @@ def config_of(
     draft.mkdir(exist_ok=True)
     changes = {"cache_dir": f'"{model_folder}"', "tokenizer_repo": '"all-MiniLM-L6-v2"'} | changes
     config = write_config(draft, **changes)
-    point_embedding(config, model.api_base)
+    point_embedding(config, model.api_base, timeout_ms=1000)
     head, table, rest = config.read_text(encoding="utf-8").partition("[providers.embedding]\n")
     rest, count = re.subn(r"^model = .*$", f'model = "{named}"', rest, count=1, flags=re.MULTILINE)
     assert count == 1
