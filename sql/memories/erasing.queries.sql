@@ -1,5 +1,14 @@
 -- Erasures over all families, their receipts, and the search for what is left.
 
+-- name: limit_wait_for_writers
+-- How long keep_writers_out waits: less than a statement may take.
+SET LOCAL lock_timeout = '25s';
+
+-- name: keep_writers_out
+-- Waits for all who write what is somebody's ($1 tenant, $2 kind, $3 name), and keeps others from it until the transaction
+-- ends (sql/common/008-erasing.sql).
+SELECT pg_advisory_xact_lock(owner_lock($1, $2, $3));
+
 -- name: begin_erasure
 -- Begins an erasure, or goes on with one that was broken off: conversations that were known then are known.
 INSERT INTO memory_erasures AS e (tenant_id, kind, name, receipt_id, conversations, began_at)

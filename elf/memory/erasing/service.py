@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
 from elf.api.caller import Caller
 from elf.core.clock import Clock
-from elf.core.errors import Conflict, NotFound
+from elf.core.errors import Conflict, NotFound, Unavailable
 from elf.db.alone import alone
-from elf.db.database import Database
+from elf.db.database import Connection, Database
+from elf.db.errors import Retryable
 from elf.db.queries import Queries
 from elf.memory.api import erasing as e
 from elf.memory.erasing.own import OwnedBySomebody
@@ -21,7 +23,7 @@ from elf.memory.erasing.store import ErasureStore, Job
 from elf.memory.erasing.whose import Somebody
 from elf.offers import ELSEWHERE, Subjects
 
-MOST_PASSES: Final = 3
+MOST_PASSES: Final = 5
 OUT_OF_REACH: Final = (
     "backups, and replicas until they have caught up",
     "bytes of files that are not yet rewritten: `elf erase --compact` rewrites those that are on its host",
@@ -56,12 +58,15 @@ class Erasing:
     async def erase(self, request: e.Erase, caller: Caller) -> e.Receipt:
         """Erase all of somebody; returns the receipt.
 
-        Raises ScopeDenied for who is bound to less, Conflict while another request erases them, and Unavailable when
-        something is away: then nothing is lost by erasing again, which goes on where this ended.
+        Nothing of theirs is written until it has ended. Raises ScopeDenied for who is bound to less, Conflict while
+        another request erases them, and Unavailable when something is away, or never stops writing: then nothing is
+        lost by erasing again, which goes on where this ended.
         """
         somebody = Somebody.of(request, caller)
         busy = Conflict("this is being erased by another request at this moment")
-        async with alone(self._database, somebody.lock, busy=busy):
+        async with alone(
+            self._database, somebody.lock, busy=busy, also=partial(self._keep_writers_out, somebody)
+        ):
             receipt = await self._erase(somebody)
         log.info(
             "memory_erased", receipt=str(receipt.receipt_id), kind=receipt.kind, by=caller.client or None,
@@ -78,12 +83,22 @@ class Erasing:
             raise NotFound(f"$.receipt_id: there is no receipt {request.receipt_id}", fields=["$.receipt_id"])
         return _receipt(found)
 
+    async def _keep_writers_out(self, somebody: Somebody, guard: Connection) -> None:
+        """Take the lock that writers of somebody's data share: wait for those at work, and let no more begin."""
+        await guard.execute(self._sql["limit_wait_for_writers"])
+        try:
+            await guard.execute(self._sql["keep_writers_out"], *somebody)
+        except Retryable:
+            raise Unavailable("somebody still writes what is to be erased: erase again") from None
+
     async def _erase(self, somebody: Somebody) -> e.Receipt:
         owned = await self._owned.of(somebody)
         job = await self._store.begin(somebody, owned, self._clock.now())
-        for _ in range(MOST_PASSES):  # so that what was being written meanwhile goes, too
+        for _ in range(MOST_PASSES):  # one after which nothing was left ends it
             if not await self._pass(job):
                 break
+        else:
+            raise Unavailable("something of what is erased is written again and again: erase again")
         left = await self._points.wait_gone()
         now = self._clock.now()
         signer = await signer_of(self._database, self._sql, now)
