@@ -17,6 +17,11 @@ ON CONFLICT (tenant_id, kind, name) DO UPDATE SET conversations = ARRAY(
   SELECT DISTINCT c.c FROM unnest(e.conversations || excluded.conversations) AS c (c) ORDER BY c.c)
 RETURNING e.receipt_id, e.conversations, e.erased, e.began_at;
 
+-- name: wait_for_writers_from_conversations
+-- Waits for those who looked, before this transaction, which conversations belong to somebody who is being erased, and write
+-- what is from one; who looks later sees what this transaction says (sql/graph/004-erasing.sql).
+SELECT pg_advisory_xact_lock(owner_lock($1, 'conversations', $1));
+
 -- name: tell_erased
 -- Tells what went so far.
 UPDATE memory_erasures AS e SET erased = $4 WHERE e.tenant_id = $1 AND e.kind = $2 AND e.name = $3;

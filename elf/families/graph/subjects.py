@@ -98,7 +98,9 @@ class GraphSubjects:
         async def write(place: Place) -> int:
             folder = place.layout.memory
             intake = await to_thread.run_sync(lambda: Intake(lines, key.orchestrator_id, folder, at="$"))
-            return await place.write(lambda change: intake.write(change, embedding_version=self._version))
+            return await place.write(
+                lambda change: intake.write(change, embedding_version=self._version), owners=intake.owners
+            )
 
         return await write_at(self._files, key.tenant_id, key.orchestrator_id, write)
 

@@ -40,10 +40,11 @@ class ErasureStore:
 
     async def begin(self, of: Somebody, conversations: Collection[str], now: datetime) -> Job:
         """Begin an erasure, or go on with one that was broken off, with the conversations that were known then."""
-        async with self._database.connection() as connection:
+        async with self._database.transaction() as connection:
             row = await connection.fetchrow(
                 self._sql["begin_erasure"], *of, uuid4(), sorted(conversations), now
             )
+            await connection.execute(self._sql["wait_for_writers_from_conversations"], of.tenant_id)
         assert row is not None, "it always tells"
         return Job(of, row["receipt_id"], row["conversations"], row["began_at"], row["erased"])
 
