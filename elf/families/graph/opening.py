@@ -133,7 +133,7 @@ def open_graph(ground: Ground) -> Opened:
         totals=tallies.totals(),
         warnings=overseeing.warnings,
         subjects=GraphSubjects(orchestrators, files, telling, embedding_version=texts.version),
-        remains=GraphRemains(orchestrators, files),
+        remains=GraphRemains(orchestrators),
     )
 
 

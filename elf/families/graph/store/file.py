@@ -35,10 +35,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileKit:
-    """What all files of a process share: the statements, the steps of the schema, the clock, the locks of owners, and the
-    threads in which files are read and written; these are apart, so that no reader waits for a disk that is written to.
-    And what is counted of them. `untold` is there where changes are to be told: whose files were closed with some that
-    were not.
+    """What all files of a process share: the statements, the steps of the schema, the clock, the locks of owners, and
+    the threads in which files are read and written; these are apart, so that no reader waits for a disk that is written
+    to. And what is counted of them. `untold` is there where changes are to be told: whose files were closed with some
+    that were not.
     """
 
     queries: Queries
