@@ -1,13 +1,8 @@
 -- Erasures over all families, their receipts, and the search for what is left.
 
--- name: limit_wait_for_writers
--- How long keep_writers_out waits: less than a statement may take.
-SET LOCAL lock_timeout = '25s';
-
--- name: keep_writers_out
--- Waits for all who write what is somebody's ($1 tenant, $2 kind, $3 name), and keeps others from it until the transaction
--- ends (sql/common/008-erasing.sql).
-SELECT pg_advisory_xact_lock(owner_lock($1, $2, $3));
+-- name: unfinished_erasures
+-- Who is being erased, or was until that was broken off.
+SELECT e.tenant_id, e.kind, e.name FROM memory_erasures AS e ORDER BY e.began_at;
 
 -- name: begin_erasure
 -- Begins an erasure, or goes on with one that was broken off: conversations that were known then are known.

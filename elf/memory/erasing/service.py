@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
 import structlog
 
 from elf.api.caller import Caller
 from elf.core.clock import Clock
-from elf.core.errors import Conflict, NotFound, Unavailable
-from elf.db.alone import alone
-from elf.db.database import Connection, Database
-from elf.db.errors import Retryable
+from elf.core.errors import Conflict, NotFound, ServiceError, Unavailable
+from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.erasing import erasing
 from elf.memory.api import erasing as e
+from elf.memory.erasing.audited import audit_rows
 from elf.memory.erasing.own import OwnedBySomebody
 from elf.memory.erasing.points import IndexPoints
 from elf.memory.erasing.signing import SIGNATURE, signer_of
@@ -52,6 +51,7 @@ class Erasing:
         self._families = families
         self._owned = owned
         self._points = points
+        self._audit = audit_rows(database, queries, clock)
         self._clock = clock
         self._store = ErasureStore(database, queries)
 
@@ -63,10 +63,7 @@ class Erasing:
         lost by erasing again, which goes on where this ended.
         """
         somebody = Somebody.of(request, caller)
-        busy = Conflict("this is being erased by another request at this moment")
-        async with alone(
-            self._database, somebody.lock, busy=busy, also=partial(self._keep_writers_out, somebody)
-        ):
+        async with erasing(self._database, somebody):
             receipt = await self._erase(somebody)
         log.info(
             "memory_erased", receipt=str(receipt.receipt_id), kind=receipt.kind, by=caller.client or None,
@@ -83,13 +80,18 @@ class Erasing:
             raise NotFound(f"$.receipt_id: there is no receipt {request.receipt_id}", fields=["$.receipt_id"])
         return _receipt(found)
 
-    async def _keep_writers_out(self, somebody: Somebody, guard: Connection) -> None:
-        """Take the lock that writers of somebody's data share: wait for those at work, and let no more begin."""
-        await guard.execute(self._sql["limit_wait_for_writers"])
-        try:
-            await guard.execute(self._sql["keep_writers_out"], *somebody)
-        except Retryable:
-            raise Unavailable("somebody still writes what is to be erased: erase again") from None
+    async def go_on(self) -> None:
+        """Go on with all erasures that were broken off. What cannot be ended now stays to be ended."""
+        for somebody in await self._store.unfinished():
+            try:
+                async with erasing(self._database, somebody):
+                    if somebody in await self._store.unfinished():  # nobody else has ended it meanwhile
+                        receipt = await self._erase(somebody)
+                        log.info("erasure_ended_late", receipt=str(receipt.receipt_id), kind=receipt.kind)
+            except Conflict:  # somebody is at it
+                continue
+            except ServiceError as error:
+                log.warning("erasure_not_ended", kind=somebody.kind, error=error.message)
 
     async def _erase(self, somebody: Somebody) -> e.Receipt:
         owned = await self._owned.of(somebody)
@@ -113,6 +115,7 @@ class Erasing:
             "out_of_reach": [*OUT_OF_REACH, *_elsewhere(job)],
         }
         receipt[SIGNATURE] = signer.sign(receipt)
+        await self._audit.pseudonymize(somebody)  # while it is known whose names these are
         await self._store.end(job, receipt, now)
         return _receipt(receipt)
 
