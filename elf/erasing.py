@@ -1,30 +1,77 @@
-"""What families share that erase all of somebody."""
+"""What families share that erase all of somebody.
+
+Whoever erases a tenant, a user or an agent holds its lock: see sql/common/008-erasing.sql. Who writes meanwhile what is
+theirs gets ErasureInProgress.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
+from hashlib import blake2b
 from typing import Any, Final
 
-from elf.core.errors import InvalidRequest
+import msgspec
+
+from elf.api.audit import DataSubject
+from elf.core.errors import Conflict, InvalidRequest, Unavailable
+from elf.db.alone import alone
+from elf.db.database import Connection, Database
+from elf.db.errors import Retryable
 from elf.offers import Subject
 
 MOST_PASSES: Final = 5
+# Less than a statement may take.
+LONGEST_WAIT_FOR_WRITERS: Final = "SET LOCAL lock_timeout = '25s'"
+KEEP_WRITERS_OUT: Final = "SELECT pg_advisory_xact_lock(owner_lock($1, $2, $3))"
+
+
+@asynccontextmanager
+async def erasing(database: Database, subject: DataSubject) -> AsyncIterator[None]:
+    """Be the only one who erases somebody for the block, in which nobody writes what is theirs.
+
+    Whoever is at work is waited for. Raises Conflict while somebody else erases them, and Unavailable where a writer
+    does not come to an end.
+    """
+    digest = blake2b(msgspec.json.encode(["elf", *subject]), digest_size=8, person=b"elf erase").digest()
+    busy = Conflict("this is being erased by another request at this moment")
+    lock = int.from_bytes(digest, signed=True)
+    async with alone(database, lock, busy=busy, also=partial(_keep_writers_out, subject)):
+        yield
+
+
+async def _keep_writers_out(subject: DataSubject, guard: Connection) -> None:
+    await guard.execute(LONGEST_WAIT_FOR_WRITERS)
+    try:
+        await guard.execute(KEEP_WRITERS_OUT, *subject)
+    except Retryable:
+        raise Unavailable("somebody still writes what is to be erased: erase again") from None
+
+
+def named(subject: Subject) -> DataSubject:
+    """Return whom a subject is by name: the user, or else the agent, or else the tenant."""
+    if subject.user is not None:
+        return DataSubject(subject.tenant_id, "user", subject.user)
+    if subject.agent_id is not None:
+        return DataSubject(subject.tenant_id, "agent", subject.agent_id)
+    return DataSubject(subject.tenant_id, "tenant", subject.tenant_id)
 
 
 async def in_passes(kinds: Iterable[str], once: Callable[[], Awaitable[Mapping[str, int]]]) -> Counter[str]:
-    """Erase until a pass finds nothing, so that what was being written meanwhile goes, too.
+    """Erase until a pass finds nothing, so that what the service itself was writing meanwhile goes, too.
 
-    `once` erases all that it finds, and returns how much of each kind went. Who goes on writing all the while is not
-    waited for: after MOST_PASSES it ends. Returns how much went of each of the kinds, and of others that were found.
+    `once` erases all that it finds, and returns how much of each kind went. Returns how much went of each of the kinds,
+    and of others that were found. Raises Unavailable where something is there after MOST_PASSES, too.
     """
     gone = Counter(dict.fromkeys(kinds, 0))
     for _ in range(MOST_PASSES):
         some = await once()
         gone.update(some)
         if not any(some.values()):
-            break
-    return gone
+            return gone
+    raise Unavailable("something of what is erased is written again and again: erase again")
 
 
 class NotTakenAlong:

@@ -21,7 +21,7 @@ from actors.workers.gc_ticker import GcTicker
 from elf.api.operation import Handler
 from elf.api.rpc import Servicer
 from elf.audit.admin import audit_handlers
-from elf.audit.log import AuditRows, Hasher
+from elf.audit.log import AuditRows
 from elf.config.model import Config
 from elf.db.garbage import GarbageCollector
 from elf.db.health import DatabaseHealth
@@ -32,7 +32,7 @@ from elf.ground import Ground, Models, Roles, texts_of
 from elf.indexing.admin import index_handlers
 from elf.indexing.fleet import Fleet
 from elf.indexing.indexed import IndexedCorpus
-from elf.memory.erasing.signing import signer_of
+from elf.memory.erasing.audited import audit_rows
 from elf.memory.model import FAMILY as MEMORY
 from elf.outbox.admin import job_handlers
 from elf.outbox.chores import ChoreRuns
@@ -207,12 +207,7 @@ def _operator_jobs(
 
 def _audit(shared: Shared) -> AuditRows:
     """Return the audit log, which hashes the names of those who are erased as receipts do."""
-    queries = Queries.load(sql_folder() / MEMORY)
-
-    async def hasher() -> Hasher:
-        return (await signer_of(shared.database, queries, shared.clock.now())).hash
-
-    return AuditRows(shared.database, hasher, shared.clock)
+    return audit_rows(shared.database, Queries.load(sql_folder() / MEMORY), shared.clock)
 
 
 def _collector(

@@ -10,6 +10,7 @@
         ├── Forbidden             403 FORBIDDEN
         ├── NotFound              404 NOT_FOUND
         ├── Conflict              409 CONFLICT
+        │   └── ErasureInProgress 409 ERASING
         ├── PayloadTooLarge       413 PAYLOAD_TOO_LARGE
         ├── NonEnglishInput       422 NON_ENGLISH_INPUT
         ├── InternalError         500 INTERNAL_ERROR
@@ -29,7 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
+
+MESSAGE_ERASING: Final = (
+    "the owner of this data is being erased: nothing of it is accepted until that has ended"
+)
 
 
 class ElfError(Exception):
@@ -125,6 +130,16 @@ class Conflict(ServiceError):
     error_code = "CONFLICT"
     status = 409
     rpc_status = "ALREADY_EXISTS"
+
+
+class ErasureInProgress(Conflict):
+    """The tenant, the user or the agent that owns the data is being erased; a write is accepted again afterward."""
+
+    error_code = "ERASING"
+    rpc_status = "ABORTED"
+
+    def __init__(self, message: str = MESSAGE_ERASING, *, fields: Sequence[str] = ()) -> None:
+        super().__init__(message, fields=fields)
 
 
 class PayloadTooLarge(ServiceError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
 
@@ -15,22 +15,33 @@ KEEP_ALIVE_S: Final = 10.0
 
 
 @asynccontextmanager
-async def alone(database: Database, lock: int, *, busy: ServiceError) -> AsyncIterator[None]:
+async def alone(
+    database: Database,
+    lock: int,
+    *,
+    busy: ServiceError,
+    also: Callable[[Connection], Awaitable[None]] | None = None,
+) -> AsyncIterator[None]:
     """Hold an advisory lock of Postgres for the block. Raises `busy` while somebody else does.
 
-    The lock is a transaction's: it goes with the connection, whatever happens to this process. What the block raises
-    leaves as itself, the first of several errors that it has at once.
+    The lock is a transaction's: it goes with the connection, whatever happens to this process. `also` may take further
+    locks with that transaction before the block. What the block raises leaves as itself, the first of several errors
+    that it has at once.
     """
     with _ungrouped():
-        async with _locked(database, lock, busy=busy):
+        async with _locked(database, lock, busy, also):
             yield
 
 
 @asynccontextmanager
-async def _locked(database: Database, lock: int, *, busy: ServiceError) -> AsyncIterator[None]:
+async def _locked(
+    database: Database, lock: int, busy: ServiceError, also: Callable[[Connection], Awaitable[None]] | None
+) -> AsyncIterator[None]:
     async with database.transaction() as guard:
         if not await guard.fetchval("SELECT pg_try_advisory_xact_lock($1)", lock):
             raise busy
+        if also is not None:
+            await also(guard)
         async with anyio.create_task_group() as group:
             group.start_soon(_keep_alive, guard)
             yield

@@ -1,6 +1,7 @@
 """What the database layer raises, and the one place where asyncpg's errors become ELF's.
 
     ServiceError
+    ├── ErasureInProgress         an owner of what was to be written is being erased (sql/common/008-erasing.sql)
     ├── InternalError
     │   └── UniqueViolation       a unique index refused a row; `constraint` names it
     └── Unavailable
@@ -23,7 +24,7 @@ from typing import TypeVar
 import anyio
 import asyncpg
 
-from elf.core.errors import DatabaseUnavailable, InternalError, ServiceError, Unavailable
+from elf.core.errors import DatabaseUnavailable, ErasureInProgress, InternalError, ServiceError, Unavailable
 
 T = TypeVar("T")
 
@@ -46,6 +47,7 @@ _RETRYABLE_STATES = frozenset(
     {"40001", "40P01", "55P03"}
 )  # serialization_failure, deadlock, lock_not_available
 _UNIQUE_VIOLATION = "23505"
+_ERASING = "ELF01"  # what reject_erasing() raises
 # Faults of the statement itself quote identifiers, never values, and are useless without their text.
 _STATEMENT_FAULT_CLASSES = ("0A", "42")
 # What asyncpg says, before it quotes the value, of a parameter that does not fit its SQL type.
@@ -99,6 +101,8 @@ def _from_postgres(error: asyncpg.PostgresError) -> ServiceError:
         return Retryable(f"Postgres undid the transaction: {_describe(error)}", retry_after_s=1)
     if state in _UNAVAILABLE_STATES or state.startswith(_UNAVAILABLE_CLASSES):
         return DatabaseUnavailable(f"Postgres is not available: {_describe(error)}")
+    if state == _ERASING:
+        return ErasureInProgress()
     if state == _UNIQUE_VIOLATION:
         return UniqueViolation(_describe(error), constraint=str(error.constraint_name or ""))
     return InternalError(f"Postgres refused a statement: {_describe(error)}")

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from elf.db.database import Database
+from elf.db.database import Connection, Database
 from elf.db.queries import Queries
 from elf.erasing import NotTakenAlong
 from elf.offers import Subject
@@ -35,5 +35,15 @@ class MemorySubjects(NotTakenAlong):
                 kind: len(await connection.fetch(self._sql[query], *whose))
                 for kind, query in OF_SUBJECT.items()
             }
+            await self._leave_project(connection, subject)
             tokens = await connection.fetch(self._sql["erase_memory_tokens"], subject.tenant_id)
         return {**gone, "memory_tokens": len(tokens)}
+
+    async def _leave_project(self, connection: Connection, subject: Subject) -> None:
+        """Take the name of a user's project off what others said, which stays."""
+        if subject.user is None:
+            return
+        for row in await connection.fetch(
+            self._sql["unname_project_of_said"], subject.tenant_id, subject.user
+        ):
+            await connection.execute(self._sql["forget_messages"], subject.tenant_id, row["said_id"])

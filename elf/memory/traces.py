@@ -15,7 +15,7 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from elf.core.errors import Unavailable
+from elf.core.errors import ErasureInProgress, Unavailable
 from elf.core.secrets import redact
 from elf.db.database import Database
 from elf.db.queries import Queries
@@ -73,7 +73,7 @@ class Traces:
                     self._sql["keep_memory_trace"], asking.subject.tenant_id, trace_id, *asking.whose,
                     redact(query), fitted(content), now, now + self._keep, timeout=PATIENCE_S,
                 )  # fmt: skip
-        except Unavailable as error:
+        except (Unavailable, ErasureInProgress) as error:
             self.dropped += 1
             log.warning("memory.trace_dropped", error=error.message)
             return False

@@ -15,6 +15,7 @@ from elf.api.operation import WATCHED_BY, Operation, Stream, Watchable
 from elf.core.body_budget import DEFAULT_TIMEOUT_S, MIN_BYTES_PER_S
 from elf.core.errors import (
     Conflict,
+    ErasureInProgress,
     Forbidden,
     InternalError,
     InvalidRequest,
@@ -93,6 +94,7 @@ OCCASIONAL: Final[Mapping[type[ServiceError], str]] = {
     Unauthorized: "Nobody knows who asks.",
     Forbidden: "Who asks may not do this.",
     Conflict: "It does not go together with what is there already.",
+    ErasureInProgress: "The tenant, user or agent that owns the data is being erased.",
     NotOffered: "This service, as it is configured, does not do this.",
 }
 ALWAYS: Final = (InvalidRequest, NonEnglishInput, InternalError, Unavailable)
@@ -295,6 +297,8 @@ def _failures(operation: Operation) -> Sequence[type[ServiceError]]:
         own.append(PayloadTooLarge)
     if operation.path_parameters:
         own.append(NotFound)
+    if operation.changes:
+        own.append(ErasureInProgress)
     always = [failure for failure in ALWAYS if failure is not NonEnglishInput or operation.text == "english"]
     return list(dict.fromkeys([*always, *own]))
 

@@ -73,3 +73,26 @@ SELECT h.tenant_id, h.orchestrator_id, h.home, h.folder, h.created_at, h.made_at
 FROM graph_homes h
 WHERE ($1::text IS NULL OR h.tenant_id = $1) AND (h.tenant_id, h.orchestrator_id) > ($2, $3)
 ORDER BY h.tenant_id, h.orchestrator_id LIMIT $4;
+
+-- name: hold_owners_of_changes
+-- Holds the locks of the owners of changes ($3: a JSON list of users and conversations) until the transaction ends; tells of
+-- each whether none of its owners is being erased.
+SELECT array_agg(
+  hold_owners_of_change(
+    $1, $2, ARRAY(SELECT jsonb_array_elements_text(c.owners -> 'users')),
+    ARRAY(SELECT jsonb_array_elements_text(c.owners -> 'conversations')))
+  ORDER BY c.place)
+FROM jsonb_array_elements($3::jsonb) WITH ORDINALITY AS c (owners, place);
+
+-- name: folders_of_tenant
+-- Lists the orchestrators of a tenant whose memory is at a home, or the one that is asked for, with where it is.
+SELECT orchestrator_id, folder FROM graph_homes h
+WHERE h.tenant_id = $1 AND h.home = $2 AND ($3::text IS NULL OR h.orchestrator_id = $3)
+ORDER BY orchestrator_id;
+
+-- name: forget_home
+-- Forgets where the memory of an orchestrator was, and what was told of it.
+WITH told AS (
+  DELETE FROM graph_changes_told c WHERE c.tenant_id = $1 AND c.orchestrator_id = $2
+)
+DELETE FROM graph_homes h WHERE h.tenant_id = $1 AND h.orchestrator_id = $2;

@@ -1,5 +1,9 @@
 -- Erasures over all families, their receipts, and the search for what is left.
 
+-- name: unfinished_erasures
+-- Who is being erased, or was until that was broken off.
+SELECT e.tenant_id, e.kind, e.name FROM memory_erasures AS e ORDER BY e.began_at;
+
 -- name: begin_erasure
 -- Begins an erasure, or goes on with one that was broken off: conversations that were known then are known.
 INSERT INTO memory_erasures AS e (tenant_id, kind, name, receipt_id, conversations, began_at)
@@ -7,6 +11,11 @@ VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (tenant_id, kind, name) DO UPDATE SET conversations = ARRAY(
   SELECT DISTINCT c.c FROM unnest(e.conversations || excluded.conversations) AS c (c) ORDER BY c.c)
 RETURNING e.receipt_id, e.conversations, e.erased, e.began_at;
+
+-- name: wait_for_writers_from_conversations
+-- Waits for those who looked, before this transaction, which conversations belong to somebody who is being erased, and write
+-- what is from one; who looks later sees what this transaction says (sql/graph/004-erasing.sql).
+SELECT pg_advisory_xact_lock(owner_lock($1, 'conversations', $1));
 
 -- name: tell_erased
 -- Tells what went so far.

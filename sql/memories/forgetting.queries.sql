@@ -24,7 +24,10 @@ WHERE (h.tenant_id, h.handle_id) = (expired.tenant_id, expired.handle_id)
 RETURNING h.handle_id;
 
 -- name: erase_forget_handles
--- Removes handles of a tenant, or of one of its users or agents.
+-- Removes handles of a tenant, or of one of its users or agents, as those of others that name them are no longer good.
 DELETE FROM memory_forget_handles AS h
-WHERE h.tenant_id = $1 AND ($2::text IS NULL OR h.user_id = $2) AND ($3::text IS NULL OR h.agent_id = $3)
+WHERE h.tenant_id = $1 AND (
+  $2::text IS NULL AND $3::text IS NULL
+  OR h.user_id = $2 OR h.project_id = $2 OR h.agent_id = $3
+  OR jsonb_path_exists(h.items, '$.** ? (@ == $name)', jsonb_build_object('name', coalesce($2, $3))))
 RETURNING h.handle_id;

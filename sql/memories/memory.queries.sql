@@ -56,9 +56,14 @@ WHERE (t.tenant_id, t.trace_id) = (expired.tenant_id, expired.trace_id)
 RETURNING t.trace_id;
 
 -- name: erase_memory_traces
--- Removes traces of a tenant, or of one of its users or agents.
+-- Removes traces of a tenant, or of one of its users or agents: also those of others that name the user's project, or
+-- whose items have the name in their address, as those of an orchestrator do.
 DELETE FROM memory_traces AS t
-WHERE t.tenant_id = $1 AND ($2::text IS NULL OR t.user_id = $2) AND ($3::text IS NULL OR t.agent_id = $3)
+WHERE t.tenant_id = $1 AND (
+  $2::text IS NULL AND $3::text IS NULL
+  OR t.user_id = $2 OR t.project_id = $2 OR t.agent_id = $3
+  OR jsonb_path_exists(
+    t.content::jsonb, '$.** ? (@ == $name)', jsonb_build_object('name', coalesce($2, $3))))
 RETURNING t.trace_id;
 
 -- name: erase_memory_tokens

@@ -91,3 +91,16 @@ RETURNING s.said_id;
 DELETE FROM memory_said AS s
 WHERE s.tenant_id = $1 AND ($2::text IS NULL OR s.user_id = $2) AND ($3::text IS NULL OR s.agent_id = $3)
 RETURNING s.said_id;
+
+-- name: unname_project_of_said
+-- Takes the project of a user ($2) off what others said there. Nobody makes notes of it any more: they would be the user's.
+WITH said AS (
+  UPDATE memory_said AS s SET project_id = NULL
+  WHERE s.tenant_id = $1 AND s.project_id = $2 AND s.user_id IS DISTINCT FROM $2
+  RETURNING s.said_id
+), undone AS (
+  UPDATE memory_said_outbox AS o SET status = 'DONE', leases = o.leases + 1
+  FROM said AS s
+  WHERE o.tenant_id = $1 AND o.said_id = s.said_id AND o.family = 'notes' AND o.status IN ('PENDING', 'FAILED', 'GIVEN_UP')
+)
+SELECT s.said_id FROM said AS s;

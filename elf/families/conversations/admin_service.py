@@ -21,7 +21,8 @@ from elf.families.conversations.model import Channel
 from elf.families.conversations.oversight import Oversight, Wanted
 from elf.families.conversations.rules.duration import moment_before
 from elf.families.conversations.service import after_of, who_of
-from elf.offers import Subject, Subjects
+from elf.families.conversations.subjects.offer import ConversationSubjects
+from elf.offers import Subject
 
 
 class AdminService:
@@ -32,7 +33,7 @@ class AdminService:
         oversight: Oversight,
         search: ConversationSearch,
         eviction: Eviction,
-        subjects: Subjects,
+        subjects: ConversationSubjects,
         clock: Clock,
         *,
         asks_why: bool,
@@ -112,7 +113,7 @@ class AdminService:
                 yield d.EvictionProgress(progress=percent)
 
     async def erase(self, request: d.Erase, caller: Caller) -> d.Erased:
-        return d.Erased(erased=dict(await self._subjects.erase(_subject(request, _tenant(caller)))))
+        return d.Erased(erased=dict(await self._subjects.erase_alone(_subject(request, _tenant(caller)))))
 
 
 def _subject(request: d.Erase, tenant_id: str) -> Subject:

@@ -126,6 +126,21 @@ class Homes:
             rows = await connection.fetch(self._queries["homes_of_tenant"], tenant_id, home, orchestrator_id)
         return [OwnerKey(tenant_id, row["orchestrator_id"]) for row in rows]
 
+    async def folders(
+        self, tenant_id: str, home: str, orchestrator_id: str | None
+    ) -> Mapping[OwnerKey, Path]:
+        """Return the folders of the orchestrators of a tenant whose memory is at a home, or of the one asked for."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(
+                self._queries["folders_of_tenant"], tenant_id, home, orchestrator_id
+            )
+        return {OwnerKey(tenant_id, row["orchestrator_id"]): Path(row["folder"]) for row in rows}
+
+    async def forget(self, key: OwnerKey) -> None:
+        """Forget where a memory was, and what was told of it."""
+        async with self._database.connection() as connection:
+            await connection.execute(self._queries["forget_home"], key.tenant_id, key.orchestrator_id)
+
     async def elsewhere(self, tenant_id: str, home: str, orchestrator_id: str | None) -> int:
         """Return how many orchestrators of a tenant, or of them the one that is asked for, are at other homes."""
         async with self._database.connection() as connection:

@@ -18,6 +18,7 @@ from elf.families.graph.rules.provenance import check_path, is_granted
 from elf.families.graph.store.empty import EmptyMemory
 from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.layout import Layout
+from elf.families.graph.store.owner_locks import Owners
 from elf.families.graph.store.statements import Change, OwnerKey, Snapshot, Viewer
 
 T = TypeVar("T")
@@ -70,9 +71,11 @@ class MemoryPlace(MemoryFolders):
         """Look at one state of the memory, in a thread, and return what was seen."""
         return await self.file.read(look, viewer=self.viewer)
 
-    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
+    async def write(
+        self, change: Callable[[Change], T], *, actor: str | None = None, owners: Owners | None = None
+    ) -> T:
         """Make a change, in a thread, and return what it returned once it is on the disk."""
-        return await self.file.write(change, actor=actor, viewer=self.viewer)
+        return await self.file.write(change, actor=actor, viewer=self.viewer, owners=owners)
 
     def nearest(self, snapshot: Snapshot, version: str, vector: Vector) -> Iterator[str]:
         """Return the ids of the memories that have vectors of a version, by cosine and id. Blocks."""
@@ -103,7 +106,9 @@ class EmptyPlace(MemoryFolders):
 
         return await to_thread.run_sync(seen, limiter=self._kit.read_threads)
 
-    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
+    async def write(
+        self, change: Callable[[Change], T], *, actor: str | None = None, owners: Owners | None = None
+    ) -> T:
         """Try a change on an empty memory, in a thread, and return what it returned."""
 
         def tried() -> T:

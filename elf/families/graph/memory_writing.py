@@ -24,6 +24,7 @@ from elf.families.graph.rules.texts import summary_of
 from elf.families.graph.scope import actor_of, check_scope, viewer_of
 from elf.families.graph.store import changes
 from elf.families.graph.store.nodes import NewMemory, need_memory, refuse_others
+from elf.families.graph.store.owner_locks import Owners, owners_of
 from elf.families.graph.store.statements import Change
 
 Done = tuple[Sequence[m.MemoryNode], Sequence[m.MemoryEdge]]
@@ -126,7 +127,7 @@ class MemoryWriting:
             written = changes.write_all(change, [new], [], embedding_version=self._version)
             return [memory for memory, _ in written.memories], written.contradictions
 
-        return await self._change(request, caller, change)
+        return await self._change(request, caller, change, _owners(request.source, owner))
 
     async def supersede(self, request: w.SupersedeMemory, caller: Caller) -> Changed:
         """Say that a memory is superseded, by one that there is or by a new one."""
@@ -145,7 +146,9 @@ class MemoryWriting:
             after, edge = changes.supersede(change, loser.memory_id, winner.memory_id, reason=reason)
             return [after, winner], [edge]
 
-        return await self._change(request, caller, change)
+        return await self._change(
+            request, caller, change, _owners(None if given is None else given.source, owner)
+        )
 
     async def retract(self, request: w.ChangeStatus, caller: Caller) -> Changed:
         """Say that a memory is not true."""
@@ -210,6 +213,7 @@ class MemoryWriting:
             return await place.seen_by(viewer_of(caller)).write(
                 lambda change: changes.write_all(change, memories, edges, embedding_version=self._version),
                 actor=actor_of(caller),
+                owners=owners_of(new.memory for new in memories),
             )
 
         written = await write_at(self._places, request.tenant_id, request.orchestrator_id, write)
@@ -223,7 +227,11 @@ class MemoryWriting:
         )
 
     async def _change(
-        self, request: w.OneMemory | w.Resolve, caller: Caller, change: Callable[[Change, Place], Done]
+        self,
+        request: w.OneMemory | w.Resolve,
+        caller: Caller,
+        change: Callable[[Change, Place], Done],
+        owners: Owners | None = None,
     ) -> Changed:
         await check_scope(self._places, request, caller)
         memories, edges = await write_at(
@@ -231,11 +239,15 @@ class MemoryWriting:
             request.tenant_id,
             request.orchestrator_id,
             lambda place: place.seen_by(viewer_of(caller)).write(
-                lambda at: change(at, place), actor=actor_of(caller)
+                lambda at: change(at, place), actor=actor_of(caller), owners=owners
             ),
         )
         self._ring()
         return Changed(memories=list(memories), edges=list(edges))
+
+
+def _owners(source: w.NewSource | None, owner: str | None) -> Owners:
+    return Owners.known(owner, None if source is None else source.conversationId)
 
 
 def _drafted(request: w.WriteMemories, now: datetime) -> list[NewMemory]:

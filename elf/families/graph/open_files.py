@@ -5,10 +5,12 @@ A file that is broken disables itself: it is looked at again after a while, and 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 import anyio
@@ -21,11 +23,12 @@ from elf.families.graph.errors import FileUnusable, MemoryDbLost, NoSuchOrchestr
 from elf.families.graph.memory_place import EmptyPlace, MemoryFolders, MemoryPlace
 from elf.families.graph.orchestrators import Orchestrators, Residence
 from elf.families.graph.recovery import set_aside_damage
+from elf.families.graph.removal import remove_set_aside, set_aside
 from elf.families.graph.steward import Steward
 from elf.families.graph.store.empty import EmptyMemory
 from elf.families.graph.store.file import FileKit, MemoryFile
 from elf.families.graph.store.layout import prepare, there
-from elf.families.graph.store.presence import LOOK_S, somebody_wants_it_alone
+from elf.families.graph.store.presence import LOOK_S, alone_with, somebody_wants_it_alone
 from elf.families.graph.store.statements import OwnerKey
 
 RECHECK_S: Final = 60.0
@@ -105,8 +108,9 @@ class OpenFiles:
         Raises what `Orchestrators.residence` does, FileUnusable while the file is broken, and Unavailable when it
         cannot be opened now or too many are in use.
         """
-        residence = await self._orchestrators.residence(OwnerKey(tenant_id, orchestrator_id))
-        async with self._at(residence) as place:
+        key = OwnerKey(tenant_id, orchestrator_id)
+        self._look_anew(key)
+        async with self._at(await self._orchestrators.residence(key)) as place:
             yield place
 
     @asynccontextmanager
@@ -116,6 +120,7 @@ class OpenFiles:
         Nothing is made, and nothing is kept of who asked.
         """
         key = OwnerKey(tenant_id, orchestrator_id)
+        self._look_anew(key)
         residence = await self._orchestrators.known(key)
         if residence is None:
             yield EmptyPlace(self._orchestrators.configured(key), self._empty, self._kit)
@@ -158,7 +163,35 @@ class OpenFiles:
         layout = await to_thread.run_sync(there, residence.runtime_root, limiter=self._kit.read_threads)
         return None if layout is None else MemoryFolders(layout, residence)
 
+    def _look_anew(self, key: OwnerKey) -> None:
+        """Ask Postgres again where a memory is that is not open here: whoever erases it waits for those who have it."""
+        if not self.is_open(key):
+            self._orchestrators.look_anew(key)
+
+    async def remove(self, key: OwnerKey, runtime_root: Path) -> Mapping[str, int]:
+        """Remove the memory of an orchestrator with its folder, and forget that there was one.
+
+        Return how much of each kind it had. Whoever has the lock of the orchestrator sees that nobody makes it anew
+        meanwhile. Raises Unavailable when another process does not let go of the file.
+        """
+        entry = self._entries.setdefault(key, _Entry())
+        async with entry.lock:
+            self._close(entry)
+            counts: Mapping[str, int] = {}
+            memory = runtime_root / "memory"
+            if await to_thread.run_sync(os.path.lexists, memory):
+                layout = await to_thread.run_sync(prepare, runtime_root, limiter=self._kit.write_threads)
+                async with alone_with(layout):
+                    counts = await to_thread.run_sync(set_aside, layout, limiter=self._kit.write_threads)
+            await to_thread.run_sync(
+                remove_set_aside, memory, self._orchestrators.root, limiter=self._kit.write_threads
+            )
+            await self._orchestrators.forget(key)
+            entry.broken = None
+        return counts
+
     async def _known(self, tenant_id: str, orchestrator_id: str) -> Residence:
+        self._look_anew(OwnerKey(tenant_id, orchestrator_id))
         residence = await self._orchestrators.known(OwnerKey(tenant_id, orchestrator_id))
         if residence is None:
             raise NoSuchOrchestrator(orchestrator_id)
@@ -192,6 +225,12 @@ class OpenFiles:
             return entry.file
 
     async def _open(self, residence: Residence, entry: _Entry) -> MemoryFile:
+        """Open a file, or make it. Raises ErasureInProgress while its orchestrator is being erased."""
+        async with self._kit.locks.of_memory(residence.key):
+            self._look_anew(residence.key)
+            return await self._open_now(await self._orchestrators.residence(residence.key), entry)
+
+    async def _open_now(self, residence: Residence, entry: _Entry) -> MemoryFile:
         await self._make_room()
         self._taken += 1  # until it is closed
         ready = _Ready()

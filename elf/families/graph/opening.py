@@ -38,6 +38,7 @@ from elf.families.graph.status import StatusReader
 from elf.families.graph.steward import Steward
 from elf.families.graph.store.connections import refuse_racy_sqlite
 from elf.families.graph.store.file import FileKit
+from elf.families.graph.store.owner_locks import OwnerLocks
 from elf.families.graph.store.schema import read_steps
 from elf.families.graph.store.statements import OwnerKey, file_queries
 from elf.families.graph.subjects import GraphSubjects
@@ -132,7 +133,7 @@ def open_graph(ground: Ground) -> Opened:
         totals=tallies.totals(),
         warnings=overseeing.warnings,
         subjects=GraphSubjects(orchestrators, files, telling, embedding_version=texts.version),
-        remains=GraphRemains(orchestrators, files),
+        remains=GraphRemains(orchestrators),
     )
 
 
@@ -150,6 +151,7 @@ def _files(
 ) -> OpenFiles:
     folder = sql_folder() / FAMILY / "file"
     kit = FileKit(
+        locks=OwnerLocks(ground.database, Queries.load(sql_folder() / FAMILY)),
         queries=file_queries(folder),
         steps=read_steps(folder),
         clock=ground.clock,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -57,6 +57,16 @@ class Orchestrators:
             await self._homes.take(key, home, residence.runtime_root, is_listed=is_listed)
             self._known[key] = residence
         return residence
+
+    def look_anew(self, key: OwnerKey) -> None:
+        """Have Postgres asked again about an orchestrator whose file is not open: it may be erased by now."""
+        self._known.pop(key, None)
+        self._made.discard(key)
+
+    async def forget(self, key: OwnerKey) -> None:
+        """Forget an orchestrator whose memory is erased. Raises Unavailable."""
+        await self._homes.forget(key)
+        self.look_anew(key)
 
     async def known(self, key: OwnerKey) -> Residence | None:
         """Return where an orchestrator is that has a memory already, else None. Raises as `residence`.
@@ -120,6 +130,18 @@ class Orchestrators:
     async def here(self) -> Sequence[OwnerKey]:
         """Return the orchestrators whose memory is on this host. Raises Unavailable."""
         return await self._homes.here(await self.home())
+
+    async def folders(self, tenant_id: str, orchestrator_id: str | None) -> Mapping[OwnerKey, Path]:
+        """Return where the memories of a tenant that are here, or the one that is asked for, have their folders.
+
+        Also of those that are switched off, or no longer in the config.
+        """
+        return await self._homes.folders(tenant_id, await self.home(), orchestrator_id)
+
+    @property
+    def root(self) -> Path:
+        """The folder with those of tenants, in which the memories of their orchestrators usually are."""
+        return Path(self._table.root)
 
     async def of_tenant(self, tenant_id: str, orchestrator_id: str | None) -> Sequence[OwnerKey]:
         """Return the orchestrators of a tenant that are here, or of them the one that is asked for."""

@@ -23,6 +23,7 @@ from elf.families.graph.recall.legs import Where
 from elf.families.graph.recall.recaller import Question, Recaller
 from elf.families.graph.rules.captures import WriteBack, of_finding, of_message, of_outputs
 from elf.families.graph.scope import actor_of, check_scope, viewer_of
+from elf.families.graph.store.owner_locks import Owners
 from elf.families.graph.store.statements import Viewer
 from elf.families.graph.tallies import Tallies
 from elf.families.graph.writeback import WrittenBack, prepare, write_back
@@ -179,6 +180,7 @@ class WriteBackService:
             lambda place: place.seen_by(viewer).write(
                 lambda change: write_back(change, prepared, embedding_version=self._version, owner=owner),
                 actor=actor_of(caller),
+                owners=Owners.known(owner, request.conversation_id),
             ),
         )
         if answer.memories:

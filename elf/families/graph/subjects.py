@@ -19,11 +19,13 @@ from anyio import to_thread
 from elf.core.errors import InvalidRequest
 from elf.core.structs import read_value
 from elf.families.graph.erasing import erase_at
+from elf.families.graph.memory_place import MemoryPlace
 from elf.families.graph.open_files import OpenFiles
 from elf.families.graph.orchestrators import Orchestrators
 from elf.families.graph.places import write_at
 from elf.families.graph.recall.place import Place
-from elf.families.graph.store.erasing import Erasure
+from elf.families.graph.store.erasing import Erasure, unname
+from elf.families.graph.store.log_file import remove_lines
 from elf.families.graph.store.statements import OwnerKey
 from elf.families.graph.telling import Telling
 from elf.families.graph.transfer.intake import Intake
@@ -57,17 +59,37 @@ class GraphSubjects:
     async def erase(self, subject: Subject) -> Mapping[str, int]:
         """Erase all memories of a subject; returns how much of each kind went, and how many other hosts have some."""
         counts: Counter[str] = Counter()
-        asked = Erasure(everything=True, is_told=False)
-        if subject.user is not None:
-            conversations = sorted(_conversations(subject))
-            asked = Erasure(conversations=conversations, user=subject.user, is_told=False)
+        if subject.user is None:
+            for key, folder in (
+                await self._orchestrators.folders(subject.tenant_id, subject.agent_id)
+            ).items():
+                counts.update(await self._files.remove(key, folder))
+                await self._telling.forget(key, None)
+            if subject.agent_id is not None:
+                counts.update(await self._unname_agent(subject.tenant_id, subject.agent_id))
+        else:
+            counts.update(await self._of_user(subject, subject.user))
+        elsewhere = await self._orchestrators.elsewhere(subject.tenant_id, subject.agent_id)
+        return {**counts, **({ELSEWHERE: elsewhere} if elsewhere else {})}
+
+    async def _of_user(self, subject: Subject, user: str) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        asked = Erasure(conversations=sorted(_conversations(subject)), user=user, is_told=False)
         for key in await self._keys(subject):
             async with self._files.known(key.tenant_id, key.orchestrator_id) as place:
                 erased, _ = await erase_at(place, asked, actor=None)
-            await self._telling.forget(key, None if asked.everything else erased.memory_ids)
+                await _unname(place, user)
+            await self._telling.forget(key, erased.memory_ids)
             counts.update(erased.counts)
-        elsewhere = await self._orchestrators.elsewhere(subject.tenant_id, subject.agent_id)
-        return {**counts, **({ELSEWHERE: elsewhere} if elsewhere else {})}
+        return counts
+
+    async def _unname_agent(self, tenant_id: str, agent_id: str) -> Counter[str]:
+        """Take the name of an agent out of what is kept of others: what it did there, or was kept from."""
+        names: Counter[str] = Counter()
+        for key in await self._orchestrators.of_tenant(tenant_id, None):
+            async with self._files.known(tenant_id, key.orchestrator_id) as place:
+                names["names"] += await _unname(place, agent_id)
+        return +names
 
     async def export(self, subject: Subject) -> AsyncGenerator[Mapping[str, Any], None]:
         """Yield all memories of a subject, with what they have been and the edges between them.
@@ -98,12 +120,21 @@ class GraphSubjects:
         async def write(place: Place) -> int:
             folder = place.layout.memory
             intake = await to_thread.run_sync(lambda: Intake(lines, key.orchestrator_id, folder, at="$"))
-            return await place.write(lambda change: intake.write(change, embedding_version=self._version))
+            return await place.write(
+                lambda change: intake.write(change, embedding_version=self._version), owners=intake.owners
+            )
 
         return await write_at(self._files, key.tenant_id, key.orchestrator_id, write)
 
     async def _keys(self, subject: Subject) -> Sequence[OwnerKey]:
         return await self._orchestrators.of_tenant(subject.tenant_id, subject.agent_id)
+
+
+async def _unname(place: MemoryPlace, name: str) -> int:
+    """Take a name out of what tells of a memory what was done; returns how often it stood there."""
+    events = await place.file.write(lambda change: unname(change, name))
+    lines = await to_thread.run_sync(remove_lines, place.layout.log_file, name)
+    return events + lines
 
 
 def _conversations(subject: Subject) -> Collection[str]:

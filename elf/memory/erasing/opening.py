@@ -12,6 +12,7 @@ from elf.memory.erasing.own import OwnedBySomebody
 from elf.memory.erasing.points import IndexPoints
 from elf.memory.erasing.proving import Proving
 from elf.memory.erasing.service import Erasing
+from elf.memory.erasing.unfinished import UnfinishedErasures
 from elf.memory.model import FAMILY
 from elf.memory.subjects import MemorySubjects
 from elf.memory.transferring.service import Transferring
@@ -50,4 +51,8 @@ def open_erasing(ground: Ground, queries: Queries, own: MemorySubjects) -> Opene
         t.EXPORT: transferring.export,
         t.IMPORT: transferring.take_in,
     }
-    return Opened(handlers={operation.name: handle for operation, handle in done_by.items()}, subjects=own)
+    return Opened(
+        handlers={operation.name: handle for operation, handle in done_by.items()},
+        subjects=own,
+        owners=[UnfinishedErasures(erasing)],
+    )

@@ -9,11 +9,12 @@ import structlog
 
 from elf.api.caller import Caller
 from elf.core.clock import Clock
-from elf.core.errors import Conflict, NotFound
-from elf.db.alone import alone
+from elf.core.errors import Conflict, NotFound, ServiceError, Unavailable
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.erasing import erasing
 from elf.memory.api import erasing as e
+from elf.memory.erasing.audited import audit_rows
 from elf.memory.erasing.own import OwnedBySomebody
 from elf.memory.erasing.points import IndexPoints
 from elf.memory.erasing.signing import SIGNATURE, signer_of
@@ -21,7 +22,7 @@ from elf.memory.erasing.store import ErasureStore, Job
 from elf.memory.erasing.whose import Somebody
 from elf.offers import ELSEWHERE, Subjects
 
-MOST_PASSES: Final = 3
+MOST_PASSES: Final = 5
 OUT_OF_REACH: Final = (
     "backups, and replicas until they have caught up",
     "bytes of files that are not yet rewritten: `elf erase --compact` rewrites those that are on its host",
@@ -50,18 +51,19 @@ class Erasing:
         self._families = families
         self._owned = owned
         self._points = points
+        self._audit = audit_rows(database, queries, clock)
         self._clock = clock
         self._store = ErasureStore(database, queries)
 
     async def erase(self, request: e.Erase, caller: Caller) -> e.Receipt:
         """Erase all of somebody; returns the receipt.
 
-        Raises ScopeDenied for who is bound to less, Conflict while another request erases them, and Unavailable when
-        something is away: then nothing is lost by erasing again, which goes on where this ended.
+        Nothing of theirs is written until it has ended. Raises ScopeDenied for who is bound to less, Conflict while
+        another request erases them, and Unavailable when something is away, or never stops writing: then nothing is
+        lost by erasing again, which goes on where this ended.
         """
         somebody = Somebody.of(request, caller)
-        busy = Conflict("this is being erased by another request at this moment")
-        async with alone(self._database, somebody.lock, busy=busy):
+        async with erasing(self._database, somebody):
             receipt = await self._erase(somebody)
         log.info(
             "memory_erased", receipt=str(receipt.receipt_id), kind=receipt.kind, by=caller.client or None,
@@ -78,12 +80,27 @@ class Erasing:
             raise NotFound(f"$.receipt_id: there is no receipt {request.receipt_id}", fields=["$.receipt_id"])
         return _receipt(found)
 
+    async def go_on(self) -> None:
+        """Go on with all erasures that were broken off. What cannot be ended now stays to be ended."""
+        for somebody in await self._store.unfinished():
+            try:
+                async with erasing(self._database, somebody):
+                    if somebody in await self._store.unfinished():  # nobody else has ended it meanwhile
+                        receipt = await self._erase(somebody)
+                        log.info("erasure_ended_late", receipt=str(receipt.receipt_id), kind=receipt.kind)
+            except Conflict:  # somebody is at it
+                continue
+            except ServiceError as error:
+                log.warning("erasure_not_ended", kind=somebody.kind, error=error.message)
+
     async def _erase(self, somebody: Somebody) -> e.Receipt:
         owned = await self._owned.of(somebody)
         job = await self._store.begin(somebody, owned, self._clock.now())
-        for _ in range(MOST_PASSES):  # so that what was being written meanwhile goes, too
+        for _ in range(MOST_PASSES):  # one after which nothing was left ends it
             if not await self._pass(job):
                 break
+        else:
+            raise Unavailable("something of what is erased is written again and again: erase again")
         left = await self._points.wait_gone()
         now = self._clock.now()
         signer = await signer_of(self._database, self._sql, now)
@@ -98,6 +115,7 @@ class Erasing:
             "out_of_reach": [*OUT_OF_REACH, *_elsewhere(job)],
         }
         receipt[SIGNATURE] = signer.sign(receipt)
+        await self._audit.pseudonymize(somebody)  # while it is known whose names these are
         await self._store.end(job, receipt, now)
         return _receipt(receipt)
 

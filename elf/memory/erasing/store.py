@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -40,12 +40,19 @@ class ErasureStore:
 
     async def begin(self, of: Somebody, conversations: Collection[str], now: datetime) -> Job:
         """Begin an erasure, or go on with one that was broken off, with the conversations that were known then."""
-        async with self._database.connection() as connection:
+        async with self._database.transaction() as connection:
             row = await connection.fetchrow(
                 self._sql["begin_erasure"], *of, uuid4(), sorted(conversations), now
             )
+            await connection.execute(self._sql["wait_for_writers_from_conversations"], of.tenant_id)
         assert row is not None, "it always tells"
         return Job(of, row["receipt_id"], row["conversations"], row["began_at"], row["erased"])
+
+    async def unfinished(self) -> Sequence[Somebody]:
+        """Return who is being erased, or was until that was broken off."""
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["unfinished_erasures"])
+        return [Somebody(row["tenant_id"], row["kind"], row["name"]) for row in rows]
 
     async def tell(self, job: Job) -> None:
         """Keep what went so far."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 from typing import Self
 
 import msgspec
@@ -49,11 +48,6 @@ class Somebody(DataSubject):
     def encoded(self) -> bytes:
         """As bytes that are nobody else's."""
         return msgspec.json.encode(["elf", *self])
-
-    @property
-    def lock(self) -> int:
-        """The advisory lock of Postgres that whoever erases them holds."""
-        return int.from_bytes(blake2b(self.encoded, digest_size=8, person=b"elf erase").digest(), signed=True)
 
     def subject(self, conversations: Iterable[str] = ()) -> Subject:
         """Return them as families know them, with the conversations that are theirs."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from elf.core.errors import ServiceError
+from elf.core.errors import ErasureInProgress, ServiceError
 from elf.memory.api import remembering as r
 from elf.offers import Written
 
@@ -41,4 +41,4 @@ class Outcome:
 
 def is_refusal(error: ServiceError) -> bool:
     """Tell whether an error says that it will never be taken, so that it need not be tried again."""
-    return error.status < 500
+    return error.status < 500 and not isinstance(error, ErasureInProgress)

@@ -72,6 +72,12 @@ WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND finished
 UPDATE memory_versions SET actor = NULL
 WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id AND actor = :actor;
 
+-- name: unname_audit
+-- Takes out of what was done all detail of what tells of a name.
+UPDATE memory_audit SET detail = '{}'
+WHERE tenant_id = :tenant_id AND orchestrator_id = :orchestrator_id
+  AND EXISTS (SELECT 1 FROM json_tree(detail) part WHERE part.type = 'text' AND part.value = :name);
+
 -- name: unsign_audit
 -- Takes a name off what was done.
 UPDATE memory_audit SET actor = NULL

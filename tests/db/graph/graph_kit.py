@@ -55,6 +55,9 @@ class Known:
     async def known(self, key: OwnerKey) -> Residence:
         return await self.residence(key)
 
+    def look_anew(self, key: OwnerKey) -> None:
+        pass
+
     async def is_lost(self, residence: Residence) -> bool:
         return False
 

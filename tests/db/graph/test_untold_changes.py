@@ -41,6 +41,9 @@ class Known:
     async def note_made(self, residence: Residence) -> None:
         pass
 
+    def look_anew(self, key: OwnerKey) -> None:
+        pass
+
     async def known(self, key: OwnerKey) -> Residence:
         return Residence(key=key, runtime_root=self._root)
 

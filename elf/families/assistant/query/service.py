@@ -12,7 +12,7 @@ import structlog
 from pgvector import Vector
 
 from elf.api.caller import Caller
-from elf.core.errors import Unavailable
+from elf.core.errors import ErasureInProgress, Unavailable
 from elf.core.slices import in_slices
 from elf.db.database import Connection
 from elf.db.errors import retrying
@@ -65,7 +65,7 @@ class MemoryQuerying:
         question, now = self._question(request, asked, vector), self._kit.now()
         try:
             parts = await retrying(lambda: self._parts(request, asked, question, now))
-        except Unavailable as error:
+        except (Unavailable, ErasureInProgress) as error:
             # What can be read is answered, such as while the disk is full: a thread is told what is new another time.
             async with self._kit.database.connection() as connection:
                 parts = await self._read(connection, request, asked, question, now, thread=None)

@@ -23,7 +23,7 @@ def open_subjects(ground: Ground, kit: Kit) -> Opened:
         return Opened()
     export, intake = Export(kit.database, kit.queries), Intake(kit)
     erasure = Erasure(kit.database, kit.queries)
-    keeping = SubjectKeeping(kit.access, export, intake, erasure)
+    keeping = SubjectKeeping(kit.database, kit.access, export, intake, erasure)
     done_by: dict[Operation, Handler] = {
         a.EXPORT_OWN: keeping.export_own,
         a.EXPORT: keeping.export,

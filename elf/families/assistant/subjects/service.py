@@ -5,6 +5,8 @@ from __future__ import annotations
 from elf.api.caller import Caller
 from elf.api.operation import Events
 from elf.core.errors import ScopeDenied
+from elf.db.database import Database
+from elf.erasing import erasing, named
 from elf.families.assistant.access import Access, actor_of
 from elf.families.assistant.api import subjects as a
 from elf.families.assistant.subjects.erasing import Erasure
@@ -16,7 +18,10 @@ from elf.offers import Subject
 class SubjectKeeping:
     """What operators do here is logged as all that they do is."""
 
-    def __init__(self, access: Access, export: Export, intake: Intake, erasure: Erasure) -> None:
+    def __init__(
+        self, database: Database, access: Access, export: Export, intake: Intake, erasure: Erasure
+    ) -> None:
+        self._database = database
         self._access = access
         self._export = export
         self._intake = intake
@@ -56,4 +61,5 @@ class SubjectKeeping:
             user=request.name if request.what == "user" else None,
             agent_id=request.name if request.what == "agent" else None,
         )
-        return a.Erased(erased=dict(await self._erasure.erase(subject)))
+        async with erasing(self._database, named(subject)):
+            return a.Erased(erased=dict(await self._erasure.erase(subject)))

@@ -236,7 +236,7 @@ EVICT: Final = Watchable(
 )  # fmt: skip
 ERASE: Final = Operation(
     "admin_erase_conversations", "POST", f"{ROOT}/erase", "Erase all of a user, an agent or the tenant for good", Erase,
-    Erased, tag=TAG, errors=(Forbidden,), text="any", role=ADMIN, needs_user=True, error_style=STYLE,
+    Erased, tag=TAG, errors=(Conflict, Forbidden), text="any", role=ADMIN, needs_user=True, error_style=STYLE,
     audit=AdminAudit("erase"), is_audited=True, counted=("erased",), erases=_who_is_erased,
 )  # fmt: skip
 

@@ -16,6 +16,7 @@ from elf.core.errors import InvalidRequest
 from elf.core.slices import in_slices
 from elf.db.database import Database
 from elf.db.queries import Queries
+from elf.erasing import erasing, named
 from elf.families.conversations.api.fields import STANDARD
 from elf.families.conversations.subjects.blanking import EntryBlanking
 from elf.families.conversations.subjects.erasing import TreeErasure
@@ -45,12 +46,19 @@ class ConversationSubjects:
         step: int = STEP,
         indexed_chars: int = STANDARD.indexed_content_chars,
     ) -> None:
+        self._database = database
         self._sessions = SessionErasure(database, queries, step=step)
         self._trees = TreeErasure(database, queries, writes, step=step)
         self._leaving = Leaving(database, queries, writes, step=step)
         self._blanking = EntryBlanking(database, queries, writes, step=step)
         self._export = Export(database, queries, page=step)
         self._intake = Intake(database, queries, writes, step=step, indexed_chars=indexed_chars)
+
+    async def erase_alone(self, subject: Subject) -> Mapping[str, int]:
+        """Do as `erase`, while nobody writes what is the subject's. Raises Conflict while somebody else erases it."""
+        _refuse(subject)
+        async with erasing(self._database, named(subject)):
+            return await self.erase(subject)
 
     async def erase(self, subject: Subject) -> Mapping[str, int]:
         """Remove all of a subject; returns how much of each kind went.

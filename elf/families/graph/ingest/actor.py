@@ -13,6 +13,7 @@ from anyio import to_thread
 from anyio.abc import TaskGroup, TaskStatus
 
 from elf.core.errors import ServiceError, Unavailable
+from elf.families.graph.errors import NoSuchOrchestrator
 from elf.families.graph.ingest.drop_folder import DropFolder
 from elf.families.graph.ingest.folder_watch import FolderWatch
 from elf.families.graph.ingest.folders import open_folders
@@ -105,18 +106,21 @@ class IngestActor:
                         await self._pause(key)
                         if await to_thread.run_sync(_is_anything_waiting, layout):
                             await self._have_taken_in(key, layout)
+            except NoSuchOrchestrator:  # it was erased; if it comes again, it is taken up again
+                del self._rung[key]
+                return
             except (ServiceError, OSError) as error:
                 log.warning("memory.ingest.stopped", error_class=type(error).__name__)
                 await self._pause(key)
 
     async def _prepared(self, key: OwnerKey) -> Layout:
         """Open a memory for once, as something may have been begun in it; return where it is."""
-        async with self._room, self._files.using(key.tenant_id, key.orchestrator_id) as place:
+        async with self._room, self._files.known(key.tenant_id, key.orchestrator_id) as place:
             return place.layout
 
     async def _have_taken_in(self, key: OwnerKey, layout: Layout) -> None:
         """Keep a memory open until nothing waits for it, or for a while."""
-        async with self._room, self._files.using(key.tenant_id, key.orchestrator_id):
+        async with self._room, self._files.known(key.tenant_id, key.orchestrator_id):
             with anyio.move_on_after(self._poll_s):
                 while await to_thread.run_sync(_is_anything_waiting, layout):
                     self._ingestion.ring(key)

@@ -19,6 +19,7 @@ from elf.families.graph.ownership import ConversationOwners
 from elf.families.graph.store.changes import write_all
 from elf.families.graph.store.file import MemoryFile
 from elf.families.graph.store.nodes import NewMemory
+from elf.families.graph.store.owner_locks import owners_of
 from elf.families.graph.store.statements import Change, Row, Snapshot, moment_of, stored_moment
 
 ACTOR: Final = "ingest"
@@ -95,7 +96,7 @@ class Ledger:
             change.run("insert_ingest", **_stored(file))
             return file
 
-        return await self._file.write(write, actor=ACTOR)
+        return await self._file.write(write, actor=ACTOR, owners=owners_of(new.memory for new in memories))
 
     async def finish(self, key: str) -> None:
         """Mark a row as finished."""

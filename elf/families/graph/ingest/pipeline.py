@@ -10,7 +10,7 @@ import anyio.to_thread
 import structlog
 
 from elf.core.clock import Clock
-from elf.core.errors import ServiceError, Unavailable
+from elf.core.errors import ErasureInProgress, ServiceError, Unavailable
 from elf.families.graph.extraction.chat import TextExtractor
 from elf.families.graph.ingest import names
 from elf.families.graph.ingest.drop_folder import DropFolder, Replaced
@@ -135,7 +135,7 @@ class Pipeline:
         material = await self._reader.material(file.name, file.data, source)
         try:
             return await self._ledger.write(key, (file.name, final_name), material, source.taken_at)
-        except Unavailable:
+        except (ErasureInProgress, Unavailable):  # later it is taken in, if it is still there
             raise
         except ServiceError as error:
             raise Rejection("repository_error", error.message, fields=error.fields) from error

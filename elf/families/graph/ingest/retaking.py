@@ -13,7 +13,7 @@ import structlog
 from anyio import to_thread
 
 from elf.core.clock import Clock
-from elf.core.errors import ServiceError, Unavailable
+from elf.core.errors import ErasureInProgress, ServiceError, Unavailable
 from elf.families.graph.ingest import names
 from elf.families.graph.ingest.drop_folder import DropFolder, Replaced
 from elf.families.graph.ingest.entry import Entry
@@ -118,7 +118,7 @@ class Retaking:
             return await self._ledger.write(
                 key, (found.dropped_name, found.entry.name), material, source.taken_at
             )
-        except Unavailable:
+        except (ErasureInProgress, Unavailable):  # later it is taken in, if it is still there
             raise
         except ServiceError as error:
             raise Rejection("repository_error", error.message, fields=error.fields) from error

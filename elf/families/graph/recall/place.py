@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elf.families.graph.store.layout import Layout
+from elf.families.graph.store.owner_locks import Owners
 from elf.families.graph.store.statements import Change, OwnerKey, Snapshot, Viewer
 
 T = TypeVar("T")
@@ -50,8 +51,13 @@ class Place(Folders, Protocol):
         """Look at one state of the memory, in a thread, and return what was seen."""
         ...
 
-    async def write(self, change: Callable[[Change], T], *, actor: str | None = None) -> T:
-        """Make a change, in a thread, and return what it returned once it is on the disk."""
+    async def write(
+        self, change: Callable[[Change], T], *, actor: str | None = None, owners: Owners | None = None
+    ) -> T:
+        """Make a change, in a thread, and return what it returned once it is on the disk.
+
+        Raises ErasureInProgress while one of its `owners`, or who makes it, is being erased.
+        """
         ...
 
     def check_path(self, path: str, *, at: str) -> None:

@@ -53,8 +53,13 @@ def erase(change: Change, asked: Erasure) -> Erased:
     counts["ingests"] = change.run("erase_ingests", memory_ids=going, everything=asked.everything)
     if asked.user is not None:
         counts["versions"] += change.run("erase_versions", owner=asked.user)
-        for statement in ("unsign_versions", "unsign_audit"):
-            change.run(statement, actor=asked.user)
+        unname(change, asked.user)
     change.log("memory.erased", orchestrator_id=change.key.orchestrator_id, **counts)
     paths = frozenset(path for _, path in rows if path is not None)
     return Erased(frozenset(memory_ids), paths, counts)
+
+
+def unname(change: Change, name: str) -> int:
+    """Take the name of a user or an agent off what memories have been and what was done; returns how often it stood."""
+    signed = sum(change.run(statement, actor=name) for statement in ("unsign_versions", "unsign_audit"))
+    return signed + change.run("unname_audit", name=name)

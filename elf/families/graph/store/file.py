@@ -22,6 +22,7 @@ from elf.families.graph.store.connections import connect, failures, transaction
 from elf.families.graph.store.held_read import HeldRead
 from elf.families.graph.store.layout import Layout
 from elf.families.graph.store.opened_file import OpenedFile
+from elf.families.graph.store.owner_locks import OwnerLocks, Owners
 from elf.families.graph.store.presence import Presence
 from elf.families.graph.store.schema import bring_up
 from elf.families.graph.store.statements import Change, OwnerKey, Snapshot, Viewer, stored_moment
@@ -34,9 +35,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileKit:
-    """What all files of a process share: the statements, the steps of the schema, the clock, and the threads in which
-    files are read and written; these are apart, so that no reader waits for a disk that is written to. And what is
-    counted of them. `untold` is there where changes are to be told: whose files were closed with some that were not.
+    """What all files of a process share: the statements, the steps of the schema, the clock, the locks of owners, and
+    the threads in which files are read and written; these are apart, so that no reader waits for a disk that is written
+    to. And what is counted of them. `untold` is there where changes are to be told: whose files were closed with some
+    that were not.
     """
 
     queries: Queries
@@ -46,6 +48,7 @@ class FileKit:
     write_threads: CapacityLimiter
     tallies: Tallies = field(default_factory=Tallies)
     untold: set[OwnerKey] | None = None
+    locks: OwnerLocks = field(default_factory=lambda: OwnerLocks(None, Queries({})))
 
 
 class MemoryFile:
@@ -88,6 +91,7 @@ class MemoryFile:
             opened,
             kit.tallies,
             self.written,
+            kit.locks,
         )
         try:
             task_status.started()
@@ -98,13 +102,19 @@ class MemoryFile:
                 await to_thread.run_sync(self._close, connection, limiter=self._kit.write_threads)
 
     async def write(
-        self, change: Callable[[Change], T], *, actor: str | None = None, viewer: Viewer | None = None
+        self,
+        change: Callable[[Change], T],
+        *,
+        actor: str | None = None,
+        viewer: Viewer | None = None,
+        owners: Owners | None = None,
     ) -> T:
         """Make a change, in a thread, and return what it returned once it is on the disk. What it raises undoes it.
 
-        Raises Unavailable when the file is closed or cannot be written, and FileUnusable when it is damaged.
+        Raises ErasureInProgress while one of its `owners`, or who makes it, is being erased, Unavailable when the file
+        is closed or cannot be written, and FileUnusable when it is damaged.
         """
-        return await self._open_writer().write(change, actor=actor, viewer=viewer)
+        return await self._open_writer().write(change, actor=actor, viewer=viewer, owners=owners)
 
     async def read(self, look: Callable[[Snapshot], T], *, viewer: Viewer | None = None) -> T:
         """Look at one state of the memory, in a thread, and return what was seen.

@@ -6,12 +6,16 @@ import errno
 import fcntl
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import structlog
+
+from elf.core.errors import Unavailable
+from elf.core.whole_words import whole_words
 
 FULL_BYTES: Final = 8 * 1024 * 1024
 """From which size on a log file is put aside, in the place of the one before it."""
@@ -66,3 +70,32 @@ def _rename_if_same(path: Path | str, descriptor: int, folder: int | None) -> No
     found = os.stat(path, dir_fd=folder, follow_symlinks=False)
     if os.path.samestat(found, os.fstat(descriptor)):
         os.rename(path, f"{path}.1", src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def remove_lines(path: Path, name: str) -> int:
+    """Remove the lines of a log file, and of the one before it, that tell of a name; returns how many. Blocks.
+
+    Raises Unavailable where it cannot be done.
+    """
+    tells = whole_words([name])
+    try:
+        return sum(_remove_lines(one, tells) for one in (path, path.with_name(f"{path.name}.1")))
+    except OSError as error:
+        raise Unavailable(f"{path.name} cannot be rewritten: {error.strerror}") from error
+
+
+def _remove_lines(path: Path, tells: Callable[[str], bool]) -> int:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _CAREFUL)
+    except FileNotFoundError:
+        return 0
+    with open(descriptor, encoding="utf-8", errors="replace") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        lines = file.readlines()
+        kept = [line for line in lines if not tells(line)]
+        if len(kept) < len(lines):
+            rewritten = path.with_name(f".{path.name}.{uuid4().hex}")
+            rewritten.touch(mode=0o600)
+            rewritten.write_text("".join(kept), encoding="utf-8")
+            rewritten.replace(path)
+    return len(lines) - len(kept)

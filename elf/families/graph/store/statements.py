@@ -118,16 +118,6 @@ class Snapshot:
         row: Row | None = self._run(statement, values).fetchone()
         return row
 
-    def texts(self) -> Generator[tuple[str, str]]:
-        """Yield the name of the table and the text of each cell of the file; what is found by words is made of them."""
-        tables: list[tuple[str]] = self._connection.execute(
-            "SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT GLOB 'sqlite_*'"
-        ).fetchall()  # type: ignore[assignment]
-        for (table,) in tables:
-            quoted = '"' + table.replace('"', '""') + '"'
-            for row in self._connection.execute(f"SELECT * FROM {quoted}"):
-                yield from ((table, cell) for cell in row if isinstance(cell, str))
-
     def moment(self) -> Moment:
         """Return what two snapshots have in common only where they see the same state."""
         connection = self._connection
@@ -135,6 +125,18 @@ class Snapshot:
 
     def _run(self, statement: str, values: Mapping[str, Any]) -> apsw.Cursor:
         return self._connection.execute(self._queries[statement], {**self._own, **values})
+
+
+def texts_in(connection: apsw.Connection) -> Generator[tuple[str, str | bytes]]:
+    """Yield the name of the table and the content of each cell of a file that may hold text, also of the indexes."""
+    tables: list[tuple[str]] = connection.execute(
+        "SELECT name FROM pragma_table_list WHERE type IN ('table', 'shadow') AND schema = 'main' "
+        "AND name NOT GLOB 'sqlite_*'"
+    ).fetchall()  # type: ignore[assignment]
+    for (table,) in tables:
+        quoted = '"' + table.replace('"', '""') + '"'
+        for row in connection.execute(f"SELECT * FROM {quoted}"):
+            yield from ((table, cell) for cell in row if isinstance(cell, str | bytes))
 
 
 class Change(Snapshot):

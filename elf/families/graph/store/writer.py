@@ -16,7 +16,7 @@ import apsw
 from anyio import CapacityLimiter, to_thread
 
 from elf.core.clock import Clock
-from elf.core.errors import Unavailable
+from elf.core.errors import ErasureInProgress, Unavailable
 from elf.db.queries import Queries
 from elf.families.graph.bell import Bell
 from elf.families.graph.errors import FileUnusable
@@ -24,6 +24,7 @@ from elf.families.graph.store.connections import failures, transaction
 from elf.families.graph.store.layout import Layout
 from elf.families.graph.store.log_file import append_events
 from elf.families.graph.store.opened_file import OpenedFile
+from elf.families.graph.store.owner_locks import OwnerLocks, Owners
 from elf.families.graph.store.statements import Change, OwnerKey, Viewer
 from elf.families.graph.tallies import Tallies
 
@@ -38,6 +39,7 @@ class _Waiting(Generic[T]):
     change: Callable[[Change], T]
     actor: str | None
     viewer: Viewer | None
+    owners: Owners | None
     done: anyio.Event = field(default_factory=anyio.Event)
     wanted: bool = True
     result: T | None = None
@@ -63,6 +65,7 @@ class Writer:
         opened: OpenedFile,
         tallies: Tallies,
         written: Bell,
+        locks: OwnerLocks,
     ) -> None:
         self._layout = layout
         self._queries = queries
@@ -72,16 +75,23 @@ class Writer:
         self._opened = opened
         self._tallies = tallies
         self._written = written
+        self._locks = locks
         self._send, self._receive = anyio.create_memory_object_stream[_Waiting[Any]](AT_ONCE)
 
     async def write(
-        self, change: Callable[[Change], T], *, actor: str | None = None, viewer: Viewer | None = None
+        self,
+        change: Callable[[Change], T],
+        *,
+        actor: str | None = None,
+        viewer: Viewer | None = None,
+        owners: Owners | None = None,
     ) -> T:
         """Make a change, in a thread, and return what it returned. What it raises undoes it.
 
-        Raises Unavailable when the file is closed, and what `failures` says.
+        Raises ErasureInProgress while somebody whose it is, or who makes it, is being erased; Unavailable when the file
+        is closed; and what `failures` says.
         """
-        waiting = _Waiting(change, actor, viewer)
+        waiting = _Waiting(change, actor, viewer, _owners(owners, actor, viewer))
         self._tallies.waiting += 1
         try:
             await self._send.send(waiting)
@@ -118,8 +128,13 @@ class Writer:
     async def _commit(self, connection: apsw.Connection, batch: Sequence[_Waiting[Any]]) -> None:
         now, began = self._clock.now(), anyio.current_time()
         failure: Exception | None = None
+        owned = [(waiting, waiting.owners) for waiting in batch if waiting.owners is not None]
         try:
-            await to_thread.run_sync(self._commit_now, connection, batch, now, limiter=self._threads)
+            async with self._locks.held(self._key, [owners for _, owners in owned]) as free:
+                for (waiting, _), is_free in zip(owned, free, strict=True):
+                    if not is_free:
+                        waiting.wanted, waiting.failure = False, ErasureInProgress()
+                await to_thread.run_sync(self._commit_now, connection, batch, now, limiter=self._threads)
             self._tallies.committed(len(batch), anyio.current_time() - began)
             self._written.ring()
         except FileUnusable as error:
@@ -158,6 +173,15 @@ class Writer:
             raise
         except Exception as error:  # noqa: BLE001 - it is raised where the change is waited for
             waiting.failure = error
+
+
+def _owners(owners: Owners | None, actor: str | None, viewer: Viewer | None) -> Owners | None:
+    """Return whose a change is; None for what the service does by itself, which is no new data of anybody's."""
+    names = {actor, None if viewer is None else viewer.user} - {None}
+    if owners is None and not names:
+        return None
+    known = owners or Owners()
+    return Owners(known.users | {name for name in names if name is not None}, known.conversations)
 
 
 def _as_failure(error: apsw.ConstraintError, layout: Layout) -> Exception:

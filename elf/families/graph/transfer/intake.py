@@ -15,6 +15,7 @@ from elf.families.graph.drafts import key_of, refuse_secrets
 from elf.families.graph.rules.provenance import check_fields, is_canonical
 from elf.families.graph.store.edges import resolve_edge, write_edge
 from elf.families.graph.store.nodes import NewMemory, add_memory
+from elf.families.graph.store.owner_locks import Owners, owners_of
 from elf.families.graph.store.statements import Change, stored_moment
 from elf.families.graph.transfer.line import Line, placed_in
 
@@ -39,6 +40,11 @@ class Intake:
         self._keys = {
             line.memory.memory_id: key_of(line.memory) for line in self._lines if line.memory is not None
         }
+
+    @property
+    def owners(self) -> Owners:
+        """Whose the memories are."""
+        return owners_of(line.memory for line in self._lines if line.memory is not None)
 
     def write(self, change: Change, *, embedding_version: str) -> int:
         """Write the lines; return how many of them are new.

@@ -54,7 +54,9 @@ class TransferService:
                 lambda: Intake(_lines(request), request.orchestrator_id, folder, at=ITEMS)
             )
             return await place.write(
-                lambda change: intake.write(change, embedding_version=self._version), actor=actor_of(caller)
+                lambda change: intake.write(change, embedding_version=self._version),
+                actor=actor_of(caller),
+                owners=intake.owners,
             )
 
         new = await write_at(self._files, request.tenant_id, request.orchestrator_id, write)

@@ -10,10 +10,12 @@ from uuid import UUID
 from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest, NotFound
 from elf.db.database import Connection
+from elf.erasing import erasing, named
 from elf.families.knowledge.access import reach_of
 from elf.families.knowledge.api import working as k
 from elf.families.knowledge.kit import Kit
 from elf.families.knowledge.writing.events import Event, record
+from elf.offers import Subject
 
 PAGE: Final = 1000
 
@@ -32,7 +34,8 @@ class Erasing:
             path = "$.id"
             raise InvalidRequest(f"{path}: names a memory or an entity, and nothing else", fields=[path])
         if request.what == "tenant":
-            return k.Erased(erased=await self.tenant(request.tenant_id, actor=actor))
+            async with erasing(self._kit.database, named(Subject(tenant_id=request.tenant_id))):
+                return k.Erased(erased=await self.tenant(request.tenant_id, actor=actor))
         assert request.id is not None
         if request.what == "entity":
             erased = await self.entity(request.tenant_id, request.id, actor=actor)

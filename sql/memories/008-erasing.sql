@@ -1,0 +1,6 @@
+-- Nothing of an owner who is being erased is added.
+
+SELECT hold_owners_of('memory_said', users => ARRAY['x.user_id', 'x.project_id'], agents => ARRAY['x.agent_id']);
+SELECT hold_owners_of('memory_traces', users => ARRAY['x.user_id', 'x.project_id'], agents => ARRAY['x.agent_id']);
+SELECT hold_owners_of('memory_forget_handles', users => ARRAY['x.user_id', 'x.project_id'], agents => ARRAY['x.agent_id']);
+SELECT hold_owners_of('memory_tokens');
