@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from typing import Final, Literal
 
 from elf.core.wording.rearrangements import says_the_same
-from elf.core.wording.statement import read_statement
-from elf.core.wording.tokens import Token
+from elf.core.wording.statement import PREFERRING, is_same, read_statement
+from elf.core.wording.tokens import BREAK, QUESTION, Token
 
 Difference = Literal["numbers", "negation", "names", "order", "words"]
 
@@ -43,6 +43,55 @@ _NEGATIONS: Final = frozenset(
 def same_fact(first: str, second: str) -> bool:
     """Tell whether two texts surely state the same fact. The order of the two does not matter."""
     return first == second or says_the_same(read_statement(first), read_statement(second))
+
+
+# What may follow a whole statement and say more of the same thing. A place or a time may be that of a number alone.
+_GOING_ON: Final = frozenset({"with", "and", "by", "since", "named", "called", "who", "which", "from"})
+_PLACES: Final = frozenset({"in", "at", "on", "near"})
+# What makes a narrower statement of the one before it, or takes it back: then both stand.
+_LIMITING: Final = frozenset(
+    {
+        "if",
+        "only",
+        "but",
+        "until",
+        "till",
+        "when",
+        "while",
+        "or",
+        "than",
+        "for",
+        "instead",
+        "anymore",
+        "though",
+    }
+)
+_OF_ALL: Final = frozenset({"all", "every", "each", "always", "any", "everybody", "everyone", "anybody"})
+_FEWEST_TOKENS: Final = 3
+
+
+def contains_fact(longer: str, shorter: str) -> bool:
+    """Tell whether a text surely states what another one does, and something more of it.
+
+    It goes on where the other ends: "lives in Porto with two cats" contains "lives in Porto". A condition, an
+    exception or a negation makes it another statement, and so does a shorter one about all or none of something.
+    """
+    ours, theirs = read_statement(longer), read_statement(shorter)
+    length = len(theirs.tokens)
+    if ours.label != theirs.label or not _FEWEST_TOKENS <= length < len(ours.tokens):
+        return False
+    if not is_same(ours.tokens[:length], theirs.tokens):
+        return False
+    said = {token.key for token in theirs.tokens}
+    rest = [token.key for token in ours.tokens[length:]]
+    has_number = any(character.isdigit() for key in said for character in key)
+    goes_on = (
+        rest[0] in _GOING_ON
+        or (rest[0] in _PLACES and not has_number)
+        or (rest[0] == "to" and bool(said & PREFERRING))
+    )
+    is_limited = bool({*rest} & (_LIMITING | _NEGATIONS)) or bool(said & (_NEGATIONS | _OF_ALL))
+    return goes_on and not is_limited and not {BREAK.key, QUESTION.key} & {*rest, *said}
 
 
 def difference(first: str, second: str) -> Difference | None:

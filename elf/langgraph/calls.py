@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from elf.client.call import Call, nothing, reader
+from elf.langgraph.plain import plain_of_subclass
 
 PATH: Final = "/v1/assistant/checkpoints"
 
@@ -60,5 +61,6 @@ def told(path: str, body: Mapping[str, Any]) -> Call[None]:
 
 def asked(path: str, body: Mapping[str, Any], read: Any) -> Call[Any]:
     """Make a call; bytes go as base64, and what is None is left out."""
-    content = msgspec.json.encode({name: value for name, value in body.items() if value is not None})
+    given = {name: value for name, value in body.items() if value is not None}
+    content = msgspec.json.encode(given, enc_hook=plain_of_subclass)
     return Call("POST", f"{PATH}{path}", content, read)

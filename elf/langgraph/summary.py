@@ -10,6 +10,8 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from langgraph.checkpoint.base import Checkpoint, CheckpointMetadata
 
+from elf.langgraph.plain import plain
+
 MAX_LEVELS: Final = 16
 MAX_BYTES: Final = 4 << 20
 MAX_VALUES: Final = 250_000  # the service takes twice as many in a request
@@ -24,11 +26,11 @@ def as_json(value: object, levels: int = MAX_LEVELS) -> Any:
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return _writable(value)
+        return _writable(plain(value))
     if isinstance(value, int):
-        return value if abs(value) < MAX_INT else str(value)
+        return plain(value) if abs(value) < MAX_INT else str(plain(value))
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return plain(value) if math.isfinite(value) else None
     if levels == 0:
         return _text(value)
     if hasattr(value, "model_dump"):
@@ -49,7 +51,7 @@ def _writable(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    return str(as_json(str(value)))
+    return str(as_json(value if isinstance(value, str) else str(value)))
 
 
 def facts_of(metadata: Mapping[str, Any]) -> dict[str, Any]:

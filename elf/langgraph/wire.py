@@ -21,6 +21,7 @@ from elf.client.call import Call
 from elf.core.long_texts import long_texts, taken_out
 from elf.core.slices import at_once
 from elf.langgraph import calls as c
+from elf.langgraph.plain import plain
 from elf.langgraph.summary import Told, facts_of, summary_of
 
 
@@ -150,8 +151,13 @@ class Wire:
         return self._owner(config) | {"thread_id": str(given["thread_id"]), "checkpoint_ns": namespace}
 
     def _typed(self, value: object) -> dict[str, Any]:
-        kind, data = self._serde.dumps_typed(value)
-        return {"type": kind, "data": data}
+        try:
+            kind, data = self._serde.dumps_typed(value)
+        except (
+            TypeError
+        ):  # LangGraph's own serializer takes subclasses of str and int, but not of float or tuple
+            kind, data = self._serde.dumps_typed(plain(value))
+        return {"type": kind, "data": plain(data)}
 
     def _once(self, value: object, told: Told | None) -> dict[str, Any]:
         """Return a value without the long texts that the summary has of it."""

@@ -13,8 +13,10 @@ from pydantic import Field, PrivateAttr
 from elf.client import Message
 from elf.client.awaited import AnyClient, Awaited
 from elf.core.batches import batches
+from elf.core.blank_text import is_blank
 from elf.core.cjk import contains_cjk
 from elf.core.stored_text import inert
+from elf.core.unstorable_text import cleaned
 
 ROLES: Final = {"user": "user", "assistant": "assistant", "chatbot": "assistant"}
 QUERY_CHARS: Final = 2000
@@ -49,7 +51,7 @@ class ElfMemoryBlock(BaseMemoryBlock[str]):
         """Return the notes, one a line, best first; nothing where there is nothing to look for."""
         newest_first = (one.content for one in _said(reversed(messages or [])))
         query = "\n".join(reversed([*islice(newest_first, self.latest)]))[-QUERY_CHARS:].strip()
-        if not query:
+        if is_blank(query):
             return ""
         found = await self._client.send(
             self._client.calls.search(
@@ -73,10 +75,16 @@ class ElfMemoryBlock(BaseMemoryBlock[str]):
 
 
 def _said(messages: Sequence[ChatMessage] | Iterator[ChatMessage]) -> Iterator[Message]:
-    """Return what users and agents said, in the language of notes, without the calls and results of tools."""
+    """Return what users and agents said, in the language of notes, without the calls and results of tools.
+
+    What no database holds of a text is dropped or replaced, and a part of which nothing can be seen is left out: the
+    service would refuse all messages for it.
+    """
     for message in messages:
-        role, text = ROLES.get(str(message.role.value)), (message.content or "").strip()
-        if role is not None and text and not contains_cjk(text):
+        role, text = ROLES.get(str(message.role.value)), cleaned(message.content or "").strip()
+        if role is not None and not contains_cjk(text):
             for start in range(0, len(text), MESSAGE_CHARS):
                 part = text[start : start + MESSAGE_CHARS]
+                if is_blank(part):
+                    continue
                 yield Message(role="user" if role == "user" else "assistant", content=part)

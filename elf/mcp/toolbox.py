@@ -14,6 +14,7 @@ from elf.config import Config
 from elf.config.model import NOTE_TYPES
 from elf.core.errors import ServiceError
 from elf.mcp.api import Answer, Api
+from elf.mcp.arguments import ArgumentReader
 from elf.mcp.callers import NOBODY, Identified
 from elf.mcp.context import IDS, CallContext
 from elf.mcp.schemas import input_schema
@@ -29,6 +30,7 @@ class Toolbox:
         self._api = api
         self._tools = {tool.name: tool for tool in tools}
         self._shown: dict[object, list[ShownTool]] = {}
+        self._readers: dict[str, ArgumentReader] = {}
 
     def context(self, by: Identified) -> CallContext:
         """Return the context in which a caller's calls are made."""
@@ -50,9 +52,15 @@ class Toolbox:
         if (tool := self._tools.get(name)) is None:
             raise MCPError(INVALID_PARAMS, f"there is no tool {name}")
         try:
-            return _result(await self._ask(tool, self.context(by).filled(tool, arguments), by))
+            read = self._reader(tool).read(arguments)
+            return _result(await self._ask(tool, self.context(by).filled(tool, read), by))
         except ServiceError as failure:
             return _result(Answer.of_failure(failure))
+
+    def _reader(self, tool: Tool) -> ArgumentReader:
+        if tool.name not in self._readers:  # a schema takes some milliseconds
+            self._readers[tool.name] = ArgumentReader(_request_schema(tool))
+        return self._readers[tool.name]
 
     async def _ask(self, tool: Tool, arguments: Mapping[str, Any], by: Identified) -> Answer:
         brief = BRIEF if tool.operation.brief is not None else {}

@@ -6,16 +6,21 @@ from collections.abc import Mapping
 from typing import Any, Final, cast
 
 from elf.client.families.conversations import Entry
+from elf.core.unstorable_text import cleaned, escaped, is_storable, unescaped
 
 CONTENT_TYPE: Final = "history/openai-agents"
 INDEXED_CHARS: Final = 100_000
+ESCAPED: Final = "escaped"
+"""What a block says of events whose text no database could hold."""
 
 
 def entry_of(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return an item as it is written: whole, and beside it what it says, by which it is found."""
     role = "USER" if item.get("role") == "user" else "AI"
-    text = text_of(item)
+    text = cleaned(text_of(item)).strip()
     block: dict[str, Any] = {"role": role, "events": [item]}
+    if not is_storable(item):  # sessions of the SDK keep it, so that the chat goes on
+        block |= {"events": [escaped(item)], ESCAPED: True}
     if not text:
         return {"contentType": CONTENT_TYPE, "content": [block]}
     said = {"contentType": CONTENT_TYPE, "content": [block | {"text": text}]}
@@ -37,5 +42,10 @@ def text_of(item: Mapping[str, Any]) -> str:
 def item_of(entry: Entry) -> dict[str, Any] | None:
     """Return the item that an entry holds; None where it was erased."""
     block = entry.content[0] if entry.content else None
-    events = block.get("events") if isinstance(block, dict) else None
-    return cast("dict[str, Any]", events[0]) if isinstance(events, list) and events else None
+    if not isinstance(block, dict):
+        return None
+    events = block.get("events")
+    if not isinstance(events, list) or not events:
+        return None
+    item = unescaped(events[0]) if block.get(ESCAPED) is True else events[0]
+    return cast("dict[str, Any]", item)

@@ -16,24 +16,30 @@ from pydantic_ai.messages import (
 )
 
 from elf.client.families.conversations import Entry, Session
+from elf.core.unstorable_text import cleaned, escaped, is_storable, unescaped
 
 CONTENT_TYPE: Final = "history/pydantic-ai"
 INDEXED_CHARS: Final = 100_000
 RECORD: Final = "pydantic_ai"
 """Under which name the data of a session has a record."""
+ESCAPED: Final = "escaped"
+"""What is said of a record, or of events, whose text no database could hold."""
 
 _RECORDS: Final = TypeAdapter(ConversationRecord)
 
 
 def data_of(record: ConversationRecord) -> dict[str, Any]:
     """Return a record as the data of a session."""
-    return {RECORD: _RECORDS.dump_python(record, mode="json")}
+    dumped = _RECORDS.dump_python(record, mode="json")
+    return {RECORD: dumped} if is_storable(dumped) else {RECORD: escaped(dumped), ESCAPED: True}
 
 
 def record_of(session: Session) -> ConversationRecord | None:
     """Return the record that a session keeps; None for a session of another program."""
     kept = session.data.get(RECORD)
-    return None if kept is None else _RECORDS.validate_python(kept)
+    if kept is None:
+        return None
+    return _RECORDS.validate_python(unescaped(kept) if session.data.get(ESCAPED) is True else kept)
 
 
 def entry_of(one: ConversationEntry) -> dict[str, Any]:
@@ -41,7 +47,9 @@ def entry_of(one: ConversationEntry) -> dict[str, Any]:
     (message,) = ModelMessagesTypeAdapter.dump_python([one.message], mode="json")
     event = {"id": one.id, "parent_id": one.parent_id, "kind": one.kind, "message": message}
     block: dict[str, Any] = {"role": _role(one.message), "events": [event]}
-    text = "\n".join(_texts(one.message)).strip()
+    if not is_storable(event):
+        block |= {"events": [escaped(event)], ESCAPED: True}
+    text = cleaned("\n".join(_texts(one.message))).strip()
     written = {
         "key": one.id,
         "contentType": CONTENT_TYPE,
@@ -53,10 +61,14 @@ def entry_of(one: ConversationEntry) -> dict[str, Any]:
 def conversation_entry(entry: Entry) -> ConversationEntry | None:
     """Return the entry that an entry of ELF holds; None where it was erased, or another program wrote it."""
     block = entry.content[0] if entry.content else None
-    events = block.get("events") if isinstance(block, dict) else None
+    if not isinstance(block, dict):
+        return None
+    events = block.get("events")
     event = events[0] if isinstance(events, list) and events else None
     if entry.content_type != CONTENT_TYPE or not isinstance(event, Mapping):
         return None
+    if block.get(ESCAPED) is True:
+        event = unescaped(event)
     (message,) = ModelMessagesTypeAdapter.validate_python([event["message"]])
     parent = event["parent_id"]
     return ConversationEntry(

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
+from elf.api.body_faults import faults_told
 from elf.core.errors import InvalidRequest
 from elf.core.json_strings import shortened
 from elf.core.slices import Slices
@@ -127,6 +128,8 @@ def _judged(shape: FieldShape, item: Any, path: str, faults: dict[str, str]) -> 
     try:
         for validator in shape.validators:
             item = validator(item)
+    except ValidationError as error:  # of a place within the JSON
+        faults.update((path + within.removeprefix("$"), fault) for within, fault in faults_told(error))
     except ValueError as fault:
         faults[path] = str(fault)
     return item

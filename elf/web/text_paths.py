@@ -75,7 +75,7 @@ class _Walk:
         elif shape.is_free:
             if self._is_plain and self._is_short and not (yield from nested_deeper(item, self._bounds.depth)):
                 return
-            judge = self._length_fault if self._is_plain else self._free_fault
+            judge = self._length_fault if self._is_plain or shape.drops_nul else self._free_fault
             place = f"{path}.{name}"
             yield from judged(item, place, judge, too_deep=TextFault.DEEP, depth=self._bounds.depth)
         elif isinstance(item, str) and shape.drops_nul:

@@ -74,6 +74,20 @@ async def test_what_is_no_text_of_notes_is_left_out_and_the_rest_kept(
     assert len(await notes_of(client)) == 1
 
 
+async def test_text_that_no_database_holds_costs_no_other_message(
+    block: ElfMemoryBlock, client: AsyncClient
+) -> None:
+    await block.aput(chat("NUL \x00", "\u200b", "\x00", "half \ud83d", FACT, "\u200d \ufeff\x00"))
+    assert ["green tea" in text for text in await notes_of(client)] == [True]
+    await block.aput(chat("I live in\x00 Porto.", "\x00\u200b"))
+    assert sorted("Porto" in text for text in await notes_of(client)) == [False, True]
+    await block.aput(chat("\u200b"))
+    for nothing in ("\u200b", "\x00", "\u200b\x00 \ufeff"):
+        assert await block.aget(chat(nothing)) == ""
+    for odd in ("Which tea do I prefer?\x00", "\ud83d Which tea do I prefer?"):
+        assert "green tea" in await block.aget(chat(odd))
+
+
 async def test_a_message_that_is_too_long_is_taken_in_parts(
     block: ElfMemoryBlock, client: AsyncClient
 ) -> None:

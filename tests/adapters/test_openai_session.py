@@ -87,6 +87,30 @@ async def test_items_are_kept_exactly(session: ElfSession) -> None:
     assert json.dumps(await session.get_items()) == json.dumps(ITEMS)
 
 
+ODD: Sequence[Any] = (
+    {"role": "user", "content": "half \ud83d"},
+    {"role": "user", "content": "NUL \x00 and \\u0000 and \\"},
+    {"type": "function_call_output", "call_id": "c1", "output": "a \ud83d\ude00 cut \ude00\x00"},
+    {"role": "user", "content": [{"type": "input_text", "text": "\x00", "k\x00\\": ["\ud83d", 1, None]}]},
+    {"role": "user", "content": "as it is: \\ud83d \u200b"},
+)  # fmt: skip
+
+
+async def test_text_that_no_database_holds_is_kept_as_the_sessions_of_the_sdk_keep_it(
+    session: ElfSession, client: AsyncClient
+) -> None:
+    theirs = SQLiteSession("same")
+    for items in ([ITEMS[0], *ODD], [ITEMS[5]], [ODD[1]]):
+        await session.add_items([*items])
+        await theirs.add_items([*items])
+    assert await session.get_items() == await theirs.get_items()
+    assert await session.pop_item() == await theirs.pop_item() == ODD[1]
+    assert await session.get_items(5) == await theirs.get_items(5)
+    theirs.close()
+    found = client.conversations.search("half", search_type="fulltext")
+    assert ["half" in str(one.highlights) async for one in found] == [True]
+
+
 async def test_a_session_that_is_not_there_is_empty(session: ElfSession, client: AsyncClient) -> None:
     assert await session.get_items() == []
     assert await session.pop_item() is None

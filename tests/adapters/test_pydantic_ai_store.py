@@ -84,6 +84,32 @@ async def test_a_conversation_comes_back_as_it_was(store: ElfConversationStore) 
     assert [await store.read_entry(one.id) for one in entries] == entries
 
 
+async def test_text_that_no_database_holds_comes_back_as_from_the_store_of_the_package(
+    store: ElfConversationStore,
+) -> None:
+    theirs = InMemoryConversationStore()
+    waiting = DeferredToolRequests(calls=[ToolCallPart("look", {"a": "\x00\ud83d"}, "c2")])
+    odd: list[ModelMessage] = [
+        said("half \ud83d"),
+        ModelResponse(parts=[TextPart("NUL \x00 and \\u0000"), ToolCallPart("look", {"k\x00": "\\"}, "c1")]),
+        ModelRequest(parts=[ToolReturnPart("look", {"at": ["six \x00", "\ude00"]}, "c1")]),
+    ]
+    last = said("and so on")
+    for each in (store, theirs):
+        conversation = Conversation(
+            conversation_id="odd", messages=[*MESSAGES, *odd], deferred_tool_requests=waiting
+        )
+        await each.save(conversation)
+        conversation.messages.append(last)
+        await each.save(conversation)
+    found, expected = await loaded(store, "odd"), await loaded(theirs, "odd")
+    assert (found.messages, found.deferred_tool_requests) == (
+        expected.messages,
+        expected.deferred_tool_requests,
+    )
+    assert texts(found.messages)[-1] == "and so on"
+
+
 async def test_what_is_not_there_is_none(store: ElfConversationStore) -> None:
     assert await store.load("none") is None
     assert await store.list_conversations() == []

@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import operator
 import threading
+from collections import OrderedDict, defaultdict
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from enum import IntEnum, StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 from uuid import uuid4
 
 import httpx
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
 
 from elf.client import AsyncClient, Client
@@ -197,6 +200,113 @@ def test_a_state_is_sent_once_and_comes_back(
     assert found.checkpoint["channel_values"] == checkpoint["channel_values"]
     call = Wire("acme", "ana", serde).put(place, checkpoint, {}, checkpoint["channel_versions"])
     assert len(call.content or b"") < most * len(serde.dumps_typed(checkpoint["channel_values"])[1])
+
+
+class Text(str):
+    """As the text of a message of LangChain is."""
+
+    def __str__(self) -> str:
+        raise AssertionError("this is no text to show")
+
+
+class Whole(int): ...
+
+
+class Real(float): ...
+
+
+class Raw(bytes): ...
+
+
+class Items(list[Any]): ...
+
+
+class Table(dict[Any, Any]): ...
+
+
+class Pair(tuple[Any, ...]): ...
+
+
+class Color(StrEnum):
+    RED = "red"
+
+
+class Size(IntEnum):
+    LARGE = 3
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (AIMessage("hello").text, "hello"),
+        (Text("hello"), "hello"),
+        (Text(SPEECH), SPEECH),
+        (Whole(7), 7),
+        (Whole(2**60), 2**60),
+        (Real(1.5), 1.5),
+        (Raw(b"hello"), b"hello"),
+        (Items([Text("a"), Whole(1)]), ["a", 1]),
+        (Table({"a": Text("b")}), {"a": "b"}),
+        (Pair((1, Text("b"))), [1, "b"]),
+        ({"a": [Text("b"), {"c": Items([Table(d=Raw(b"e"))])}, Real(0.5)]}, {"a": ["b", {"c": [{"d": b"e"}]}, 0.5]}),
+        ({Text("a"): 1, Whole(2): Text("c")}, {"a": 1, 2: "c"}),
+        ({Real(2.5): 1, Raw(b"k"): 2}, {2.5: 1, b"k": 2}),
+        (OrderedDict(a=1), {"a": 1}),
+        (defaultdict(int, a=Whole(1)), {"a": 1}),
+        ({Text("a")}, {"a"}),
+        ([Color.RED, Size.LARGE, True], [Color.RED, Size.LARGE, True]),
+        ([AIMessage(AIMessage("hello").text)], [AIMessage("hello")]),
+        (
+            AIMessage([{"type": "text", "text": Text("hi")}], additional_kwargs={"n": Whole(1)}, name=Text("a")),
+            AIMessage([{"type": "text", "text": "hi"}], additional_kwargs={"n": 1}, name="a"),
+        ),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_a_value_of_a_subclass_comes_back_as_one_of_its_type(
+    client: Client, given: Any, expected: Any
+) -> None:
+    answered = graph_of_one(ElfSaver(client, user_id="ana"), given)
+    state = answered.get_state(thread()).values["answer"]
+    assert state == expected
+    assert types_in(state) == types_in(expected)
+    client.assistant.thread_checkpoint("t1", user_id="ana")
+
+
+@pytest.mark.parametrize(
+    "given", [AIMessage("hello").text, Whole(7), Raw(b"x"), Items([Text("a")]), Table(a=Text("b"))]
+)
+def test_a_value_of_a_subclass_is_kept_as_in_memory(client: Client, given: Any) -> None:
+    ours, theirs = graph_of_one(ElfSaver(client, user_id="ana"), given), graph_of_one(InMemorySaver(), given)
+    assert ours.get_state(thread()).values == theirs.get_state(thread()).values
+    assert [one.values for one in ours.get_state_history(thread())] == [
+        one.values for one in theirs.get_state_history(thread())
+    ]
+
+
+def graph_of_one(saver: BaseCheckpointSaver[Any], answer: Any) -> Any:
+    """A graph whose one node has run, and answered with a value under a key of a subclass of str."""
+    graph = StateGraph(Answered)
+    graph.add_node("speak", lambda _: {Text("answer"): answer})
+    graph.add_edge(START, "speak")
+    graph.add_edge("speak", END)
+    compiled = graph.compile(checkpointer=saver)
+    compiled.invoke({"asked": Text("say something")}, thread("t1"))
+    return compiled
+
+
+class Answered(TypedDict, total=False):
+    asked: str
+    answer: Any
+
+
+def types_in(value: Any) -> Any:
+    """The types of a value and of what is in it."""
+    if isinstance(value, dict):
+        return [dict, *((types_in(key), types_in(item)) for key, item in value.items())]
+    if isinstance(value, list | set):
+        return [type(value), *map(types_in, value)]
+    return type(value)
 
 
 @pytest.mark.parametrize(

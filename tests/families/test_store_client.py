@@ -32,7 +32,16 @@ def test_values_are_kept_found_listed_and_removed(client: Client) -> None:
 def test_what_is_wrong_is_named_by_its_place(client: Client) -> None:
     for call, field in (
         (lambda: client.store.put(["a.b"], "k", 1), "namespace[0]"),
-        (lambda: client.store.search(filter={"n": {"$in": [1]}}), "filter"),
+        (lambda: client.store.search(filter={"n": {"$in": [1]}}), "filter.n.$in"),
+        (lambda: client.store.search(filter={"n": {"$gt": [1]}}), "filter.n.$gt"),
+        (lambda: client.store.search(filter={"a": 1, "n": {}}), "filter.n"),
+        (lambda: client.store.search(filter={"$or": [{"n": 1}, {"n": 2}]}), "filter.$or"),
+        (lambda: client.store.search(filter={"$and": [{"n": 1}]}), "filter.$and"),
+        (lambda: client.store.search(filter={"$ref": 1}), "filter.$ref"),
+        (
+            lambda: client.store.batch([{"search": {}}, {"search": {"filter": {"$or": []}}}]),
+            "ops[1].search.filter.$or",
+        ),
         (
             lambda: client.store.batch([{"get": {"namespace": ANA, "key": "k"}}, {"put": {"key": "k"}}]),
             "ops[1].put",

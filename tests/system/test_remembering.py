@@ -15,6 +15,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from elf import Memory
 from elf.client import AsyncClient, Client, Conflict, InvalidRequest, NotFound
 from elf.client.credentials import Credentials
 from elf.client.families.memories import InFamily, MemoriesClient, Remembered, Said
@@ -162,7 +163,7 @@ def test_what_cannot_be_remembered_is_refused_by_its_name(client: Client, user: 
     for messages, field in (
         ([], "messages"),
         ([{"content": "  "}], "messages[0].content"),
-        ([{"content": "x"}, {"content": "y", "role": "system"}], "messages[1].role"),
+        ([{"content": "x"}, {"content": "y", "role": "narrator"}], "messages[1].role"),
         ([{"content": "x" * 16_385}], "messages[0].content"),
     ):
         with pytest.raises(InvalidRequest) as refused:
@@ -229,3 +230,124 @@ def test_what_waits_for_a_family_that_is_not_asked_any_more_is_skipped(
         "pending",
         False,
     )  # it may be one that newer processes ask
+
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"q": "tea"}'}}
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+OF_OPENAI: list[dict[str, Any]] = [
+    {"role": "system", "content": "I prefer to answer in French."},
+    {"role": "developer", "content": [{"type": "text", "text": "I prefer short answers."}]},
+    {"role": "user", "name": "ana", "content": [{"type": "text", "text": TEA}, IMAGE]},
+    {"role": "assistant", "content": None, "tool_calls": [CALL], "refusal": None, "annotations": []},
+    {"role": "tool", "tool_call_id": "c1", "content": "The ferry leaves at six."},
+    {"role": "assistant", "content": "Noted.", "tool_calls": []},
+    {"role": "assistant", "content": "I am looking.", "tool_calls": [CALL], "audio": None},
+    {"role": "user", "content": [IMAGE]},
+    {"role": "user", "content": [{"type": "text", "text": "Decision: We take"},
+                                 {"type": "input_text", "text": "the train."}]},
+    {"role": "user", "content": "   "},
+]  # fmt: skip
+KEPT = [TEA, "The ferry leaves at six.", "Noted.", "I am looking.", "Decision: We take\nthe train."]
+SKIPPED = [
+    (0, "ROLE", ["role"]), (1, "ROLE", ["role"]), (2, "NOT_TEXT", ["content[1]"]), (3, "NO_TEXT", ["tool_calls"]),
+    (6, "NOT_TEXT", ["tool_calls"]), (7, "NO_TEXT", ["content[0]"]), (9, "NO_TEXT", ["content"]),
+]  # fmt: skip
+
+
+def test_of_messages_of_the_chat_api_of_openai_the_text_is_kept_and_the_rest_is_told(
+    client: Client, user: str
+) -> None:
+    answer = client.memories.remember(OF_OPENAI, user_id=user, conversation="chat", wait_ms=WAIT_MS)
+    assert [(one.index, one.reason, one.fields) for one in answer.skipped] == SKIPPED
+    assert entries_of(client, user, answer) == KEPT
+    texts = {text for _, text in known(client, user)}
+    assert f"Preference: {TEA}" in texts
+    assert not any("French" in text or "short answers" in text for text in texts)
+    shown = client.memories.remember(OF_OPENAI, user_id=user, dry_run=True)
+    assert [(one.index, one.reason, one.fields) for one in shown.skipped] == SKIPPED
+    assert client.memories.remembered(answer.id, user_id=user).skipped == []
+
+
+def test_what_is_skipped_is_refused_in_strict_mode_and_nothing_kept(client: Client, user: str) -> None:
+    with pytest.raises(InvalidRequest) as caught:
+        client.memories.remember(OF_OPENAI, user_id=user, strict=True)
+    expected = tuple(f"messages[{index}].{field}" for index, _, fields in SKIPPED for field in fields)
+    assert caught.value.fields == expected
+    assert known(client, user) == set()
+    told = client.memories.remember([Said(content=TEA)], user_id=user, strict=True, wait_ms=WAIT_MS)
+    assert (told.done, told.skipped) == (True, [])
+
+
+def test_a_message_without_any_text_keeps_nothing_and_is_no_error(client: Client, user: str) -> None:
+    answer = client.memories.remember(OF_OPENAI[3:4], user_id=user, conversation="chat", wait_ms=WAIT_MS)
+    assert (answer.done, answer.families) == (True, [])
+    assert [(one.index, one.reason) for one in answer.skipped] == [(0, "NO_TEXT")]
+    assert known(client, user) == set()
+    for blank in (
+        {"role": "user"},
+        {"content": ""},
+        {"content": None},
+        {"content": "\x00\u200b"},
+        {"content": []},
+    ):
+        with pytest.raises(InvalidRequest) as caught:
+            client.memories.remember([blank], user_id=user)
+        assert caught.value.fields == ("messages[0].content",)
+    half = "x" * 9000
+    for wrong, field in (
+        ({"role": "narrator", "content": TEA}, "role"),
+        ({"content": 5}, "content"),
+        ({"content": TEA, "contents": TEA}, "contents"),
+        ({"content": [{"type": "text", "text": half}, {"type": "text", "text": half}]}, "content"),
+    ):
+        with pytest.raises(InvalidRequest) as caught:
+            client.memories.remember([wrong], user_id=user)
+        assert caught.value.fields[0].startswith(f"messages[0].{field}")
+
+
+def test_the_verbs_of_memory_take_them_too(service: RunningService, user: str) -> None:
+    with Memory(service.url, user_id=user, tenant_id="default") as memory:
+        added = memory.add(OF_OPENAI)
+        assert [(one["index"], one["reason"], one["fields"]) for one in added["skipped"]] == SKIPPED
+        assert f"Preference: {TEA}" in [one["memory"] for one in added["results"]]
+        with pytest.raises(InvalidRequest):
+            memory.remember(OF_OPENAI, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("shorter", "longer", "notes", "memories"),
+    [
+        (
+            "I prefer green tea.",
+            "I prefer green tea with honey in the morning.",
+            "Preference: I prefer green tea with honey in the morning.",
+            "User prefers green tea with honey in the morning.",
+        ),
+        (
+            "I have a dog.",
+            "I have a dog named Rex.",
+            "Profile: I have a dog named Rex.",
+            "User has a dog named Rex.",
+        ),
+        (
+            "I live in Porto.",
+            "I live in Porto with two cats.",
+            "Profile: I live in Porto with two cats.",
+            "User lives in Porto with two cats.",
+        ),
+    ],
+)
+def test_a_longer_statement_takes_the_place_of_the_one_that_it_contains(
+    client: Client, user: str, shorter: str, longer: str, notes: str, memories: str
+) -> None:
+    for text in (shorter, longer):
+        answer = client.memories.remember([Said(content=text)], user_id=user, wait_ms=WAIT_MS)
+    assert [one.op for one in told(answer)["notes"].written] == ["UPDATE"]
+    assert "UPDATE" in [one.op for one in told(answer)["assistant"].written]
+    items = client.memories.recall(longer, user_id=user, top_k=100, families=["notes", "assistant"]).items
+    texts = {item.text for item in items} | {
+        client.memories.item(one.family, one.kind, one.id, user_id=user).text
+        for item in items
+        for one in item.also
+    }
+    assert texts == {notes, memories}

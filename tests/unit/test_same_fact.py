@@ -9,7 +9,7 @@ from data.fact_pairs import HALVES, Half, fact_pairs
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from elf.core.same_fact import difference, same_fact
+from elf.core.same_fact import contains_fact, difference, same_fact
 
 # Case, marks and openings
 
@@ -344,3 +344,40 @@ def test_a_long_text_is_compared_as_it_stands() -> None:
     assert same_fact(long, long.replace("is 80", "is  80"))
     assert not same_fact(long, long[:-3])
     assert not same_fact("On Monday " + "very " * 90 + "much.", "very " * 90 + "much on Monday.")
+
+
+@pytest.mark.parametrize(
+    ("shorter", "longer"),
+    [
+        ("I live in Porto.", "I live in Porto with two cats."),
+        ("Profile: I live in Porto", "Profile: I live in Porto with two cats."),
+        ("I prefer green tea.", "I prefer green tea over coffee."),
+        ("User has a dog.", "User has a dog named Rex."),
+        ("I work at Acme.", "I work at Acme in the design team."),
+    ],
+)
+def test_a_statement_that_goes_on_where_another_ends_contains_it(shorter: str, longer: str) -> None:
+    assert contains_fact(longer, shorter)
+    assert not contains_fact(shorter, longer)
+    assert not contains_fact(shorter, shorter)
+
+
+@pytest.mark.parametrize(
+    ("shorter", "longer"),
+    [
+        ("I eat meat.", "I eat meat only on Sundays."),
+        ("I eat meat.", "I eat meat but not pork."),
+        ("I do not eat meat.", "I do not eat meat with bones."),
+        ("I live in Porto.", "I live in Porto if the visa comes."),
+        ("I live in Porto.", "I live in Lisbon with two cats."),
+        ("The limit is 100.", "The limit is 100 in staging."),
+        ("The limit is 100.", "The limit is 100 for staging."),
+        ("We use Postgres.", "We use Postgres for the ledger."),
+        ("Every server has a disk.", "Every server has a disk with a mirror."),
+        ("I like tea.", "I like tea. My brother is called Tom."),
+        ("Fact: I live in Porto.", "Profile: I live in Porto with two cats."),
+        ("He ran.", "He ran with Tom."),
+    ],
+)
+def test_what_limits_a_statement_or_states_another_contains_none(shorter: str, longer: str) -> None:
+    assert not contains_fact(longer, shorter)

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID, uuid4
 
+import msgspec
 from msgspec import Struct
 
 from elf.client.call import Call, filled, get, post, reader
@@ -162,6 +163,14 @@ class InFamily(Struct, frozen=True, kw_only=True):
     message: str | None
 
 
+class SkippedMessage(Struct, frozen=True, kw_only=True):
+    """A message of which `fields` were not taken in. `reason`: ROLE, NO_TEXT, NOT_TEXT (its text was)."""
+
+    index: int
+    reason: str
+    fields: list[str]
+
+
 class Remembered(Struct, frozen=True, kw_only=True):
     """What became of what was said. It is `done` when no family is at it any more."""
 
@@ -171,6 +180,7 @@ class Remembered(Struct, frozen=True, kw_only=True):
     done: bool
     said_at: datetime
     families: list[InFamily]
+    skipped: list[SkippedMessage] = msgspec.field(default_factory=list)
 
 
 class MemoriesClient(KeptMemories[C_co]):
@@ -224,12 +234,13 @@ class MemoriesClient(KeptMemories[C_co]):
         request_id: Annotated[str | None, "makes a repeat harmless (default: one of its own)"] = None,
         wait_ms: Annotated[int | None, "how long to wait for what becomes of it, 0 to 30000"] = None,
         dry_run: Annotated[bool | None, "tell what would become of it, and keep nothing"] = None,
+        strict: Annotated[bool | None, "refuse messages of which something would be skipped"] = None,
     ) -> Call[Remembered]:
         """Remember what was said. Raises Conflict when the same request_id said something else before."""
         body = {
             **self.owner, "messages": listed("messages", messages), "user_id": user_id, "agent_id": agent_id,
             "project_id": project_id, "conversation": conversation, "request_id": request_id or str(uuid4()),
-            "wait_ms": wait_ms, "dry_run": dry_run,
+            "wait_ms": wait_ms, "dry_run": dry_run, "strict": strict,
         }  # fmt: skip
         call = post("/v1/remember", body, reader(Remembered))
         return call if wait_ms is None else replace(call, timeout_s=PATIENCE_S + wait_ms / 1000)

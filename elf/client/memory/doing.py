@@ -38,11 +38,13 @@ class Doing:
         request_id: str | None = None,
         wait: bool | float = True,
         dry_run: bool = False,
+        strict: bool = False,
     ) -> Remembered:
         """Remember what was said: a text, a message, or a list of them, the oldest first.
 
         It is kept at once as it was said; what families make of it is waited for, up to 30 s or as many as `wait` says.
-        A repeat with the same `request_id` does nothing twice. `dry_run` tells what would become of it.
+        A repeat with the same `request_id` does nothing twice. `dry_run` tells what would become of it. Messages may be
+        those of the chat API of OpenAI: their text is kept, the rest is told as `skipped`, or refused with `strict`.
 
         >>> told = memory.remember("I prefer green tea to coffee.", user_id="ana", conversation="breakfast")
         >>> told.done, [one.family for one in told.families]
@@ -52,7 +54,7 @@ class Doing:
         return await self.memories.remember(
             messages_of(messages),  # type: ignore[arg-type]  # what is no message is the service's to refuse
             user_id=whose.user_id, agent_id=whose.agent_id, conversation=whose.run_id, request_id=request_id,
-            wait_ms=wait_ms_of(wait), dry_run=dry_run or None,
+            wait_ms=wait_ms_of(wait), dry_run=dry_run or None, strict=strict or None,
         )  # fmt: skip
 
     async def remembered(

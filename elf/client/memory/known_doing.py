@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from elf.client.families.memories import InFamily, RecalledItem, Remembered
 from elf.client.inputs import NewNote
 from elf.client.memory import changing
@@ -65,6 +67,7 @@ class KnownDoing(Doing):
             remembered=str(told.id),
             pending=[one.family for one in told.families if one.state in ("pending", "failed")],
             refused=_refused(told),
+            skipped=[msgspec.to_builtins(one) for one in told.skipped],
         )
 
     async def _made(self, told: InFamily, whose: Subject) -> list[r.Added]:

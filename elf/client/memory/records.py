@@ -26,13 +26,15 @@ class Added(TypedDict):
 class AddedAll(TypedDict):
     """What was made of what was said. `remembered` asks for it later; `pending` families are not done with it.
 
-    `refused` families do not take it, and why, such as NON_ENGLISH_INPUT.
+    `refused` families do not take it, and why, such as NON_ENGLISH_INPUT. `skipped` messages had something else than
+    text: the place of each, why, and what was left out.
     """
 
     results: list[Added]
     remembered: NotRequired[str]
     pending: NotRequired[list[str]]
     refused: NotRequired[dict[str, str]]
+    skipped: NotRequired[list[dict[str, Any]]]
 
 
 class Record(TypedDict):

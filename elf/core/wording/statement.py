@@ -35,7 +35,7 @@ _ARTICLE_COUNTS: Final = frozenset(
 
 _JOINING: Final = frozenset({"and", "or", "but"})
 _BEFORE_COLON: Final = frozenset("is are was were likes includes".split())
-_PREFERRING: Final = frozenset({"prefer", "prefers", "preferred"})
+PREFERRING: Final = frozenset({"prefer", "prefers", "preferred"})
 _INSTEAD: Final = (("over",), ("rather", "than"), ("instead", "of"))
 
 
@@ -72,7 +72,7 @@ def _is_same_token(first: Token, second: Token) -> bool:
 
 def _with_preferences(found: Sequence[Token]) -> Iterator[Token]:
     """Write "prefers tea over coffee" as "prefers tea to coffee"."""
-    prefers = next((place for place, token in enumerate(found) if token.key in _PREFERRING), len(found))
+    prefers = next((place for place, token in enumerate(found) if token.key in PREFERRING), len(found))
     yield from found[: prefers + 1]
     place = prefers + 1
     while place < len(found):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema
+from pydantic.config import JsonDict
 
-from elf.api.bodies import WHOLE, GivenIdentifier, NulDropped, Request, Response
+from elf.api.bodies import WHOLE, FreeJson, GivenIdentifier, NulDropped, Request, Response
+from elf.api.json_bounds import JsonBounds
 from elf.api.moment import MomentOrDate
 from elf.api.operation import Operation
-from elf.api.seen_text import SEEN, seen
+from elf.api.seen_text import SEEN
 from elf.core.errors import Conflict, Forbidden, NotFound, ScopeDenied
 from elf.memory.api import fields as f
 from elf.memory.api.recalling import TAG
@@ -19,23 +21,70 @@ from elf.memory.api.recalling import TAG
 MAX_MESSAGES: Final = 64
 MAX_MESSAGE_CHARS: Final = 16_384
 MAX_WAIT_MS: Final = 30_000
+MAX_PARTS: Final = 64
+MAX_BODY_BYTES: Final = 4_194_304
 
 State = Literal["pending", "done", "refused", "skipped", "failed", "given_up", "shown"]
 
 
-class MessageSaid(Request):
-    """Something that was said."""
+class ContentPart(Request):
+    """A part of what is said, as the chat API of OpenAI has it: text is kept, any other part is skipped."""
 
-    role: Literal["user", "assistant", "tool"] = Field(
-        default="user", description="Who says it.", examples=["user"]
+    model_config = ConfigDict(extra="ignore")
+
+    type: str = Field(default="text", description="text, input_text, output_text, or anything else.")
+    text: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS)] | None = None
+
+
+_PARTS: Final = TypeAdapter(Annotated[list[ContentPart], Field(max_length=MAX_PARTS)])
+
+
+def _content(said: object) -> object:
+    """Return content with its parts read. A union of pydantic would name its branches in the path of a fault."""
+    if isinstance(said, list):
+        return _PARTS.validate_python(said)
+    if said is not None and not isinstance(said, str):
+        raise ValueError("should be a text, or a list of parts")
+    if said is not None and len(said) > MAX_MESSAGE_CHARS:
+        raise ValueError(f"should have at most {MAX_MESSAGE_CHARS} characters")
+    return said
+
+
+_BESIDE: Final = (FreeJson(), NulDropped())
+
+
+class MessageSaid(Request):
+    """Something that was said, as a message of the chat API of OpenAI. Only its text is kept."""
+
+    role: Literal["user", "assistant", "tool", "function", "system", "developer"] = Field(
+        default="user",
+        description="Who says it. What a system or a developer says is skipped; a function is a tool.",
+        examples=["user"],
     )
     content: Annotated[
-        str,
-        Field(min_length=1, max_length=MAX_MESSAGE_CHARS, description="What is said, in any language.",
-              examples=["I moved to Porto in May."], json_schema_extra=SEEN),
-        AfterValidator(seen),
+        Any,
+        FreeJson(),
         NulDropped(),
-    ]  # fmt: skip
+        AfterValidator(_content),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"type": "string", "maxLength": MAX_MESSAGE_CHARS},
+                    {"type": "array", "items": ContentPart.model_json_schema(), "maxItems": MAX_PARTS},
+                    {"type": "null"},
+                ],
+                "description": "What is said, in any language: a text, or parts of it.",
+                "examples": ["I moved to Porto in May."],
+            }
+        ),
+    ] = None
+    name: Annotated[Any, *_BESIDE, Field(description="Not looked at.")] = None
+    tool_call_id: Annotated[Any, *_BESIDE, Field(description="Not looked at.")] = None
+    tool_calls: Annotated[Any, *_BESIDE, Field(description="Skipped.")] = None
+    function_call: Annotated[Any, *_BESIDE, Field(description="Skipped.")] = None
+    audio: Annotated[Any, *_BESIDE, Field(description="Skipped.")] = None
+    refusal: Annotated[Any, *_BESIDE, Field(description="Skipped.")] = None
+    annotations: Annotated[Any, *_BESIDE, Field(description="Not looked at.")] = None
     id: (
         Annotated[GivenIdentifier, Field(description="Your id of the message, which is kept as where it is from.")]
         | None
@@ -43,10 +92,61 @@ class MessageSaid(Request):
     at: Annotated[MomentOrDate, Field(description="When it was said. Left out: now.")] | None = None
 
 
+UNHEARD: Final = ("system", "developer")
+"""Roles that instruct an agent: what they say is no memory."""
+TEXTS: Final = ("text", "input_text", "output_text")
+"""Types of parts that are text."""
+CALLS: Final = ("tool_calls", "function_call", "audio", "refusal")
+"""What a message may say beside its text."""
+
+_SEEN: Final[JsonDict] = {"type": "string", **SEEN}
+_NOTHING: Final[JsonDict] = {"enum": [None, False, 0, "", [], {}]}
+
+
+def _with(name: str, schema: JsonDict) -> JsonDict:
+    return {"properties": {name: schema}, "required": [name]}
+
+
+_SAYS_SOMETHING: Final[JsonDict] = {
+    "anyOf": [
+        _with("content", _SEEN),
+        _with("content", {"type": "array", "minItems": 1}),
+        _with("role", {"enum": [*UNHEARD]}),
+        *(_with(name, {"not": _NOTHING}) for name in CALLS),
+    ]
+}
+_ONLY_TEXT: Final[JsonDict] = {
+    "properties": {"role": {"not": {"enum": [*UNHEARD]}}, **dict.fromkeys(CALLS, _NOTHING)},
+    "anyOf": [
+        _with("content", _SEEN),
+        _with(
+            "content",
+            {
+                "type": "array",
+                "items": {
+                    "properties": {"type": {"enum": [*TEXTS]}, "text": {"type": "string"}},
+                    "required": ["text"],
+                },
+                "contains": _with("text", _SEEN),
+            },
+        ),
+    ],
+}
+_STRICT: Final[JsonDict] = {
+    "if": _with("strict", {"const": True}),
+    "then": {"properties": {"messages": {"items": _ONLY_TEXT}}},
+}
+
+
 class RememberMessages(f.AboutSomebody):
     """What was said, oldest message first."""
 
-    messages: Annotated[list[MessageSaid], Field(min_length=1, max_length=MAX_MESSAGES)]
+    model_config = ConfigDict(json_schema_extra=_STRICT)
+
+    messages: Annotated[
+        list[MessageSaid],
+        Field(min_length=1, max_length=MAX_MESSAGES, json_schema_extra={"contains": _SAYS_SOMETHING}),
+    ]
     conversation: (
         Annotated[
             GivenIdentifier,
@@ -71,6 +171,10 @@ class RememberMessages(f.AboutSomebody):
     ] = 0  # fmt: skip
     dry_run: bool = Field(
         default=False, description="Whether to tell what would become of it, and keep nothing."
+    )
+    strict: bool = Field(
+        default=False,
+        description="Whether to refuse the request where something of a message would be skipped.",
     )
 
 
@@ -104,6 +208,17 @@ class InFamily(Response):
     message: str | None
 
 
+class SkippedMessage(Response):
+    """A message of which something was not taken in."""
+
+    index: int = Field(description="Its place among the messages, from 0 on.")
+    reason: Literal["ROLE", "NO_TEXT", "NOT_TEXT"] = Field(
+        description="ROLE: what a system or a developer says is no memory. NO_TEXT: it has none. NOT_TEXT: its text "
+        "was taken in, and what is no text was not."
+    )
+    fields: list[str] = Field(description="What was not taken in, such as content[1] or tool_calls.")
+
+
 class Remembered(Response):
     """What became of what was said."""
 
@@ -113,6 +228,10 @@ class Remembered(Response):
     done: bool = Field(description="Whether nothing of it is pending or failed any more.")
     said_at: datetime = Field(description="When it was taken in.")
     families: list[InFamily]
+    skipped: list[SkippedMessage] = Field(
+        default_factory=list,
+        description="Messages of the request of which something was not taken in; none when asked for later.",
+    )
 
 
 class OneRemembered(f.AboutSomebody):
@@ -123,8 +242,8 @@ class OneRemembered(f.AboutSomebody):
 
 REMEMBER: Final = Operation(
     "remember_messages", "POST", "/v1/remember", "Remember what was said, over all families", RememberMessages,
-    Remembered, tag=TAG, text="any", errors=(ScopeDenied, Forbidden, Conflict, NotFound), max_body_bytes=4_194_304,
-    is_slow=True,
+    Remembered, tag=TAG, text="any", errors=(ScopeDenied, Forbidden, Conflict, NotFound), max_body_bytes=MAX_BODY_BYTES,
+    json_bounds=JsonBounds(string_chars=MAX_BODY_BYTES), is_slow=True,
 )  # fmt: skip
 REMEMBERED: Final = Operation(
     "get_remembered", "GET", "/v1/remember/{id}", "Tell what became of what was said", OneRemembered, Remembered,

@@ -17,7 +17,7 @@ from elf.memory.asking import Asking
 from elf.offers import Message, Said, Subject
 
 
-def said_of(request: r.RememberMessages, asking: Asking) -> Said:
+def said_of(request: r.RememberMessages, messages: Sequence[Message], asking: Asking) -> Said:
     """Return what a request says; of the same request_id by the same it is always the same."""
     subject = asking.subject
     given = request.request_id
@@ -28,14 +28,14 @@ def said_of(request: r.RememberMessages, asking: Asking) -> Said:
         subject=subject,
         conversation=conversation,
         conversation_id=conversation_id_of(subject.tenant_id, subject.user, conversation),
-        messages=[Message(role=one.role, text=one.content, at=one.at, id=one.id) for one in request.messages],
+        messages=messages,
     )
 
 
-def digest_of(request: r.RememberMessages) -> bytes:
+def digest_of(request: r.RememberMessages, messages: Sequence[Message]) -> bytes:
     """Return the digest of all that is said, however it is asked for."""
-    said = request.model_dump(mode="json", include={"messages", "conversation"})
-    return digest_of_json(said)
+    said = [{"role": one.role, "content": one.text, "id": one.id, "at": one.at} for one in messages]
+    return digest_of_json({"messages": said, "conversation": request.conversation})
 
 
 def kept(messages: Sequence[Message]) -> list[dict[str, Any]]:

@@ -16,6 +16,7 @@ from elf.db.database import Connection
 from elf.db.errors import retrying
 from elf.memory.api import remembering as r
 from elf.memory.asking import Asker, Asking
+from elf.memory.remembering.messages import taken_of
 from elf.memory.remembering.outcome import Outcome, is_refusal
 from elf.memory.remembering.said import digest_of, said_of
 from elf.memory.remembering.store import Row, SaidStore
@@ -62,13 +63,14 @@ class Remembering:
         subject = asking.subject
         if subject.user is None and subject.agent_id is None:
             raise InvalidRequest("$.user_id: say whose it is: a user's, or an agent's", fields=["$.user_id"])
-        said = said_of(request, asking)
-        if request.dry_run:
-            return await self._shown(said, asking)
-        digest = digest_of(request)
+        messages, skipped = taken_of(request)
+        said = said_of(request, messages, asking)
+        if request.dry_run or not messages:
+            return (await self._shown(said, asking)).model_copy(update={"skipped": skipped})
+        digest = digest_of(request, messages)
         is_new = await retrying(lambda: self._take_in(said, asking, digest))
         told = await self._awaited(said.id, asking, request.wait_ms / 1000)
-        return told.model_copy(update={"repeated": not is_new})
+        return told.model_copy(update={"repeated": not is_new, "skipped": skipped})
 
     async def remembered(self, request: r.OneRemembered, caller: Caller) -> r.Remembered:
         """Tell what became of it. Raises NotFound for what somebody else said, or was said long ago."""
@@ -137,9 +139,11 @@ class Remembering:
         )
 
     async def _shown(self, said: Said, asking: Asking) -> r.Remembered:
-        """Do all of it, and undo it."""
+        """Do all of it, and undo it. Where nothing was said, no family has anything to do."""
         outcomes = {
-            name: await self._dry(offers, said, asking.caller) for name, offers in self._families.items()
+            name: await self._dry(offers, said, asking.caller)
+            for name, offers in self._families.items()
+            if said.messages
         }
         return r.Remembered(
             id=said.id,

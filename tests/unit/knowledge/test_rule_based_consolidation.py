@@ -273,3 +273,19 @@ async def test_it_answers_behind_local_in_a_process_that_names_it() -> None:
         assert told(read_answer(first)) == [("user", "home", "Lisbon")]
         with pytest.raises(ProviderRefused, match="HTTP 400"):
             await chat.text(Prompt("You are a poet.", "Write me a poem."))
+
+
+def test_a_statement_that_says_less_than_an_earlier_one_takes_nothing_back() -> None:
+    longer = [("user", "home", "Porto with two cats")]
+    both = ["I live in Porto with two cats.", "I live in Porto."]
+    assert told(consolidate("User: " + " ".join(both))) == longer
+    assert told(consolidate(*(f"User: {text}" for text in both))) == longer
+    assert told(consolidate(*(f"User: {text}" for text in reversed(both)))) == longer
+
+
+def test_a_statement_that_says_more_than_a_known_fact_takes_its_place() -> None:
+    result = consolidate("User: I live in Porto with two cats.", facts=[fact("user", "lives in", "Porto")])
+    assert [(one.target_id, one.content) for one in result.updated_facts] == [
+        (FACT_ID, "Porto with two cats")
+    ]
+    assert result.confirmations == []

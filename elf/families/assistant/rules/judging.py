@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from elf.core.same_fact import same_fact
+from elf.core.same_fact import contains_fact, same_fact
 from elf.families.assistant.rules.attributes import liking, valued
 
 Verdict: TypeAlias = Literal["same", "changed", "opposite", "different", "undecided"]
@@ -15,6 +15,8 @@ def judged(new: str, old: str) -> Verdict:
     """Return what rules know of two texts; what they do not surely know is undecided, which merges nothing."""
     if same_fact(new, old):
         return "same"
+    if contains_fact(new, old):  # the longer one stands for both
+        return "changed"
     ours, theirs = valued(new), valued(old)
     if ours is not None and theirs is not None and ours.attribute == theirs.attribute:
         return "same" if ours.value == theirs.value else "changed"

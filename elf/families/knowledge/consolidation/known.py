@@ -64,12 +64,12 @@ class Known:
         ]
 
 
-def bears_out(statement: Statement, known: ShownFact) -> bool:
+def says_no_more(statement: Statement, known: str) -> bool:
     """Tell whether a statement says of its subject what is known; it may say less."""
-    ours, theirs = _words(statement.content), _words(known.content)
+    ours, theirs = _words(statement.content), _words(known)
     if ours and f" {' '.join(ours)} " in f" {' '.join(theirs)} ":
         return True
-    return same_fact(_sentence(statement.content), _sentence(known.content))
+    return same_fact(_sentence(statement.content), _sentence(known))
 
 
 def is_of_one_kind(statement: Statement, known: ShownFact) -> bool:

@@ -61,6 +61,7 @@ _KIN = (
     r"|pupp(?:y|ies)"
     r"|rabbits?|siblings?|sisters?|sons?|stepsons?|twins?)"
 )
+_COMPANY = rf"(?: with (?:{_COUNT}|my|our|his|her|their) (?:\w+ )?{_KIN}\b)?"
 _LANGUAGES = (
     r"(?:arabic|bengali|catalan|chinese|croatian|czech|danish|dutch|english|farsi|finnish|flemish|french|gaelic"
     r"|german|greek"
@@ -90,7 +91,9 @@ _ROLE = (
 PERSONAL: Final = (
     Said(
         "home",
-        _said(rf"(?:{_BE} )?{_ADVERB}(?:live|lives|living|based|located) in (?P<content>{_PLACE}){_REST}"),
+        _said(
+            rf"(?:{_BE} )?{_ADVERB}(?:live|lives|living|based|located) in (?P<content>{_PLACE}{_COMPANY}){_REST}"
+        ),
         "stable",
         7,
     ),

@@ -18,7 +18,7 @@ import msgspec
 from elf.config.packaged import CONSOLIDATOR_NAME
 from elf.families.knowledge.consolidation.answer import MOST_ITEMS
 from elf.families.knowledge.consolidation.imperatives import rule_of
-from elf.families.knowledge.consolidation.known import Known, bears_out, is_of_one_kind, key_of
+from elf.families.knowledge.consolidation.known import Known, is_of_one_kind, key_of, says_no_more
 from elf.families.knowledge.consolidation.prompt import Shown, is_consolidation, shown
 from elf.families.knowledge.consolidation.statements import Statement, plain, statements_of
 from elf.families.knowledge.consolidation.turns import Sentence, sentences_of
@@ -47,8 +47,10 @@ class _Findings:
                 self._rules.setdefault(rule.lower(), rule)
             return
         for statement in statements_of(sentence):
-            self._stated.pop(key_of(statement), None)
-            self._stated[key_of(statement)] = statement
+            before = self._stated.pop(key_of(statement), None)
+            # A later one that says less takes nothing back.
+            says_less = before is not None and says_no_more(statement, before.content)
+            self._stated[key_of(statement)] = before if before is not None and says_less else statement
 
     def answer(self) -> dict[str, Any]:
         """Return the answer, in the form that the prompt asks for."""
@@ -56,7 +58,7 @@ class _Findings:
         updated: list[dict[str, Any]] = []
         for statement in self._stated.values():
             fact = self._known.fact_of(statement)
-            if fact is not None and bears_out(statement, fact):
+            if fact is not None and says_no_more(statement, fact.content):
                 self._confirmed[fact.id] = None
             elif fact is None:
                 new.append({**asdict(statement), "tags": []})

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from elf.core.ids import NoteId, new_note_id
-from elf.core.same_fact import difference, same_fact
+from elf.core.same_fact import contains_fact, difference, same_fact
 from elf.core.same_json import comparing_json
 from elf.core.slices import Slices
 from elf.core.ttl import expiry
@@ -131,7 +131,11 @@ class ResolverRules:
         """Tell whether an incoming note may become one with a note of this text and likeness."""
         if text == incoming.text:
             return True
-        if not incoming.merge_similar or not similarity >= self.update_sim_threshold:  # so says NaN, too
+        if not incoming.merge_similar:
+            return False
+        if contains_fact(incoming.text, text):  # which may be far longer, and so less alike
+            return True
+        if not similarity >= self.update_sim_threshold:  # so says NaN, too
             return False
         return not self.same_fact_only or same_fact(text, incoming.text)
 
@@ -171,11 +175,13 @@ class Workspace:
         nearest, match = self._beside_new_ones(incoming, stored)
         if match is None:
             return self._add_beside(incoming, nearest)
-        if match.similarity >= self.rules.dup_sim_threshold:
+        says_more = contains_fact(incoming.text, match.note.text)
+        if match.similarity >= self.rules.dup_sim_threshold and not says_more:
             dropped = None if match.note.text == incoming.text else incoming.text
             basis = replace(_found("duplicate", match), dropped_text=dropped)
             return Outcome(match.note.note_id, "NONE", basis=basis)
-        basis = _found(f"similarity {match.similarity:.4f}", match)
+        reason = "says more of the same" if says_more else f"similarity {match.similarity:.4f}"
+        basis = _found(reason, match)
         return (yield from self._updating(match.note, incoming, basis))
 
     def touched(self) -> set[NoteId]:

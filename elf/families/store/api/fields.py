@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, ValidationError, WithJsonSchema
 from pydantic.config import JsonDict
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from elf.api.bodies import WHOLE, FreeJson, GivenIdentifier, Request
 from elf.api.json_bounds import JsonBounds
 from elf.families.store import model as m
-from elf.families.store.rules.conditions import EQUALITIES, RANGES, conditions_of
+from elf.families.store.rules.conditions import EQUALITIES, RANGES, BadCondition, conditions_of
 
 MAX_BODY_BYTES: Final = 16 << 20
 BOUNDS: Final = JsonBounds(values=300_000, string_chars=MAX_BODY_BYTES)
@@ -33,7 +34,14 @@ def _few_paths(index: object) -> object:
 
 
 def _compared(asked: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    conditions_of(asked)
+    try:
+        conditions_of(asked)
+    except BadCondition as error:
+        fault = PydanticCustomError("condition", "{problem}", {"problem": str(error)})
+        # With the place within the filter, which a ValueError does not have.
+        raise ValidationError.from_exception_data(
+            "filter", [InitErrorDetails(type=fault, loc=error.path, input=None)]
+        ) from None
     return asked
 
 
@@ -104,6 +112,7 @@ Query = Annotated[
 _OPERANDS: Final[JsonDict] = {
     "type": "object",
     "additionalProperties": False,
+    "minProperties": 1,
     "properties": {
         **{name: {} for name in EQUALITIES},
         **{name: {"type": ["number", "string"]} for name in RANGES},
@@ -116,11 +125,12 @@ Filter = Annotated[
         {
             "type": "object",
             "maxProperties": m.MAX_FILTERS,
+            "propertyNames": {"pattern": r"^(?!\$)"},
             "additionalProperties": {
                 "anyOf": [{"type": ["null", "boolean", "number", "string", "array"]}, _OPERANDS]
             },
             "description": "What fields of the value have to be: a value, or an object of $eq, $ne, $gt, $gte, $lt and "
-            "$lte. Numbers compare as numbers, texts as texts, and nothing with another kind.",
+            "$lte; all have to match. Numbers compare as numbers, texts as texts, and nothing with another kind.",
         }
     ),
     Field(max_length=m.MAX_FILTERS),

@@ -10,10 +10,18 @@ RANGES: Final = ("$gt", "$gte", "$lt", "$lte")
 OPERATORS: Final = (*EQUALITIES, *RANGES)
 
 
+class BadCondition(ValueError):
+    """A condition that no filter has; `path` is where it stands in the filter."""
+
+    def __init__(self, problem: str, *path: str) -> None:
+        super().__init__(problem)
+        self.path = path
+
+
 def conditions_of(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the conditions of a filter: of each the key, the operator and what the field is compared with.
 
-    An object holds operators and nothing else; any other value is what the field has to be. Raises ValueError.
+    An object holds operators and nothing else; any other value is what the field has to be. Raises BadCondition.
     """
     return [
         {"key": key, "op": op, "operand": operand}
@@ -23,14 +31,22 @@ def conditions_of(asked: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _operators(key: str, wanted: Any) -> Iterator[tuple[str, Any]]:
+    if key.startswith("$"):
+        # The filter would ask for a field of this name, and find nothing.
+        raise BadCondition(
+            f"is no field: a filter names fields of the value, all of which must match, and has no {key[:64]}",
+            key,
+        )
     if not isinstance(wanted, Mapping):
         yield "$eq", wanted
         return
+    if not wanted:
+        raise BadCondition(f"holds no operator: give a value, or one of {', '.join(OPERATORS)}", key)
     for op, operand in wanted.items():
         if op not in OPERATORS:
-            raise ValueError(f"{key} has the operator {op[:64]}, and there are {', '.join(OPERATORS)}")
+            raise BadCondition(f"is no operator: there are {', '.join(OPERATORS)}", key, op)
         if op in RANGES and not _is_ordered(operand):
-            raise ValueError(f"{key}.{op} compares with a number or a text")
+            raise BadCondition("compares with a number or a text", key, op)
         yield op, operand
 
 
