@@ -26,9 +26,9 @@ def as_json(value: object, levels: int = MAX_LEVELS) -> Any:
     if isinstance(value, str):
         return _writable(value)
     if isinstance(value, int):
-        return value if abs(value) < MAX_INT else str(value)
+        return int(value) if abs(value) < MAX_INT else str(int(value))
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(value) if math.isfinite(value) else None
     if levels == 0:
         return _text(value)
     if hasattr(value, "model_dump"):
@@ -43,6 +43,7 @@ def as_json(value: object, levels: int = MAX_LEVELS) -> Any:
 
 
 def _writable(text: str) -> str:
+    text = str.__str__(text)  # JSON is written of str alone, and not of its subclasses
     if text.isascii() and "\x00" not in text:
         return text
     return text.replace("\x00", "").encode(errors="replace").decode()
