@@ -41,6 +41,7 @@
 \ir assistant/004-changes.sql
 \ir assistant/005-discarded-jobs.sql
 \ir assistant/006-lanes.sql
+\ir assistant/007-thread-agents.sql
 \ir store/001-tables.sql
 \ir store/002-changes.sql
 \ir store/003-discarded-jobs.sql
