@@ -47,6 +47,7 @@
 \ir assistant/005-discarded-jobs.sql
 \ir assistant/006-lanes.sql
 \ir assistant/007-erasing.sql
+\ir assistant/008-thread-agents.sql
 \ir store/001-tables.sql
 \ir store/002-changes.sql
 \ir store/003-discarded-jobs.sql

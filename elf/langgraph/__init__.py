@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from elf.langgraph.migration import Migrated, MigrationFault, migrate
 from elf.langgraph.saver import ElfSaver
+from elf.langgraph.serializer import TypeNotAllowed
 from elf.langgraph.store import ElfStore
 
-__all__ = ["ElfSaver", "ElfStore", "Migrated", "MigrationFault", "migrate"]
+__all__ = ["ElfSaver", "ElfStore", "Migrated", "MigrationFault", "TypeNotAllowed", "migrate"]

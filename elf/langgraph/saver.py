@@ -22,9 +22,12 @@ from elf.client.blocking import Client
 from elf.client.call import Call
 from elf.client.errors import InvalidRequest
 from elf.langgraph.either import EitherClient
+from elf.langgraph.serializer import let_compile_name_types, strict
 from elf.langgraph.wire import Wire
 
 T = TypeVar("T")
+
+let_compile_name_types()
 
 
 class ElfSaver(BaseCheckpointSaver[str]):
@@ -32,8 +35,14 @@ class ElfSaver(BaseCheckpointSaver[str]):
 
     Async methods go through threads where there is only a client; sync methods need one. `user_id` is whose threads
     they are; without it, it is `user_id` of the config's configurable. A call that names only threads or runs is then
-    about the one user who has them. Raises ValueError when nobody says whose they are, RuntimeError for a sync method
-    without a client, and otherwise what the client raises: see elf.client.errors. The clients stay yours to close.
+    about the one user who has them. The clients stay yours to close.
+
+    A checkpoint is decoded if it consists of LangGraph's and LangChain's own types, of those that `compile()` finds in
+    the state of a graph, and of `types`; with another one it raises TypeNotAllowed before anything reaches the graph.
+    `serde` has to be as strict.
+
+    Raises ValueError for a `serde` that is not, and when nobody says whose the threads are, RuntimeError for a sync
+    method without a client, and otherwise what the client raises: see elf.client.errors.
     """
 
     def __init__(
@@ -43,8 +52,9 @@ class ElfSaver(BaseCheckpointSaver[str]):
         *,
         user_id: str | None = None,
         serde: SerializerProtocol | None = None,
+        types: Sequence[type] = (),
     ) -> None:
-        super().__init__(serde=serde)
+        super().__init__(serde=strict(serde, types))
         self._clients = EitherClient(client, async_client, adapter="ElfSaver")
         self.user_id = user_id
 

@@ -45,6 +45,7 @@ def as_json(value: object, levels: int = MAX_LEVELS) -> Any:
 
 
 def _writable(text: str) -> str:
+    text = str.__str__(text)  # JSON is written of str alone, and not of its subclasses
     if text.isascii() and "\x00" not in text:
         return text
     return text.replace("\x00", "").encode(errors="replace").decode()

@@ -22,6 +22,7 @@ from elf.core.long_texts import long_texts, taken_out
 from elf.core.slices import at_once
 from elf.langgraph import calls as c
 from elf.langgraph.plain import plain
+from elf.langgraph.serializer import TypeNotAllowed
 from elf.langgraph.summary import Told, facts_of, summary_of
 
 
@@ -111,19 +112,35 @@ class Wire:
         return c.told(path, self._owner(None) | body)
 
     def tuple_of(self, stored: c.Stored, config: RunnableConfig | None) -> CheckpointTuple:
-        """Return a checkpoint as a graph knows it; `config` is what it was asked with."""
-        head = cast("Checkpoint", self._value(stored.checkpoint))
+        """Return a checkpoint as a graph knows it; `config` is what it was asked with.
+
+        Raises TypeNotAllowed, naming the place, where it is made of a type that nobody allowed.
+        """
+
+        def value(one: c.Value, part: str) -> Any:
+            try:
+                return self._serde.loads_typed((one.type, one.data))
+            except TypeNotAllowed as error:
+                place = f"thread {stored.thread_id}, checkpoint {stored.checkpoint_id}, {part}"
+                raise error.at(place) from None
+
+        head = cast("Checkpoint", value(stored.checkpoint, "its head"))
         return CheckpointTuple(
             config=self.config_of(stored, stored.checkpoint_id, config),
             checkpoint={
                 **head,
-                "channel_values": {value.channel: self._value(value) for value in stored.values},
+                "channel_values": {
+                    one.channel: value(one, f"channel {one.channel}") for one in stored.values
+                },
             },
-            metadata=cast("CheckpointMetadata", self._value(stored.metadata)),
+            metadata=cast("CheckpointMetadata", value(stored.metadata, "its metadata")),
             parent_config=(
                 None if stored.parent_id is None else self.config_of(stored, stored.parent_id, config)
             ),
-            pending_writes=[(write.task_id, write.channel, self._value(write)) for write in stored.writes],
+            pending_writes=[
+                (write.task_id, write.channel, value(write, f"a write to channel {write.channel}"))
+                for write in stored.writes
+            ],
         )
 
     def config_of(
@@ -166,9 +183,6 @@ class Wire:
             return typed
         typed["data"], places = taken_out(typed["data"], texts)
         return typed | {"left_out": {"within": told.within, "places": places}}
-
-    def _value(self, value: c.Value) -> Any:
-        return self._serde.loads_typed((value.type, value.data))
 
 
 def _version(version: str | float) -> str:

@@ -11,9 +11,21 @@ SELECT pg_advisory_xact_lock(key) FROM (
   FROM unnest($3::text[]) AS thread_id ORDER BY key
 ) AS keys;
 
+-- name: lock_first_checkpoint
+-- Has those who would write the first checkpoint of a thread do so one after the other. Comes after lock_saver_thread.
+SELECT pg_advisory_xact_lock(hashtextextended(concat_ws(E'\x1f', 'saver first', $1::text, $2::text, $3::text), 0));
+
+-- name: agents_of_saver_threads
+-- Finds to which agent each of these threads belongs that has a checkpoint; null: to none.
+SELECT t.thread_id, c.agent_id FROM unnest($3::text[]) AS t (thread_id)
+CROSS JOIN LATERAL (
+  SELECT s.agent_id FROM saver_checkpoints AS s
+  WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.thread_id = t.thread_id LIMIT 1
+) AS c;
+
 -- name: put_saver_checkpoint
--- Writes a checkpoint with the values that are new; once more, it takes the place of what was there. The bytes are taken
--- from their array one by one: unnest() would copy all of them once more.
+-- Writes a checkpoint of a thread that belongs to the agent $17, with the values that are new; once more, it takes the
+-- place of what was there. The bytes are taken from their array one by one: unnest() would copy all of them once more.
 WITH blobs AS (
   INSERT INTO saver_blobs (tenant_id, user_id, thread_id, checkpoint_ns, channel, version, type, data)
   SELECT $1, $2, $3, $4, b.channel, b.version, b.type, ($16::bytea[])[b.place]
@@ -23,8 +35,8 @@ WITH blobs AS (
 )
 INSERT INTO saver_checkpoints (
   tenant_id, user_id, thread_id, checkpoint_ns, checkpoint_id, parent_id, checkpoint_type, checkpoint, metadata_type,
-  metadata, facts, versions
-) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+  metadata, facts, versions, agent_id
+) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $17)
 ON CONFLICT (tenant_id, user_id, thread_id, checkpoint_ns, checkpoint_id) DO UPDATE SET
   parent_id = excluded.parent_id, checkpoint_type = excluded.checkpoint_type, checkpoint = excluded.checkpoint,
   metadata_type = excluded.metadata_type, metadata = excluded.metadata, facts = excluded.facts,
@@ -242,14 +254,15 @@ WHERE s.tenant_id = $1 AND s.user_id = $2 AND s.thread_id = ANY($3::text[]) AND 
   );
 
 -- name: copy_saver_thread
--- Copies all of a thread ($3) into another one ($4); what is there already under the same ids stays.
+-- Copies all of a thread ($3) into another one ($4), which belongs to the agent $5; what is there already under the same
+-- ids stays.
 WITH checkpoints AS (
   INSERT INTO saver_checkpoints (
     tenant_id, user_id, thread_id, checkpoint_ns, checkpoint_id, parent_id, checkpoint_type, checkpoint, metadata_type,
-    metadata, facts, versions, created_at
+    metadata, facts, versions, created_at, agent_id
   )
   SELECT c.tenant_id, c.user_id, $4, c.checkpoint_ns, c.checkpoint_id, c.parent_id, c.checkpoint_type, c.checkpoint,
-    c.metadata_type, c.metadata, c.facts, c.versions, c.created_at
+    c.metadata_type, c.metadata, c.facts, c.versions, c.created_at, $5
   FROM saver_checkpoints AS c WHERE c.tenant_id = $1 AND c.user_id = $2 AND c.thread_id = $3
   ON CONFLICT DO NOTHING
 ), blobs AS (

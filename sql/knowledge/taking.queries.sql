@@ -1,5 +1,19 @@
 -- Taking in what was exported. What is there already stays as it is; each tells how much is new.
 
+-- name: lock_intake
+-- Waits until nobody else takes knowledge in, of whatever tenant, and keeps others from it until the transaction ends: of
+-- two tenants that take the same ids in at once, one has to be given others.
+SELECT pg_advisory_xact_lock(hashtextextended('knowledge is taken in', 0));
+
+-- name: find_known_ids
+-- Those of ids ($2) that stand for something, and whether it is this tenant's.
+SELECT k.id, bool_or(k.tenant_id = $1) AS is_own FROM (
+  SELECT id, tenant_id FROM knowledge_entities UNION ALL SELECT id, tenant_id FROM knowledge_episodes
+  UNION ALL SELECT id, tenant_id FROM knowledge_facts UNION ALL SELECT id, tenant_id FROM knowledge_rules
+  UNION ALL SELECT id, tenant_id FROM knowledge_rule_applications UNION ALL SELECT id, tenant_id FROM knowledge_events
+) AS k
+WHERE k.id = ANY ($2::uuid[]) GROUP BY k.id;
+
 -- name: take_in_entities
 -- Adds entities, but for those whose id, or name and type, is taken.
 WITH added AS (

@@ -19,6 +19,8 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver, empty_checkpoint
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.serde.base import CipherProtocol, SerializerProtocol
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command
@@ -44,15 +46,18 @@ class Spoken:
     others: list[str]
 
 
-class Hidden(JsonPlusSerializer):
-    """What it writes shows nothing."""
+class Flipping(CipherProtocol):
+    """What it encrypts shows nothing."""
 
-    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
-        kind, data = super().dumps_typed(obj)
-        return f"hidden {kind}", data.translate(FLIPPED)
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        return "flipped", plaintext.translate(FLIPPED)
 
-    def loads_typed(self, data: tuple[str, bytes]) -> Any:
-        return super().loads_typed((data[0].removeprefix("hidden "), data[1].translate(FLIPPED)))
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        return ciphertext.translate(FLIPPED)
+
+
+PLAIN = JsonPlusSerializer(allowed_msgpack_modules=[Spoken])
+HIDDEN = EncryptedSerializer(Flipping(), PLAIN)
 
 
 @pytest.fixture(scope="module")
@@ -178,15 +183,15 @@ async def test_a_large_state_comes_back_as_it_was(
 @pytest.mark.parametrize(
     ("serde", "messages", "most"),
     [
-        (JsonPlusSerializer(), [f"{number} {SPEECH}" for number in range(50)], 1.1),
-        (JsonPlusSerializer(), [HumanMessage(f"{number} {SPEECH}") for number in range(50)], 1.5),
-        (JsonPlusSerializer(), {"a": Spoken(SPEECH, ["\x00" + SPEECH, SPEECH]), 2: [SPEECH, {SPEECH}]}, 1.6),
-        (Hidden(), [SPEECH], 3.0),
+        (PLAIN, [f"{number} {SPEECH}" for number in range(50)], 1.1),
+        (PLAIN, [HumanMessage(f"{number} {SPEECH}") for number in range(50)], 1.5),
+        (PLAIN, {"a": Spoken(SPEECH, ["\x00" + SPEECH, SPEECH]), 2: [SPEECH, {SPEECH}]}, 1.6),
+        (HIDDEN, [SPEECH], 3.0),
     ],
     ids=["texts", "messages", "all sorts", "hidden"],
 )
 def test_a_state_is_sent_once_and_comes_back(
-    client: Client, serde: JsonPlusSerializer, messages: Any, most: float
+    client: Client, serde: SerializerProtocol, messages: Any, most: float
 ) -> None:
     """A request is as large as what the checkpoint says for readers, and little else."""
     saver = ElfSaver(client, user_id="ana", serde=serde)

@@ -144,7 +144,7 @@ LEAKS: Final = Leaks(
             [
                 "put_supervisor_checkpoint", "put_agent_state", "owners_of_saver_threads", "owners_of_saver_runs",
                 "threads_of_saver_runs", "delete_saver_runs", "prune_saver_threads", "sweep_saver_threads",
-                "copy_saver_thread",
+                "copy_saver_thread", "agents_of_saver_threads",
             ],
             _OWN_THREADS,
         ),

@@ -166,10 +166,12 @@ class AssistantTable(Table):
     """[assistant]; each key is optional.
 
     Memories whose cosine is at least `link_min` are linked when one of them is written. `allowlists` are the categories
-    that each agent may read; an agent that is not named reads none.
+    that each agent may read; an agent that is not named reads none. With `share_threads` every agent of a user may
+    write the threads of graphs that another one began.
     """
 
     link_min: Cosine = 0.55
+    share_threads: bool = False
     categories: Categories = Categories()
     allowlists: Annotated[
         dict[AgentName, Annotated[list[Name], Field(description="a list of names of categories")]],

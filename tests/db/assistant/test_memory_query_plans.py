@@ -118,6 +118,7 @@ PLANS: Final[Mapping[str, Sequence[Any]]] = {
     "due_after_turn": (*PLACE, "thread 7", NOW, NOW, 3),
     "find_saver_checkpoints": (*PLACE, "thread 7", "", None, None, None, None, None, "{}", 10),
     "load_saver_checkpoints": (*PLACE, ["thread 7", "thread 67"], ["", ""], ["id 7", None], 1_000_000),
+    "agents_of_saver_threads": (*PLACE, ["thread 7", "thread 67"]),
     "size_of_saver_checkpoint": (*PLACE, "thread 7", "", "id 7"),
     "count_hits": (["acme"] * 8, ["user 7"] * 8, SOME, [1] * 8, [NOW] * 8),
 }

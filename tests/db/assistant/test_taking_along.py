@@ -167,3 +167,57 @@ async def test_above_all_families_it_is_the_same(house: AssistantHouse) -> None:
     assert await subjects.take_in(lines) == 0
     assert [line async for line in subjects.export(subject)] == lines
     assert [one["text"] for one in (await house.get("memories"))["items"]] == ["User wants to sail."]
+
+
+SECRET = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+FREE = {"text", "steps_text", "quote", "value"}
+
+
+def planted(value: Any) -> Any:
+    """Return what was exported with a secret in all that is said there."""
+    if isinstance(value, list):
+        return [planted(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: f"{one} {SECRET}" if name in FREE and isinstance(one, str) else planted(one)
+        for name, one in value.items()
+    }
+
+
+@pytest.mark.parametrize("way", ["above all families", "the family's own"])
+async def test_secrets_are_blanked_as_in_what_is_written(house: AssistantHouse, way: str) -> None:
+    await remember(house, USER, WORD)
+    await house.add(
+        "User has a plan.", "goals", evidence=[{"quote": "I have a plan.", "role": "user", "turn_id": "1"}]
+    )
+    subjects = house.opened.subjects
+    assert subjects is not None
+    subject = Subject(tenant_id=TENANT, user=USER)
+    lines = [line async for line in subjects.export(subject)]
+    kinds = {"memory", "history", "user_context", "proposal", "file", "file_version"}
+    assert kinds <= {kind for line in lines for kind in line}
+    assert str(planted(lines)).count(SECRET) > 10
+    await subjects.erase(subject)
+    if way == "above all families":
+        assert await subjects.take_in(planted(lines)) > 10
+    else:
+        items = [{k: v for k, v in line.items() if k != "tenant_id"} for line in planted(lines)]
+        assert (await taken_in(house, items))["new"] > 0
+    back = [line async for line in subjects.export(subject)]
+    assert WORD in str(back)
+    assert SECRET not in str(back)
+    assert SECRET not in str(await house.rows("SELECT p::text FROM assistant_proposals AS p"))
+
+
+async def test_another_tenant_of_the_service_takes_in_all_of_it(house: AssistantHouse) -> None:
+    await remember(house, USER, WORD)
+    subjects = house.opened.subjects
+    assert subjects is not None
+    lines = [line async for line in subjects.export(Subject(tenant_id=TENANT, user=USER))]
+    kept = [line for line in lines if not line.get("thread", {}).get("by_saver")]
+    moved = [line | {"tenant_id": "another"} for line in lines]
+    assert await subjects.take_in(moved) == len(kept) < len(lines)
+    assert await subjects.take_in(moved) == 0
+    back = [line async for line in subjects.export(Subject(tenant_id="another", user=USER))]
+    assert sorted(map(str, back)) == sorted(str(line | {"tenant_id": "another"}) for line in kept)

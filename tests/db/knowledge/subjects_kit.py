@@ -90,7 +90,7 @@ class World:
 
     async def exported(self, **whose: str) -> list[Piece]:
         """All of a subject, as it is after it was JSON in a file."""
-        subject = Subject(tenant_id=TENANT, **whose)
+        subject = Subject(**{"tenant_id": TENANT} | whose)
         return [json.loads(json.dumps(one)) async for one in self.subjects.export(subject)]
 
     async def erase(self, **whose: str) -> Mapping[str, int]:

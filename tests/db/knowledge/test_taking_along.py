@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
+import anyio
 import pytest
 
 from elf.api.caller import Caller
@@ -189,6 +191,101 @@ async def test_a_tenant_takes_in_nothing_that_is_anothers(world: World) -> None:
     (own,) = [one for one in pieces if one["kind"] == "fact"]
     await world.erase()
     stolen = _changed(own, source_episode_id=str(episode))
-    assert await world.subjects.take_in([stolen, _changed(own, id=str(fact.id), content="mine")]) == 1
+    taken = _changed(own, id=str(fact.id), subject="Ben", content="mine")
+    for new in (2, 0):
+        assert await world.subjects.take_in([stolen, taken]) == new
     assert (await world.house.row("fact", UUID(own["id"])))["source_episode_id"] is None
     assert (await world.house.row("fact", fact.id))["content"] == "elsewhere"
+    mine = await world.house.row("fact", uuid5(fact.id, TENANT))
+    assert (mine["content"], mine["tenant_id"]) == ("mine", TENANT)
+
+
+async def test_another_tenant_of_the_service_takes_in_all_of_it(world: World) -> None:
+    await kept(world)
+    pieces = [dict(one) for one in await world.exported()]
+    counts = by_kind(pieces)
+    moved = [one | {"tenant_id": "another"} for one in pieces]
+    assert await world.subjects.take_in(moved) == len(moved)
+    assert await world.subjects.take_in(moved) == 0
+    back = await world.exported(tenant_id="another")
+    assert by_kind(back) == counts
+    ids = {one["id"]: str(uuid5(UUID(one["id"]), "another")) for one in pieces if "id" in one}
+    assert _told(_renamed(pieces, ids)) == _told([one | {"tenant_id": TENANT} for one in back])
+    await world.erase()
+    assert by_kind(await world.exported(tenant_id="another")) == counts
+    assert await world.subjects.take_in(moved) == 0  # what another tenant has no more is what it was here
+    assert await world.subjects.take_in(pieces) == len(pieces)
+    assert _told(await world.exported()) == _told(pieces)
+
+
+async def test_two_tenants_take_the_same_in_at_once(world: World, empty: Any) -> None:
+    await kept(world)
+    pieces = [dict(one) for one in await world.exported()]
+    for _ in range(5):
+        await empty()
+        new: dict[str, int] = {}
+
+        async def take(tenant: str, new: dict[str, int] = new) -> None:
+            new[tenant] = await world.subjects.take_in([one | {"tenant_id": tenant} for one in pieces])
+
+        async with anyio.create_task_group() as group:
+            for tenant in ("one", "two", "three"):
+                group.start_soon(take, tenant)
+        assert new == dict.fromkeys(("one", "two", "three"), len(pieces))
+
+
+async def test_nobody_learns_from_an_import_what_others_have(world: World) -> None:
+    await kept(world)
+    pieces = [dict(one) for one in await world.exported()]
+    ids = {one["id"]: str(uuid4()) for one in pieces if "id" in one}
+    nobodys = [one | {"tenant_id": "third"} for one in _renamed(pieces, ids)]
+    others = [one | {"tenant_id": "fourth"} for one in pieces]
+    assert await world.subjects.take_in(others) == await world.subjects.take_in(nobodys) == len(pieces)
+
+
+async def test_secrets_are_blanked_as_in_what_is_written(world: World) -> None:
+    about = await world.entity("Ana", ANA)
+    episode = await world.house.episode("Sails home.", ANA)
+    await world.house.fact(caller=ANA, entity_id=about, source_episode_id=episode)
+    await world.life.harmful(
+        await world.house.rule("Ask first", ANA), ANA, times=3, reason="why", context="when"
+    )
+    await world.life.forget("episode", episode)
+    pieces = await world.exported()
+    assert {"entity", "episode", "fact", "rule", "application", "event"} <= by_kind(pieces).keys()
+    planted = [
+        _changed(
+            one,
+            **{name: f"{one[name]} {SECRET}" for name in ("content", "context", "reason") if one.get(name)},
+            **{
+                name: {**one.get(name, {}), "said": SECRET}
+                for name in ("metadata", "payload")
+                if name in NAMED[one["kind"]]
+            },
+        )
+        for one in pieces
+    ]
+    await world.erase()
+    assert await world.subjects.take_in(planted) == len(pieces)
+    assert SECRET not in json.dumps(await world.exported(), default=str)
+    assert "Sails home." in json.dumps(await world.exported(), default=str)
+
+
+SECRET: Final = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789ABCD"
+NAMED: Final[Mapping[str, set[str]]] = {
+    **{kind: {"metadata"} for kind in ("entity", "episode", "fact", "rule")},
+    "event": {"payload"}, "application": set(), "link": set(), "supersession": set(),
+}  # fmt: skip
+
+
+def _renamed(pieces: list[Piece], ids: Mapping[str, str]) -> list[Piece]:
+    """Return pieces with other ids, wherever these stand."""
+    text = json.dumps(pieces, default=str)
+    for old, new in ids.items():
+        text = text.replace(old, new)
+    renamed: list[Piece] = json.loads(text)
+    return renamed
+
+
+def _told(pieces: list[Piece]) -> list[str]:
+    return sorted(json.dumps(one, sort_keys=True, default=str) for one in pieces)

@@ -1,12 +1,13 @@
-"""Whose threads are meant where a caller names threads or runs and no user."""
+"""Whose threads are: which user is meant where a caller names none, and which agent may write them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from elf.api.caller import Caller
-from elf.core.errors import InvalidRequest
+from elf.core.errors import InvalidRequest, ScopeDenied
+from elf.db.database import Connection
 from elf.families.assistant.api.fields import OfUser
 from elf.families.assistant.kit import Kit
 from elf.families.assistant.model import Place
@@ -26,3 +27,22 @@ async def owner_of(kit: Kit, request: OfUser, caller: Caller, by: By, ids: Seque
     if len(users) > 1:
         raise InvalidRequest("$.user_id: is required, as several users have them", fields=["$.user_id"])
     return Place(request.tenant_id, users[0]["user_id"]) if users else None
+
+
+async def agents_of_threads(
+    kit: Kit, connection: Connection, place: Place, threads: Mapping[str, str], caller: Caller
+) -> dict[str, str | None]:
+    """Return to which agent each thread belongs that has a checkpoint, None: to none; `threads` has their paths.
+
+    Raises ScopeDenied where a caller who is bound to an agent may not write one: it belongs to another agent, and
+    threads are not shared.
+    """
+    rows = await connection.fetch(kit.queries["agents_of_saver_threads"], *place, list(threads))
+    agents: dict[str, str | None] = {row["thread_id"]: row["agent_id"] for row in rows}
+    own = caller.bound.get("agent_id")
+    if own is not None and not kit.config.share_threads:
+        for thread, agent in agents.items():
+            if agent not in (None, own):
+                path = threads[thread]
+                raise ScopeDenied(f"{path}: the thread belongs to another agent", fields=[path])
+    return agents

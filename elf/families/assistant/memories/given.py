@@ -25,3 +25,7 @@ class Given:
     async def quote(self, text: str) -> str:
         """Return words that somebody said, which stay as they are otherwise."""
         return await in_slices(redacting(text)) if self._redact else text
+
+    async def value(self, value: str | list[str]) -> str | list[str]:
+        """Return what a user is known by."""
+        return await self.quote(value) if isinstance(value, str) else [await self.quote(one) for one in value]

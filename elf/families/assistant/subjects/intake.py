@@ -17,7 +17,7 @@ from elf.families.assistant.kit import Kit
 from elf.families.assistant.memories.adding import MANUAL
 from elf.families.assistant.memories.given import Given
 from elf.families.assistant.model import Evidence, Memory, Place
-from elf.families.assistant.rules.user_context import Signal
+from elf.families.assistant.rules.user_context import ContextField, Signal
 from elf.families.assistant.rules.validators import Rejected, accepted
 from elf.families.assistant.store.changes import Changes
 
@@ -157,10 +157,11 @@ class Intake:
 
     async def _agree(self, whose: Place, told: a.ExportedContext, taken: Taken, actor: str | None) -> None:
         """Have the user known by what needs no agreement, and propose the rest; what is there stays."""
+        value = await self._given.value(told.value)
 
         async def once() -> tuple[int, int]:
             async with self._writer.changing(whose, {LOCK}, actor=actor) as changes:
-                return await self._consents.take_in(changes, _signals(told))
+                return await self._consents.take_in(changes, _signals(told.field, value))
 
         applied, proposed = await retrying(once)
         taken.new += applied
@@ -179,6 +180,5 @@ class Intake:
             taken.known += 1
 
 
-def _signals(told: a.ExportedContext) -> list[Signal]:
-    values = told.value if isinstance(told.value, list) else [told.value]
-    return [Signal(told.field, value) for value in values]
+def _signals(field: ContextField, value: str | list[str]) -> list[Signal]:
+    return [Signal(field, one) for one in (value if isinstance(value, list) else [value])]

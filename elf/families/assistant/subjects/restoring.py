@@ -1,6 +1,7 @@
 """Keeping what another service told of its users as it was there: with its ids, times, history and what was agreed to.
 
-It differs from the import of a user's own memory, which is taken in by the rules of what is written here.
+Texts get the form of what is written here, and secrets are blanked. Unlike in the import of a user's own memory,
+nothing is judged anew, or proposed.
 """
 
 from __future__ import annotations
@@ -12,10 +13,13 @@ from uuid import UUID
 
 import msgspec
 
+from elf.core.secrets import redacting_json
+from elf.core.slices import in_slices
 from elf.db.database import Connection
 from elf.db.errors import retrying
 from elf.families.assistant.api import subjects as a
 from elf.families.assistant.kit import Kit
+from elf.families.assistant.memories.given import Given
 from elf.families.assistant.store.changes import VECTOR_JOB
 
 RESTORED_BY: Final[Mapping[str, str]] = {
@@ -39,10 +43,11 @@ class Restoring:
     def __init__(self, kit: Kit) -> None:
         self._kit = kit
         self._sql = kit.queries
+        self._given = Given(kit)
 
     async def take_in(self, tenant_id: str, lines: Sequence[a.ExportedLine]) -> int:
         """Keep lines; returns how many of them are new."""
-        rows = {kind: _rows(kind, lines) for kind in RESTORED_BY}
+        rows = {kind: [await self._clean(kind, row) for row in _rows(kind, lines)] for kind in RESTORED_BY}
         memories = rows["memory"]
         texts = ["\n".join(filter(None, (one["text"], one["steps_text"]))) for one in memories]
         embedded = await self._kit.embedder.embed_if_there(texts)
@@ -50,6 +55,37 @@ class Restoring:
             zip(((one["user_id"], UUID(one["id"])) for one in memories), embedded.vectors, strict=True)
         )
         return await retrying(partial(self._write, tenant_id, rows, vectors))
+
+    async def _clean(self, kind: str, row: dict[str, Any]) -> dict[str, Any]:
+        """Return a row as it would have been written. What somebody keeps of a thread stays as it is, as there."""
+        given = self._given
+        match kind:
+            case "memory":
+                texts = {
+                    "text": await given.text(row["text"]),
+                    "steps_text": await given.steps(row["steps_text"]),
+                }
+                return row | texts | {"evidence": [await self._quoted(one) for one in row["evidence"]]}
+            case "history":
+                refs = {name: _json(await self._redacted(row[name])) for name in ("old_ref", "new_ref")}
+                return row | refs | {"meta": await self._redacted(row["meta"])}
+            case "user_context":
+                return row | {"value": await given.value(row["value"])}
+            case "proposal":
+                value, quotes = (
+                    await given.quote(row["value"]),
+                    [await self._quoted(one) for one in row["evidence"]],
+                )
+                return row | {"value": value, "evidence": quotes}
+            case "file" | "file_version":
+                return row | {"text": await given.quote(row["text"])}
+        return row
+
+    async def _quoted(self, evidence: dict[str, Any]) -> dict[str, Any]:
+        return evidence | {"quote": await self._given.quote(evidence["quote"])}
+
+    async def _redacted(self, said: Any) -> Any:
+        return await in_slices(redacting_json(said)) if self._kit.redact else said
 
     async def _write(
         self, tenant_id: str, rows: Mapping[str, Rows], vectors: Mapping[tuple[str, UUID], Any]
@@ -87,8 +123,6 @@ def _rows(kind: str, lines: Sequence[a.ExportedLine]) -> Rows:
     """Return the lines of a kind as rows."""
     told = [(line.user_id, getattr(line, kind)) for line in lines]
     rows: Rows = [{"user_id": user, **one.model_dump(mode="json")} for user, one in told if one is not None]
-    if kind == "history":
-        return [row | {name: _json(row[name]) for name in ("old_ref", "new_ref")} for row in rows]
     return [row for row in rows if not row.get("by_saver")]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Any, Final, cast
 from uuid import UUID
@@ -19,6 +19,8 @@ from elf.families.knowledge.rules.searchable_text import fact_text
 from elf.families.knowledge.writing.events import EventType
 from elf.taking_in import Given
 
+_MERGED: Final = "merged_into"
+_ID_CHARS: Final = 36
 MOST_CHARS: Final = 2 * m.MAX_EPISODE_CHARS  # what the service made longer itself, too
 
 Moment = Annotated[datetime, Meta(tz=True)]
@@ -52,7 +54,7 @@ class ExportedEntity(_Piece, frozen=True, kw_only=True, tag="entity"):
     user_id: Identifier | None = None
 
     def __post_init__(self) -> None:
-        _refuse_id(self.metadata, "merged_into")
+        _refuse_id(self.metadata, _MERGED)
 
 
 class ExportedEpisode(_Piece, frozen=True, kw_only=True, tag="episode"):
@@ -229,6 +231,77 @@ Exported = (
 )
 
 _NUL: Final = b"\\u0000"  # JSON has no other way to write it
+
+_IDS: Final = frozenset(
+    {
+        "id", "source_episode_id", "entity_id", "supersedes_id", "rule_id", "source_id", "target_id", "memory_id",
+    }
+)  # fmt: skip
+"""The fields that name something that knowledge keeps; a session is not its own."""
+
+
+def ids_of(piece: Exported) -> Iterator[UUID]:
+    """Yield the ids of a piece and of what it refers to."""
+    for name in piece.__struct_fields__:
+        value = getattr(piece, name)
+        if name in _IDS and value is not None:
+            yield value
+    yield from _ids_in(_state(piece))
+
+
+def with_ids(piece: Exported, ids: Mapping[UUID, UUID]) -> Exported:
+    """Return a piece with other ids for those that have them here."""
+    found = {
+        name: ids[value]
+        for name in piece.__struct_fields__
+        if name in _IDS and (value := getattr(piece, name)) in ids
+    }
+    changed: Exported = msgspec.structs.replace(piece, **found)
+    match changed:
+        case ExportedEvent():
+            return msgspec.structs.replace(changed, payload=_replaced(changed.payload, ids))
+        case ExportedEntity() if _MERGED in changed.metadata:
+            merged = {_MERGED: _replaced(changed.metadata[_MERGED], ids)}
+            return msgspec.structs.replace(changed, metadata=changed.metadata | merged)
+    return changed
+
+
+def _state(piece: Exported) -> Any:
+    """Return what the service keeps in a piece as JSON, where ids are texts. What callers keep there stays as it is."""
+    match piece:
+        case ExportedEvent():
+            return piece.payload
+        case ExportedEntity():
+            return piece.metadata.get(_MERGED)
+    return None
+
+
+def _ids_in(value: Any) -> Iterator[UUID]:
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for one in value:
+            yield from _ids_in(one)
+    elif (found := _id(value)) is not None:
+        yield found
+
+
+def _replaced(value: Any, ids: Mapping[UUID, UUID]) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _replaced(one, ids) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_replaced(one, ids) for one in value]
+    found = _id(value)
+    return value if found is None or found not in ids else str(ids[found])
+
+
+def _id(value: Any) -> UUID | None:
+    if not isinstance(value, str) or len(value) != _ID_CHARS:
+        return None
+    try:
+        return UUID(value)
+    except ValueError:
+        return None
 
 
 def as_json(piece: Exported) -> Mapping[str, Any]:
