@@ -52,6 +52,12 @@ SELECT (SELECT count(*) FROM memories) AS memories, (SELECT count(*) FROM vector
 -- Removes the counts of what an agent ($2) looked up.
 DELETE FROM assistant_recalls AS r WHERE r.tenant_id = $1 AND r.agent_id = $2 RETURNING 1;
 
+-- name: leave_threads_of_agent
+-- Has $3 checkpoints of threads that belong to an agent ($2) belong to none: they are their user's.
+UPDATE saver_checkpoints AS c SET agent_id = NULL WHERE c.ctid = ANY (ARRAY(
+  SELECT o.ctid FROM saver_checkpoints AS o WHERE o.tenant_id = $1 AND o.agent_id = $2 LIMIT $3))
+RETURNING 1;
+
 -- name: export_memories
 -- A page of memories of a user ($2) or an agent ($3), behind a place ($4, $5).
 SELECT <columns> FROM assistant_memories AS m

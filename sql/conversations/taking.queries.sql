@@ -85,9 +85,20 @@ FROM (
 ) AS p
 WHERE p.chars_before < 4194304 ORDER BY p.conversation_id, p.seq;
 
+-- name: lock_intake
+-- Waits until nobody else takes conversations in, of whatever tenant, and keeps others from it until the transaction ends:
+-- of two tenants that take the same ids in at once, one has to be given others.
+SELECT pg_advisory_xact_lock(hashtextextended('conversations are taken in', 0));
+
 -- name: trees_of_others
 -- Those of some trees that other tenants have, too: their entries are there under their ids.
 SELECT DISTINCT t.tree_id FROM conversation_trees AS t WHERE t.tree_id = ANY ($2::uuid[]) AND t.tenant_id <> $1;
+
+-- name: known_entries
+-- Those of entries that this tenant has, and those whose text another one has, in whatever tree.
+SELECT e.entry_id, true AS is_own FROM conversation_entries AS e WHERE e.tenant_id = $1 AND e.entry_id = ANY ($2::uuid[])
+UNION ALL
+SELECT t.entry_id, false FROM conversation_texts AS t WHERE t.tenant_id <> $1 AND t.entry_id = ANY ($2::uuid[]);
 
 -- name: take_in_tree
 -- Adds a tree with its members ($7, their levels, and since when) and its transfer ($10), unless it is there.

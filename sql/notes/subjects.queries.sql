@@ -151,8 +151,9 @@ ORDER BY d.decision_id
 LIMIT $3;
 
 -- name: lock_intake
--- Waits until nobody else takes notes of this tenant in, and keeps others from it until the transaction ends.
-SELECT pg_advisory_xact_lock(hashtextextended('notes are taken in: ' || $1::text, 0));
+-- Waits until nobody else takes notes in, of whatever tenant, and keeps others from it until the transaction ends: of two
+-- tenants that take the same ids in at once, one has to be given others.
+SELECT pg_advisory_xact_lock(hashtextextended('notes are taken in', 0));
 
 -- name: notes_of_others
 -- Those of the notes that another tenant has.

@@ -18,22 +18,40 @@ from tests.adapters.saver_kit import graph_with, thread
 from tests.db.assistant.assistant_kit import assistant_config, served_beside_the_others
 from tests.folders import fresh_folder
 from tests.keys_kit import with_keys
+from tests.system.planting import dsn_of, in_tables
+from tests.system.service import RunningService, write_config
 
-AGENTS: Final = {"planner": "planner", "stylist": "stylist", "free": None}
+TENANT: Final = "acme"
+AGENTS: Final = {"planner": "planner", "stylist": "stylist", "free": None, "admin": None}
 KEYS: Final = {name: f"{name:k<43}" for name in AGENTS}
 RUN: Final = "run"
 Saver = Callable[[str], ElfSaver]
 
 
-def served(folder: Path, table: str = "") -> Any:
-    """Run a service with a key of each agent, and one that is bound to none."""
-    config = assistant_config(folder, table)
+def keyed(config: Path) -> Path:
+    """Give a config a key of each agent, and two that are bound to none."""
     tables = [
-        {"key": KEYS[name], "name": name} | ({} if agent is None else {"agent_id": agent})
+        {"key": KEYS[name], "name": f"bot of {name}"}
+        | ({} if agent is None else {"agent_id": agent})
+        | ({"role": "admin"} if name == "admin" else {})
         for name, agent in AGENTS.items()
     ]
     config.write_text(with_keys(config.read_text(encoding="utf-8"), *tables), encoding="utf-8")
-    return served_beside_the_others(config)
+    return config
+
+
+def served(folder: Path, table: str = "") -> Any:
+    """Run a service in this process."""
+    return served_beside_the_others(keyed(assistant_config(folder, table)))
+
+
+@pytest.fixture(scope="module")
+def service(model_folder: Path) -> Iterator[RunningService]:
+    """A service with its admin front."""
+    with fresh_folder() as folder:
+        config = keyed(write_config(folder, cache_dir=f'"{model_folder}"'))
+        with RunningService(config) as running:
+            yield running
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +156,23 @@ def test_of_agents_that_begin_a_thread_at_once_one_has_it(saver: Saver) -> None:
             winners = {name for name, has_begun in zip(names, began, strict=True) if has_begun}
             assert len(winners) == 1
             assert sum(began) == 4
+
+
+def test_the_threads_of_an_agent_that_is_erased_stay_and_are_nobodys(service: RunningService) -> None:
+    with (
+        Client(service.url, tenant_id=TENANT, api_key=KEYS["planner"]) as planner,
+        Client(service.url, tenant_id=TENANT, api_key=KEYS["stylist"]) as stylist,
+    ):
+        put(ElfSaver(planner, user_id="ana"), "t1")
+        kept = list(ElfSaver(planner, user_id="ana").list(None))
+        erased = service.admin.post(
+            "/v1/admin/assistant/erase", json={"tenant_id": TENANT, "what": "agent", "name": "planner"},
+            headers={"X-API-Key": KEYS["admin"]},
+        )  # fmt: skip
+        assert erased.status_code == 200, erased.text
+        assert "saver_checkpoints" not in "".join(in_tables(dsn_of(service), ["planner"]))
+        assert list(ElfSaver(stylist, user_id="ana").list(None)) == kept
+        put(ElfSaver(stylist, user_id="ana"), "t1")
 
 
 def test_threads_of_other_users_and_tenants_are_of_other_agents(saver: Saver, address: str) -> None:

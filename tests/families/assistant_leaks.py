@@ -127,7 +127,8 @@ LEAKS: Final = Leaks(
         ),
         **dict.fromkeys(
             [
-                "erase_rows", "erase_memories_of_agent", "erase_recalls_of_agent", "export_memories",
+                "erase_rows", "erase_memories_of_agent", "erase_recalls_of_agent", "leave_threads_of_agent",
+                "export_memories",
                 "export_relations",
                 "export_history", "export_user_contexts", "export_proposals", "export_thread_checkpoints",
             ],

@@ -208,7 +208,7 @@ LEAKS: Final = Leaks(
                 "spoil_memories", "erase_texts", "erase_previews", "page_of_titles", "erase_titles", "export_trees",
                 "export_transfer", "export_conversations", "export_entries", "export_memberships",
                 "export_entries_of_user", "export_entries_of_client", "erase_sessions",
-                "export_sessions", "take_in_session", "take_in_conversation", "take_in_entries",
+                "export_sessions", "take_in_session", "take_in_conversation", "take_in_entries", "known_entries",
             ],
             _OF_A_SUBJECT,
         ),

@@ -95,7 +95,7 @@ LEAKS: Final = Leaks(
                 "erase_applications_by", "reword_rule", "unname_in_metadata", "erase_searches",
                 "erase_rest_of_tenant", "export_episodes", "export_entities", "export_entities_of_tenant",
                 "export_facts", "export_rules", "export_supersessions", "export_applications", "export_links",
-                "export_events", "export_events_of_tenant", "take_in_episodes", "take_in_facts",
+                "export_events", "export_events_of_tenant", "find_known_ids", "take_in_episodes", "take_in_facts",
                 "take_in_rules", "take_in_supersessions", "take_in_applications",
             ],
             _OFFERED,

@@ -85,6 +85,7 @@ def _of(*names: str) -> set[str]:
 
 
 PLANS: dict[str, tuple[Sequence[Any], set[str]]] = {
+    "known_entries": (("acme", SOME), {"conversation_entries_id", "conversation_texts_pkey"}),
     "lock_trees_of_tenant": (("acme", 100), {"conversation_trees_pkey"}),
     "lock_trees_of_owner": (("acme", 100, "user 7"), _of("conversation_trees_owner")),
     "hide_trees": (("acme", SOME), {"conversation_trees_pkey"}),

@@ -75,6 +75,7 @@ PLANS: dict[str, tuple[Sequence[Any], set[str]]] = {
         ("fake:hash:384", ["fact"] * 32, ["acme"] * 32, SOME, TEXTS, [VECTOR] * 32), set(),
     ),
     "invert_rule": (("acme", SOME[0], "text", "text", VECTOR, "fake:hash:384"), set()),
+    "find_known_ids": (("acme", SOME), set()),
     "drop_done_jobs": ((NOW - timedelta(days=1), 500), {"idx_knowledge_outbox_done", "knowledge_outbox_pkey"}),
 }  # fmt: skip
 

@@ -42,6 +42,10 @@ OF_ALL_TENANTS: Final = {
     "count_memories": ({EPISODES, FACTS, RULES}, "a metric is of the whole service"),
     "read_jobs": ({JOBS}, "jobs are taken by their ids; each leads to a memory by its tenant"),
     "drop_done_jobs": ({JOBS}, "what is done goes, whosever it was"),
+    "find_known_ids": (
+        {EPISODES, FACTS, RULES, "knowledge_entities", "knowledge_events", "knowledge_rule_applications"},
+        "an import gives other ids for those that are taken, and tells nobody which",
+    ),
 } | {
     name: ({JOBS}, "there is one queue for all tenants, and whoever works leased these jobs")
     for name in (

@@ -56,14 +56,24 @@ class Erasure:
         return len(rows)
 
     async def _of_agent(self, subject: Subject) -> Counter[str]:
-        """Erase the memories that an agent has kept, with what tells of them, and the counts of its recalls."""
+        """Erase the memories that an agent has kept, with what tells of them, and the counts of its recalls.
+
+        Threads of graphs that it began are their users', and stay without its name.
+        """
         gone: Counter[str] = Counter()
         while (some := await retrying(partial(self._some_memories, subject)))["memories"]:
             gone.update(some)
         async with self._database.transaction() as connection:
             whose = subject.tenant_id, subject.agent_id
             gone["recalls"] += len(await connection.fetch(self._sql["erase_recalls_of_agent"], *whose))
+        while await retrying(partial(self._leave_threads, *whose)):
+            pass
         return gone
+
+    async def _leave_threads(self, tenant_id: str, agent_id: str | None) -> int:
+        async with self._database.transaction() as connection:
+            statement = self._sql["leave_threads_of_agent"]
+            return len(await connection.fetch(statement, tenant_id, agent_id, self._step))
 
     async def _some_memories(self, subject: Subject) -> Mapping[str, int]:
         async with self._database.transaction() as connection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 from uuid import UUID, uuid5
 
@@ -47,7 +47,8 @@ class Intake:
     @again
     async def _take_in_some(self, tenant_id: str, pieces: Sequence[x.Exported]) -> int:
         async with self._database.transaction() as connection:
-            ids = EntryIds(tenant_id, await self._trees_of_others(connection, tenant_id, pieces))
+            await connection.execute(self._sql["lock_intake"])
+            ids = await self._entry_ids(connection, tenant_id, pieces)
             new = 0
             for tree in _of(x.ExportedTree, pieces):
                 new += await connection.fetchval(self._sql["take_in_tree"], *_tree(tree))
@@ -59,12 +60,25 @@ class Intake:
                 new += await connection.fetchval(self._sql["take_in_session"], *_session(session, ids))
             return new
 
-    async def _trees_of_others(
+    async def _entry_ids(
         self, connection: Connection, tenant_id: str, pieces: Sequence[x.Exported]
-    ) -> Collection[UUID]:
-        trees = list({one.tree_id for one in pieces})
-        rows = await connection.fetch(self._sql["trees_of_others"], tenant_id, trees)
-        return {row["tree_id"] for row in rows}
+    ) -> EntryIds:
+        trees = await connection.fetch(
+            self._sql["trees_of_others"], tenant_id, list({one.tree_id for one in pieces})
+        )
+        named = {
+            *(one.entry_id for one in _of(x.ExportedEntry, pieces)),
+            *(one.forked_at_entry_id for one in _of(x.ExportedConversation, pieces)),
+            *(one.entry_id for one in _of(x.ExportedSession, pieces)),
+        } - {None}
+        others = {one: uuid5(one, tenant_id) for one in named if one is not None}
+        known = await connection.fetch(self._sql["known_entries"], tenant_id, [*others, *others.values()])
+        return EntryIds(
+            others,
+            own={row["entry_id"] for row in known if row["is_own"]},
+            of_others={row["entry_id"] for row in known if not row["is_own"]},
+            trees_of_others={row["tree_id"] for row in trees},
+        )
 
     async def _take_in_entries(
         self, connection: Connection, tenant_id: str, entries: Sequence[x.ExportedEntry], ids: EntryIds
@@ -81,17 +95,29 @@ class Intake:
 
 
 class EntryIds:
-    """The ids that entries get here: their own, or others where another tenant has their tree, the same each time.
-
-    An id is of one entry alone, whatever its tenant.
+    """The ids that entries get here: their own, or others where another tenant has them or their tree, the same each
+    time. An id is of one entry alone, whatever its tenant.
     """
 
-    def __init__(self, tenant_id: str, trees_of_others: Collection[UUID]) -> None:
-        self._tenant_id = tenant_id
+    def __init__(
+        self,
+        others: Mapping[UUID, UUID],
+        *,
+        own: Collection[UUID],
+        of_others: Collection[UUID],
+        trees_of_others: Collection[UUID],
+    ) -> None:
+        self._others = others
+        self._own = own
+        self._of_others = of_others
         self._trees_of_others = trees_of_others
 
     def __call__(self, tree_id: UUID, entry_id: UUID) -> UUID:
-        return uuid5(entry_id, self._tenant_id) if tree_id in self._trees_of_others else entry_id
+        other = self._others[entry_id]
+        if entry_id in self._own:
+            return entry_id
+        is_taken = tree_id in self._trees_of_others or entry_id in self._of_others
+        return other if is_taken or other in self._own else entry_id
 
 
 def _rows(entries: Sequence[x.ExportedEntry], ids: EntryIds, most: int) -> Slices[list[Sequence[Any]]]:

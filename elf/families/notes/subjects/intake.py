@@ -62,7 +62,7 @@ class Intake:
 
     async def _take_in_some(self, tenant_id: str, pieces: Sequence[x.Exported]) -> int:
         async with self._database.transaction() as connection:
-            await connection.execute(self._sql["lock_intake"], tenant_id)
+            await connection.execute(self._sql["lock_intake"])
             ids = NoteIds(tenant_id, await self._of_others(connection, tenant_id, pieces))
             new = await self._notes(connection, [self._note(one, ids) for one in _of(x.ExportedNote, pieces)])
             new += await self._versions(connection, tenant_id, _of(x.ExportedVersion, pieces), ids)
