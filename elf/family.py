@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a front that only shows what there is loads none of it
         Offers,
         OwnConversations,
         Recall,
+        Redaction,
         Remains,
         Remember,
         Subjects,
@@ -121,8 +122,8 @@ class Opened:
     done here. garbage: what outlives its time. chores: what is done from time to time, once over all processes.
     owners: what else runs. grpc: its services, where gRPC is served. gauges, totals, stored_gauges: its metrics.
     warnings: what an operator has to know at this moment. needed_to_read: the tables without which nothing of it can
-    be read. recall, items, subjects, remember, transcripts, own_conversations, remains: what it offers to whoever
-    stands above all families.
+    be read. recall, items, subjects, remember, transcripts, redaction, own_conversations, remains: what it offers
+    to whoever stands above all families.
     """
 
     handlers: Mapping[str, Handler] = field(default_factory=dict)
@@ -144,6 +145,7 @@ class Opened:
     subjects: Subjects | None = None
     remember: Remember | None = None
     transcripts: Transcripts | None = None
+    redaction: Redaction | None = None
     own_conversations: OwnConversations | None = None
     remains: Remains | None = None
 
@@ -157,6 +159,7 @@ class Opened:
             subjects=self.subjects,
             remember=self.remember,
             transcripts=self.transcripts,
+            redaction=self.redaction,
             own_conversations=self.own_conversations,
             remains=self.remains,
             corpora=self.corpora,
@@ -185,6 +188,7 @@ def together(rooms: Sequence[Opened]) -> Opened:
         subjects=next((room.subjects for room in rooms if room.subjects is not None), None),
         remember=next((room.remember for room in rooms if room.remember is not None), None),
         transcripts=next((room.transcripts for room in rooms if room.transcripts is not None), None),
+        redaction=next((room.redaction for room in rooms if room.redaction is not None), None),
         own_conversations=next(
             (room.own_conversations for room in rooms if room.own_conversations is not None), None
         ),

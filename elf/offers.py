@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
 import msgspec
@@ -82,7 +82,8 @@ class Item(Struct, frozen=True, kw_only=True):
     episodes, files. `at` is when it was said, or last changed where nobody knows that. `states` says what makes it less
     than it seems: "fading", "contradicted", "superseded_by:<id>". `tokens` is where the family keeps token vectors of
     exactly its text, if it does. `whole_chars` is how long all of it is, where its text is a passage.
-    `conversation` names one which a user has to be able to read to be told of the item.
+    `conversation` names one which a user has to be able to read to be told of the item. `quotes` are the words that
+    prove it, as they were said, where the family has them.
     """
 
     kind: str
@@ -95,6 +96,7 @@ class Item(Struct, frozen=True, kw_only=True):
     tokens: TokenPlace | None = None
     whole_chars: int | None = None
     conversation: str | None = None
+    quotes: Sequence[str] = ()
 
     @property
     def score(self) -> float:
@@ -207,6 +209,27 @@ class Remember(Protocol):
     async def __call__(self, said: Said, caller: Caller, done: Done) -> None: ...
 
 
+class Source(NamedTuple):
+    """What an item rests on: the names of its provenance, and its quotes."""
+
+    names: Sequence[str]
+    quotes: Sequence[str]
+
+
+class Redaction(Protocol):
+    """Takes words out of what was said, which items rested on that are forgotten."""
+
+    async def holding(self, sources: Sequence[Source], subject: Subject, caller: Caller) -> Sequence[UUID]:
+        """Return the entries that hold the quotes, of those that the caller may read."""
+        ...
+
+    def redact(
+        self, sources: Sequence[Source], subject: Subject, caller: Caller
+    ) -> Awaitable[Sequence[UUID]]:
+        """Take the quotes out of the entries that are the caller's; returns these."""
+        ...
+
+
 class Transcripts(Protocol):
     """Keeps conversations as they were held, and knows who may read them."""
 
@@ -240,6 +263,7 @@ class Offers:
     subjects: Subjects | None = None
     remember: Remember | None = None
     transcripts: Transcripts | None = None
+    redaction: Redaction | None = None
     own_conversations: OwnConversations | None = None
     remains: Remains | None = None
     corpora: Sequence[IndexedCorpus] = ()

@@ -87,7 +87,10 @@ def _open_recall(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     answering = Answering(finding, asker=asker, traces=traces, clock=ground.clock, measures=search.measures)
     recall = MemoryRecall(answering, texts.tokens)
     reading = ItemReading(items, asker, hidden)
-    forgetting = Forgetting(items, recall.recall, reading, handles, asker=asker, clock=ground.clock)
+    said = ((name, one.redaction) for name, one in ground.below.items() if one.redaction is not None)
+    forgetting = Forgetting(
+        items, recall.recall, reading, handles, asker=asker, clock=ground.clock, said=next(said, None)
+    )
     return Opened(
         handlers={
             RECALL.name: recall.recall,

@@ -153,3 +153,31 @@ WITH page AS MATERIALIZED (
   WHERE s.tenant_id = $1 AND s.user_id = p.user_id AND s.session_id = p.session_id RETURNING 1
 )
 SELECT count(*) FROM gone;
+
+-- name: entries_of_sources
+-- Up to $5 entries of histories that a user ($2) may read, the newest first: those of some ids ($3), and those of some
+-- conversations ($4). may_redact: the words are the user's, or stand in a tree that the user owns.
+SELECT e.entry_id, e.conversation_id, e.content, x.text AS indexed,
+  (e.user_id IS NOT DISTINCT FROM $2 OR t.owner_user_id = $2) AS may_redact
+FROM conversation_entries AS e
+JOIN conversation_trees AS t ON t.tenant_id = e.tenant_id AND t.tree_id = e.tree_id AND t.deleted_at IS NULL
+JOIN conversation_memberships AS m ON m.tenant_id = e.tenant_id AND m.tree_id = e.tree_id AND m.user_id = $2
+LEFT JOIN conversation_texts AS x ON x.tenant_id = e.tenant_id AND x.entry_id = e.entry_id
+WHERE e.tenant_id = $1 AND e.channel = 'history' AND NOT e.is_erased
+  AND (e.entry_id = ANY ($3::uuid[]) OR e.conversation_id = ANY ($4::uuid[]))
+ORDER BY e.created_at DESC, e.entry_id LIMIT $5;
+
+-- name: redact_entry
+-- Gives a locked entry of a history another content ($3), and marks it as erased where nothing is left of it ($4).
+UPDATE conversation_entries AS e
+SET content = $3, is_erased = $4, session_key = CASE WHEN $4 THEN NULL ELSE e.session_key END
+WHERE e.tenant_id = $1 AND e.entry_id = $2;
+
+-- name: redact_titles
+-- Puts a mark ($4) in place of a quote ($3) in the title and the preview of a conversation, also where they are cut short
+-- within it.
+UPDATE conversations AS c
+SET title = CASE WHEN starts_with($3, c.title) THEN NULL ELSE replace(c.title, $3, $4) END,
+  last_message_preview = CASE WHEN starts_with($3, c.last_message_preview) THEN NULL
+    ELSE replace(c.last_message_preview, $3, $4) END
+WHERE c.tenant_id = $1 AND c.conversation_id = $2;

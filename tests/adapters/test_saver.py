@@ -266,7 +266,7 @@ class Size(IntEnum):
             AIMessage([{"type": "text", "text": "hi"}], additional_kwargs={"n": 1}, name="a"),
         ),
     ],
-    ids=repr,
+    ids=lambda value: repr(value)[:40],
 )  # fmt: skip
 def test_a_value_of_a_subclass_comes_back_as_one_of_its_type(
     client: Client, given: Any, expected: Any

@@ -11,6 +11,7 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from elf import Memory
 from elf.client import Client, InvalidRequest, NotFound
 from elf.client.families.memories import MemoriesClient
 from elf.client.families.memories_kept import Forgotten
@@ -167,3 +168,90 @@ def test_the_command_and_the_tool_do_the_same(
         raise AssertionError("the tools do not answer") from error
     finally:
         tools.close()
+
+
+NAME = "My name is Pahwa."
+ALONG = "My name is Pahwa. The meeting is in room four."
+
+
+@pytest.fixture
+def user() -> str:
+    """Whoever it is: conversations are of one tenant where nobody has to prove who calls."""
+    return f"u-{uuid4().hex}"
+
+
+def in_all(memory: Memory, user: str, query: str) -> str:
+    found = memory.search(query, user_id=user, limit=100)["results"]
+    return "\n".join(one["memory"] for one in found)
+
+
+@pytest.mark.parametrize("said", [NAME, ALONG])
+def test_entries_that_hold_what_was_deleted_are_named_and_redacted_with_cascade(
+    service: RunningService, user: str, said: str
+) -> None:
+    with Memory(service.url, tenant_id="default") as memory:
+        made = [one["id"] for one in memory.add(said, user_id=user, run_id="hello")["results"] if one["id"]]
+        deleted = [
+            memory.delete(one, user_id=user) for one in made if "Pahwa" in str(memory.get(one, user_id=user))
+        ]
+        remaining = {address for one in deleted for address in one["remaining"]}
+        assert len(remaining) == 1
+        (address,) = remaining
+        assert memory.get(address, user_id=user)["memory"] == said
+        assert "Pahwa" in in_all(memory, user, "What is my name?")
+
+        again = [one["id"] for one in memory.add(NAME, user_id=user, run_id="again")["results"] if one["id"]]
+        told = [memory.delete(one, user_id=user, cascade=True) for one in again]
+        assert [one["remaining"] for one in told] == [[]] * len(told)
+        assert in_all(memory, user, "What is my name?").count("Pahwa") == 1, "the first one stays"
+
+
+def test_the_rest_of_an_entry_stays_and_is_found(service: RunningService, user: str) -> None:
+    with Memory(service.url, tenant_id="default") as memory:
+        made = memory.add(ALONG, user_id=user, run_id="hello")["results"]
+        (name,) = [
+            one["id"]
+            for one in made
+            if one["id"] and one["id"].startswith("notes/") and "Pahwa" in one["memory"]
+        ]
+        told = memory.forget(name, user_id=user, cascade=True)
+        assert (len(told.redacted), told.remaining) == (1, [])
+        entry = memory.get(told.redacted[0], user_id=user)
+        assert entry["memory"] == "[redacted] The meeting is in room four."
+        assert "room four" in in_all(memory, user, "Where is the meeting?")
+    with Client(service.url, tenant_id="default", token=user) as client:
+        (conversation,) = client.conversations.list()
+        assert "Pahwa" not in f"{conversation.title} {conversation.last_message_preview}"
+
+
+def test_nobody_redacts_what_is_not_theirs(service: RunningService, user: str) -> None:
+    with Memory(service.url, tenant_id="default") as memory:
+        memory.add(NAME, user_id=user, run_id="hello")
+        other = f"not-{user}"
+        made = [one["id"] for one in memory.add(NAME, user_id=other, run_id="hello")["results"] if one["id"]]
+        for one in made:
+            memory.delete(one, user_id=other, cascade=True)
+        assert "Pahwa" not in in_all(memory, other, "What is my name?")
+        assert "Pahwa" in in_all(memory, user, "What is my name?")
+
+
+def test_conversations_that_go_with_the_rest_are_not_told_to_remain(
+    service: RunningService, user: str
+) -> None:
+    with Memory(service.url, tenant_id="default") as memory:
+        memory.add(NAME, user_id=user, run_id="hello")
+        gone = memory.delete_all(user_id=user)
+        assert (gone["remaining"], gone["left"]) == ([], {})
+        memory.add(NAME, user_id=user, run_id="more")
+        kept = memory.delete_all(user_id=user, agent_id="elf")
+        assert kept["left"] == {}
+
+
+def test_a_query_and_its_handle_tell_of_entries_too(service: RunningService, user: str) -> None:
+    with Memory(service.url, tenant_id="default") as memory:
+        memory.add(NAME, user_id=user, run_id="hello")
+        shown = memory.forget(query="What is my name?", user_id=user)
+        meant = [one for one in shown.candidates if one.family != "conversations"]
+        told = memory.forget(meant, handle=shown.handle, user_id=user)
+        assert len(told.remaining) == 1
+        assert told.remaining[0].startswith("conversations/entry/")

@@ -144,3 +144,55 @@ async def test_a_tool_refuses_the_same(service: RunningService) -> None:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
+
+
+FACT = {"subject": "Ana", "predicate": "seat", "content": "by the window"}
+ENTITY = {"canonical_name": "Ana Lima", "entity_type": "person"}
+MEMORY = {"memoryId": "a", "type": "Fact", "importance": 50, "content": "It rains.", "confidence": 1.0,
+          "source": {"sourceType": "manual", "capturedBy": "user"}}  # fmt: skip
+EDGE = {"fromMemoryId": "a", "toMemoryId": "a", "edgeType": "RelatedTo", "weight": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "field"),
+    [
+        ("/v1/knowledge/facts", lambda name: FACT | {"subject": name}, "$.subject"),
+        ("/v1/knowledge/facts", lambda name: FACT | {"predicate": name}, "$.predicate"),
+        ("/v1/knowledge/facts", lambda name: FACT | {"tags": ["travel", name]}, "$.tags[1]"),
+        ("/v1/knowledge/facts/batch", lambda name: {"items": [FACT, FACT | {"subject": name}]}, "$.items[1].subject"),
+        ("/v1/knowledge/rules", lambda name: {"content": "Ask first.", "tags": [name]}, "$.tags[0]"),
+        ("/v1/knowledge/entities", lambda name: ENTITY | {"canonical_name": name}, "$.canonical_name"),
+        ("/v1/knowledge/entities", lambda name: ENTITY | {"aliases": [name]}, "$.aliases[0]"),
+        (
+            "/v1/assistant/memories",
+            lambda name: {"text": "User likes tea.", "category": "preferences", "user_id": "ana", "tags": [name]},
+            "$.tags[0]",
+        ),
+        (
+            "/v1/graph/memories",
+            lambda name: {"orchestrator_id": "o", "memories": [MEMORY], "edges": [EDGE | {"reason": name}]},
+            "$.edges[0].reason",
+        ),
+        (
+            "/v1/graph/memories",
+            lambda name: {"orchestrator_id": "o", "memories": [MEMORY | {"memoryId": name}]},
+            "$.memories[0].memoryId",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["{}", "the key {}", "password: {}"])
+def test_a_name_under_which_something_is_kept_holds_no_credential(
+    service: RunningService, tenant: str, path: str, body: Any, field: str, form: str
+) -> None:
+    secret = credential()
+    answer = service.client.post(path, json={"tenant_id": tenant} | body(form.format(secret)))
+    assert (answer.status_code, answer.json()["fields"][0]) == (400, field), answer.text
+    assert secret not in answer.text
+    assert secret not in service.log
+
+
+def test_names_that_only_look_like_credentials_are_kept(service: RunningService, tenant: str) -> None:
+    for name in ("passwords", "the API key", "ana@example.com", "build 9f86d081884c7d65"):
+        body = {"tenant_id": tenant} | FACT | {"subject": name}
+        answer = service.client.post("/v1/knowledge/facts", json=body)
+        assert answer.status_code in (200, 201), answer.text

@@ -53,6 +53,8 @@ class Forgotten(Struct, frozen=True, kw_only=True):
     candidates: list[ForgetCandidate]
     items: list[ForgottenItem]
     degraded: list[str]
+    remaining: list[str] = msgspec.field(default_factory=list)
+    redacted: list[str] = msgspec.field(default_factory=list)
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -116,6 +118,7 @@ class KeptMemories(FamilyClient[C_co]):
         project_id: Annotated[str | None, "the project of the notes (default: of the user's name)"] = None,
         top_k: Annotated[int | None, "most candidates, 1 to 100"] = None,
         min_relevance: Annotated[float | None, "show none that is less relevant, 0 to 1"] = None,
+        cascade: Annotated[bool | None, "take the words out of the conversations, too"] = None,
     ) -> Call[Forgotten]:
         """Forget items, or what was shown for a query. A query alone forgets nothing, and returns a handle.
 
@@ -126,7 +129,7 @@ class KeptMemories(FamilyClient[C_co]):
             {
                 **self.owner, "items": None if items is None else [_address(one) for one in items], "query": query,
                 "handle": None if handle is None else str(handle), "user_id": user_id, "agent_id": agent_id,
-                "project_id": project_id, "top_k": top_k, "min_relevance": min_relevance,
+                "project_id": project_id, "top_k": top_k, "min_relevance": min_relevance, "cascade": cascade,
             },
             reader(Forgotten),
         )  # fmt: skip

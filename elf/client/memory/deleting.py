@@ -25,27 +25,31 @@ def refusal_of(item: ForgottenItem) -> ServiceError:
     return service_error(item.error_code, item.message or item.outcome, ["memory_id"], retry_after_s=1)
 
 
-async def forget_all(client: AsyncClient, subject: Subject) -> ForgottenAll:
+async def forget_all(client: AsyncClient, subject: Subject, *, cascade: bool) -> ForgottenAll:
     """Forget all that is listed of a user, and without an agent the user's conversations, those of a run only its own.
 
     Raises InvalidRequest without a user.
     """
-    going = _Going(client, subject)
+    going = _Going(client, subject, cascade=cascade)
     while kept := going.untried([one["id"] for one in await listed(client, subject, MOST, going.left)]):
         await going.forget(kept)
     if subject.agent_id is None:
         await going.forget(f"{CONVERSATIONS}/conversation/{id}" for id in await going.conversations())
+    remaining = await going.still_there()
     left = f"; {len(going.left)} are left" if going.left else ""
     return ForgottenAll(
-        message=f"Memories deleted: {going.count}{left}", forgotten=going.count, left=going.left
-    )
+        message=f"Memories deleted: {going.count}{left}", forgotten=going.count, left=going.left,
+        remaining=remaining,
+    )  # fmt: skip
 
 
 class _Going:
     """What goes, and why the rest is left."""
 
-    def __init__(self, client: AsyncClient, subject: Subject) -> None:
+    def __init__(self, client: AsyncClient, subject: Subject, *, cascade: bool) -> None:
         self._client = client
+        self._cascade = cascade
+        self._remaining: dict[str, None] = {}
         self._subject = subject
         self._tried: set[str] = set()
         self.count = 0
@@ -64,14 +68,27 @@ class _Going:
         while batch := rest[:BATCH]:
             rest = rest[BATCH:]
             told = await self._client.memories.forget(
-                batch, user_id=self._subject.user_id, agent_id=self._subject.agent_id
-            )
+                batch, user_id=self._subject.user_id, agent_id=self._subject.agent_id,
+                cascade=self._cascade or None,
+            )  # fmt: skip
+            self._remaining |= dict.fromkeys(told.remaining)
             self.count += sum(one.outcome == "forgotten" for one in told.items)
             self.left |= {
                 _address(one): one.error_code or one.outcome.upper()
                 for one in told.items
                 if one.outcome in ("refused", "unavailable")
             }
+
+    async def still_there(self) -> list[str]:
+        """Return the entries that hold what was forgotten, but for those whose conversations went, too."""
+        there = []
+        for address in self._remaining:
+            try:
+                await self._client.memories.item(*address.split("/", 2), user_id=self._subject.user_id)
+            except NotFound:
+                continue
+            there.append(address)
+        return there
 
     async def conversations(self) -> Sequence[object]:
         """Return the ids of the conversations that go; of one who cannot be asked for them, none."""

@@ -131,10 +131,12 @@ class Doing:
         agent_id: str | None = None,
         top_k: int | None = None,
         min_relevance: float | None = None,
+        cascade: bool = False,
     ) -> Forgotten:
         """Forget items: those that were recalled, or addresses. A query alone forgets nothing: it shows candidates.
 
-        What it shows is forgotten by the `handle` of its answer, all of it or the `items` that are meant.
+        What it shows is forgotten by the `handle` of its answer, all of it or the `items` that are meant. `remaining`
+        names the entries of conversations that still hold the words; with `cascade` these are taken out there.
 
         >>> shown = memory.forget(query="Which hot drink does Ana like?", user_id="ana", top_k=1)
         >>> gone = memory.forget(shown.candidates[0], handle=shown.handle, user_id="ana")
@@ -145,4 +147,5 @@ class Doing:
         return await self.memories.forget(
             None if items is None else [str(one) for one in addresses_of(items)], query=query, handle=handle,
             user_id=whose.user_id, agent_id=whose.agent_id, top_k=top_k, min_relevance=min_relevance,
+            cascade=cascade or None,
         )  # fmt: skip

@@ -216,9 +216,16 @@ class KnownDoing(Doing):
         return await changing.history(self.client, address_of(memory_id), subject)
 
     async def delete(
-        self, memory_id: str, *, user_id: str | None = None, agent_id: str | None = None
-    ) -> r.Told:
+        self,
+        memory_id: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        cascade: bool = False,
+    ) -> r.Deleted:
         """Forget one thing, as `forget` does. Raises NotFound, and what its family refuses it with.
+
+        `remaining` names the entries of conversations that still hold the words; with `cascade` these are taken out.
 
         >>> memory.delete(home["id"], user_id="eve")["message"]
         'Memory deleted successfully!'
@@ -226,23 +233,30 @@ class KnownDoing(Doing):
         True
         """
         address = address_of(memory_id)
-        (item,) = (await self.forget(str(address), user_id=user_id, agent_id=agent_id)).items
+        told = await self.forget(str(address), user_id=user_id, agent_id=agent_id, cascade=cascade)
+        (item,) = told.items
         if item.outcome != "forgotten":
             raise refusal_of(item)
-        return r.Told(message="Memory deleted successfully!")
+        return r.Deleted(message="Memory deleted successfully!", remaining=told.remaining)
 
     async def delete_all(
-        self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        cascade: bool = False,
     ) -> r.ForgottenAll:
         """Forget all that `get_all` lists, and the user's conversations: of a run its own, with an agent none.
 
-        `left` names what stays, and why, such as a conversation that somebody else owns.
+        `left` names what stays, and why, such as a conversation that somebody else owns. `remaining` names the entries
+        of conversations that still hold the words; with `cascade` these are taken out.
 
         >>> gone = memory.delete_all(user_id="bob")
         >>> gone["left"], memory.get_all(user_id="bob")["results"]
         ({}, [])
         """
-        return await forget_all(self.client, self.subject.with_(user_id, agent_id, run_id))
+        return await forget_all(self.client, self.subject.with_(user_id, agent_id, run_id), cascade=cascade)
 
 
 def _rests_on(item: RecalledItem) -> set[str]:

@@ -88,7 +88,13 @@ class Told(TypedDict):
     message: str
 
 
-class ForgottenAll(Told):
+class Deleted(Told):
+    """What was done. `remaining` are addresses of entries that still hold the words."""
+
+    remaining: list[str]
+
+
+class ForgottenAll(Deleted):
     """What was forgotten of somebody: how many items; and what was `left`, each address or family with the reason."""
 
     forgotten: int

@@ -22,6 +22,7 @@ from elf.families.conversations.offers import ConversationItems, ConversationRec
 from elf.families.conversations.oversight import Oversight
 from elf.families.conversations.recording.opening import open_recorder
 from elf.families.conversations.recording.recorder import Recorder
+from elf.families.conversations.redaction import EntryRedaction
 from elf.families.conversations.service import ConversationService, EntryService, ResponseService
 from elf.families.conversations.sessions.service import SessionService
 from elf.families.conversations.sessions.store import SessionStore
@@ -102,6 +103,7 @@ def _served(
         items=ConversationItems(store, database, queries),
         subjects=subjects,
         transcripts=ConversationTranscripts(store, counts, database, queries, indexed_chars=indexed_chars),
+        redaction=EntryRedaction(database, clock, queries, corpus.writes),
         own_conversations=OwnedConversations(database, queries),
     )
 

@@ -150,6 +150,7 @@ class NoteItems:
             text=note.text,
             provenance=source.names,
             at=source.at(note.updated_at),
+            quotes=source.quotes,
         )
 
     async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:

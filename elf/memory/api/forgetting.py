@@ -65,6 +65,11 @@ class ForgetMemories(f.AboutSomebody):
         | None
     ) = None  # fmt: skip
 
+    cascade: bool = Field(
+        default=False,
+        description="Whether to take the words that prove the items out of the conversations, too.",
+    )
+
     @model_validator(mode="after")
     def _says_what(self) -> Self:
         if self.query is not None and (self.items is not None or self.handle is not None):
@@ -109,6 +114,14 @@ class Forgotten(Response):
     candidates: list[ForgetCandidate]
     items: list[ForgottenItem]
     degraded: list[str] = Field(description="Families that were away.")
+    remaining: list[str] = Field(
+        default_factory=list,
+        description="Addresses of entries that still hold the words that prove what was forgotten. They go with "
+        "cascade, or with their conversation.",
+    )
+    redacted: list[str] = Field(
+        default_factory=list, description="Addresses of entries of which these words were taken out."
+    )
 
 
 FORGET: Final = Operation(

@@ -100,6 +100,7 @@ TOOLS: Final[tuple[Tool, ...]] = (
             "handle": "That of the first call's answer.",
             "items": "family, kind and id of the candidates that are meant; left out with a handle: all that were "
             "shown. Without a handle: items whose addresses you know, such as those of a recall.",
+            "cascade": "Take the words out of the conversations, too, where they were said.",
             "top_k": "How many candidates at most, 1 to 100.",
             "min_relevance": "Show none that is less relevant: .3 is nothing in common, 1 the same words.",
             **_WHOSE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeAlias
+from uuid import UUID
 
 import structlog
 
@@ -16,7 +17,7 @@ from elf.memory.asking import Asker, Asking
 from elf.memory.families_on import refuse_unknown
 from elf.memory.forgetting.handles import Address, Handles, digest_of
 from elf.memory.reading import ItemReading
-from elf.offers import Items
+from elf.offers import Items, Redaction, Source
 
 log = structlog.get_logger()
 
@@ -35,7 +36,10 @@ class Forgetting:
         *,
         asker: Asker,
         clock: Clock,
+        said: tuple[str, Redaction] | None = None,
     ) -> None:
+        """`said` is the family that keeps what was said, by its name, where there is one."""
+        self._said = said
         self._families = families
         self._recall = recall
         self._reading = reading
@@ -59,11 +63,26 @@ class Forgetting:
             shown = await self._shown_by(request, asking)
             self._refuse_unshown(asked, shown)
         chosen = asked or list(shown)
-        items = [await self._forget(one, shown.get(one), asking) for one in dict.fromkeys(chosen)]
+        sources: list[Source] = []
+        items = [await self._forget(one, shown.get(one), asking, sources) for one in dict.fromkeys(chosen)]
         away = [one.family for one in items if one.outcome == "unavailable"]
+        redacted, remaining = await self._in_conversations(sources, asking, cascade=request.cascade)
         return g.Forgotten(
-            handle=None, expires_at=None, candidates=[], items=items, degraded=list(dict.fromkeys(away))
-        )
+            handle=None, expires_at=None, candidates=[], items=items, degraded=list(dict.fromkeys(away)),
+            remaining=remaining, redacted=redacted,
+        )  # fmt: skip
+
+    async def _in_conversations(
+        self, sources: Sequence[Source], asking: Asking, *, cascade: bool
+    ) -> tuple[list[str], list[str]]:
+        """Return the addresses of entries that were redacted, and of those that still hold what was forgotten."""
+        if self._said is None or not any(one.quotes for one in sources):
+            return [], []
+        family, redaction = self._said
+        whose = asking.subject, asking.caller
+        redacted = await redaction.redact(sources, *whose) if cascade else []
+        remaining = await redaction.holding(sources, *whose)
+        return _addresses(family, redacted), _addresses(family, remaining)
 
     async def _shown(self, request: g.ForgetMemories, query: str, asking: Asking) -> g.Forgotten:
         whose = request.model_dump(include={"tenant_id", "user_id", "agent_id", "project_id"})
@@ -115,8 +134,10 @@ class Forgetting:
             )
         return shown
 
-    async def _forget(self, address: Address, digest: str | None, asking: Asking) -> g.ForgottenItem:
-        """Forget an item; `digest` is that of the text that was shown, where it was."""
+    async def _forget(
+        self, address: Address, digest: str | None, asking: Asking, sources: list[Source]
+    ) -> g.ForgottenItem:
+        """Forget an item, and add what it rested on; `digest` is that of the text that was shown, where it was."""
         outcome: g.Outcome = "forgotten"
         refusal: ServiceError | None = None
         try:
@@ -126,6 +147,7 @@ class Forgetting:
             await self._families[address.family].forget(
                 address.kind, address.id, asking.subject, asking.caller
             )
+            sources.append(Source(item.provenance, item.quotes))
         except NotFound:
             outcome = "not_found"
         except InternalError:
@@ -147,3 +169,7 @@ class Forgetting:
             raise InvalidRequest(
                 "was not shown by this handle", fields=[f"$.items[{place}]" for place in unshown]
             )
+
+
+def _addresses(family: str, entries: Sequence[UUID]) -> list[str]:
+    return [f"{family}/entry/{id}" for id in entries]

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, Field
 
-from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, NulDropped, Request
+from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, NulDropped, Request, no_credential
 from elf.api.moment import MomentGiven as MomentGiven
 from elf.api.seen_text import SEEN as SEEN
 from elf.api.seen_text import seen as seen
@@ -78,7 +78,12 @@ StepsGiven = Annotated[
     AfterValidator(seen),
     NulDropped(),
 ]  # fmt: skip
-Tag = Annotated[str, Field(min_length=1, max_length=m.MAX_TAG_CHARS, pattern=NOT_BLANK), AfterValidator(_tag)]
+Tag = Annotated[
+    str,
+    Field(min_length=1, max_length=m.MAX_TAG_CHARS, pattern=NOT_BLANK),
+    AfterValidator(_tag),
+    AfterValidator(no_credential),
+]
 TagsGiven = Annotated[
     list[Tag], Field(max_length=m.MAX_TAGS, description="Words to sort it by.", examples=[["food"]]),
     AfterValidator(_each_once),

@@ -59,5 +59,6 @@ def item_of(
             *(f"{MEMORY}:{memory_id}" for memory_id in standing.made_of),
         ],
         at=memory.updated_at,
+        quotes=[one.quote for one in memory.evidence],
         states=[name for name, is_so in states.items() if is_so],
     )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Final, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from elf.api.bodies import Request, Response
+from elf.api.bodies import Request, Response, no_credential
 from elf.api.operation import Operation
 from elf.core.errors import Conflict, Forbidden, NotFound, ScopeDenied, Unavailable
 from elf.families.graph import model as m
@@ -22,7 +22,12 @@ Summary = Annotated[
     Field(max_length=m.MAX_SUMMARY_CHARS, description="Null: the beginning of the content, in whole words."),
     Plain,
 ]
-Reason = Annotated[str, Field(min_length=1, max_length=m.MAX_REASON_CHARS, description="Why."), Plain]
+Reason = Annotated[
+    str,
+    Field(min_length=1, max_length=m.MAX_REASON_CHARS, description="Why."),
+    Plain,
+    AfterValidator(no_credential),
+]
 Confidence = Annotated[float, Field(ge=0.0, le=1.0, description="How sure it is.")]
 Weight = Annotated[float, Field(ge=0.0, le=1.0, description="How strong it is.")]
 MemoryId = Annotated[f.GivenId, Field(description="Null: a new one is made.")]

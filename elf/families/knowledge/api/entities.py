@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, Field
 
-from elf.api.bodies import Request, Response
+from elf.api.bodies import Request, Response, no_credential
 from elf.api.operation import Operation
 from elf.core.errors import NotFound
 from elf.families.knowledge import model as m
@@ -35,8 +35,9 @@ def _short(aliases: list[str]) -> list[str]:
     return aliases
 
 
+NameGiven = Annotated[Name, AfterValidator(no_credential)]
 Aliases = Annotated[
-    list[Name],
+    list[NameGiven],
     Field(
         max_length=m.MAX_ALIASES,
         description="Other names of it, of at most 16,384 characters together.",
@@ -48,7 +49,7 @@ EntityTypeField = Annotated[m.EntityType, Field(description="person, organizatio
 
 
 class CreateEntity(InTenant):
-    canonical_name: Name
+    canonical_name: NameGiven
     entity_type: EntityTypeField
     aliases: Aliases = Field(default_factory=list)
     metadata: f.Metadata = Field(default_factory=dict)
@@ -61,7 +62,7 @@ class OneEntity(InTenant):
 class UpdateEntity(OneEntity):
     """What changes: the name and the list of aliases are replaced, keys of metadata are added or replaced."""
 
-    canonical_name: Name | None = None
+    canonical_name: NameGiven | None = None
     aliases: Aliases | None = None
     metadata: f.Metadata | None = None
 

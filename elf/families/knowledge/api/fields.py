@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from pydantic import AfterValidator, Field, JsonValue
 
-from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, NulDropped
+from elf.api.bodies import WHOLE, GivenIdentifier, Identifier, NulDropped, no_credential
 from elf.api.seen_text import SEEN as SEEN
 from elf.api.seen_text import is_seen, seen
 from elf.families.knowledge import model as m
@@ -111,8 +111,11 @@ PermanenceField = Annotated[
 Tag = Annotated[
     str, Field(min_length=1, max_length=m.MAX_TAG_CHARS, json_schema_extra=SEEN), AfterValidator(named)
 ]
-Tags = Annotated[
-    list[Tag],
+# By their names facts take each other's place: two that differ in a blanked credential would do so, too.
+SubjectGiven = Annotated[Subject, AfterValidator(no_credential)]
+PredicateGiven = Annotated[Predicate, AfterValidator(no_credential)]
+TagsGiven = Annotated[
+    list[Annotated[Tag, AfterValidator(no_credential)]],
     Field(max_length=m.MAX_TAGS, description="Words to sort it by.", examples=[["travel"]]),
     AfterValidator(_tags),
 ]

@@ -41,13 +41,13 @@ class StoreEpisode(InTenant, NewEpisode):
 class NewFact(Request):
     """A fact to store. It supersedes the active one of the same scope, subject (or entity) and predicate."""
 
-    subject: f.Subject
-    predicate: f.Predicate
+    subject: f.SubjectGiven
+    predicate: f.PredicateGiven
     content: f.Content
     importance: f.Importance = m.DEFAULT_IMPORTANCE
     permanence: f.PermanenceField = "standard"
     scope: f.ScopeGiven = m.GLOBAL_SCOPE
-    tags: f.Tags = Field(default_factory=list)
+    tags: f.TagsGiven = Field(default_factory=list)
     metadata: f.Metadata = Field(default_factory=dict)
     source_butler: f.ButlerGiven | None = None
     source_episode_id: UUID | None = Field(default=None, description="The episode that it is from.")
@@ -64,7 +64,7 @@ class NewRule(Request):
 
     content: f.Content
     scope: f.ScopeGiven = m.GLOBAL_SCOPE
-    tags: f.Tags = Field(default_factory=list)
+    tags: f.TagsGiven = Field(default_factory=list)
     metadata: f.Metadata = Field(default_factory=dict)
     source_butler: f.ButlerGiven | None = None
     source_episode_id: UUID | None = Field(default=None, description="The episode that it is from.")

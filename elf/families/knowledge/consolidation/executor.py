@@ -118,8 +118,9 @@ class ConsolidationExecutor:
         whose: dict[str, Any] = {"source_butler": shard.butler, "user_id": shard.user, "reader": shard.reader}
         facts = [
             FactToStore(
-                subject=one.subject, predicate=one.predicate, content=self._kept(one.content),
-                importance=one.importance, permanence=one.permanence, tags=one.tags, scope=shard.scope,
+                subject=self._kept(one.subject), predicate=self._kept(one.predicate), content=self._kept(one.content),
+                importance=one.importance, permanence=one.permanence, tags=[*map(self._kept, one.tags)],
+                scope=shard.scope,
                 path=f"new_facts[{place}]", **whose,
             )
             for place, one in enumerate(result.new_facts)
@@ -140,7 +141,8 @@ class ConsolidationExecutor:
             updates.append((one.target_id, fact))
         rules = [
             RuleToStore(
-                content=self._kept(one.content), tags=one.tags, scope=shard.scope, path=f"new_rules[{place}]", **whose,
+                content=self._kept(one.content), tags=[*map(self._kept, one.tags)], scope=shard.scope,
+                path=f"new_rules[{place}]", **whose,
             )
             for place, one in enumerate(result.new_rules)
         ]  # fmt: skip

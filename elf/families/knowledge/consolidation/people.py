@@ -61,7 +61,7 @@ _KIN = (
     r"|pupp(?:y|ies)"
     r"|rabbits?|siblings?|sisters?|sons?|stepsons?|twins?)"
 )
-_COMPANY = rf"(?: with (?:{_COUNT}|my|our|his|her|their) (?:\w+ )?{_KIN}\b)?"
+_COMPANY = rf"(?: with {_COUNT} {_KIN}\b)?"
 _LANGUAGES = (
     r"(?:arabic|bengali|catalan|chinese|croatian|czech|danish|dutch|english|farsi|finnish|flemish|french|gaelic"
     r"|german|greek"

@@ -6,9 +6,11 @@ keeps them; what else there is means something to its writer alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
+
+from elf.core.blank_text import is_blank
 
 MOST: Final = 64  # quotes, and names: who gives more gives a list, not the place that a note is from
 MOST_CHARS: Final = 256
@@ -24,11 +26,12 @@ MOMENT: Final = "ts"
 
 class Source(NamedTuple):
     """Names as "kind:id", each once in the order of the reference, and the latest moment at which it was said, in UTC,
-    if one is told.
+    if one is told; and the words that it quotes.
     """
 
     names: list[str]
     said_at: datetime | None
+    quotes: Sequence[str] = ()
 
     def at(self, changed_at: datetime) -> datetime:
         """Return when it was said; or when it last changed, where that is not known, or told to be later."""
@@ -39,11 +42,14 @@ def source_of(reference: Mapping[str, Any]) -> Source:
     """Read a reference."""
     names: dict[str, None] = {}
     moments = []
+    quotes = []
     for piece in _pieces(reference):
+        if isinstance(quote := piece.get("quote"), str) and not is_blank(quote):
+            quotes.append(quote)
         names |= dict.fromkeys(_names(piece))
         if (moment := _moment(piece.get(MOMENT))) is not None:
             moments.append(moment)
-    return Source(list(names)[:MOST], max(moments, default=None))
+    return Source(list(names)[:MOST], max(moments, default=None), quotes)
 
 
 def _pieces(reference: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
