@@ -215,6 +215,12 @@ class Transcripts(Protocol):
         """
         ...
 
+    async def named(self, tenant_id: str, user: str | None, name: str) -> UUID:
+        """Return the id that a user's name for a conversation stands for now: one that is not deleted, unless the name
+        is that id. Raises Unavailable.
+        """
+        ...
+
     async def readable(
         self, conversations: Collection[str], subject: Subject, caller: Caller
     ) -> Collection[str]:

@@ -153,3 +153,7 @@ WITH page AS MATERIALIZED (
   WHERE s.tenant_id = $1 AND s.user_id = p.user_id AND s.session_id = p.session_id RETURNING 1
 )
 SELECT count(*) FROM gone;
+
+-- name: erase_names
+-- Removes what is known of the names that a user ($2) has for conversations, or all users of a tenant.
+DELETE FROM conversation_names AS n WHERE n.tenant_id = $1 AND ($2::text IS NULL OR n.user_id = $2);

@@ -162,8 +162,16 @@ class InFamily(Struct, frozen=True, kw_only=True):
     message: str | None
 
 
+class Skipped(Struct, frozen=True, kw_only=True):
+    """Something that was said and is not stored: which message, None for all, in which family, None for any, and why."""
+
+    message: int | None
+    family: str | None
+    reason: str
+
+
 class Remembered(Struct, frozen=True, kw_only=True):
-    """What became of what was said. It is `done` when no family is at it any more."""
+    """What became of what was said. It is `done` when no family is at it any more; `skipped` is not stored."""
 
     id: UUID
     conversation: str
@@ -171,6 +179,7 @@ class Remembered(Struct, frozen=True, kw_only=True):
     done: bool
     said_at: datetime
     families: list[InFamily]
+    skipped: list[Skipped] = []
 
 
 class MemoriesClient(KeptMemories[C_co]):

@@ -75,8 +75,8 @@ class _Going:
 
     async def conversations(self) -> Sequence[object]:
         """Return the ids of the conversations that go; of one who cannot be asked for them, none."""
-        run = self._subject.conversation_id(self._client.calls.tenant_id)
         if self._subject.run_id is not None:
+            run = await self._subject.conversation_id(self._client)
             return [] if run is None else [run]
         calling = self._subject.calling(self._client).conversations
         try:

@@ -123,15 +123,15 @@ class KnownDoing(Doing):
             query, user_id=whose.user_id, agent_id=whose.agent_id, min_relevance=threshold,
             top_k=wanted if whose.run_id is None else MOST_FOUND,
         )  # fmt: skip
-        names = self._names_of_run(whose)
+        names = await self._names_of_run(whose)
         items = [one for one in answer.items if names is None or not names.isdisjoint(_rests_on(one))]
         return r.FoundAll(results=[r.found_of(one, whose.user_id) for one in items[:wanted]])
 
-    def _names_of_run(self, whose: Subject) -> frozenset[str] | None:
+    async def _names_of_run(self, whose: Subject) -> frozenset[str] | None:
         """Return the names by which an item rests on the run's conversation; None without a run."""
         if whose.run_id is None:
             return None
-        conversation = whose.conversation_id(self.client.calls.tenant_id)
+        conversation = await whose.conversation_id(self.client)
         return frozenset({f"thread:{whose.run_id}", f"conversation:{conversation or whose.run_id}"})
 
     def _filtered(self, filters: Mapping[str, str] | None) -> Subject:

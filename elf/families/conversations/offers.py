@@ -12,6 +12,7 @@ from uuid import UUID
 import msgspec
 
 from elf.api.caller import Caller
+from elf.core.conversation_names import is_id
 from elf.core.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from elf.core.slices import Slices, in_slices
 from elf.db.database import Database
@@ -24,7 +25,7 @@ from elf.families.conversations.model import Conversation, Entry
 from elf.families.conversations.rules.history import text_of
 from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ConversationStore, entry_of
-from elf.families.conversations.trees import Who
+from elf.families.conversations.trees import Who, named
 from elf.offers import Item, Question, Subject
 from elf.search.token_store import TokenPlace, TokenReader
 
@@ -44,7 +45,8 @@ class ConversationItems:
 
     async def read(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> Item:
         """Read a conversation, or an entry that the caller sees. Raises NotFound."""
-        who, id = _who(subject, caller), _id(kind, item_id)
+        who = _who(subject, caller)
+        id = await self._id(who, kind, item_id)
         if kind == ENTRY:
             return await in_slices(_entry(await self._entry(who, id)))
         try:
@@ -60,7 +62,19 @@ class ConversationItems:
         await self.read(kind, item_id, subject, caller)
         if kind == ENTRY:
             raise Conflict("an entry is not forgotten alone: forget its conversation, with all its forks")
-        await self._store.delete(_who(subject, caller), _id(kind, item_id))
+        who = _who(subject, caller)
+        await self._store.delete(who, await self._id(who, kind, item_id))
+
+    async def _id(self, who: Who, kind: str, item_id: str) -> UUID:
+        """Return the id of an item; that of a conversation may be the user's name for it. Raises NotFound."""
+        if kind not in (CONVERSATION, ENTRY):
+            raise InvalidRequest(f"$.kind: should be {CONVERSATION} or {ENTRY}", fields=["$.kind"])
+        if is_id(item_id):
+            return UUID(item_id)
+        if kind == ENTRY:
+            raise Missing(kind, item_id)
+        async with self._database.connection() as connection:
+            return await named(connection, self._sql, who.tenant_id, who.user, item_id)
 
     async def _entry(self, who: Who, id: UUID) -> Entry:
         async with self._database.connection() as connection:
@@ -149,12 +163,3 @@ def is_of(who: Who, subject: Subject) -> bool:
         and subject.user in (None, who.user)
         and (who.client is None or subject.agent_id in (None, who.client))
     )
-
-
-def _id(kind: str, item_id: str) -> UUID:
-    if kind not in (CONVERSATION, ENTRY):
-        raise InvalidRequest(f"$.kind: should be {CONVERSATION} or {ENTRY}", fields=["$.kind"])
-    try:
-        return UUID(item_id)
-    except ValueError:
-        raise Missing(kind, item_id) from None

@@ -17,7 +17,7 @@ from elf.families.conversations.offers import is_of
 from elf.families.conversations.rules.history import CONTENT_TYPE, beginning_of, preview_of, title_of
 from elf.families.conversations.service import who_of
 from elf.families.conversations.store import ConversationStore
-from elf.families.conversations.trees import Who
+from elf.families.conversations.trees import Who, named
 from elf.offers import Message, Said, Subject
 
 ROLES: Final[Mapping[str, str]] = {"user": "USER", "assistant": "AI", "tool": "AI"}
@@ -60,6 +60,11 @@ class ConversationTranscripts:
 
         connection.after_commit(count)
         return [entry.entry_id for entry in written]
+
+    async def named(self, tenant_id: str, user: str | None, name: str) -> UUID:
+        """Return the id of a user's conversation of this name, which may not have begun."""
+        async with self._database.connection() as connection:
+            return await named(connection, self._sql, tenant_id, user, name)
 
     async def readable(
         self, conversations: Collection[str], subject: Subject, caller: Caller

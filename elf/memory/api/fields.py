@@ -51,7 +51,8 @@ Kind = Annotated[
 ]
 ItemId = Annotated[
     str,
-    Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9._:-]+$", description="The id of an item in its family.",
+    Field(min_length=1, max_length=128, pattern=r"^[^/\x00-\x1f\x7f]+$",
+          description="The id of an item in its family; of a conversation also the user's name for it.",
           examples=["0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001"]),
 ]  # fmt: skip
 QueryText = Annotated[

@@ -104,6 +104,14 @@ class InFamily(Response):
     message: str | None
 
 
+class Skipped(Response):
+    """Something that was said and is not stored."""
+
+    message: int | None = Field(description="Which message, from 0 on; null where it is all of them.")
+    family: str | None = Field(description="The family that does not store it; null where none does.")
+    reason: str = Field(description="Why, as a code: CONVERSATION_DELETED.")
+
+
 class Remembered(Response):
     """What became of what was said."""
 
@@ -113,6 +121,7 @@ class Remembered(Response):
     done: bool = Field(description="Whether nothing of it is pending or failed any more.")
     said_at: datetime = Field(description="When it was taken in.")
     families: list[InFamily]
+    skipped: list[Skipped] = Field(description="What is not stored though it may be, and why.")
 
 
 class OneRemembered(f.AboutSomebody):

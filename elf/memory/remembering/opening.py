@@ -43,6 +43,7 @@ def open_remembering(ground: Ground, queries: Queries, asker: Asker) -> Opened:
     service = Remembering(
         store,
         families,
+        names=next((one.transcripts for one in ground.below.values() if one.transcripts is not None), None),
         asker=asker,
         clock=ground.clock,
         ring=ground.ring(QUEUE),

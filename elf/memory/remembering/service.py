@@ -13,13 +13,13 @@ from elf.api.caller import Caller
 from elf.core.clock import Clock
 from elf.core.errors import Conflict, Forbidden, InvalidRequest, NotFound, NotOffered, ServiceError
 from elf.db.database import Connection
-from elf.db.errors import retrying
+from elf.db.errors import Retryable, retrying
 from elf.memory.api import remembering as r
 from elf.memory.asking import Asker, Asking
 from elf.memory.remembering.outcome import Outcome, is_refusal
 from elf.memory.remembering.said import digest_of, said_of
 from elf.memory.remembering.store import Row, SaidStore
-from elf.offers import Message, Offers, Said, Written
+from elf.offers import Message, Offers, Said, Transcripts, Written
 
 FIRST_LOOK_S: Final = 0.02
 LONGEST_LOOK_S: Final = 0.25
@@ -33,8 +33,8 @@ class _Shown(Exception):
 
 
 class Remembering:
-    """Carries out the operations that remember. `families` are those that keep what is said, in their order, and `ring`
-    wakes who works for them.
+    """Carries out the operations that remember. `families` are those that keep what is said, in their order, `names`
+    knows which conversation a name means, and `ring` wakes who works for them.
     """
 
     def __init__(
@@ -42,12 +42,14 @@ class Remembering:
         store: SaidStore,
         families: Mapping[str, Offers],
         *,
+        names: Transcripts | None,
         asker: Asker,
         clock: Clock,
         ring: Callable[[], None],
     ) -> None:
         self._store = store
         self._families = families
+        self._names = names
         self._asker = asker
         self._clock = clock
         self._ring = ring
@@ -64,7 +66,7 @@ class Remembering:
             raise InvalidRequest("$.user_id: say whose it is: a user's, or an agent's", fields=["$.user_id"])
         said = said_of(request, asking)
         if request.dry_run:
-            return await self._shown(said, asking)
+            return await self._shown(await self._named(said), asking)
         digest = digest_of(request)
         is_new = await retrying(lambda: self._take_in(said, asking, digest))
         told = await self._awaited(said.id, asking, request.wait_ms / 1000)
@@ -74,8 +76,20 @@ class Remembering:
         """Tell what became of it. Raises NotFound for what somebody else said, or was said long ago."""
         return await self._told(request.id, self._asker.of(request, caller))
 
+    async def _named(self, said: Said) -> Said:
+        """Return what was said with the id that the name of its conversation stands for now."""
+        if self._names is None:
+            return said
+        subject = said.subject
+        id = await self._names.named(subject.tenant_id, subject.user, said.conversation)
+        return replace(said, conversation_id=id)
+
     async def _take_in(self, said: Said, asking: Asking, digest: bytes) -> bool:
-        """Store it with all that is to be done about it; False when the same was stored before."""
+        """Store it with all that is to be done about it; False when the same was stored before.
+
+        Raises Retryable when its conversation was deleted at this moment: its name stands for another one by now.
+        """
+        said = await self._named(said)
         async with self._store.database.transaction() as connection:
             is_new = await self._store.keep(connection, said, asking, digest=digest, now=self._clock.now())
             if not is_new:
@@ -105,6 +119,8 @@ class Remembering:
             except ServiceError as error:
                 if not is_refusal(error):
                     raise
+                if (await self._named(said)).conversation_id != said.conversation_id:
+                    raise Retryable("its conversation was deleted at this moment") from error
                 outcomes[name] = Outcome(error=error)
                 continue
             messages = [replace(one, entry_id=id) for one, id in zip(messages, entries, strict=True)]
@@ -134,6 +150,7 @@ class Remembering:
             done=all(one.state in ("done", "refused", "skipped") for one in families),
             said_at=rows[0]["said_at"],
             families=families,
+            skipped=_skipped(families),
         )
 
     async def _shown(self, said: Said, asking: Asking) -> r.Remembered:
@@ -141,13 +158,15 @@ class Remembering:
         outcomes = {
             name: await self._dry(offers, said, asking.caller) for name, offers in self._families.items()
         }
+        families = [outcome.shown(name) for name, outcome in outcomes.items()]
         return r.Remembered(
             id=said.id,
             conversation=said.conversation,
             repeated=False,
             done=True,
             said_at=self._clock.now(),
-            families=[outcome.shown(name) for name, outcome in outcomes.items()],
+            families=families,
+            skipped=_skipped(families),
         )
 
     async def _dry(self, offers: Offers, said: Said, caller: Caller) -> Outcome:
@@ -168,6 +187,15 @@ class Remembering:
                 raise
             return Outcome(error=error)
         return Outcome()
+
+
+def _skipped(families: Sequence[r.InFamily]) -> list[r.Skipped]:
+    """Return what is not stored: a conversation that is named by its id and deleted takes nothing in."""
+    return [
+        r.Skipped(message=None, family=one.family, reason="CONVERSATION_DELETED")
+        for one in families
+        if one.state == "refused" and one.error_code == NotFound.error_code
+    ]
 
 
 def _in_family(row: Row) -> r.InFamily:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from uuid import UUID
 
 import pytest
 
@@ -12,7 +11,6 @@ from elf.client.families.memories import Item, Said
 from elf.client.memory.at_once import at_once
 from elf.client.memory.inputs import address_of, limit_of, messages_of, texts_of, wait_ms_of
 from elf.client.memory.subject import Subject
-from elf.core.conversation_names import conversation_id_of
 
 ID = "0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001"
 
@@ -95,19 +93,6 @@ def test_whose_it_is_is_a_text_and_what_a_call_says_wins() -> None:
         Subject("ana").with_(7)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest, match="user_id: say whose: a list is of one user"):
         Subject().need_user("a list")
-
-
-def test_a_name_of_a_conversation_is_an_id_of_its_own_for_each_user() -> None:
-    ana = Subject("ana", run_id="trip")
-    assert (
-        ana.conversation_id("acme")
-        == conversation_id_of("acme", "ana", "trip")
-        == ana.conversation_id("acme")
-    )
-    others = {Subject("bob", run_id="trip").conversation_id("acme"), ana.conversation_id("other")}
-    assert len(others | {ana.conversation_id("acme")}) == 3
-    assert Subject("ana", run_id=ID).conversation_id("acme") == UUID(ID)
-    assert [Subject("ana").conversation_id("acme"), ana.conversation_id(None)] == [None, None]
 
 
 def test_what_awaits_more_than_a_client_that_blocks_is_no_hang() -> None:
