@@ -163,7 +163,7 @@ class InFamily(Struct, frozen=True, kw_only=True):
 
 
 class Skipped(Struct, frozen=True, kw_only=True):
-    """Something that was said and is not stored: which message, None for all, in which family, None for any, and why."""
+    """Something that was said and is not stored: which message (None: all), in which family (None: any), and why."""
 
     message: int | None
     family: str | None

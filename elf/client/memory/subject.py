@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+
 from elf.client.asynchronous import AsyncClient
 from elf.client.credentials import Credentials
 from elf.core.errors import InvalidRequest, NotFound

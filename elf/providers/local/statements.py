@@ -304,4 +304,9 @@ UNSURE: Final = _any(
     r"\b(?:are|can|could|did|do|have|should|will|would) you\b",
     r"\bwhat if\b|\bas if\b|\bif I\b|\bif we\b|\bfor example\b",
 )
-GUARDS: Final = (QUESTION, REDACTED, NO_ANTECEDENT, UNSURE)
+GUARDS: Final = {
+    "REJECT_QUESTION": QUESTION,
+    "REJECT_NO_ANTECEDENT": NO_ANTECEDENT,
+    "REJECT_UNSURE": UNSURE,
+}
+"""Why what they match is not kept, as a code; what is REDACTED is not, either."""

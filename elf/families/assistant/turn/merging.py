@@ -20,6 +20,7 @@ from elf.families.assistant.rules.bands import Bands, Decision, Neighbour, decid
 from elf.families.assistant.rules.uniting import brought_up_to_date, united
 from elf.families.assistant.store.changes import Changes
 from elf.families.assistant.store.rows import memory_of
+from elf.families.assistant.turn.extraction import CAP_REACHED, DAILY_CAP
 
 DAILY_WRITES: Final = "turn_writes"
 
@@ -111,9 +112,9 @@ class Merging:
         if decision.outcome == "ADD" and new.importance < self._rules.min_importance:
             return _rejected(new, "UNIMPORTANT")
         if not may_write:
-            return _rejected(new, "TURN_CAP")
+            return _rejected(new, CAP_REACHED)
         if not await self._spend():
-            return _rejected(new, "DAY_CAP")
+            return _rejected(new, DAILY_CAP)
         return await self._write(decision, new, vector)
 
     async def _write(self, decision: Decision, new: Memory, vector: Vector | None) -> Merged:

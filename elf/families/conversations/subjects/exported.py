@@ -59,7 +59,8 @@ class ExportedTree(_Piece, frozen=True, kw_only=True, tag="tree"):
 class ExportedConversation(_Piece, frozen=True, kw_only=True, tag="conversation"):
     """A conversation; its entries follow, numbered up to `last_seq`.
 
-    `name_id` is the id that its name stood for at first, where a conversation of the name was deleted `generation` times.
+    `name_id` is the id that its name stood for at first, where conversations of the name were deleted: `generation` of
+    them.
     """
 
     conversation_id: UUID
