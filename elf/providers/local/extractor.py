@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from elf.core.sentences import sentence_ends
+from elf.core.text_labels import is_label
 from elf.providers.local.statements import (
     ASKED_TO_REMEMBER,
     GUARDS,
@@ -145,8 +146,8 @@ def _sentences(messages: Sequence[Mapping[str, Any]]) -> Iterator[_Sentence]:
         named = _SPEAKER.match(content)
         if named is not None and named["name"].lower() in _NO_SPEAKERS:
             named = None
-        speaker = None if named is None else named["name"]
         start = 0 if named is None else named.end()
+        speaker = None if named is None or is_label(named["name"]) else named["name"]
         for text in _cut(content[start:]):
             yield _Sentence(index, message["role"], speaker, text)
 
