@@ -56,6 +56,8 @@ class Question:
     The vector is None where no model answered, and may still be in the making: a family that has other things to look
     up does so first, and then waits for `embedded`; it holds no connection meanwhile.
 
+    Where `only_agent`, what is of another agent than the subject's is not wanted.
+
     At most `limit` candidates are wanted: of these kinds, where some are named, and from `since` on and before `until`,
     as told by an item's `at`. Whoever asks gives up when time is over, by cancelling.
     """
@@ -67,6 +69,7 @@ class Question:
     kinds: frozenset[str] | None = None
     since: datetime | None = None
     until: datetime | None = None
+    only_agent: bool = False
 
     async def embedded(self) -> Vector | None:
         """Return the vector as soon as it is there."""
@@ -80,7 +83,9 @@ class Item(Struct, frozen=True, kw_only=True):
     episodes, files. `at` is when it was said, or last changed where nobody knows that. `states` says what makes it less
     than it seems: "fading", "contradicted", "superseded_by:<id>". `tokens` is where the family keeps token vectors of
     exactly its text, if it does. `whole_chars` is how long all of it is, where its text is a passage.
-    `conversation` names one which a user has to be able to read to be told of the item.
+    `conversation` names one which a user has to be able to read to be told of the item. `agent_id` is the agent that it
+    is of, None for none; `thread` is the user's name for the conversation that it was said in, and `metadata` is what
+    came with it, for whoever stored it.
     """
 
     kind: str
@@ -93,6 +98,9 @@ class Item(Struct, frozen=True, kw_only=True):
     tokens: TokenPlace | None = None
     whole_chars: int | None = None
     conversation: str | None = None
+    agent_id: str | None = None
+    thread: str | None = None
+    metadata: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     @property
     def score(self) -> float:

@@ -86,7 +86,7 @@ WITH wanted AS MATERIALIZED (
   WHERE c.chunk_id = ANY ($1::uuid[]) AND c.embedding_version = $2
 )
 SELECT
-  n.note_id, n.scope, n.type, n.key, n.importance, n.confidence, n.updated_at, n.expires_at,
+  n.note_id, n.agent_id, n.scope, n.type, n.key, n.importance, n.confidence, n.updated_at, n.expires_at,
   CASE WHEN pg_column_size(n.source_ref) <= 1024 THEN n.source_ref::text END AS source_ref,
   length(n.text) AS note_chars, c.chunk_id, c.chunk_index, c.start_offset, c.end_offset, c.text,
   CASE WHEN before.start_offset IS NOT NULL OR behind.end_offset IS NOT NULL THEN substring(

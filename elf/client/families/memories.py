@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from uuid import UUID, uuid4
 
 from msgspec import Struct
@@ -33,7 +33,11 @@ class Also(Struct, frozen=True, kw_only=True):
 
 
 class Item(Struct, frozen=True, kw_only=True):
-    """Something that a family keeps. `provenance` names what it rests on, `states` what makes it less than it seems."""
+    """Something that a family keeps. `provenance` names what it rests on, `states` what makes it less than it seems.
+
+    `agent_id` is the agent that it is of, `conversation` names where it was said, and `metadata` is what its writer
+    gave with it.
+    """
 
     family: str
     kind: str
@@ -42,6 +46,9 @@ class Item(Struct, frozen=True, kw_only=True):
     provenance: list[str]
     at: datetime | None
     states: list[str]
+    agent_id: str | None = None
+    conversation: str | None = None
+    metadata: dict[str, Any] = {}
 
     @property
     def address(self) -> str:
@@ -272,6 +279,7 @@ class MemoriesClient(KeptMemories[C_co]):
         top_k: Annotated[int | None, "most items, 1 to 100"] = None,
         budget_tokens: Annotated[int | None, "most tokens of all texts"] = None,
         min_relevance: Annotated[float | None, "leave out what is less relevant, 0 to 1"] = None,
+        only_agent: Annotated[bool | None, "with an agent, leave out what is of another one"] = None,
         explain: Annotated[bool | None, "tell also what was left out"] = None,
     ) -> Call[Recalled]:
         """Recall what is known that answers a query."""
@@ -280,7 +288,8 @@ class MemoriesClient(KeptMemories[C_co]):
             {
                 **self.owner, "query": query, "user_id": user_id, "agent_id": agent_id, "project_id": project_id,
                 "families": families, "kinds": kinds, "since": written(since), "until": written(until), "top_k": top_k,
-                "budget_tokens": budget_tokens, "min_relevance": min_relevance, "explain": explain,
+                "budget_tokens": budget_tokens, "min_relevance": min_relevance, "only_agent": only_agent,
+                "explain": explain,
             },
             reader(Recalled),
         )  # fmt: skip
@@ -300,6 +309,7 @@ class MemoriesClient(KeptMemories[C_co]):
         top_k: Annotated[int | None, "most lines, 1 to 100"] = None,
         budget_tokens: Annotated[int | None, "most tokens of the text, all in all"] = None,
         min_relevance: Annotated[float | None, "leave out what is less relevant, 0 to 1"] = None,
+        only_agent: Annotated[bool | None, "with an agent, leave out what is of another one"] = None,
     ) -> Call[MemoryContext]:
         """Put what is known into a text for a model."""
         return post(
@@ -307,7 +317,7 @@ class MemoriesClient(KeptMemories[C_co]):
             {
                 **self.owner, "query": query, "user_id": user_id, "agent_id": agent_id, "project_id": project_id,
                 "families": families, "kinds": kinds, "since": written(since), "until": written(until), "top_k": top_k,
-                "budget_tokens": budget_tokens, "min_relevance": min_relevance,
+                "budget_tokens": budget_tokens, "min_relevance": min_relevance, "only_agent": only_agent,
             },
             reader(MemoryContext),
         )  # fmt: skip

@@ -31,7 +31,7 @@ async def forget_all(client: AsyncClient, subject: Subject) -> ForgottenAll:
     Raises InvalidRequest without a user.
     """
     going = _Going(client, subject)
-    while kept := going.untried([one["id"] for one in await listed(client, subject, MOST, going.left)]):
+    while kept := going.untried(await going.listed()):
         await going.forget(kept)
     if subject.agent_id is None:
         await going.forget(f"{CONVERSATIONS}/conversation/{id}" for id in await going.conversations())
@@ -50,6 +50,12 @@ class _Going:
         self._tried: set[str] = set()
         self.count = 0
         self.left: dict[str, str] = {}
+
+    async def listed(self) -> list[str]:
+        """Return the addresses of what is listed, with an agent only its own: what is of none stays for the others."""
+        kept = await listed(self._client, self._subject, MOST, self.left)
+        agent_id = self._subject.agent_id
+        return [one["id"] for one in kept if agent_id in (None, one["agent_id"])]
 
     def untried(self, addresses: Sequence[str]) -> list[str]:
         """Return those that were not to be forgotten before; what was, and is there all the same, is left."""

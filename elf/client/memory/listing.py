@@ -55,7 +55,7 @@ async def listed(
 async def _notes(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
     def is_meant(note: Note) -> bool:
         of_run = subject.run_id in (None, note.source_ref.get("thread"))
-        return of_run and subject.agent_id in (None, note.agent_id)
+        return of_run and subject.has_agent(note.agent_id)
 
     notes = subject.notes(client, WHAT).list(limit=min(limit, PAGE))
     return [r.record_of_note(note) async for note in _first(notes, limit, is_meant)]
@@ -63,9 +63,10 @@ async def _notes(client: AsyncClient, subject: Subject, limit: int) -> list[r.Re
 
 async def _memories(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
     memories = subject.calling(client).assistant.list(
-        user_id=subject.user_id, agent_id=subject.agent_id, thread_id=subject.run_id, limit=min(limit, PAGE)
+        user_id=subject.user_id, thread_id=subject.run_id, limit=min(limit, PAGE)
     )
-    return [r.record_of_memory(one) async for one in _first(memories, limit)]
+    meant = _first(memories, limit, lambda one: subject.has_agent(one.agent_id))
+    return [r.record_of_memory(one) async for one in meant]
 
 
 async def _knowledge(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
@@ -74,7 +75,7 @@ async def _knowledge(client: AsyncClient, subject: Subject, limit: int) -> list[
         return []
 
     def is_meant(memory: Fact | Rule) -> bool:
-        return subject.agent_id in (None, memory.source_butler)
+        return subject.has_agent(memory.source_butler)
 
     knowledge, scope, page = subject.calling(client).knowledge, f"user:{user_id}", min(limit, PAGE)
     facts = _first(knowledge.facts(scope=scope, limit=page), limit, is_meant)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from elf.client.asynchronous import AsyncClient
 from elf.client.credentials import Credentials
 from elf.core.errors import InvalidRequest, NotFound
-from elf.core.nobody import AGENT_OF_NOBODY
+from elf.core.nobody import AGENT_OF_NOBODY, agent_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,10 @@ class Subject:
         if self.user_id is None or self.is_proven:
             return client
         return client.proven_by(Credentials(token=self.user_id))
+
+    def has_agent(self, agent_id: str | None) -> bool:
+        """Tell whether what is of an agent, or of none, is meant: what is of none is shared by all."""
+        return self.agent_id is None or agent_of(agent_id) in (None, self.agent_id)
 
     async def conversation_id(self, client: AsyncClient) -> str | None:
         """Return the id that the run's name stands for now; None without a run, and where it has no conversation."""

@@ -5,7 +5,7 @@ Items are of two kinds: a conversation, and an entry of one. Who asks is the cal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 from uuid import UUID
 
@@ -87,7 +87,11 @@ class ConversationItems:
 class ConversationRecall:
     """Finds entries for an answer, of what the caller is a member of: each by the passage that was found best."""
 
-    def __init__(self, search: BareSearch, tokens: TokenReader | None) -> None:
+    def __init__(
+        self, search: BareSearch, tokens: TokenReader | None, database: Database, queries: Queries
+    ) -> None:
+        self._database = database
+        self._sql = queries
         self._search = search
         self._tokens = tokens
 
@@ -102,14 +106,22 @@ class ConversationRecall:
         reach = Reach(tenant_id=who.tenant_id, user=who.user, since=question.since, until=question.until)
         most = min(question.limit, MOST_FOUND)
         found = await self._search.best(reach, asked, question.embedded, limit=most)
-        return [self._candidate(one) for one in found]
+        agents = await self._agents(who, found) if question.only_agent else {}
+        return [self._candidate(one, agents.get(one.row["entry_id"])) for one in found]
+
+    async def _agents(self, who: Who, found: Sequence[Found]) -> Mapping[UUID, str]:
+        """Return the agents that entries are of, of those that are of any."""
+        ids = [one.row["entry_id"] for one in found]
+        async with self._database.connection() as connection:
+            rows = await connection.fetch(self._sql["clients_of_entries"], who.tenant_id, ids)
+        return {row["entry_id"]: row["client_id"] for row in rows}
 
     def _place(self, found: Found) -> TokenPlace | None:
         # What the index does not know is no chunk, and stands for its entry.
         is_chunk = found.point_id != found.row["entry_id"]
         return TokenPlace(self._tokens, found.point_id) if is_chunk and self._tokens is not None else None
 
-    def _candidate(self, found: Found) -> Item:
+    def _candidate(self, found: Found, agent_id: str | None) -> Item:
         row = found.row
         return Item(
             kind=ENTRY,
@@ -120,6 +132,7 @@ class ConversationRecall:
             at=row["said_at"],
             tokens=self._place(found),
             whole_chars=row["chars"],
+            agent_id=agent_id,
         )
 
 
@@ -141,6 +154,7 @@ def _entry(entry: Entry) -> Slices[Item]:
         text=(yield from text_of(content)) or entry.content,
         provenance=_provenance(entry.entry_id, entry.conversation_id),
         at=entry.created_at,
+        agent_id=entry.client_id or None,
     )
 
 

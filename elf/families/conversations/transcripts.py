@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -51,7 +52,8 @@ class ConversationTranscripts:
         who = who_of(caller)
         if not is_of(who, said.subject):
             raise InvalidRequest("conversations are kept for who calls, in the tenant of the call")
-        entries = [_entry(one, who, self._indexed_chars) for one in said.messages]
+        by = replace(who, client=who.client or said.subject.agent_id)
+        entries = [_entry(one, by, self._indexed_chars) for one in said.messages]
         written = await self._store.append_with(connection, who, said.conversation_id, entries)
 
         def count() -> None:

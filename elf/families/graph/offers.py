@@ -244,6 +244,7 @@ def _told(found: VersionedMemory, states: Sequence[str], terms: dict[str, float]
         at=found.said_at,
         states=states,
         conversation=memory.source.conversation_id,
+        agent_id=memory.orchestrator_id,
     )
 
 

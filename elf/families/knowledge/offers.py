@@ -16,6 +16,7 @@ from pgvector import Vector
 
 from elf.api.caller import Caller
 from elf.core.errors import InvalidRequest, NotFound, ScopeDenied
+from elf.core.nobody import agent_of
 from elf.families.knowledge import model as m
 from elf.families.knowledge.access import USER_SCOPE, Reach, reach_of
 from elf.families.knowledge.api.lifecycle import OneMemory
@@ -146,6 +147,7 @@ class _Telling:
                 provenance=list(dict.fromkeys(standing[row["id"]]["names"] or ())),
                 at=row["created_at"],
                 states=_states(kind, row, standing[row["id"]], now),
+                agent_id=agent_of(row["butler" if kind == "episode" else "source_butler"]),
             )
             for (kind, row), parts in zip(memories, terms, strict=True)
         ]

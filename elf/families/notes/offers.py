@@ -13,6 +13,7 @@ from elf.api.caller import Caller
 from elf.core.cjk import CJK_MESSAGE, contains_cjk
 from elf.core.clock import Clock
 from elf.core.errors import InvalidRequest, NonEnglishInput, NotFound
+from elf.core.nobody import agent_of
 from elf.core.ttl import is_expired
 from elf.db.database import Database
 from elf.families.notes.keeping.store import NoteStore
@@ -21,7 +22,7 @@ from elf.families.notes.reading.finding import NoteFinding
 from elf.families.notes.reading.note_filter import NoteFilter
 from elf.families.notes.reading.ranking import RETRIEVAL, FoundChunk
 from elf.families.notes.reading.readers import NoteReaders, Reader
-from elf.families.notes.reading.reference import source_of
+from elf.families.notes.reading.reference import metadata_of, source_of
 from elf.families.notes.reading.visibility import check_visible
 from elf.families.notes.writing.service import NoteService
 from elf.index.port import Period
@@ -104,7 +105,8 @@ class NoteRecall:
 
     def _item(self, chunk: FoundChunk, reference: str) -> Item:
         row, text = chunk.row, chunk.own_text
-        source = source_of(msgspec.json.decode(reference))
+        told = msgspec.json.decode(reference)
+        source = source_of(told)
         return Item(
             kind=NOTE,
             id=str(row["note_id"]),
@@ -114,6 +116,9 @@ class NoteRecall:
             at=source.at(row["updated_at"]),
             tokens=None if self._tokens is None else TokenPlace(self._tokens, row["chunk_id"]),
             whole_chars=row["note_chars"],
+            agent_id=agent_of(row["agent_id"]),
+            thread=source.thread,
+            metadata=metadata_of(told),
         )
 
 
@@ -143,13 +148,17 @@ class NoteItems:
         note = check_visible(stored, note_id, reader.context, reader.scopes)
         if note.status != "active" or is_expired(note.expires_at, self._clock.now()):
             raise _missing(item_id)
-        source = source_of(_decoded(note.source_ref))
+        told = _decoded(note.source_ref)
+        source = source_of(told)
         return Item(
             kind=NOTE,
             id=str(note.note_id),
             text=note.text,
             provenance=source.names,
             at=source.at(note.updated_at),
+            agent_id=agent_of(note.agent_id),
+            thread=source.thread,
+            metadata=metadata_of(told),
         )
 
     async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from pydantic import AfterValidator, Field
 
@@ -86,4 +86,13 @@ class Item(Response):
     at: datetime | None = Field(description="When it was said, or last changed; null where nobody knows.")
     states: list[str] = Field(
         description='What makes it less than it seems: "fading", "contradicted", "superseded_by:<id>".'
+    )
+    agent_id: str | None = Field(
+        default=None, description="The agent that it is of; null where it is of none."
+    )
+    conversation: str | None = Field(
+        default=None, description="The name of the conversation that it was said in; null where nobody knows."
+    )
+    metadata: dict[str, Any] = Field(
+        default_factory=dict, description="What its writer gave with it, such as with `add` of Memory."
     )

@@ -9,7 +9,7 @@ import pytest
 from elf.client import InvalidRequest, Message
 from elf.client.families.memories import Item, Said
 from elf.client.memory.at_once import at_once
-from elf.client.memory.inputs import address_of, limit_of, messages_of, texts_of, wait_ms_of
+from elf.client.memory.inputs import address_of, limit_of, messages_of, told_of, wait_ms_of
 from elf.client.memory.subject import Subject
 
 ID = "0b8ff2a0-5d0c-4f1e-9c3a-7a51d3a7c001"
@@ -23,7 +23,7 @@ def test_what_was_said_comes_as_text_message_or_a_list_of_both() -> None:
     assert messages_of(one for one in ("Hi.", plain, said)) == [{"content": "Hi."}, plain, said]
     told = Message(role="tool", content="4", msg_id="m2", ts="2026-11-26")
     assert messages_of(told) == [Said(content="4", role="tool", id="m2", at="2026-11-26")]
-    assert texts_of(["Hi.", plain, told]) == ["Hi.", "Noted.", "4"]
+    assert told_of(["Hi.", plain, told]) == [("user", "Hi."), ("assistant", "Noted."), ("tool", "4")]
 
 
 @pytest.mark.parametrize("given", [None, 7, b"Hi."])
@@ -39,7 +39,7 @@ def test_what_is_no_message_is_refused_by_its_place() -> None:
     with pytest.raises(InvalidRequest, match=r"messages\[1\]: should be a text or a message, not int"):
         messages_of(["Hi.", 3])
     with pytest.raises(InvalidRequest, match=r"messages\[1\].content: should be a text"):
-        texts_of(["Hi.", {"role": "user", "content": 3}])
+        told_of(["Hi.", {"role": "user", "content": 3}])
 
 
 def test_an_address_is_read_of_all_that_has_one() -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from elf.core.nobody import agent_of
 from elf.db.database import Connection
 from elf.db.queries import Queries
 from elf.families.assistant.model import Memory, Place
@@ -60,4 +61,6 @@ def item_of(
         ],
         at=memory.updated_at,
         states=[name for name, is_so in states.items() if is_so],
+        agent_id=agent_of(memory.agent_id),
+        thread=memory.thread_id,
     )
