@@ -17,6 +17,12 @@ WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.category = $3 AND m.type = $4 AN
   AND m.steps_text IS NOT DISTINCT FROM $6::text
 ORDER BY m.created_at, m.memory_id LIMIT 1;
 
+-- name: newest_texts
+-- What the $4 active memories of a user that changed last say, but for those of a type ($3).
+SELECT m.text FROM assistant_memories AS m
+WHERE m.tenant_id = $1 AND m.user_id = $2 AND m.state = 'active' AND m.type <> $3
+ORDER BY m.updated_at DESC, m.memory_id LIMIT $4;
+
 -- name: insert_memory
 -- Adds a memory.
 INSERT INTO assistant_memories (

@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pgvector import Vector
 
+from elf.core.same_fact import same_fact
 from elf.db.database import Connection
 from elf.db.queries import Queries
 from elf.families.assistant import model as m
@@ -19,6 +20,8 @@ from elf.families.assistant.rules.delta import INTO, RECREATED
 from elf.families.assistant.store.rows import BLANK, inserted, memory_of, snapshot, updated
 
 VECTOR_JOB: Final = "vector"
+MOST_COMPARED: Final = 200
+"""So many memories are looked at for one that says the same as a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,11 @@ class Changes:
             memory.steps_text,
         )  # fmt: skip
         return None if row is None else memory_of(row)
+
+    async def is_known(self, text: str, *, but_of: m.MemoryType) -> bool:
+        """Tell whether a memory of another type, in any category, says the same as a text; of many, the newest count."""
+        rows = await self.connection.fetch(self._sql["newest_texts"], *self.place, but_of, MOST_COMPARED)
+        return any(row["text"] == text or same_fact(text, row["text"]) for row in rows)
 
     async def add(
         self,
