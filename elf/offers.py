@@ -117,11 +117,16 @@ class Recall(Protocol):
 
 
 class Items(Protocol):
-    """Reads and forgets items by their address. What the caller may not see is not there: NotFound."""
+    """Reads and forgets items by their address. What the caller may not see is not there: NotFound.
+
+    What is forgotten in a `conversation`, by its name, stays where it was said in another one, too.
+    """
 
     async def read(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> Item: ...
 
-    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None: ...
+    async def forget(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
+    ) -> None: ...
 
 
 class Subjects(Protocol):

@@ -18,6 +18,7 @@
 \ir notes/005-changes.sql
 \ir notes/006-discarded-jobs.sql
 \ir notes/007-lanes.sql
+\ir notes/008-sources.sql
 \ir knowledge/001-tables.sql
 \ir knowledge/002-changes.sql
 \ir knowledge/003-discarded-jobs.sql
@@ -42,6 +43,7 @@
 \ir assistant/004-changes.sql
 \ir assistant/005-discarded-jobs.sql
 \ir assistant/006-lanes.sql
+\ir assistant/007-sources.sql
 \ir store/001-tables.sql
 \ir store/002-changes.sql
 \ir store/003-discarded-jobs.sql

@@ -70,8 +70,9 @@ class _Going:
         while batch := rest[:BATCH]:
             rest = rest[BATCH:]
             told = await self._client.memories.forget(
-                batch, user_id=self._subject.user_id, agent_id=self._subject.agent_id
-            )
+                batch, user_id=self._subject.user_id, agent_id=self._subject.agent_id,
+                conversation=self._subject.run_id,
+            )  # fmt: skip
             self.count += sum(one.outcome == "forgotten" for one in told.items)
             self.left |= {
                 _address(one): one.error_code or one.outcome.upper()

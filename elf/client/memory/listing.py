@@ -54,11 +54,17 @@ async def listed(
 
 async def _notes(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
     def is_meant(note: Note) -> bool:
-        of_run = subject.run_id in (None, note.source_ref.get("thread"))
-        return of_run and subject.has_agent(note.agent_id)
+        return subject.has_agent(note.agent_id)
 
-    notes = subject.notes(client, WHAT).list(limit=min(limit, PAGE))
-    return [r.record_of_note(note) async for note in _first(notes, limit, is_meant)]
+    notes = subject.notes(client, WHAT).list(thread=subject.run_id, limit=min(limit, PAGE))
+    return [_of_run(r.record_of_note(note), subject) async for note in _first(notes, limit, is_meant)]
+
+
+def _of_run(record: r.Record, subject: Subject) -> r.Record:
+    """Return a record of the run that is asked for, which may be one of several in which it was said."""
+    if subject.run_id is not None:
+        record["run_id"] = subject.run_id
+    return record
 
 
 async def _memories(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:
@@ -66,7 +72,7 @@ async def _memories(client: AsyncClient, subject: Subject, limit: int) -> list[r
         user_id=subject.user_id, thread_id=subject.run_id, limit=min(limit, PAGE)
     )
     meant = _first(memories, limit, lambda one: subject.has_agent(one.agent_id))
-    return [r.record_of_memory(one) async for one in meant]
+    return [_of_run(r.record_of_memory(one), subject) async for one in meant]
 
 
 async def _knowledge(client: AsyncClient, subject: Subject, limit: int) -> list[r.Record]:

@@ -54,7 +54,9 @@ class ConversationItems:
         except Forbidden:
             raise Missing(kind, item_id) from None
 
-    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
+    async def forget(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
+    ) -> None:
         """Delete the whole tree of a conversation, which its owner may. Raises NotFound, and Forbidden for a member.
 
         An entry is part of what others have read and forked: it does not go alone. Raises Conflict.

@@ -99,7 +99,9 @@ class KnowledgeItems:
         (item,) = await self._telling.items([(memory_type, row)], [{}], whose, now)
         return item
 
-    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
+    async def forget(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
+    ) -> None:
         """Forget a memory, which is never told again. Raises as `read` does."""
         item = await self.read(kind, item_id, subject, caller)
         request = OneMemory(tenant_id=subject.tenant_id, memory_type=_kind(kind), memory_id=UUID(item.id))

@@ -112,7 +112,7 @@ class NoteRecall:
             id=str(row["note_id"]),
             text=text,
             terms={RETRIEVAL: chunk.candidate.score},
-            provenance=source.names,
+            provenance=named_too(source.names, row["threads"]),
             at=source.at(row["updated_at"]),
             tokens=None if self._tokens is None else TokenPlace(self._tokens, row["chunk_id"]),
             whole_chars=row["note_chars"],
@@ -145,6 +145,7 @@ class NoteItems:
         note_id, reader = self._needed(kind, item_id, subject, caller)
         async with self._database.connection() as connection:
             stored = await self._store.get(connection, note_id)
+            threads = await self._store.threads(connection, note_id)
         note = check_visible(stored, note_id, reader.context, reader.scopes)
         if note.status != "active" or is_expired(note.expires_at, self._clock.now()):
             raise _missing(item_id)
@@ -154,16 +155,21 @@ class NoteItems:
             kind=NOTE,
             id=str(note.note_id),
             text=note.text,
-            provenance=source.names,
+            provenance=named_too(source.names, threads),
             at=source.at(note.updated_at),
             agent_id=agent_of(note.agent_id),
             thread=source.thread,
             metadata=metadata_of(told),
         )
 
-    async def forget(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> None:
+    async def forget(
+        self, kind: str, item_id: str, subject: Subject, caller: Caller, conversation: str | None = None
+    ) -> None:
         """Delete a note, as the operation does. Raises NotFound, and ScopeDenied when its scope may not be written."""
         note_id, reader = self._needed(kind, item_id, subject, caller)
+        if conversation is not None:
+            await self._notes.forget_source(note_id, conversation, reader.context, reader.scopes)
+            return
         await self._notes.delete_one(note_id, reader.context, reader.scopes)
 
     def _needed(self, kind: str, item_id: str, subject: Subject, caller: Caller) -> tuple[UUID, Reader]:
@@ -177,6 +183,11 @@ class NoteItems:
         if reader is None:
             raise _missing(item_id)
         return note_id, reader
+
+
+def named_too(names: Sequence[str], threads: Sequence[str]) -> list[str]:
+    """Return the names of what a note rests on, with the conversations in which it was said, too."""
+    return list(dict.fromkeys([*names, *(f"thread:{thread}" for thread in threads)]))
 
 
 def _is_within(item: Item, question: Question) -> bool:

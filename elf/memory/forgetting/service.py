@@ -59,7 +59,10 @@ class Forgetting:
             shown = await self._shown_by(request, asking)
             self._refuse_unshown(asked, shown)
         chosen = asked or list(shown)
-        items = [await self._forget(one, shown.get(one), asking) for one in dict.fromkeys(chosen)]
+        items = [
+            await self._forget(one, shown.get(one), asking, request.conversation)
+            for one in dict.fromkeys(chosen)
+        ]
         away = [one.family for one in items if one.outcome == "unavailable"]
         return g.Forgotten(
             handle=None, expires_at=None, candidates=[], items=items, degraded=list(dict.fromkeys(away))
@@ -115,8 +118,10 @@ class Forgetting:
             )
         return shown
 
-    async def _forget(self, address: Address, digest: str | None, asking: Asking) -> g.ForgottenItem:
-        """Forget an item; `digest` is that of the text that was shown, where it was."""
+    async def _forget(
+        self, address: Address, digest: str | None, asking: Asking, conversation: str | None
+    ) -> g.ForgottenItem:
+        """Forget an item, or that it was said in a conversation; `digest` is of the text that was shown, if any."""
         outcome: g.Outcome = "forgotten"
         refusal: ServiceError | None = None
         try:
@@ -124,7 +129,7 @@ class Forgetting:
             if digest is not None and digest != digest_of(item.text):
                 raise Conflict("it is not as it was shown any more: look at it again")
             await self._families[address.family].forget(
-                address.kind, address.id, asking.subject, asking.caller
+                address.kind, address.id, asking.subject, asking.caller, conversation
             )
         except NotFound:
             outcome = "not_found"

@@ -108,6 +108,7 @@ class Merging:
         sim = None if known is None else known.cosine
         if decision.outcome == "NONE":
             assert known is not None, "nothing new is what is known"
+            await self._changes.said_in(known.memory, new.thread_id, new.evidence)
             return Merged(result="NONE", category=new.category, memory_id=known.memory.memory_id, sim=sim)
         if decision.outcome == "ADD" and new.importance < self._rules.min_importance:
             return _rejected(new, "UNIMPORTANT")
@@ -189,6 +190,7 @@ class Merging:
         made = await self._changes.recreate(
             known.memory, both, vector, sim=known.cosine, node=self._node, reason=self._engine
         )
+        await self._changes.move_sources(known.memory, made)
         return self._merged("RECREATE", made, known.cosine)
 
     def _merged(self, result: Result, made: Memory, sim: float | None, **more: Any) -> Merged:

@@ -47,10 +47,13 @@ def source_of(reference: Mapping[str, Any]) -> Source:
         names |= dict.fromkeys(_names(piece))
         if (moment := _moment(piece.get(MOMENT))) is not None:
             moments.append(moment)
+    return Source(list(names)[:MOST], max(moments, default=None), thread_of(reference) or None)
+
+
+def thread_of(reference: Mapping[str, Any]) -> str:
+    """Return the conversation in which a note was said, by the user's name for it; '' where none is told."""
     thread = reference.get(THREAD)
-    return Source(
-        list(names)[:MOST], max(moments, default=None), thread if isinstance(thread, str) and thread else None
-    )
+    return thread if isinstance(thread, str) else ""
 
 
 def metadata_of(reference: Mapping[str, Any]) -> Mapping[str, Any]:

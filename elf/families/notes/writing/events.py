@@ -247,6 +247,7 @@ class EventService:
             confidence=candidate.confidence,
             ttl_days=candidate.ttl_days,
             source_ref=redact_json(source_ref) if self._policy.redact else source_ref,
+            is_said=True,
         )
 
 
