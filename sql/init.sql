@@ -55,3 +55,4 @@
 \ir memories/005-trace-texts.sql
 \ir memories/006-discarded-jobs.sql
 \ir memories/007-lanes.sql
+\ir memories/008-context-lines.sql

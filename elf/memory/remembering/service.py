@@ -16,6 +16,7 @@ from elf.db.database import Connection
 from elf.db.errors import Retryable, retrying
 from elf.memory.api import remembering as r
 from elf.memory.asking import Asker, Asking
+from elf.memory.own_context import OwnContext
 from elf.memory.remembering.outcome import Outcome, is_refusal
 from elf.memory.remembering.said import digest_of, said_of
 from elf.memory.remembering.store import Row, SaidStore
@@ -34,7 +35,7 @@ class _Shown(Exception):
 
 class Remembering:
     """Carries out the operations that remember. `families` are those that keep what is said, in their order, `names`
-    knows which conversation a name means, and `ring` wakes who works for them.
+    knows which conversation a name means, `own` what ELF itself told, and `ring` wakes who works for them.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class Remembering:
         families: Mapping[str, Offers],
         *,
         names: Transcripts | None,
+        own: OwnContext,
         asker: Asker,
         clock: Clock,
         ring: Callable[[], None],
@@ -50,6 +52,7 @@ class Remembering:
         self._store = store
         self._families = families
         self._names = names
+        self._own = own
         self._asker = asker
         self._clock = clock
         self._ring = ring
@@ -84,12 +87,19 @@ class Remembering:
         id = await self._names.named(subject.tenant_id, subject.user, said.conversation)
         return replace(said, conversation_id=id)
 
+    async def _news(self, said: Said) -> Mapping[int, Message]:
+        """Return the messages that say something new by their places, without what ELF itself told the user."""
+        numbered = [replace(one, id=str(place)) for place, one in enumerate(said.messages)]
+        told = await self._own.without(said.subject, numbered)
+        return {int(one.id): one for one in told if one.id is not None}
+
     async def _take_in(self, said: Said, asking: Asking, digest: bytes) -> bool:
         """Store it with all that is to be done about it; False when the same was stored before.
 
         Raises Retryable when its conversation was deleted at this moment: its name stands for another one by now.
         """
         said = await self._named(said)
+        news = await self._news(said)
         async with self._store.database.transaction() as connection:
             is_new = await self._store.keep(connection, said, asking, digest=digest, now=self._clock.now())
             if not is_new:
@@ -98,6 +108,9 @@ class Remembering:
                     raise Conflict("$.request_id: came with something else before", fields=["$.request_id"])
                 return False
             outcomes, messages = await self._at_once(connection, said, asking.caller)
+            messages = _those(messages, news)
+            if not messages:  # nothing new for those who look for it
+                outcomes = {name: outcome or Outcome() for name, outcome in outcomes.items()}
             await self._store.leave(connection, said, outcomes, messages)
             connection.after_commit(self._ring)
             return True
@@ -170,6 +183,11 @@ class Remembering:
         )
 
     async def _dry(self, offers: Offers, said: Said, caller: Caller) -> Outcome:
+        if offers.remember is not None:
+            said = replace(said, messages=_those(said.messages, await self._news(said)))
+            if not said.messages:
+                return Outcome()
+
         async def show(connection: Connection, written: Sequence[Written]) -> None:
             raise _Shown(written)
 
@@ -187,6 +205,11 @@ class Remembering:
                 raise
             return Outcome(error=error)
         return Outcome()
+
+
+def _those(messages: Sequence[Message], news: Mapping[int, Message]) -> list[Message]:
+    """Return those messages that say something new, with the text that is new."""
+    return [replace(messages[place], text=one.text) for place, one in news.items()]
 
 
 def _skipped(families: Sequence[r.InFamily]) -> list[r.Skipped]:
