@@ -72,7 +72,7 @@ def told_of(messages: object) -> list[Told]:
             if not isinstance(value, str) and (name == "content" or value is not None):
                 path = f"messages[{place}].{name}"
                 raise InvalidRequest(f"{path}: should be a text", fields=[path])
-        found.append(Told("user" if role is None else role, text))
+        found.append(Told("user" if role is None else str(role), str(text)))
     return found
 
 

@@ -23,6 +23,7 @@ from elf.providers.local.statements import (
     RULES,
     Kind,
     Rule,
+    UnkeptReason,
 )
 
 FEWEST_WORDS: Final = 3
@@ -108,7 +109,7 @@ class Unkept(NamedTuple):
     """A sentence of a user's that is not kept: in which message, why, and whether the user asked to remember it."""
 
     message_index: int
-    reason: str
+    reason: UnkeptReason
     is_asked: bool
 
 
@@ -128,7 +129,7 @@ def unkept(messages: Sequence[Mapping[str, Any]], *, max_note_chars: int) -> lis
     return found
 
 
-def _guard(plain: str) -> str | None:
+def _guard(plain: str) -> UnkeptReason | None:
     """Return why a sentence is not kept, whatever it says."""
     if REDACTED.search(plain):
         return SECRET

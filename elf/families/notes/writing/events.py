@@ -29,6 +29,7 @@ from elf.families.notes.writing.resolver import Incoming, Outcome
 from elf.families.notes.writing.service import NotePolicy, NoteService, context_of
 from elf.families.notes.writing.write_rules import Rejection
 from elf.providers.local.extractor import SECRET, unkept
+from elf.providers.local.statements import UnkeptReason
 
 MAX_REASON_CHARS = 512
 NO_REASON = "the extractor gave no reason"
@@ -36,7 +37,7 @@ MOST_CONTEXT: Final = 8
 MOST_CONTEXT_CHARS: Final = 16_384
 BEYOND: Final = Rejection("CAP_REACHED", "there are more notes than are kept at once")
 UNREAD: Final = Rejection("CAP_REACHED", "there are more messages than are read at once")
-UNKEPT: Final = {
+UNKEPT: Final[Mapping[UnkeptReason, str]] = {
     SECRET: "it holds a secret or personal data",
     "REJECT_QUESTION": "it is a question",
     "REJECT_NO_ANTECEDENT": "it says nothing without what was said before",
