@@ -6,9 +6,11 @@ from elf.api.caller import Caller
 from elf.core.chunking import TokenCounter
 from elf.memory.answering import Answering
 from elf.memory.api import context as c
+from elf.memory.api.recalling import AlsoItem
 from elf.memory.asking import Asker
 from elf.memory.own_context import OwnContext
 from elf.memory.page import Page
+from elf.memory.traces import also_of
 
 
 class MemoryContexts:
@@ -30,7 +32,13 @@ class MemoryContexts:
             trace_id=trace_id,
             text=page.text,
             citations=[
-                c.Citation(marker=line.marker, family=family, kind=kind, id=id)
+                c.Citation(
+                    marker=line.marker,
+                    family=family,
+                    kind=kind,
+                    id=id,
+                    also=[AlsoItem(**also_of(other)) for other in line.told.also],
+                )
                 for line in page.lines
                 for family, kind, id in [line.told.offered.address]
             ],

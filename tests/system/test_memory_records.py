@@ -40,7 +40,7 @@ def test_metadata_is_the_same_in_get_search_and_get_all(memory: Memory, ana: str
         assert record["metadata"] == metadata
         assert (record["user_id"], record["agent_id"], record["run_id"]) == (ana, "bot", "r")
         assert record["memory"] == "Bob eats sushi."
-        assert record.keys() - {"score", "relevance"} == FIELDS
+        assert record.keys() - {"score", "relevance", "also"} == FIELDS
 
 
 def test_records_of_every_family_have_one_format(memory: Memory, service: RunningService, ana: str) -> None:
@@ -52,7 +52,7 @@ def test_records_of_every_family_have_one_format(memory: Memory, service: Runnin
     assert {one["id"].partition("/")[0] for one in listed} == {"notes", "assistant", "knowledge"}
     assert "knowledge" in {one["id"].partition("/")[0] for one in found}
     for record in [*listed, *found]:
-        assert record.keys() - {"score", "relevance"} == FIELDS
+        assert record.keys() - {"score", "relevance", "also"} == FIELDS
         read = memory.get(record["id"], user_id=ana)
         assert read
         assert read.keys() == FIELDS
@@ -63,6 +63,24 @@ def test_records_of_every_family_have_one_format(memory: Memory, service: Runnin
             assert record["agent_id"] == read["agent_id"]
         of_bot = not record["id"].startswith("knowledge/")
         assert read["agent_id"] == ("bot" if of_bot else None)
+
+
+def test_the_same_text_of_two_agents_is_one_item_with_both_sources(
+    memory: Memory, service: RunningService, ana: str
+) -> None:
+    made = []
+    for agent in ("bot1", "bot2"):
+        with Client(service.url, tenant_id="default", project_id=ana, agent_id=agent) as client:
+            made.append(f"notes/note/{client.add_note(BOATS, scope='project_shared').note_id}")
+    assert len({*made}) == 2  # each agent has its own
+    (found,) = memory.search("boats", user_id=ana)["results"]
+    assert {found["id"], *found["also"]} == {*made}
+    (item,) = memory.recall("boats", user_id=ana).items
+    assert {item.address, *(f"{one.family}/{one.kind}/{one.id}" for one in item.also)} == {*made}
+    context = memory.context("boats", user_id=ana)
+    (cited,) = context.citations
+    assert {cited.id, *(one.id for one in cited.also)} == {one.rpartition("/")[2] for one in made}
+    assert context.text.count(BOATS) == 1
 
 
 def texts(results: list[dict[str, object]]) -> set[object]:

@@ -88,12 +88,13 @@ class Recalled(Struct, frozen=True, kw_only=True):
 
 
 class Citation(Struct, frozen=True, kw_only=True):
-    """Which item a line of a context tells; `marker` is what the line begins with."""
+    """Which item a line of a context tells, and others that say the same; `marker` is what the line begins with."""
 
     marker: str
     family: str
     kind: str
     id: str
+    also: list[Also] = []
 
 
 class MemoryContext(Struct, frozen=True, kw_only=True):

@@ -50,10 +50,14 @@ class Record(TypedDict):
 
 
 class Found(Record):
-    """Something that answers a query: `score` ranks it, `relevance` is on one scale for all queries; None: unknown."""
+    """Something that answers a query: `score` ranks it, `relevance` is on one scale for all queries; None: unknown.
+
+    `also` has the ids of others that say the same, such as the note of another agent.
+    """
 
     score: float
     relevance: float | None
+    also: list[str]
 
 
 class FoundAll(TypedDict):
@@ -105,7 +109,8 @@ def record_of_item(item: Item, user_id: str | None) -> Record:
 
 def found_of(item: RecalledItem, user_id: str | None) -> Found:
     """Return an item of an answer."""
-    return Found(**record_of_item(item, user_id), score=item.score, relevance=item.relevance)
+    also = [str(Address(one.family, one.kind, one.id)) for one in item.also]
+    return Found(**record_of_item(item, user_id), score=item.score, relevance=item.relevance, also=also)
 
 
 def record_of_note(note: Note) -> Record:
