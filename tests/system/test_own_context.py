@@ -150,14 +150,17 @@ def test_it_is_known_after_a_restart_and_without_traces(model_folder: Path, ana:
 def test_it_is_known_in_another_process(model_folder: Path, ana: str) -> None:
     with fresh_folder() as folder:
         config = split(write_config(folder, cache_dir=f'"{model_folder}"'), "api = 2\nworker = 1")
-        with SeveralProcesses(config) as service:
-            with service.connected("api-1") as first, service.connected("api-2") as second:
-                whose = {"tenant_id": "default", "user_id": ana}
-                said = {"messages": [{"content": one} for one in SAID], "wait_ms": 30_000, **whose}
-                assert first.post("/v1/remember", json=said).json()["done"]
-                asked = {"query": QUERY, "top_k": 30, **whose}
-                text = first.post("/v1/context", json=asked).json()["text"]
-                again = {"messages": [{"content": cut(text)}], "wait_ms": 30_000, **whose}
-                told = second.post("/v1/remember", json=again).json()
-                made = {one["family"]: one["written"] for one in told["families"]}
-                assert (made["notes"], made["assistant"]) == ([], [])
+        with (
+            SeveralProcesses(config) as service,
+            service.connected("api-1") as first,
+            service.connected("api-2") as second,
+        ):
+            whose = {"tenant_id": "default", "user_id": ana}
+            said = {"messages": [{"content": one} for one in SAID], "wait_ms": 30_000, **whose}
+            assert first.post("/v1/remember", json=said).json()["done"]
+            asked = {"query": QUERY, "top_k": 30, **whose}
+            text = first.post("/v1/context", json=asked).json()["text"]
+            again = {"messages": [{"content": cut(text)}], "wait_ms": 30_000, **whose}
+            told = second.post("/v1/remember", json=again).json()
+            made = {one["family"]: one["written"] for one in told["families"]}
+            assert (made["notes"], made["assistant"]) == ([], [])
